@@ -25,7 +25,8 @@ export default defineConfig({
     // file was a quarter of all work.
     isolate: false,
     globalSetup: ['test/support/global-setup.ts', 'test/support/redis-setup.ts'],
-    reporters: ['default'],
+    reporters: ['default', './test/support/skip-reporter.ts'],
+    runner: './test/support/runner.ts',
     restoreMocks: true,
     unstubEnvs: true,
     projects: [

@@ -9,13 +9,30 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
 
 /**
- * @typedef {{ passed: number, failed: number }} Count
+ * @typedef {{ passed: number, failed: number, skipped?: number }} Count
  * @typedef {{ ok: boolean, note?: string, count?: Count }} Outcome
- * @typedef {{ folder: string }} Circumstances a folder for reports
+ * @typedef {{ folder: string, isComplete: boolean }} Circumstances a folder for reports, and whether all tests run
  * @typedef {{ name: string, title: string, run: (circumstances: Circumstances) => Promise<Outcome> }} Check
  */
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+/** Test files of the complete run alone: they take long, or try what others try on a neighbour of the same thing. */
+const longTests = [
+  'test/backends/postgresql/pooling.test.ts',
+  'test/backends/redis/cluster-changes.test.ts',
+  'test/backends/redis/cluster-faults.test.ts',
+  'test/bench/short-run.test.ts',
+  'test/bench/soak.test.ts',
+  'test/contract/postgresql-older.test.ts',
+  'test/contract/redis-cluster.test.ts',
+  'test/durability/full-backup.test.ts',
+  'test/examples/generated-clients.test.ts',
+  'test/faults/outage.test.ts',
+  'test/process/docs.test.ts',
+  'test/process/image.test.ts',
+  'test/process/package.test.ts',
+  'test/sync/clocks.test.ts',
+];
 /** Left by `test/conformance` when the black-box suite lies beside the checkout. */
 const conformanceCounts = path.join(root, 'dist', 'conformance-counts.json');
 
@@ -37,7 +54,7 @@ const checks = [
   { name: 'audit', title: 'Known vulnerabilities of dependencies (npm audit)', run: runAudit },
 ];
 
-const usage = `Usage: npm run check [-- --only NAME,NAME] [-- --help]
+const usage = `Usage: npm run check [-- --only NAME,NAME] [-- --all] [-- --help]
 
 Runs the checks in order, stops at the first failure, and ends with "N passed, M failed".
 
@@ -45,6 +62,7 @@ ${checks.map((check) => `  ${check.name.padEnd(12)} ${check.title}`).join('\n')}
 
 Options
   --only NAMES  run only these, separated by commas
+  --all         run the tests at full size, on all backends, with those that take long, as npm run test:all does
   --help        show this text
 
 Examples
@@ -104,14 +122,16 @@ function numberAt(/** @type {unknown} */ value, /** @type {string} */ key) {
 }
 
 /** @returns {Promise<Outcome>} */
-async function runTests(/** @type {Circumstances} */ { folder }) {
+async function runTests(/** @type {Circumstances} */ { folder, isComplete }) {
   const report = path.join(folder, 'tests.json');
   rmSync(conformanceCounts, { force: true });
   const outcome = await command('vitest', [
     'run',
     '--reporter=default',
+    '--reporter=./test/support/skip-reporter.ts',
     '--reporter=json',
     `--outputFile.json=${report}`,
+    ...(isComplete ? [] : longTests.map((file) => `--exclude=${file}`)),
   ]);
   const result = existsSync(report) ? parseOrNothing(readFileSync(report, 'utf8')) : undefined;
   const scenarios = countScenarios();
@@ -119,7 +139,8 @@ async function runTests(/** @type {Circumstances} */ { folder }) {
   const failed = numberAt(result, 'numFailedTests') + scenarios.failed;
   if (outcome.ok && passed === 0) return { ok: false, note: 'no test ran', count: { passed, failed: 1 } };
   // A file that cannot be loaded or an error outside of tests fails the run without a failed test.
-  return { ...outcome, count: { passed, failed: outcome.ok ? failed : Math.max(failed, 1) } };
+  const skipped = numberAt(result, 'numPendingTests');
+  return { ...outcome, count: { passed, failed: outcome.ok ? failed : Math.max(failed, 1), skipped } };
 }
 
 /** How many black-box scenarios passed and failed in the run of the tests. @returns {Count} */
@@ -168,27 +189,30 @@ function paint(/** @type {'bold' | 'green' | 'red'} */ style, /** @type {string}
   return process.stdout.isTTY ? styleText(style, text) : text;
 }
 
-/** The names asked for with `--only`, `[]` for all checks; `undefined` when only help is wanted. */
-function readNames() {
-  const { values } = parseArgs({ options: { only: { type: 'string' }, help: { type: 'boolean', short: 'h' } } });
+/** What the command line asks for: names of checks, `[]` for all; `undefined` when only help is wanted. */
+function readOptions() {
+  const { values } = parseArgs({
+    options: { only: { type: 'string' }, all: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+  });
   if (values.help === true) return undefined;
   const names = (values.only ?? '').split(',').filter((name) => name !== '');
   const unknown = names.filter((name) => !checks.some((check) => check.name === name));
-  if (unknown.length > 0) throw new Error(`There is no check named ${unknown.join(', ')}.`);
-  return names;
+  if (unknown.length > 0) throw new Error(`Unknown check: ${unknown.join(', ')}.`);
+  return { names, isComplete: values.all === true };
 }
 
 /** Runs the checks in order until one fails. @returns {Promise<boolean>} whether all passed */
-async function runChecks(/** @type {readonly string[]} */ only, /** @type {string} */ folder) {
+async function runChecks(/** @type {readonly string[]} */ only, /** @type {Circumstances} */ circumstances) {
   const selected = checks.filter((check) => only.length === 0 || only.includes(check.name));
-  const total = { passed: 0, failed: 0 };
+  const total = { passed: 0, failed: 0, skipped: 0 };
   const begin = performance.now();
   let ending = '';
   for (const [index, check] of selected.entries()) {
     console.log(paint('bold', `[${index + 1}/${selected.length}] ${check.title}`));
     const at = performance.now();
-    const outcome = await check.run({ folder });
+    const outcome = await check.run(circumstances);
     total.passed += outcome.count?.passed ?? 0;
+    total.skipped += outcome.count?.skipped ?? 0;
     total.failed += outcome.count?.failed ?? (outcome.ok ? 0 : 1);
     const note = outcome.note === undefined ? '' : ` (${outcome.note})`;
     console.log(
@@ -200,26 +224,30 @@ async function runChecks(/** @type {readonly string[]} */ only, /** @type {strin
     }
   }
   console.log(ending === '' ? `All checks passed in ${seconds(begin)}.` : ending);
+  if (total.skipped > 0) console.log(`${total.skipped} skipped, for the reasons above`);
   console.log(`${total.passed} passed, ${total.failed} failed`);
   return ending === '';
 }
 
 /** Does what the command line asks. @returns {Promise<number>} the exit code */
 async function main() {
-  let only;
+  let options;
   try {
-    only = readNames();
+    options = readOptions();
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
     return 2;
   }
-  if (only === undefined) {
+  if (options === undefined) {
     console.log(usage);
     return 0;
   }
+  const { names, isComplete } = options;
+  // The processes of the tests inherit it.
+  if (!isComplete) process.env['COFFER_TESTS'] = 'short';
   const folder = mkdtempSync(path.join(tmpdir(), 'coffer-check-'));
   try {
-    return (await runChecks(only, folder)) ? 0 : 1;
+    return (await runChecks(names, { folder, isComplete })) ? 0 : 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,7 +1,7 @@
 // The public API: build a service of your own, and declare plugins for it.
 export { createService, type Service, type ServiceOptions } from './app/service.ts';
-export { createLogger, type LoggerSettings } from './app/logger.ts';
-export { loadSettings, settingsOf, type LoadOptions } from './settings/load.ts';
+export { createLogger, type LoggerSettings } from './observability/logger.ts';
+export { loadSettings, settingsOf, type LoadOptions } from './backends/load-settings.ts';
 export type { Settings } from './settings/settings.ts';
 export { setting, type Setting, type SettingsTable, type ValuesOf } from './settings/definition.ts';
 export type { SettingsFamily } from './settings/families.ts';
@@ -19,12 +19,18 @@ export type { PrincipalSource } from './http/identity.ts';
 export type { HealthCheck } from './http/views/heartbeat.ts';
 export type { Capability } from './http/views/root.ts';
 export { serveFile, type FileOptions } from './http/static-files.ts';
-export type { AttributeDeclaration } from './engine/attributes.ts';
-export type { AddedPermission, Change, Complain, PendingWrite, ResourceKind, SentAttributes } from './engine/kind.ts';
+export type {
+  AddedPermission,
+  AttributeDeclaration,
+  Complain,
+  PendingWrite,
+  ResourceKind,
+  SentAttributes,
+} from './engine/kind.ts';
+export type { Change, ChangeEvent, FlushEvent, ReadEvent, ResourceEvent } from './engine/events/event.ts';
 export type { Actor, ObjectPlace, Objects } from './engine/objects.ts';
-export type { ChangeEvent, EventScope, FlushEvent, ReadEvent, ResourceEvent } from './engine/events/event.ts';
+export type { EventScope, Subscriber } from './engine/events/subscriber.ts';
 export type { Listener, ListenerContext, ListenerFactory } from './engine/events/listener.ts';
-export type { Subscriber } from './engine/events/subscriber.ts';
 export { formatImpact, formatPayload, type Action, type ChangeAction } from './core/events/payload.ts';
 export type { Context, PathParameters } from './engine/context.ts';
 export {

@@ -47,7 +47,7 @@ export function recordId(n) {
  * group of each of them read
  * @property {number} [lists] further collections `list0`, `list1`, … without records
  *
- * @typedef {import('../../dist/app/backends.js').OpenStores} OpenStores
+ * @typedef {import('../../dist/contracts/open-backends.js').OpenStores} OpenStores
  * @typedef {import('../../dist/contracts/storage.js').StorageWriter} StorageWriter
  * @typedef {import('../../dist/contracts/permission.js').PermissionWriter} PermissionWriter
  * @typedef {import('../../dist/engine/unit-of-work.js').Stores} Stores

@@ -1,8 +1,7 @@
-// The plugins that come with the software, each loaded only when it is asked for: what nobody includes costs neither time
-// nor memory.
+// The list of built-in plugins. Each is loaded only when the settings include it.
 import type { Plugin } from '../http/plugin.ts';
 
-/** By the names that `includes` asks for them. */
+/** Loaders by the names that `includes` takes. */
 const loaders: Readonly<Record<string, () => Promise<Plugin>>> = {
   accounts: async () => (await import('../plugins/accounts/index.ts')).accounts,
   admin: async () => (await import('../plugins/admin/index.ts')).admin,
@@ -22,12 +21,12 @@ const loaders: Readonly<Record<string, () => Promise<Plugin>>> = {
 
 export const builtInNames: readonly string[] = Object.keys(loaders);
 
-/** The built-in plugin of that name, or `undefined`. */
+/** Loads the built-in plugin of that name; `undefined` when the name is not one. */
 export async function loadBuiltIn(name: string): Promise<Plugin | undefined> {
   return Object.hasOwn(loaders, name) ? loaders[name]!() : undefined;
 }
 
-/** All of them, for the reference of settings. */
+/** Loads all of them, for the reference of settings. */
 export function loadAllBuiltIn(): Promise<readonly Plugin[]> {
   return Promise.all(Object.values(loaders).map((load) => load()));
 }

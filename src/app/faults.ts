@@ -1,4 +1,4 @@
-// Collects what is wrong while a service is put together, so that one start reports all of it.
+// Collects the faults that are found while a service is put together, so that one start reports all of them.
 import { problemsOfError, SettingsError, withoutRepetitions, type Problem } from '../settings/problems.ts';
 
 export class Faults {
@@ -11,12 +11,12 @@ export class Faults {
     return this.#hasGaps;
   }
 
-  /** Whether a plugin from outside is missing: any name that is not known may be its own, and is not reported. */
+  /** Whether a plugin from outside is missing. Unknown names may be its own, and are not reported then. */
   get hasUnknownGaps(): boolean {
     return this.#hasUnknownGaps;
   }
 
-  /** What is wrong, without repetitions. */
+  /** The problems without repetitions. */
   get problems(): readonly Problem[] {
     return withoutRepetitions(this.#errors.flatMap(problemsOfError));
   }
@@ -32,7 +32,7 @@ export class Faults {
     this.add(error);
   }
 
-  /** Runs a step, and keeps its error instead of throwing it. */
+  /** Runs a step, and collects its error instead of throwing it. */
   attempt<T>(step: () => T): T | undefined {
     try {
       return step();
@@ -42,7 +42,7 @@ export class Faults {
     }
   }
 
-  /** Runs a step that takes time, and keeps its error instead of throwing it. */
+  /** Runs an asynchronous step, and collects its error instead of throwing it. */
   async attemptAsync<T>(step: () => Promise<T>): Promise<T | undefined> {
     try {
       return await step();
@@ -54,7 +54,7 @@ export class Faults {
 
   /**
    * @throws Error that was collected, when it is the only one
-   * @throws SettingsError naming all of them, when there are more
+   * @throws SettingsError naming all of them, when several were collected
    */
   throwAll(): void {
     const [first, second] = this.#errors;

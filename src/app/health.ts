@@ -1,16 +1,17 @@
-// What the heartbeat checks: each backend is really used, by reading alone where the service must not write.
+// The checks of the heartbeat. Each uses a backend, by reading alone in a read-only service.
 import type { Database } from '../contracts/database.ts';
-import { UnitOfWork, type Reader } from '../engine/unit-of-work.ts';
+import { DatabaseUnit } from '../engine/database-unit.ts';
+import type { Reader } from '../engine/unit-of-work.ts';
 import type { PluginParts } from '../http/plugin.ts';
 import type { HealthCheck } from '../http/views/heartbeat.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Logger } from '../contracts/logger.ts';
-import type { OpenBackends } from './backends.ts';
+import type { OpenBackends } from '../contracts/open-backends.ts';
 
 const list = { kind: '__heartbeat__', parent: '__heartbeat__' };
 const user = '__heartbeat__';
 
-/** Checks of storage, permission and cache, and those of the plugins. */
+/** Returns the checks of storage, permission and cache, and those of the plugins. */
 export function healthChecks(
   backends: OpenBackends,
   settings: Settings,
@@ -42,17 +43,17 @@ export function healthChecks(
 const quiet: Logger = { debug: noLog, info: noLog, warn: noLog, error: noLog };
 
 function noLog(): void {
-  // A check says what went wrong by throwing.
+  // A check reports a failure by throwing.
 }
 
-/** Damage counts, also of a part that the check itself does not touch. */
+/** Throws known damage, also in parts that the check itself does not read. */
 function requireSound(database: Database): void {
   const damage = database.findDamage?.();
   if (damage !== undefined) throw damage;
 }
 
 async function writeStorage(backends: OpenBackends): Promise<boolean> {
-  const unit = new UnitOfWork(backends, quiet);
+  const unit = new DatabaseUnit(backends, quiet);
   try {
     const { storage } = await unit.writer();
     await storage.update(list, 'check', '{}');
@@ -70,7 +71,7 @@ async function readStorage({ storage }: Reader): Promise<boolean> {
 }
 
 async function writePermission(backends: OpenBackends): Promise<boolean> {
-  const unit = new UnitOfWork(backends, quiet);
+  const unit = new DatabaseUnit(backends, quiet);
   try {
     const { permission } = await unit.writer();
     await permission.addUserPrincipal(user, 'alive');

@@ -1,4 +1,5 @@
-// The listeners that `event_listeners` names, made into subscribers.
+// The event listeners that `event_listeners` names, as subscribers.
+import { messageOf } from '../base/message-of.ts';
 import { actions as knownActions, type Action } from '../core/events/payload.ts';
 import type { Listener, ListenerContext, ListenerFactory } from '../engine/events/listener.ts';
 import type { Subscriber } from '../engine/events/subscriber.ts';
@@ -7,8 +8,8 @@ import { list } from '../settings/readers.ts';
 import type { Settings } from '../settings/settings.ts';
 import { webhookListener } from '../webhooks/listener.ts';
 import type { Faults } from './faults.ts';
-import { isModulePath, loadModule, messageOf } from './modules.ts';
-import { redisListener } from './redis-listener.ts';
+import { isModulePath, loadModule } from '../loader/modules.ts';
+import { redisListener } from '../backends/redis-listener.ts';
 
 export interface ConfiguredListeners {
   readonly subscribers: readonly Subscriber[];
@@ -16,14 +17,14 @@ export interface ConfiguredListeners {
   readonly stop: () => Promise<void>;
 }
 
-/** Built in, by the last segment of `use`. */
+/** Built-in listeners, by the last segment of `use`. */
 const builtIn: Readonly<Record<string, ListenerFactory>> = {
   redis: redisListener,
   webhook: webhookListener,
 };
 
 /**
- * Makes the configured listeners, in their order. Those that cannot be made are faults and left out.
+ * Creates the configured listeners, in their order. Failures are collected as faults, and those listeners are left out.
  *
  * @param kinds names of all kinds, to check filters against; `undefined` while they are not known
  */
@@ -51,7 +52,7 @@ export async function createListeners(
       listeners.push([name, listener]);
       subscribers.push(...subscribersOf(name, listener, filtersOf(settings, prefix, kinds)));
     } catch (error) {
-      faults.add(new Error(`The event listener ${name} could not be made: ${messageOf(error)}`, { cause: error }));
+      faults.add(new Error(`The event listener ${name} could not be created: ${messageOf(error)}`, { cause: error }));
     }
   }
   return {
@@ -77,7 +78,7 @@ export async function createListeners(
   };
 }
 
-/** The last segment of an alias that is a module: of a path without its ending, of a dotted path, of a package. */
+/** Returns the last segment of an alias that is a module: of a path without its ending, of a dotted path, of a package. */
 function nameOf(alias: string): string {
   const isPath = isModulePath(alias) || alias.startsWith('@');
   const text = isPath ? alias.slice(alias.lastIndexOf('/') + 1).replace(/\.[cm]?[jt]s$/, '') : alias;
@@ -120,7 +121,7 @@ interface ListenerFilters {
   readonly kinds?: readonly string[];
   /** Names of events of plugins. */
   readonly events: readonly string[];
-  /** As the settings say; `undefined`: as the listener prefers. */
+  /** Value of the setting; `undefined`: the listener decides. */
   readonly isSync: boolean | undefined;
 }
 
@@ -128,12 +129,12 @@ function filtersOf(settings: Settings, prefix: string, kinds: ReadonlySet<string
   const actions = settings.lookupWith(list(), `${prefix}.actions`) ?? ['create', 'update', 'delete'];
   const wrong = actions.find((action) => !knownActions.some((known) => known === action));
   if (wrong !== undefined) {
-    throw new Error(`${prefix}.actions names ${wrong}; there are ${knownActions.join(', ')}.`);
+    throw new Error(`${prefix}.actions names ${wrong}; accepted are ${knownActions.join(', ')}.`);
   }
   const resources = settings.lookupWith(list(), `${prefix}.resources`) ?? [];
   const unknown = kinds === undefined ? undefined : resources.find((kind) => !kinds.has(kind));
   if (kinds !== undefined && unknown !== undefined)
-    throw new Error(`${prefix}.resources names ${unknown}; there are ${[...kinds].join(', ')}.`);
+    throw new Error(`${prefix}.resources names ${unknown}; accepted are ${[...kinds].join(', ')}.`);
   return {
     actions: knownActions.filter((action) => actions.includes(action)),
     ...(resources.length === 0 ? {} : { kinds: resources }),
@@ -156,7 +157,7 @@ function subscribersOf(
     : { ...filters, on: 'AfterResourceRead', handle: (event) => handle(event) };
   if (events.length === 0) return [changed, read];
   if (handleNamed === undefined)
-    throw new Error(`it cannot hear of ${events.join(', ')}: it knows changes and reads only.`);
+    throw new Error(`it does not handle ${events.join(', ')}: it handles changes and reads only.`);
   const named: Subscriber = isSync
     ? { name, events, on: 'NamedEvent', handle: handleNamed }
     : { name, events, on: 'AfterNamedEvent', handle: (event) => handleNamed(event) };

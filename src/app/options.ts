@@ -1,18 +1,25 @@
-// From settings to the options each room asks for.
+// Options of the engine, the dispatcher and the servers, made from the settings.
 import { createHmac } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { SecurityState } from '../contracts/security-state.ts';
-import type { KindSettings } from '../engine/compiled-kind.ts';
 import type { EngineOptions } from '../engine/scope.ts';
 import { requesterOf } from '../http/address-group.ts';
-import type { ErrorOptions } from '../http/errors.ts';
+import { OperatorNotices } from '../http/operator-notices.ts';
+import { Cors } from '../http/cors.ts';
+import type { DispatchOptions } from '../http/dispatch.ts';
+import type { PluginHost, PluginParts } from '../http/plugin.ts';
+import { rateLimitHeaders, type RateLimits } from '../http/rate-limits/rate-limits.ts';
 import type { ServerOptions } from '../http/server.ts';
-import type { RedirectOptions } from '../http/target.ts';
-import { integer } from '../settings/readers.ts';
 import type { Settings } from '../settings/settings.ts';
 
+interface DispatchSources {
+  readonly policies: readonly AuthenticationPolicy[];
+  readonly parts: readonly PluginParts[];
+  readonly rateLimits: RateLimits | undefined;
+}
+
+/** Returns what the engine needs, but for the check of groups. */
 export function engineOptions(
   settings: Settings,
   securityState: SecurityState,
@@ -44,45 +51,63 @@ export function engineOptions(
   };
 }
 
-/** Settings named after kinds and ids. Cache times are asked for with ids from requests, so the answers are kept. */
-export function kindSettings(settings: Settings): KindSettings {
-  const seconds = new LRUCache<string, { readonly value: number | undefined }>({ max: 1000 });
+/** Returns what the dispatcher of each port needs, but for its router. */
+export function dispatchOptions(
+  settings: Settings,
+  { engine, clock, logger }: Pick<PluginHost, 'engine' | 'clock' | 'logger'>,
+  { policies, parts, rateLimits }: DispatchSources,
+): Omit<DispatchOptions, 'router'> {
+  const pathPrefix = settings.get('path_prefix');
+  const hstsSeconds = settings.get('hsts_max_age_seconds');
   return {
-    maxIdLength: settings.get('max_id_length'),
-    text: (key) => settings.lookup(key),
-    list: (key) => settings.lookupList(key) ?? [],
-    flag: (key, byDefault) => settings.lookupFlag(key) ?? byDefault,
-    cacheSeconds(key) {
-      let known = seconds.get(key);
-      if (known === undefined) {
-        known = { value: settings.lookupWith(integer({ min: 0 }), key) };
-        seconds.set(key, known);
-      }
-      return known.value;
+    aliases: parts.flatMap(({ aliases = [] }) => aliases),
+    cors: new Cors({
+      origins: settings.get('cors_origins'),
+      trustsOwnOrigin: !settings.get('allowed_hosts').includes('*') || settings.get('http_host') !== undefined,
+      maxAgeSeconds: settings.get('cors_max_age_seconds'),
+      exposes: rateLimits === undefined ? [] : rateLimitHeaders,
+    }),
+    clock,
+    logger,
+    errors: {
+      retryAfterSeconds: settings.get('retry_after_seconds'),
+      infoLink: settings.get('error_info_link') || undefined,
+      infoAll: settings.get('error_info_all'),
+      challenges: policies.map(({ challenge }) => challenge),
+      notAcceptableStatus: settings.get('not_acceptable_status'),
     },
+    redirects: {
+      versionPrefix: settings.get('version_prefix_redirect_enabled'),
+      versionPrefixTtlSeconds: settings.get('version_prefix_redirect_ttl_seconds'),
+      unsupportedVersion: settings.get('unsupported_version_redirect_enabled'),
+      trailingSlash: settings.get('trailing_slash_redirect_enabled'),
+      trailingSlashTtlSeconds: settings.get('trailing_slash_redirect_ttl_seconds'),
+    },
+    notices: new OperatorNotices(
+      {
+        backoffSeconds: settings.get('backoff'),
+        backoffPercentage: settings.get('backoff_percentage'),
+        endOfService: settings.get('eos')?.time,
+        endOfServiceMessage: settings.get('eos_message') ?? '',
+        endOfServiceUrl: settings.get('eos_url') ?? settings.get('project_docs'),
+      },
+      clock,
+    ),
+    place: { pathPrefix, versionPrefix: engine.versionPrefix },
+    readonly: settings.get('readonly'),
+    unversionedPaths: unversionedPaths(pathPrefix),
+    frontPage: parts.find(({ frontPage }) => frontPage !== undefined)?.frontPage,
+    transportSecurity: hstsSeconds > 0 ? `max-age=${hstsSeconds}` : undefined,
   };
 }
 
-export function errorOptions(settings: Settings, policies: readonly AuthenticationPolicy[]): ErrorOptions {
-  return {
-    retryAfterSeconds: settings.get('retry_after_seconds'),
-    infoLink: settings.get('error_info_link') || undefined,
-    infoAll: settings.get('error_info_all'),
-    challenges: policies.map(({ challenge }) => challenge),
-    notAcceptableStatus: settings.get('not_acceptable_status'),
-  };
+/** Returns the paths that load balancers request, which follow no redirects. */
+function unversionedPaths(pathPrefix: string): ReadonlySet<string> {
+  const paths = ['/__heartbeat__', '/__lbheartbeat__', '/__version__'];
+  return new Set([...paths, ...paths.map((path) => pathPrefix + path)]);
 }
 
-export function redirectOptions(settings: Settings): RedirectOptions {
-  return {
-    versionPrefix: settings.get('version_prefix_redirect_enabled'),
-    versionPrefixTtlSeconds: settings.get('version_prefix_redirect_ttl_seconds'),
-    unsupportedVersion: settings.get('unsupported_version_redirect_enabled'),
-    trailingSlash: settings.get('trailing_slash_redirect_enabled'),
-    trailingSlashTtlSeconds: settings.get('trailing_slash_redirect_ttl_seconds'),
-  };
-}
-
+/** Returns the limits of a server on what clients send. */
 export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner' | 'ownHosts' | 'vitalPaths'> {
   return {
     json: { maxDepth: settings.get('max_json_depth'), maxValues: settings.get('max_json_values') },

@@ -1,14 +1,18 @@
-// Finds the plugins that the settings name, built in or from outside, and lets them say what they add.
+// Finds, sets up, starts and stops the plugins that the settings name, built in or from outside.
+import { messageOf } from '../base/message-of.ts';
+import type { Logger } from '../contracts/logger.ts';
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import type { Settings } from '../settings/settings.ts';
-import { builtInNames, loadBuiltIn } from './built-in-plugins.ts';
+import { builtInNames, loadAllBuiltIn, loadBuiltIn } from './built-in-plugins.ts';
 import { SettingsError } from '../settings/problems.ts';
-import type { Faults } from './faults.ts';
-import { loadModule, messageOf } from './modules.ts';
+import type { SettingsTable } from '../settings/definition.ts';
+import type { SettingsFamily } from '../settings/families.ts';
+import { Faults } from './faults.ts';
+import { loadModule } from '../loader/modules.ts';
 
 /**
- * Finds the included plugins, each once, in the order of the setting and then of the list. A name that is neither built
- * in nor a module that exports a plugin is a fault and left out.
+ * Finds the included plugins, each once, in the order of the setting and then of the list. A name that is neither a built-in
+ * plugin nor a module that exports one is collected as a fault.
  */
 export async function gatherPlugins(
   settings: Settings,
@@ -31,7 +35,44 @@ export async function gatherPlugins(
   return plugins;
 }
 
-/** Lets the plugins say what they add, one after the other; those that cannot be set up are left out. */
+/** Returns the tables of settings that the plugins bring. */
+export function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
+  return plugins.flatMap(({ settings }) => (settings === undefined ? [] : [settings]));
+}
+
+/** Returns the families of settings that the plugins bring. */
+export function familiesOf(plugins: readonly Plugin[]): readonly SettingsFamily[] {
+  return plugins.flatMap(({ families = [] }) => families);
+}
+
+/** Returns a line for each given setting that neither the core nor one of the plugins reads. */
+export async function describeUnreadSettings(
+  settings: Settings,
+  plugins: readonly Plugin[],
+): Promise<readonly string[]> {
+  const tables = tablesOf(plugins);
+  const families = familiesOf(plugins);
+  const unread = settings.findUnknownKeys(tables, families);
+  if (unread.length === 0) return unread;
+  // Loaded only now, because most configurations need none of the others.
+  const absent = (await loadAllBuiltIn()).filter((plugin) => !plugins.includes(plugin));
+  return settings.findUnknownKeys(tables, families, absent);
+}
+
+/**
+ * Finds the plugins, and checks their settings.
+ *
+ * @throws Error, or SettingsError naming everything that is wrong with the plugins and their settings
+ */
+export async function requirePlugins(settings: Settings, further: readonly Plugin[]): Promise<readonly Plugin[]> {
+  const faults = new Faults();
+  const plugins = await gatherPlugins(settings, further, faults);
+  faults.attempt(() => settings.check(tablesOf(plugins), familiesOf(plugins)));
+  faults.throwAll();
+  return plugins;
+}
+
+/** Sets up the plugins one after the other. Failures are collected as faults, and those plugins are left out. */
 export async function setUpPlugins(
   plugins: readonly Plugin[],
   host: PluginHost,
@@ -78,4 +119,48 @@ function isPlugin(value: unknown): value is Plugin {
     'setup' in value &&
     typeof value.setup === 'function'
   );
+}
+
+/**
+ * Starts the plugins.
+ *
+ * @throws Error naming the plugin that could not be started, with its reason; SettingsError for several
+ */
+export async function startAll(plugins: readonly Plugin[], parts: readonly PluginParts[]): Promise<void> {
+  const faults = new Faults();
+  for (const [index, part] of parts.entries()) {
+    try {
+      await part.start?.();
+    } catch (error) {
+      const message = `The plugin ${plugins[index]!.name} could not be started: ${messageOf(error)}`;
+      faults.add(new Error(message, { cause: error }));
+    }
+  }
+  faults.throwAll();
+}
+
+/** Stops them in the opposite order. The failure of one, which perhaps never started, is logged and stops no other. */
+export async function stopAll(parts: readonly Pick<PluginParts, 'stop'>[], logger: Logger): Promise<void> {
+  for (const part of parts.toReversed()) {
+    try {
+      await part.stop?.();
+    } catch (error) {
+      logger.error({ err: error }, 'A plugin or listener could not be stopped');
+    }
+  }
+}
+
+export interface PluginVocabulary {
+  readonly tables: readonly SettingsTable[];
+  readonly families: readonly SettingsFamily[];
+}
+
+/** Returns the settings of all built-in plugins, and of the others that the settings include and that can be found. */
+export async function findVocabulary(settings: Settings): Promise<PluginVocabulary> {
+  const included = await gatherPlugins(settings, [], new Faults());
+  const plugins = [...new Set([...(await loadAllBuiltIn()), ...included])];
+  return {
+    tables: tablesOf(plugins),
+    families: familiesOf(plugins),
+  };
 }

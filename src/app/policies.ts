@@ -1,21 +1,25 @@
-// The authentication policies that the settings name, in their order.
+// The policies that the settings name: those of authentication, in their order, and that of authorization.
 import type { AuthenticationPolicy, PolicyFactory } from '../contracts/authentication.ts';
 import { basicPolicy } from '../http/authentication/basic.ts';
 import { bearerPolicy } from '../http/authentication/bearer.ts';
-import type { PluginHost, PluginParts } from '../http/plugin.ts';
+import { messageOf } from '../base/message-of.ts';
+import type { AuthorizationPolicy } from '../engine/access.ts';
+import type { AuthorizationFactory, PluginHost, PluginParts } from '../http/plugin.ts';
+import { loadModule } from '../loader/modules.ts';
+import { builtInAuthorization } from '../settings/rows/access.ts';
 import { policyClass } from '../settings/kinto-names.ts';
 import { userIdSecret } from '../settings/user-id-secret.ts';
 import type { Faults } from './faults.ts';
 
-/** Policies that come with plugins of this software, which may be missing. */
+/** Policies of built-in plugins, which may be missing. */
 const ofPlugins: ReadonlySet<string> = new Set(['AccountsPolicy', 'OpenIDConnectPolicy']);
 
-/** They become the first part of user ids and parts of addresses; a colon would let two policies share an id. */
+/** Names become the first part of user ids and parts of addresses. With a colon two policies could share an id. */
 const nameForm = /^[A-Za-z0-9_.-]+$/;
 
 /**
- * Makes the policies of `multiauth.policies`. Those without a known implementation, and those with a name that cannot
- * be one, are faults and left out.
+ * Creates the policies of `multiauth.policies`. Unknown implementations and invalid names are collected as faults, and those
+ * policies are left out.
  */
 export function createPolicies(
   { settings, cache, clock, logger }: Pick<PluginHost, 'settings' | 'cache' | 'clock' | 'logger'>,
@@ -61,14 +65,57 @@ function requireNames(names: readonly string[]): void {
     if (!nameForm.test(name)) {
       throw new Error(`multiauth.policies names ${name}; expected letters, digits, points, hyphens and underscores.`);
     }
-    // Names are told apart as prefixes of user ids, in lower case.
+    // As prefixes of user ids, names are in lower case.
     if (seen.has(name.toLowerCase())) throw new Error(`multiauth.policies names ${name} twice.`);
     seen.add(name.toLowerCase());
   }
 }
 
-/** The policies that every deployment calls the same need not be spelled out. */
+/** Returns the implementation of policies that every deployment calls by one name. */
 function defaultUse(name: string, factories: ReadonlyMap<string, PolicyFactory>): string {
   if ((name === 'account' || name === 'accounts') && factories.has('AccountsPolicy')) return 'AccountsPolicy';
   return name === 'basicauth' ? 'BasicAuthAuthenticationPolicy' : '';
+}
+
+const authorizationSetting = 'multiauth.authorization_policy';
+
+/**
+ * Creates the authorization policy that the settings name, of a plugin or of a module. `undefined`: permission entries and
+ * settings decide alone.
+ *
+ * @throws Error when no policy has that name, or it cannot be made
+ */
+export async function createAuthorization(
+  host: PluginHost,
+  parts: readonly PluginParts[],
+): Promise<AuthorizationPolicy | undefined> {
+  const name = host.settings.get(authorizationSetting);
+  if (builtInAuthorization.test(name)) return undefined;
+  try {
+    const factory = await findFactory(name, parts);
+    return requirePolicy(await factory(host));
+  } catch (error) {
+    throw new Error(`${authorizationSetting} names ${name}, which cannot be used: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function findFactory(name: string, parts: readonly PluginParts[]): Promise<AuthorizationFactory> {
+  for (const { authorizations } of parts) {
+    if (authorizations !== undefined && Object.hasOwn(authorizations, name)) return authorizations[name]!;
+  }
+  const module = await loadModule(name);
+  for (const candidate of [module['default'], module['createAuthorization']])
+    if (isFactory(candidate)) return candidate;
+  throw new Error('that module exports no function createAuthorization.');
+}
+
+function isFactory(value: unknown): value is AuthorizationFactory {
+  return typeof value === 'function';
+}
+
+function requirePolicy(policy: AuthorizationPolicy): AuthorizationPolicy {
+  if (typeof policy === 'object' && typeof policy.decide === 'function') return policy;
+  throw new Error('it has no method decide.');
 }

@@ -8,7 +8,7 @@ const policies: readonly (readonly [use: string, sentence: string, table: Settin
   ['OpenIDConnectPolicy', 'Tokens of an OpenID Connect provider. It comes with the plugin `openid`.', openidParameters],
 ];
 
-/** The text of `docs/reference/policies.md`. */
+/** Returns the text of `docs/reference/policies.md`. */
 export function formatPolicyReference(): string {
   return `# Parameters of authentication policies
 

@@ -1,4 +1,6 @@
-// The limits that `rate_limits` names, and the guard against overload.
+// The rate limits that the setting `rate_limits` names.
+import { builtInBackends } from '../backends/built-in-backends.ts';
+import { findBackend } from '../settings/backend-settings.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Clock } from '../base/clock.ts';
@@ -14,9 +16,9 @@ const aMinute = 60;
 const aDay = 86_400;
 
 /**
- * What the settings limit; `undefined` when they limit nothing.
+ * Creates the rate limits; `undefined` when the settings name none.
  *
- * @throws Error naming the limit that cannot be made, with the reason
+ * @throws Error naming the limit that is wrong, with the reason
  */
 export function createRateLimits(
   settings: Settings,
@@ -25,15 +27,15 @@ export function createRateLimits(
   const names = settings.get('rate_limits');
   const stray = settings.keys().find((key) => key.startsWith('rate_limits.') && !isOfOne(key, names));
   if (stray !== undefined) {
-    throw new Error(`${stray} is nothing that a rate limit has, or belongs to one that rate_limits does not name.`);
+    throw new Error(`${stray} is no parameter of a rate limit, or belongs to one that rate_limits does not name.`);
   }
   if (names.length === 0) return undefined;
   if (new Set(names).size < names.length) throw new Error('rate_limits names a limit twice.');
-  const isAlone = settings.get('cache_backend') === 'memory';
+  const isLocal = findBackend(settings, builtInBackends, 'cache')?.isVolatile === true;
   return new RateLimits({
     limits: names.map((name) => readLimit(settings, name)),
     exempt: settings.get('rate_limit_exempt_principals'),
-    cache: isAlone ? undefined : cache,
+    cache: isLocal ? undefined : cache,
     clock,
     logger,
   });
@@ -49,10 +51,11 @@ function readLimit(settings: Settings, name: string): RateLimit {
   if (!/^[A-Za-z0-9_-]+$/.test(name))
     throw new Error(`rate_limits names ${name}; names have letters, digits, _ and -.`);
   const requests = settings.lookupWith(integer({ min: 1 }), `${prefix}.requests`);
-  if (requests === undefined) throw new Error(`${prefix}.requests is not set: how many does it allow?`);
+  if (requests === undefined)
+    throw new Error(`${prefix}.requests is not set: give the number of requests that it allows.`);
   const given = settings.lookupList(`${prefix}.methods`) ?? [];
   const wrong = given.find((method) => !methods.some((known) => known === method));
-  if (wrong !== undefined) throw new Error(`${prefix}.methods names ${wrong}; there are ${methods.join(', ')}.`);
+  if (wrong !== undefined) throw new Error(`${prefix}.methods names ${wrong}; accepted are ${methods.join(', ')}.`);
   const paths = settings.lookupList(`${prefix}.paths`) ?? [];
   const relative = paths.find((path) => !path.startsWith('/'));
   if (relative !== undefined) throw new Error(`${prefix}.paths names ${relative}; paths start with a slash.`);

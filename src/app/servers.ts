@@ -1,4 +1,4 @@
-// What listens: the port for everybody, and the one for those who run the service where there is one.
+// The servers of the service: the public port, and the port of operators when it is configured.
 import type { Logger } from '../contracts/logger.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import { Dispatcher, type DispatchOptions } from '../http/dispatch.ts';
@@ -12,11 +12,11 @@ import type { Settings } from '../settings/settings.ts';
 import { serverLimits } from './options.ts';
 
 export interface Servers {
-  /** For requests of everybody. */
+  /** For requests to the public port. */
   readonly runner: RunnerOptions;
   /** Listens on the configured addresses and resolves to the URLs of the root view. */
   listen(): Promise<{ readonly url: string; readonly adminUrl: string | undefined }>;
-  /** Stops accepting, and resolves when everything in flight is answered. */
+  /** Stops accepting, and resolves when all requests in flight are answered. */
   close(lingerMs: number): Promise<void>;
 }
 
@@ -25,19 +25,19 @@ export interface ServersOptions {
   readonly logger: Logger;
   /** All endpoints of the service. */
   readonly endpoints: readonly Endpoint[];
-  /** Of all kinds, by the name of their id in paths. */
+  /** Rules for ids, by the name of the id in paths. */
   readonly idRules: IdRules;
   readonly dispatching: Omit<DispatchOptions, 'router'>;
   readonly running: Omit<RunnerOptions, 'dispatcher'>;
 }
 
-/** The endpoints that everybody reaches: those for operators are not among them when operators have a port. */
+/** Returns the endpoints of the public port, without those of operators when they have a port of their own. */
 export function publicEndpoints(settings: Settings, endpoints: readonly Endpoint[]): readonly Endpoint[] {
   if (settings.get('admin_port') === undefined) return endpoints;
   return endpoints.filter(({ isForOperators }) => isForOperators !== true);
 }
 
-/** Servers that are ready to listen. */
+/** Creates servers that are ready to listen. */
 export function createServers(options: ServersOptions): Servers {
   const { settings, logger, endpoints, idRules, dispatching, running } = options;
   const limits = serverLimits(settings);
@@ -56,7 +56,7 @@ export function createServers(options: ServersOptions): Servers {
   const ownHosts = [settings.get('http_host') ?? '', ...namedAddress(settings.get('host'))];
   const server = createServer({ ...limits, vitalPaths: vital, ownHosts, runner, load });
   const adminPort = settings.get('admin_port');
-  // Those who run the service get in when nobody else does: nothing is counted or refused there.
+  // Operators reach an overloaded service: requests to their port are neither counted nor refused.
   const adminServer =
     adminPort === undefined
       ? undefined
@@ -84,12 +84,12 @@ export function createServers(options: ServersOptions): Servers {
   };
 }
 
-/** An address to listen on, where it says by which name or address clients come. */
+/** Returns an address to listen on, when it is one that clients use too. */
 function namedAddress(host: string): readonly string[] {
   return isEveryAddress(host) ? [] : [host];
 }
 
-/** As clients write them: with the version, and without it. */
+/** Returns the paths that are always served, with and without the version. */
 function vitalPaths(
   endpoints: readonly Endpoint[],
   { pathPrefix, versionPrefix }: DispatchOptions['place'],

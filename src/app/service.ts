@@ -1,55 +1,43 @@
 // The composition root: settings in, running service out. Everything is put together here and nowhere else.
+import { protectDataFiles } from '../backends/data-files.ts';
+import { openBackends } from '../backends/open-backends.ts';
+import { openMailer } from '../backends/open-mailer.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
+import { openBlobStore } from '../blobs/open-blob-store.ts';
+import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { Logger } from '../contracts/logger.ts';
-import type { IdGenerator } from '../core/objects/ids.ts';
+import type { OpenBackends } from '../contracts/open-backends.ts';
 import type { AuthorizationPolicy } from '../engine/access.ts';
-import { compileKinds, type CompiledKind } from '../engine/compiled-kind.ts';
-import type { Endpoint } from '../engine/endpoint.ts';
-import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
+import type { CompiledKind, KindSettings } from '../engine/compiled-kind.ts';
 import { Subscribers } from '../engine/events/subscriber.ts';
-import { withDefaultPermissions } from '../engine/default-permissions.ts';
-import { withAddedPermissions } from '../engine/kind.ts';
+import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import { Objects } from '../engine/objects.ts';
-import { resourceEndpoints } from '../engine/resource-endpoints.ts';
 import type { EngineOptions } from '../engine/scope.ts';
-import { OperatorNotices } from '../http/operator-notices.ts';
-import { batchEndpoint } from '../http/batch.ts';
-import { Cors } from '../http/cors.ts';
-import type { Plugin, PluginParts } from '../http/plugin.ts';
+import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import { respond } from '../http/runner.ts';
-import { rateLimitHeaders } from '../http/rate-limits/rate-limits.ts';
-import { builtInKinds } from '../resources/kinds.ts';
-import type { SettingsTable } from '../settings/definition.ts';
-import type { SettingsFamily } from '../settings/families.ts';
+import { findExposure, findVolatility } from '../maintenance/risks.ts';
+import { prepareSchemas } from '../maintenance/schemas.ts';
+import { compareSecrets } from '../maintenance/secret-fingerprints.ts';
+import { openObservation, type Observation } from '../observability/observation.ts';
 import type { Settings } from '../settings/settings.ts';
-import { createAuthorization } from './authorization.ts';
-import { openBackends, type OpenBackends } from './backends.ts';
-import { openBlobStore } from './blobs.ts';
+import { createEndpoints } from './endpoints.ts';
 import { Faults } from './faults.ts';
-import { healthChecks } from './health.ts';
-import { engineOptions, errorOptions, kindSettings, redirectOptions } from './options.ts';
-import { createListeners } from './listeners.ts';
-import { openMailer } from './mail.ts';
-import { protectDataFiles } from './data-files.ts';
-import { messageOf } from './modules.ts';
-import { openObservation, type Observation } from './observation.ts';
-import { createPolicies } from './policies.ts';
-import { gatherPlugins, setUpPlugins } from './plugins.ts';
+import { createKinds, kindSettings } from './kinds.ts';
+import { createListeners, type ConfiguredListeners } from './listeners.ts';
+import { dispatchOptions, engineOptions } from './options.ts';
+import { describeUnreadSettings, requirePlugins, setUpPlugins, startAll, stopAll } from './plugins.ts';
+import { createAuthorization, createPolicies } from './policies.ts';
 import { createRateLimits } from './rate-limits.ts';
-import { findExposure, findVolatility } from './risks.ts';
-import { prepareSchemas } from './schemas.ts';
-import { compareSecrets } from './secret-fingerprints.ts';
-import { createServers, publicEndpoints, type Servers } from './servers.ts';
-import { publicSettings, utilityEndpoints, type Capabilities } from './utilities.ts';
+import { createServers, type Servers } from './servers.ts';
 import { untilReachable, type Patience } from './waiting.ts';
 
 export interface ServiceOptions {
   readonly settings: Settings;
   readonly logger: Logger;
-  /** Beside those that the setting `includes` names. */
+  /** Further plugins besides those that the setting `includes` names. */
   readonly plugins?: readonly Plugin[];
   readonly clock?: Clock;
-  /** Has the last word on every access, in place of the setting `multiauth.authorization_policy`. */
+  /** Decides every access last, in place of the setting `multiauth.authorization_policy`. */
   readonly authorization?: AuthorizationPolicy;
   /** How to wait for backends that cannot be reached yet; absent: not at all. */
   readonly patience?: Patience;
@@ -64,9 +52,9 @@ export interface Service {
   /** Answers a request without a socket, as for one that came over it. */
   answer(request: ServiceRequest): Promise<ServiceResponse>;
   /**
-   * Stops accepting, finishes what is in flight, and lets go of the backends.
+   * Stops accepting, finishes what is in flight, and closes the backends.
    *
-   * @param options.lingerMs time for which idle connections are kept, when somebody else goes on serving their clients
+   * @param options.lingerMs time for which idle connections are kept, when another process goes on serving their clients
    */
   close(options?: { readonly lingerMs: number }): Promise<void>;
 }
@@ -79,36 +67,26 @@ export interface Service {
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock, patience } = options;
   const plugins = await requirePlugins(settings, options.plugins ?? []);
-  const risks = [...findExposure(settings), ...findVolatility(settings), ...(await protectDataFiles(settings))];
+  const risks = [...findExposure(settings), ...findVolatility(settings), ...protectDataFiles(settings)];
   for (const warning of risks) logger.warn(warning);
   const open = (): Promise<OpenBackends> => openReady(settings, clock);
   try {
     const backends = await (patience === undefined ? open() : untilReachable(open, patience, logger));
     await compareSecrets(backends.storage, settings, logger);
     const observation = await openObservation(settings, logger, plugins);
-    const core = { ...options, clock };
-    return await assemble(core, plugins, observation.ofBackends(backends), observation).catch(
-      async (error: unknown) => {
-        await observation.close();
-        await backends.close();
-        throw error;
-      },
-    );
+    try {
+      return await assemble({ ...options, clock }, plugins, observation.ofBackends(backends), observation);
+    } catch (error) {
+      await observation.close();
+      await backends.close();
+      throw error;
+    }
   } finally {
     for (const warning of settings.warnings) logger.warn(warning);
   }
 }
 
-/** @throws Error, or SettingsError naming everything that is wrong with what the settings say to plugins and of them */
-async function requirePlugins(settings: Settings, further: readonly Plugin[]): Promise<readonly Plugin[]> {
-  const faults = new Faults();
-  const plugins = await gatherPlugins(settings, further, faults);
-  faults.attempt(() => settings.check(tablesOf(plugins), familiesOf(plugins)));
-  faults.throwAll();
-  return plugins;
-}
-
-/** Backends whose schemas are those that this version knows. */
+/** Opens the backends, and brings their schemas up to date or requires it. */
 async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends> {
   const backends = await openBackends(settings, clock, { isServing: true });
   try {
@@ -122,175 +100,136 @@ async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends
 
 interface AssemblyOptions extends ServiceOptions {
   readonly clock: Clock;
-  /** What was wrong before; it is thrown with what is found here. */
+  /** What was found wrong before; it is thrown together with what is found here. */
   readonly faults?: Faults;
 }
 
 /**
- * Puts a service together from what has been opened. It listens when told to.
+ * Puts a service together from what has been opened. It listens when `listen` is called.
  *
  * @throws Error when it cannot start as configured, saying what to change
  */
 export async function assemble(
-  { settings, logger, clock, authorization, faults = new Faults() }: AssemblyOptions,
+  options: AssemblyOptions,
   plugins: readonly Plugin[],
   backends: OpenBackends,
   observation: Observation,
 ): Promise<Service> {
+  const { settings, logger, faults = new Faults() } = options;
+  // Plugins are set up before the kinds are known, some of which are theirs.
+  const kinds = new Map<string, CompiledKind>();
+  const host = createHost(options, backends, kinds);
+  const parts = await setUpPlugins(plugins, host, faults);
+  observation.addPlugins(parts);
+  for (const line of await describeUnreadSettings(settings, plugins)) logger.warn(line);
+  const policies = observation.ofPolicies(createPolicies(host, parts, faults));
+  const { ofKinds, isComplete } = await fillKinds(kinds, { ...options, faults }, host, parts, backends.hasPermissions);
+  const knownKinds = isComplete && !faults.hasGaps ? new Set(kinds.keys()) : undefined;
+  const listeners = await createListeners(host, parts, knownKinds, faults);
+  faults.throwAll();
+  const servers = await start({ host, backends, plugins, parts, kinds, ofKinds, policies, listeners, observation });
+  return runningService(settings, servers, async () => {
+    await stopAll([...parts, listeners], logger);
+    await host.mailer.close();
+    await observation.close();
+    await backends.close();
+  });
+}
+
+/** Makes what plugins, policies and listeners are given. */
+function createHost(
+  { settings, logger, clock }: AssemblyOptions,
+  backends: OpenBackends,
+  kinds: ReadonlyMap<string, CompiledKind>,
+): PluginHost {
   const { cache, securityState } = backends;
   const engine: EngineOptions = {
     ...engineOptions(settings, securityState, clock),
     isImpossibleGroup: (principal) => objects.isImpossibleGroup(principal),
   };
-  const { versionPrefix } = engine;
-  const documentationUrl = (topic: string): string => `${settings.get('project_docs')}#${topic}`;
-  // Plugins are made before the kinds, some of which are theirs.
-  const kinds = new Map<string, CompiledKind>();
   const objects = new Objects(kinds, engine);
-  const mailer = openMailer(settings, logger);
-  const host = {
+  return {
     settings,
     stores: backends,
     cache,
     securityState,
     clock,
     logger,
-    mailer,
+    mailer: openMailer(settings, logger),
     objects,
     openBlobStore,
     engine,
-    versionPrefix,
-    documentationUrl,
+    versionPrefix: engine.versionPrefix,
+    documentationUrl: (topic) => `${settings.get('project_docs')}#${topic}`,
   };
-  // Everything that is wrong with what the settings name is thrown together, below.
-  const parts = await setUpPlugins(plugins, host, faults);
-  // Names that only a missing plugin knows are no fault of their own.
-  const canLookUp = !faults.hasUnknownGaps;
-  observation.addPlugins(parts);
-  warnOfUnknownKeys(settings, plugins, logger);
-  const policies = observation.ofPolicies(createPolicies(host, parts, faults));
+}
 
-  const ofKinds = {
-    ...kindSettings(settings),
-    idGenerators: idGeneratorsOf(parts),
-    authorization:
-      authorization ?? (canLookUp ? await faults.attemptAsync(() => createAuthorization(host, parts)) : undefined),
-  };
-  const resources = {
-    cacheSeconds: ofKinds.cacheSeconds,
-    maxPrincipals: settings.get('max_principals'),
-    validatesSchemas: settings.get('experimental_collection_schema_validation'),
-  };
-  const hasBuiltIn = backends.hasPermissions && settings.get('built_in_kinds');
-  const shareable = hasBuiltIn ? builtInKinds(resources) : [];
-  const declared = withDefaultPermissions([...shareable, ...parts.flatMap((part) => part.kinds ?? [])]);
-  const added = parts.flatMap((part) => part.permissions ?? []);
-  const compiled = canLookUp
-    ? faults.attempt(() => compileKinds(withAddedPermissions(declared, added), ofKinds))
-    : undefined;
+/** Adds all kinds to the map, and returns the settings that they have in common. What is wrong is added to the faults. */
+async function fillKinds(
+  kinds: Map<string, CompiledKind>,
+  { authorization, faults }: Required<Pick<AssemblyOptions, 'faults'>> & Pick<AssemblyOptions, 'authorization'>,
+  host: PluginHost,
+  parts: readonly PluginParts[],
+  hasPermissions: boolean,
+): Promise<{ readonly ofKinds: KindSettings; readonly isComplete: boolean }> {
+  const { settings } = host;
+  // A name that no plugin here knows may be one of a missing plugin, and is no fault of its own.
+  const canLookUp = !faults.hasUnknownGaps;
+  const find = (): Promise<AuthorizationPolicy | undefined> => createAuthorization(host, parts);
+  const policy = authorization ?? (canLookUp ? await faults.attemptAsync(find) : undefined);
+  const ofKinds = kindSettings(settings, parts, policy);
+  const compiled = canLookUp ? faults.attempt(() => createKinds(settings, ofKinds, parts, hasPermissions)) : undefined;
   for (const [name, kind] of compiled ?? []) kinds.set(name, kind);
-  if (!backends.hasPermissions && [...kinds.values()].some(({ isShareable }) => isShareable)) {
+  if (!hasPermissions && [...kinds.values()].some(({ isShareable }) => isShareable)) {
     faults.add(new Error('permission_backend is empty, but shareable resources need one.'));
   }
-  const listeners = await createListeners(
-    host,
-    parts,
-    compiled === undefined || faults.hasGaps ? undefined : new Set(kinds.keys()),
-    faults,
-  );
-  faults.throwAll();
+  return { ofKinds, isComplete: compiled !== undefined };
+}
 
-  const endpoints: Endpoint[] = [];
-  endpoints.push(
-    ...utilityEndpoints({
-      settings,
-      publicSettings: publicSettings(settings, tablesOf(plugins)),
-      logger,
-      kinds,
-      engine,
-      policies,
-      capabilities: collectCapabilities(parts),
-      showsPermissions:
-        settings.get('experimental_permissions_endpoint') || parts.some((part) => part.showsPermissions === true),
-      userInfo: parts.flatMap(({ userInfo }) => (userInfo === undefined ? [] : [userInfo])),
-      checks: healthChecks(backends, settings, parts),
-      endpoints: () =>
-        publicEndpoints(settings, endpoints).filter(({ operations }) => Object.keys(operations).length > 0),
-      documentationUrl,
-    }),
-    batchEndpoint({
-      maxRequests: settings.get('batch_max_requests') ?? 0,
-      maxBytes: settings.get('batch_max_bytes'),
-      versionPrefix,
-    }),
-    ...resourceEndpoints(
-      kinds.values(),
-      engine,
-      ofKinds,
-      parts.flatMap((part) => part.actions ?? []),
-    ),
-    ...parts.flatMap((part) => part.endpoints ?? []),
-  );
+interface Assembled {
+  readonly host: PluginHost;
+  readonly backends: OpenBackends;
+  readonly plugins: readonly Plugin[];
+  readonly parts: readonly PluginParts[];
+  readonly kinds: ReadonlyMap<string, CompiledKind>;
+  readonly ofKinds: KindSettings;
+  readonly policies: readonly AuthenticationPolicy[];
+  readonly listeners: ConfiguredListeners;
+  readonly observation: Observation;
+}
 
-  const eos = settings.get('eos');
+/** Starts plugins and listeners, and returns servers that are ready to listen. Stops them again when one fails. */
+async function start(assembled: Assembled): Promise<Servers> {
+  const { host, backends, plugins, parts, kinds, policies, listeners, observation } = assembled;
+  const { settings, cache, clock, logger } = host;
+  const endpoints = createEndpoints(assembled);
   const rateLimits = createRateLimits(settings, { cache, clock, logger });
-  const hstsSeconds = settings.get('hsts_max_age_seconds');
-  const pathPrefix = settings.get('path_prefix');
-  const dispatching = {
-    aliases: parts.flatMap((part) => part.aliases ?? []),
-    cors: new Cors({
-      origins: settings.get('cors_origins'),
-      trustsOwnOrigin: !settings.get('allowed_hosts').includes('*') || settings.get('http_host') !== undefined,
-      maxAgeSeconds: settings.get('cors_max_age_seconds'),
-      exposes: rateLimits === undefined ? [] : rateLimitHeaders,
-    }),
-    clock,
-    logger,
-    errors: errorOptions(settings, policies),
-    redirects: redirectOptions(settings),
-    notices: new OperatorNotices(
-      {
-        backoffSeconds: settings.get('backoff'),
-        backoffPercentage: settings.get('backoff_percentage'),
-        endOfService: eos?.time,
-        endOfServiceMessage: settings.get('eos_message') ?? '',
-        endOfServiceUrl: settings.get('eos_url') ?? settings.get('project_docs'),
-      },
-      clock,
+  const subscribers = new Subscribers([
+    ...observation.ofSubscribers(
+      'plugins',
+      parts.flatMap((part) => part.subscribers ?? []),
     ),
-    place: { pathPrefix, versionPrefix },
-    readonly: settings.get('readonly'),
-    unversionedPaths: unversionedPaths(pathPrefix),
-    frontPage: parts.find(({ frontPage }) => frontPage !== undefined)?.frontPage,
-    transportSecurity: hstsSeconds > 0 ? `max-age=${hstsSeconds}` : undefined,
-  };
-  const running = {
-    stores: backends,
-    subscribers: new Subscribers([
-      ...observation.ofSubscribers(
-        'plugins',
-        parts.flatMap((part) => part.subscribers ?? []),
-      ),
-      ...observation.ofSubscribers('listeners', listeners.subscribers),
-    ]),
-    policies,
-    principals: parts.flatMap(({ principals }) => (principals === undefined ? [] : [principals])),
-    logger,
-    observer: observation.observer,
-    rateLimits,
-  };
+    ...observation.ofSubscribers('listeners', listeners.subscribers),
+  ]);
+  const dispatching = dispatchOptions(settings, host, { policies, parts, rateLimits });
+  const principals = parts.flatMap((part) => (part.principals === undefined ? [] : [part.principals]));
+  const { observer } = observation;
+  const running = { stores: backends, subscribers, policies, principals, logger, observer, rateLimits };
   const idRules = new Map(Array.from(kinds.values(), ({ idName, ids }) => [idName, ids] as const));
-  let servers: Servers;
-  let adminUrl: string | undefined;
-  const stop = (): Promise<void> => stopAll([...parts, listeners], logger);
   try {
     await startAll(plugins, parts);
-    servers = createServers({ settings, logger, endpoints, idRules, dispatching, running });
+    const servers = createServers({ settings, logger, endpoints, idRules, dispatching, running });
     await listeners.start();
+    return servers;
   } catch (error) {
-    await stop();
+    await stopAll([...parts, listeners], logger);
     throw error;
   }
+}
+
+/** @param closeRest closes everything but the servers */
+function runningService(settings: Settings, servers: Servers, closeRest: () => Promise<void>): Service {
+  let adminUrl: string | undefined;
   return {
     settings,
     async listen() {
@@ -304,68 +243,7 @@ export async function assemble(
     answer: (request) => respond(servers.runner, request),
     async close({ lingerMs } = { lingerMs: 0 }) {
       await servers.close(lingerMs);
-      await stop();
-      await mailer.close();
-      await observation.close();
-      await backends.close();
+      await closeRest();
     },
   };
-}
-
-/** What load balancers ask for; they follow no redirects. */
-function unversionedPaths(pathPrefix: string): ReadonlySet<string> {
-  const paths = ['/__heartbeat__', '/__lbheartbeat__', '/__version__'];
-  return new Set([...paths, ...paths.map((path) => pathPrefix + path)]);
-}
-
-/** @throws Error naming the plugin that could not be started, with its reason; SettingsError for several */
-async function startAll(plugins: readonly Plugin[], parts: readonly PluginParts[]): Promise<void> {
-  const faults = new Faults();
-  for (const [index, part] of parts.entries()) {
-    try {
-      await part.start?.();
-    } catch (error) {
-      const message = `The plugin ${plugins[index]!.name} could not be started: ${messageOf(error)}`;
-      faults.add(new Error(message, { cause: error }));
-    }
-  }
-  faults.throwAll();
-}
-
-/** Stops them in the opposite order; one that fails, perhaps because it never started, keeps no other from stopping. */
-async function stopAll(parts: readonly Pick<PluginParts, 'stop'>[], logger: Logger): Promise<void> {
-  for (const part of parts.toReversed()) {
-    try {
-      await part.stop?.();
-    } catch (error) {
-      logger.error({ err: error }, 'A plugin or listener could not be stopped');
-    }
-  }
-}
-
-export function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
-  return plugins.flatMap((plugin) => (plugin.settings === undefined ? [] : [plugin.settings]));
-}
-
-export function familiesOf(plugins: readonly Plugin[]): readonly SettingsFamily[] {
-  return plugins.flatMap((plugin) => plugin.families ?? []);
-}
-
-function warnOfUnknownKeys(settings: Settings, plugins: readonly Plugin[], logger: Logger): void {
-  for (const line of settings.findUnknownKeys(tablesOf(plugins), familiesOf(plugins))) logger.warn(line);
-}
-
-function idGeneratorsOf(parts: readonly PluginParts[]): ReadonlyMap<string, IdGenerator> {
-  return new Map(parts.flatMap(({ idGenerators }) => Object.entries(idGenerators ?? {})));
-}
-
-function collectCapabilities(parts: readonly PluginParts[]): Capabilities {
-  const capabilities: Capabilities = new Map();
-  for (const part of parts) {
-    for (const [key, capability] of Object.entries(part.capabilities ?? {})) {
-      if (capabilities.has(key)) throw new Error(`The capability ${key} is declared by two plugins.`);
-      capabilities.set(key, capability);
-    }
-  }
-  return capabilities;
 }

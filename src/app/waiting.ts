@@ -1,31 +1,30 @@
-// A service and its backends are often started together, by something that does not know how long each of them takes. So
-// the start waits for backends that cannot be reached yet, for a while, and says so.
+// A service and its backends are often started together. So the start waits for a while for backends that cannot be reached
+// yet, and logs what it waits for.
 import { setTimeout as wait } from 'node:timers/promises';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 
 export interface Patience {
-  /** How long to wait; 0: not at all. */
+  /** Maximum time to wait; 0 means not at all. */
   readonly seconds: number;
   /** Ends the waiting. */
   readonly signal: AbortSignal;
 }
 
 const pauseMs = 500;
-/** How often it is said what is waited for, unless something else is wrong than before. */
+/** Interval of log lines about one and the same failure. */
 const reminderMs = 10_000;
 
 /**
- * Runs the task until no backend is out of reach. What does not pass by itself, such as a wrong password, ends the
- * waiting at once.
+ * Runs the task until all backends can be reached. A failure that lasts, such as a wrong password, ends the waiting at once.
  *
- * @throws what the task threw last
+ * @throws the last error of the task
  */
 export async function untilReachable<T>(task: () => Promise<T>, patience: Patience, logger: Logger): Promise<T> {
   const { seconds, signal } = patience;
   const began = performance.now();
-  let said = '';
-  let saidAt = 0;
+  let logged = '';
+  let loggedAt = 0;
   for (;;) {
     try {
       return await task();
@@ -33,14 +32,14 @@ export async function untilReachable<T>(task: () => Promise<T>, patience: Patien
       const elapsedMs = performance.now() - began;
       const passes = error instanceof BackendUnavailable && !error.isLasting;
       if (!passes || signal.aborted || elapsedMs >= seconds * 1000) throw error;
-      if (error.message !== said || elapsedMs - saidAt >= reminderMs) {
+      if (error.message !== logged || elapsedMs - loggedAt >= reminderMs) {
         const detail = error.cause instanceof Error ? error.cause.message : '';
         logger.warn({ backend: error.backend, reason: error.message, detail, seconds }, 'Waiting for a backend');
-        said = error.message;
-        saidAt = elapsedMs;
+        logged = error.message;
+        loggedAt = elapsedMs;
       }
     }
-    // An end of the waiting leads to the last attempt.
+    // The end of the waiting leads to a last attempt.
     await wait(pauseMs, undefined, { signal }).catch(() => undefined);
   }
 }

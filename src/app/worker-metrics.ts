@@ -1,8 +1,7 @@
-// Metrics of several workers, for the first process. On its own, so that the command line need not know which plugin
-// it is that asks.
+// Metrics of several workers, for the primary process. In the composition root, which alone knows the plugins.
 import { gatherMetrics } from '../plugins/prometheus/primary-side.ts';
 
-/** Lets workers ask for the metrics of all of them. */
+/** Answers workers that request the metrics of all workers. */
 export function gatherWorkerMetrics(): void {
   gatherMetrics();
 }

@@ -1,7 +1,7 @@
 // JSON values without loss: numbers that a double cannot represent keep their digits (`ExactNumber`), and `__proto__` is an
 // ordinary key. `json-steps.ts` reads and writes large values in steps.
 import { describeMalformed, describeMalformedString, type Expectation } from './json-errors.ts';
-import { endOfString, hasExactNumber, isDigit } from './json-text.ts';
+import { endOfString, hasExactNumber, isDigit, mostDoubleChars } from './json-text.ts';
 import { runAtOnce, type Steps } from './steps.ts';
 
 /** A number whose text a conversion to double and back would change: `1.0`, `12345678901234567890`. */
@@ -357,7 +357,7 @@ export class JsonReader {
     const token = this.#text.slice(start, this.#at);
     const double = Number(token);
     if (!Number.isFinite(double)) throw new JsonSyntaxError(`number out of range: ${token.slice(0, 40)}`);
-    return String(double) === token ? double : new ExactNumber(token);
+    return token.length <= mostDoubleChars && String(double) === token ? double : new ExactNumber(token);
   }
 
   #readDigits(): void {

@@ -2,7 +2,10 @@
 import process from 'node:process';
 import type { Command } from 'commander';
 import type { Purpose } from '../settings/checks.ts';
-import { examineSettings, findConfigName, loadSettings, type Examined, type LoadOptions } from '../settings/load.ts';
+import { builtInBackends } from '../backends/built-in-backends.ts';
+import { examineSettings, loadSettings, type LoadOptions } from '../backends/load-settings.ts';
+import { durableNames, findVolatileChoices } from '../settings/backend-settings.ts';
+import { findConfigName, type Examined } from '../settings/load.ts';
 import { completeCommand } from '../settings/migrate-command.ts';
 import { SettingsError, withoutRepetitions } from '../settings/problems.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -109,7 +112,7 @@ export function loadDurable(options: CommonOptions, purpose: Purpose = 'backends
  * @throws Exit when a backend is memory: the command would work on empty stores of its own
  */
 export function requireDurable(settings: Settings): Settings {
-  const volatile = (['storage_backend', 'permission_backend'] as const).filter((key) => settings.get(key) === 'memory');
+  const volatile = findVolatileChoices(settings, builtInBackends);
   if (volatile.length === 0) return settings;
   const names = volatile.join(' and ');
   const where = settings.file === null ? 'the settings' : settings.file.name;
@@ -117,7 +120,7 @@ export function requireDurable(settings: Settings): Settings {
     exitCodes.failed,
     `nothing was done: ${names} of ${where} ${volatile.length === 1 ? 'is' : 'are'} memory, the default of a ` +
       'configuration file. Data in memory belongs to one process: this command cannot reach that of a running service, ' +
-      'and would lose what it stores. Set storage_backend and permission_backend to sqlite, postgresql or redis.',
+      `and would lose what it stores. Set storage_backend and permission_backend to ${durableNames(builtInBackends)}.`,
   );
 }
 

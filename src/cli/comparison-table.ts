@@ -1,5 +1,5 @@
 // Output of comparisons of two stores: a table with a row per kind, or a line per list.
-import type { Compared } from '../app/copy/verify.ts';
+import type { Compared } from '../transfer/copy/verify.ts';
 
 const columns = ['lists', 'objects', 'tombstones', 'digest of the source', 'digest of the target'] as const;
 const digestLength = 20;

@@ -30,7 +30,7 @@ export interface Role {
 
 /** Runs the service; ends the process after a stop request, and throws when the service cannot start. */
 export async function serve(settings: Settings, role: Role): Promise<void> {
-  const { closeLogger, createLogger } = await import('../app/logger.ts');
+  const { closeLogger, createLogger } = await import('../observability/logger.ts');
   const { createService } = await import('../app/service.ts');
   const logger = createLogger({
     level: settings.get('log_level'),
@@ -59,7 +59,7 @@ export async function serve(settings: Settings, role: Role): Promise<void> {
   }
   const url = await listen(service);
   if (role.showsBanner && wantsBanner(settings)) {
-    const { describePlace } = await import('../app/copy/places.ts');
+    const { describePlace } = await import('../transfer/copy/places.ts');
     process.stdout.write(
       formatBanner({ settings, url, adminUrl: service.adminUrl, places: describePlace({ settings }) }),
     );

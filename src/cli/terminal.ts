@@ -63,7 +63,7 @@ export class Prompt {
  *
  * @throws Exit at the end of the input
  */
-export async function ask<const T extends string>(question: string, words: readonly [T, ...T[]]): Promise<T> {
+export async function ask(question: string, words: readonly string[]): Promise<string> {
   const prompt = new Prompt();
   try {
     for (;;) {

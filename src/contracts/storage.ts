@@ -1,82 +1,70 @@
-// Storage of objects, tombstones and list clocks. All backends give the same results: the suite in `testing/` is the
-// definition, and the query evaluator in `core/query` is the reference for filters and sorting.
+// The storage contract: objects, tombstones and the state of lists. Equal inputs give equal results on every backend. The
+// suite in `testing/` is the definition, and the query evaluator in `core/query` the reference for filters and sorting.
+import type { ListState } from '../core/lists/list-state.ts';
+import type { PurgeOptions } from '../core/lists/purge.ts';
 import type { JoinedEntries } from '../core/objects/page-text.ts';
 import type { ListKey, StoredEntry, StoredObject, Tombstone } from '../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../core/query/ast.ts';
 import type { Database, Transaction } from './database.ts';
 
 export interface Page {
-  /** Clock of the list in the same snapshot as the entries; `undefined` when the list was never read or written. */
+  /** Clock of the list in the snapshot of the entries; `undefined` when the list was never read nor written. */
   readonly timestamp: number | undefined;
   /**
-   * Horizon of the list in that snapshot: the highest timestamp of a deletion without a tombstone, because the tombstone was
-   * purged or never existed. 0 when every deletion still has its tombstone.
+   * Horizon of the list in that snapshot: the highest timestamp of a deletion without a tombstone, because it was purged or
+   * never stored. 0 when every deletion still has its tombstone.
    */
   readonly horizon: number;
-  /** At most `limit` entries in the requested order. */
+  /** At most `limit` entries in the order of the query. */
   readonly entries: readonly StoredEntry[];
   /** Whether more entries follow the last one. */
   readonly more: boolean;
 }
 
-/** A page with its entries joined to one text, in the form for clients. */
+/** A page as the text that clients receive. */
 export interface PageText extends Omit<Page, 'entries'>, JoinedEntries {}
 
-/** A locked list and one of its objects. */
+/** A list and one of its objects, read under the lock of the list. */
 export interface LockedState {
   readonly timestamp: number | undefined;
-  /** The live object, when it exists. */
+  /** The live object; `undefined` when absent. */
   readonly object: StoredObject | undefined;
-  /** The tombstone, when the object was deleted. */
+  /** The tombstone; `undefined` when the object was not deleted. */
   readonly tombstone: Tombstone | undefined;
 }
 
-/** An object to create, without its timestamp. */
+/** A new object, before it gets its timestamp. */
 export interface NewObject {
   readonly id: string;
   /** Compact JSON of the attributes, without `id` and `last_modified`. */
   readonly text: string;
 }
 
-/** Selection of tombstones to purge; see `purgeDeleted`. */
-export interface PurgeOptions {
-  readonly kind?: string;
-  readonly parent?: string;
-  readonly before?: number;
-  readonly maxRetained?: number;
-  readonly limit?: number;
-}
-
-/** Number of objects and tombstones of a kind in all its lists. */
+/** Numbers of objects and tombstones of a kind, over all its lists. */
 export interface KindCount {
   readonly objects: number;
   readonly tombstones: number;
 }
 
-/** Clock, horizon and counts of a list. */
-export interface ListState extends ListKey {
+/** A list that has a clock, without its contents. */
+export interface ListSummary extends ListKey, Omit<ListState, 'clock'> {
+  /** The clock. */
   readonly timestamp: number;
-  /** See `Page.horizon`. */
-  readonly horizon: number;
-  /** Number of live objects. */
-  readonly live: number;
-  /** Number of tombstones. */
-  readonly dead: number;
 }
 
-/** The target state of a part of a list, independent of the current time. */
+/** A part of a list as it is in another store. */
 export interface Restoration {
-  /** The clock advances to this, or to the highest timestamp of the entries; it never moves back. */
+  /** The clock moves on to this timestamp, or to the highest one of the entries, never back. */
   readonly clock: number;
-  /** Live objects and tombstones, stored unchanged; each id and each timestamp at most once. */
+  /** Live objects and tombstones, stored exactly as they are. Every id and every timestamp occurs at most once. */
   readonly entries: readonly StoredEntry[];
-  /** The horizon advances to this; it never moves back. Default: unchanged. */
+  /** The horizon moves on to this timestamp, never back. Default: it stays. */
   readonly horizon?: number | undefined;
-  /** Ids whose objects and tombstones are removed; none of those in `entries`. Default: none. */
+  /** Ids whose object or tombstone is removed; none of those in `entries`. Default: none. */
   readonly gone?: readonly string[];
   /**
-   * Asserts that the list has none of the ids, as in an initial import, so no lookup is needed. If one does exist, the unit of
-   * work may fail with TransactionConflict and is retried without this option. Default: no.
+   * Whether the list has none of the ids, as when it is being filled, so that the backend need not look. When it has one all
+   * the same, the unit of work may fail with TransactionConflict, and is retried without this. Default: no.
    */
   readonly isFresh?: boolean;
 }
@@ -86,79 +74,109 @@ export interface Deletion {
   readonly tombstone: Tombstone;
 }
 
+/** One page of deletions. */
+export interface DeletedPage {
+  readonly deletions: readonly Deletion[];
+  /** Whether more objects are selected. */
+  readonly more: boolean;
+}
+
+export interface CreateOptions {
+  /**
+   * Whether the id is new and random, so that the backend need not look for an object or tombstone that has it. When one has,
+   * the unit of work may fail with TransactionConflict, and is retried with another id. Default: no.
+   */
+  readonly isFresh?: boolean;
+}
+
+export interface DeleteOptions {
+  /** Timestamp of the tombstone, by the rules of `StorageWriter`. Default: a new one. */
+  readonly lastModified?: number | undefined;
+  /**
+   * Whether a tombstone is stored. Without one the clock moves all the same, and the horizon moves to the timestamp that the
+   * tombstone would have. Default: yes.
+   */
+  readonly keepTombstone?: boolean;
+}
+
 export interface StorageReader {
-  /** Returns the live object, or `undefined`; tombstones are not found. */
+  /** Returns the live object; `undefined` when absent or deleted. */
   get(list: ListKey, id: string): Promise<StoredObject | undefined>;
 
-  /** Returns one page of a list, with entries and clock from one snapshot. The page bounds the memory use. */
+  /** Returns one page of a list, with entries and clock from one snapshot. Uses memory for the page only. */
   listAll(list: ListKey, query: PageQuery): Promise<Page>;
 
   /**
-   * Returns the page of `listAll` with its entries joined to one text, which a backend may cache or the database may produce.
-   * The page ends early when the text would be too long for one response.
+   * Returns the page of `listAll` with its entries joined to one text, which a backend may have cached, or the database may
+   * join. The page ends early where the text would be too long for one answer.
    */
   listText(list: ListKey, query: PageQuery): Promise<PageText>;
 
-  /** Counts the selected entries. Without filters and ids the time does not depend on the size of the list. */
+  /** Returns the number of selected entries; in constant time without filters and ids. */
   countAll(list: ListKey, selection: Selection): Promise<number>;
 
   /**
-   * Counts live objects and tombstones of each kind; kinds with neither may be absent. The time does not depend on the size of
-   * the lists.
+   * Returns the numbers of live objects and tombstones of each kind. A kind that has neither may be absent. The time taken
+   * does not depend on the sizes of the lists.
    */
   countKinds(): Promise<ReadonlyMap<string, KindCount>>;
 
-  /** Returns the clock of the list, or `undefined` when it was never read or written. */
+  /** Returns the clock of the list; `undefined` when it was never read nor written. */
   resourceTimestamp(list: ListKey): Promise<number | undefined>;
 
   /** Returns the clocks of all lists of a kind that have one: parent → timestamp. */
   allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>>;
 
-  /** Returns the parents of all lists of a kind with live objects, in any order. */
+  /** Returns the parents of all lists of a kind that hold live objects, in no particular order. */
   listParents(kind: string): Promise<readonly string[]>;
 
   /**
-   * Returns one page of all lists with a clock, of all kinds, including empty ones. Ordered by parent, then by kind, both by
-   * code point: a parent comes before its descendants.
+   * Returns one page of all lists that have a clock, of all kinds, including empty ones. They are ordered by parent, then by
+   * kind, both by code point, so a parent comes before the lists below it.
    *
-   * @param after the list to continue after, which may no longer exist; `undefined` for the first page
-   * @param limit number of lists, at least 1; fewer at the end
+   * @param after list after which the page begins, which need not exist any more; `undefined`: the page begins with the first
+   * @param limit maximum number of lists, at least 1; fewer are returned only when no more exist
    */
-  lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]>;
+  lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]>;
 }
 
 /**
- * Writes inside one transaction; reads see its own writes. Writes take effect in the order of the calls, even if the caller
- * does not wait for each. The caller must wait for writes to many objects (`deleteAll` and the methods after it). A read sees
- * all writes made before it. It may also see later writes, unless the caller waits for its result first.
+ * Writes inside one transaction. Reads see the transaction's own writes.
+ *
+ * Writes take effect in the order of the calls, even when the caller does not await one before the next. The caller awaits
+ * writes to many objects (`deleteAll` and the methods below it). A read sees all writes called before it. To keep later
+ * writes out, the caller awaits the read first.
  *
  * Timestamps: R is the clock of the list and `now` the time. A write without a given timestamp, or with one equal to R, gets
- * max(now, R + 1), which becomes the clock. A given timestamp above R becomes the clock too; one below R is used as it is and
- * does not change the clock. No two entries of a list, including tombstones, share a timestamp. A list is locked from the
- * first locking call until the transaction ends, so its timestamps become visible in ascending order.
+ * max(now, R + 1), which becomes the clock. A given timestamp above R becomes the clock too. One below R is used as it is
+ * and leaves the clock alone. No two entries of a list, tombstones included, share a timestamp. A transaction keeps the lock
+ * of a list from its first locking call until it ends, so timestamps become visible in their own order.
+ *
+ * The last timestamp is `Number.MAX_SAFE_INTEGER`. A write that needs a later one throws IntegrityError and changes nothing;
+ * so does a write to several objects that needs more timestamps than the list has left. The unit of work may go on.
+ *
+ * `core/lists/list-state.ts` computes all of this: timestamps, clocks, horizons and counts.
  */
 export interface StorageWriter extends StorageReader {
-  /** Locks the list, and reads the object with the id, if one is given, under the lock. */
+  /** Locks the list, and reads the object under the lock when an id is given. */
   lock(list: ListKey, id?: string): Promise<LockedState>;
 
   /**
-   * Returns the live object, or `undefined`, and prevents its deletion and that of its ancestors until the transaction ends.
-   * Other transactions may change it and lock it shared too. So objects below it never outlive it.
+   * Reads the live object, or `undefined`, and keeps the object and its parents from being deleted until the transaction
+   * ends. Other transactions may change it and lock it in the same way. So nothing written below an object outlives it.
    *
-   * @param below a list at or below the URI of the object to which the unit will write; a backend whose deletions lock such
-   *   lists first may lock it instead of the object
+   * @param below a list at or below the URI of the object that the unit is going to write to. A backend whose deletions lock
+   *   such lists first may lock it instead of the object
    */
   lockShared(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined>;
 
-  /** Returns the clock of the list. A missing clock is created as `now` and stored. */
+  /** Returns the clock of the list. Creates it as `now`, and stores it, when the list has none. */
   touch(list: ListKey): Promise<number>;
 
   /**
    * Stores a new object and removes the tombstone of that id.
    *
    * @param text compact JSON of the attributes, without `id` and `last_modified`
-   * @param options.isFresh asserts that the id is newly generated at random, so no lookup of an object or tombstone is needed.
-   * If one does exist, the unit of work may fail with TransactionConflict and is retried with another id
    * @throws UnicityError when a live object has the id; IntegrityError when `lastModified` is taken by another entry
    */
   create(
@@ -166,19 +184,19 @@ export interface StorageWriter extends StorageReader {
     id: string,
     text: string,
     lastModified?: number,
-    options?: { readonly isFresh?: boolean },
+    options?: CreateOptions,
   ): Promise<StoredObject>;
 
   /**
-   * Stores several new objects, each with a new timestamp, ascending in the given order.
+   * Stores several new objects at once. Their new timestamps ascend in the order given.
    *
-   * @param objects objects with newly generated random ids, so no lookup of objects or tombstones is needed; if one does exist,
-   * the unit of work may fail
+   * @param objects objects with new random ids: the backend does not look for objects or tombstones that have them. When one
+   *   has, the unit of work may fail
    */
   createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]>;
 
   /**
-   * Replaces all attributes of an object, or creates it and removes its tombstone.
+   * Replaces all attributes. Creates the object, and removes its tombstone, when it is absent.
    *
    * @throws IntegrityError when `lastModified` is taken by another entry
    */
@@ -187,57 +205,47 @@ export interface StorageWriter extends StorageReader {
   /**
    * Replaces the live object by a tombstone.
    *
-   * @param options.lastModified timestamp of the tombstone, by the rules above
-   * @param options.keepTombstone `false`: no tombstone is stored. The clock advances all the same, and the horizon advances to
-   *   the timestamp of the omitted tombstone. Default: `true`
-   * @returns `undefined` when there is no live object
+   * @returns `undefined` when no live object has the id
    * @throws IntegrityError when `lastModified` is taken by another entry
    */
-  delete(
-    list: ListKey,
-    id: string,
-    options?: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean },
-  ): Promise<Deletion | undefined>;
+  delete(list: ListKey, id: string, options?: DeleteOptions): Promise<Deletion | undefined>;
 
   /**
-   * Deletes one page of live objects; each gets a new timestamp, ascending in the order of selection.
-   * `includeDeleted` of the query is ignored: tombstones are never deleted again.
+   * Deletes one page of live objects. Their new timestamps ascend in the order of the page. `includeDeleted` of the query is
+   * ignored: tombstones are never deleted again.
    */
-  deleteAll(
-    list: ListKey,
-    query: PageQuery,
-  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }>;
+  deleteAll(list: ListKey, query: PageQuery): Promise<DeletedPage>;
 
   /**
-   * Removes all objects and tombstones whose parent is the URI or lies below it (`<uri>/…`), without new tombstones. Parents that
-   * only share the prefix are not affected. Clocks remain; the clock of a list that lost live objects advances to
-   * max(now, R + 1). The horizon of a list that lost anything becomes its clock.
+   * Removes everything whose parent is the URI or lies below it (`<uri>/…`), tombstones included, and leaves no tombstones.
+   * Neighbours with a similar name stay. Clocks stay, except that the clock of a list that lost live objects becomes
+   * max(now, R + 1), or the last timestamp when none is left. The horizon of a list that lost anything becomes its clock.
    */
   deleteChildren(uri: string): Promise<void>;
 
   /**
-   * Purges tombstones, never live objects or clocks. The horizon of a list advances to its latest purged tombstone.
+   * Deletes tombstones, never live objects or clocks. The horizon of a list moves on to the latest tombstone that it loses.
    *
-   * @param options.kind only tombstones of this kind; default: all
-   * @param options.parent only tombstones of lists with exactly this parent; default: all
+   * @param options.kind only tombstones of this kind; default all
+   * @param options.parent only tombstones of lists with exactly this parent; default all
    * @param options.before only tombstones with a timestamp below this one
-   * @param options.maxRetained number of newest tombstones to keep per list; excludes `before`
-   * @param options.limit maximum number to purge, the oldest of a list first; default: all
-   * @returns the number of purged tombstones
+   * @param options.maxRetained number of tombstones that each list keeps, the newest; excludes `before`
+   * @param options.limit maximum number of tombstones to delete, the oldest of a list first; default all
+   * @returns the number of deleted tombstones
    */
   purgeDeleted(options?: PurgeOptions): Promise<number>;
 
-  /** Keeps the newest `maxObjects` of the selected live objects. Removes the others without tombstones; the horizon is unchanged. */
+  /** Keeps the newest `maxObjects` of the selected live objects. The others leave no tombstones, and the horizon stays. */
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number>;
 
   /**
-   * Restores a part of a list from another place: for copies, never for requests. Each entry replaces the object or tombstone
-   * of its id and keeps its timestamp, even one equal to the clock. Other entries of the list with one of these timestamps are
-   * removed without a tombstone, so timestamps stay unique. The list is created when it is absent.
+   * Makes a part of a list what it is in another store: for copies, never for requests. Each entry replaces the object or
+   * tombstone of its id and keeps its own timestamp, even one equal to the clock. Other entries that have one of these
+   * timestamps are removed and leave no tombstones. The list is created when absent.
    */
   restore(list: ListKey, restoration: Restoration): Promise<void>;
 
-  /** Deletes all objects, tombstones and clocks; the schema stays. */
+  /** Deletes all objects, tombstones and clocks. The schema stays. */
   flush(): Promise<void>;
 }
 
@@ -245,6 +253,6 @@ export interface StorageBackend {
   readonly database: Database;
   /** Reads committed state, outside any unit of work. */
   readonly reader: StorageReader;
-  /** Returns a reader and writer inside a transaction of `database`. */
+  /** Returns reads and writes inside a transaction of `database`. */
   writer(transaction: Transaction): StorageWriter;
 }

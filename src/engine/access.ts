@@ -1,5 +1,5 @@
-// The one permission check. Every way to an object asks here: what a rule requires is settled when the service starts,
-// and a request only fills in the ids of its path.
+// The one permission check, for every access to objects. Rules are compiled when the service starts; a request only fills
+// in the ids of its path.
 import { ServiceError } from '../core/errors.ts';
 import { storedId, type PathIds } from '../core/objects/object-id.ts';
 import type { PermissionRule } from '../core/permissions/inheritance.ts';
@@ -8,33 +8,33 @@ import type { Context } from './context.ts';
 import { haveOwners, ownsLists, type OwnedList } from './owned-lists.ts';
 import type { Reader } from './unit-of-work.ts';
 
-/** What an authorization policy is asked. */
+/** What an authorization policy decides on. */
 export interface AccessQuestion {
-  /** Kind of the objects it is about, `record`. */
+  /** Kind of the objects, such as `record`. */
   readonly kind: string;
-  /** `read`, `write`, `create`, or one that a plugin has added. Changing and deleting are `write`. */
+  /** `read`, `write`, `create`, or a permission that a plugin has added. Changes and deletions are `write`. */
   readonly permission: string;
-  /** Whether it is about one object, or about a list as a whole, all of its objects included. */
+  /** `object`: one object. `list`: a whole list with all of its objects. */
   readonly on: 'object' | 'list';
-  /** Ids in the path by name, that of the object included where it is known. */
+  /** Ids in the path by name, including that of the object where it is known. */
   readonly ids: PathIds;
   readonly caller: Caller;
   readonly reader: Reader;
-  /** What settings and entries say; costs nothing unless it is called. */
+  /** Decides by settings and entries. Free of cost unless called. */
   readonly byDefault: () => Promise<boolean>;
 }
 
-/** Has the last word on every access: of single objects, of lists, and of the entries of a batch. */
+/** Has the last word on every access: to single objects, to lists, and by entries of a batch. */
 export interface AuthorizationPolicy {
   /**
-   * Whether the caller may. Throwing fails the request. It is asked about what may turn out not to matter, so it must have
-   * no effect of its own.
+   * Returns whether the access is allowed. Throwing fails the request. Must have no side effects: some decisions turn out
+   * not to matter.
    */
   readonly decide: (question: AccessQuestion) => boolean | Promise<boolean>;
   /**
-   * The ids of the objects of a list that the caller may see or change, when not the list as a whole.
+   * Returns the ids of the objects in a list that the caller may see or change without access to the whole list.
    *
-   * @param shared those that entries share with the caller one by one, and `decide` has confirmed
+   * @param shared ids of the objects that entries share with the caller one by one and `decide` has confirmed
    */
   readonly selectObjects?: (
     question: AccessQuestion,
@@ -42,7 +42,7 @@ export interface AuthorizationPolicy {
   ) => readonly string[] | Promise<readonly string[]>;
 }
 
-/** What a rule is about, for the policy that has the last word on it. */
+/** The policy that has the last word on a rule, and what the rule is about. */
 interface Policed {
   readonly policy: AuthorizationPolicy;
   readonly kind: string;
@@ -50,35 +50,35 @@ interface Policed {
   readonly on: 'object' | 'list';
 }
 
-/** Who may do one thing: principals named by settings, and those in any of the granting entries. */
+/** The principals that may do one thing: those that settings name, and those in any of the granting entries. */
 export interface AccessRule {
   /** From settings such as `record_create_principals`. */
   readonly principals: ReadonlySet<string>;
-  /** Entries on objects in the path; none where only settings, or authentication, decide. */
+  /** Entries on objects in the path; `undefined` where only settings or authentication decide. */
   readonly entries: PermissionRule | undefined;
-  /** Whether every authenticated caller passes, as with user resources. */
+  /** Whether every authenticated caller passes, as for user resources. */
   readonly authenticated: boolean;
-  /** Lists in the path that belong to callers; absent: none. What settings grant holds in the caller's own lists only. */
+  /** Owned lists in the path; absent: none. What settings grant holds in the caller's own lists only. */
   readonly owned?: readonly OwnedList[];
-  /** Whether a caller passes who shares none of the owned lists in the path with others. */
+  /** Whether a caller passes who is the sole owner of every owned list in the path. */
   readonly grantsSoleOwner?: boolean;
   /** Absent: settings and entries decide alone. */
   readonly policed?: Policed | undefined;
 }
 
-/** Whether the caller may do what the rule is about. */
+/** Returns whether the caller may do what the rule is about. */
 export function isAllowed(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
   if (rule.policed === undefined) return isGranted(rule, caller, reader, ids);
   if (isWithoutList(rule, caller, ids)) return Promise.resolve(false);
   return askPolicy(rule.policed, { caller, reader, ids, byDefault: () => isGranted(rule, caller, reader, ids) });
 }
 
-/** An anonymous caller never has a list of their own, so that no policy can open one. */
+/** An anonymous caller never has a user-owned list, so no policy can open one. */
 function isWithoutList({ authenticated, owned }: AccessRule, caller: Caller, ids: PathIds): boolean {
   return (authenticated && caller.userId === undefined) || (owned !== undefined && !haveOwners(owned, ids));
 }
 
-/** Whether the policy, if there is one, leaves it at what has been granted in another way. */
+/** Returns whether the policy, if the rule has one, confirms access that was granted in another way. */
 export async function isConfirmed(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
   if (rule.policed === undefined) return true;
   return askPolicy(rule.policed, { caller, reader, ids, byDefault: () => Promise.resolve(true) });
@@ -88,7 +88,7 @@ async function askPolicy(
   { policy, ...about }: Policed,
   question: Pick<AccessQuestion, 'caller' | 'reader' | 'ids' | 'byDefault'>,
 ): Promise<boolean> {
-  // Whatever else a policy of somebody else's returns is no permission.
+  // A policy is foreign code: anything but `true` is a refusal.
   const answer: unknown = await policy.decide({ ...about, ...question });
   return answer === true;
 }
@@ -97,7 +97,7 @@ function isGranted(rule: AccessRule, caller: Caller, reader: Reader, ids: PathId
   if (rule.authenticated) return Promise.resolve(caller.userId !== undefined);
   const { owned } = rule;
   if (owned !== undefined && !ownsLists(owned, ids, caller)) {
-    // In the lists of others only entries on their objects count.
+    // In lists of other owners only entries on the objects count.
     return haveOwners(owned, ids) ? isInEntries(rule, caller, reader, ids) : Promise.resolve(false);
   }
   if (rule.grantsSoleOwner === true && owned?.every(({ isSoleOwner }) => isSoleOwner(caller)) === true) {
@@ -106,7 +106,7 @@ function isGranted(rule: AccessRule, caller: Caller, reader: Reader, ids: PathId
   if (isNamedBySettings(rule, caller)) return Promise.resolve(true);
   const isInEntry = isInEntries(rule, caller, reader, ids);
   if (caller.memberOf === undefined || rule.principals.size === 0) return isInEntry;
-  // Settings may name groups as well. Both are asked at once, for each may be a way to another machine.
+  // Settings may name groups as well. Both checks are started together: each may be a round trip.
   return Promise.all([isNamed(rule, caller), isInEntry]).then(([named, granted]) => named || granted);
 }
 
@@ -123,9 +123,9 @@ function isInEntries(
 }
 
 /**
- * Requires settings, or entries on the objects whose ids are known, to grant one of the rules. For paths in which an id is
- * not acceptable: no such object exists, so no entry on it can grant anything. Authorization policies are not asked, for
- * they may rely on ids that are missing here.
+ * Requires settings, or entries on the objects whose ids are known, to grant one of the rules. For paths with an id that is
+ * not acceptable: no such object exists, so no entry on it can grant anything. Authorization policies are not called,
+ * because they may rely on the missing ids.
  *
  * @throws ServiceError missingAuthToken, forbidden
  */
@@ -137,53 +137,57 @@ export async function requireGranted(
   throw refusal(caller);
 }
 
-/** The same as `isNamedBySettings` for a caller whose groups may not be known yet. */
+/** Returns whether settings alone let the caller do it, by a principal or by a group that is looked up now. */
 export async function isNamed(rule: Pick<AccessRule, 'principals'>, caller: Caller): Promise<boolean> {
   if (rule.principals.size === 0) return false;
   if (isNamedBySettings(rule, caller)) return true;
   return caller.memberOf !== undefined && isNamedBySettings(rule, await completeCaller(caller));
 }
 
-/** Whether settings alone let the caller do it, by a principal that is known. */
+/** Returns whether settings alone let the caller do it, by a principal that is already known. */
 export function isNamedBySettings(rule: Pick<AccessRule, 'principals'>, caller: Caller): boolean {
   if (rule.principals.size === 0) return false;
   return caller.knownPrincipals.some((principal) => rule.principals.has(principal));
 }
 
-/** The refusal: 401 for callers without valid credentials, 403 for others. */
+/** Returns the error for a refused access: 401 for callers without valid credentials, 403 for others. */
 export function refusal(caller: Caller): ServiceError {
   return new ServiceError(caller.userId === undefined ? 'missingAuthToken' : 'forbidden');
 }
 
-/** @throws ServiceError missingAuthToken, forbidden */
+/**
+ * Requires the rule to allow the access.
+ *
+ * @throws ServiceError missingAuthToken, forbidden
+ */
 export async function requireAllowed(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<void> {
   if (!(await isAllowed(rule, caller, reader, ids))) throw refusal(caller);
 }
 
-/** Which objects of a list a caller may see or delete. */
+/** The objects of a list that a caller may see or delete. */
 export interface ListAccess {
-  /** Only these ids; `undefined`: all. */
+  /** Ids of these objects; `undefined`: all objects. */
   readonly ids: readonly string[] | undefined;
-  /** Whether there are more ids, which nobody has asked for yet. */
+  /** Whether the search stopped at its limit, so that more ids may exist; default `false`. */
   readonly isPartial?: boolean;
 }
 
-/** A list that access is asked for. */
+/** A list to check access to. */
 export interface AskedList {
   readonly uri: string;
   /** Name of the id of its objects in paths, `record_id`. */
   readonly idName: string;
   readonly whole: AccessRule;
   readonly create: AccessRule;
-  /** For single objects; its entries on the listed objects themselves count. */
+  /** Rule for single objects; its entries on the listed objects count. */
   readonly own: AccessRule;
 }
 
 /**
- * Access to a list: the whole of it, or else the objects shared one by one, or else nothing of it for those who may
- * create there.
+ * Returns what the caller may access of a list: the whole list, else the objects shared one by one, else nothing for
+ * callers who may create there.
  *
- * @param findLimit how many shared objects are enough to know that there are many; asked only where it matters
+ * @param findLimit returns the number of shared objects at which the search stops; called only if objects are searched
  * @throws ServiceError missingAuthToken, forbidden
  */
 export async function requireListAccess(
@@ -194,7 +198,7 @@ export async function requireListAccess(
   findLimit?: () => number | undefined,
 ): Promise<ListAccess> {
   if (await isAllowed(list.whole, caller, reader, ids)) return { ids: undefined };
-  // A policy that has the last word is asked about each of them.
+  // A policy decides about each object, so all of them are needed.
   const limit = list.whole.policed === undefined ? findLimit?.() : undefined;
   const objects = await findObjects(list, caller, reader, ids, limit);
   if (objects.length > 0) return { ids: objects, isPartial: limit !== undefined && objects.length >= limit };
@@ -203,9 +207,9 @@ export async function requireListAccess(
 }
 
 /**
- * Ids of the single objects of a list that the caller has access to.
+ * Returns the ids of the objects of a list that are shared with the caller one by one.
  *
- * @param limit so many of them are enough; default all
+ * @param limit maximum number of ids without a policy; default all
  */
 export async function findObjects(
   { uri, idName, own, whole }: AskedList,

@@ -1,5 +1,5 @@
-// Completion of attributes by a JSON Schema: missing properties get their defaults, scalar values are converted to the type
-// that the schema wants. Follows `properties` and `items`, and no references.
+// Completes attributes by a JSON Schema: missing properties get their defaults, and scalar values are converted to the type
+// in the schema. Follows `properties` and `items`, but no references.
 import {
   ExactNumber,
   formatJson,
@@ -16,7 +16,7 @@ import {
 import { copyMembers, StepBudget } from '../base/json-steps.ts';
 import type { Steps } from '../base/steps.ts';
 
-/** Returns the attributes as they are, or a completed copy. */
+/** Returns the given attributes, or a completed copy. */
 export type Completion = (attributes: JsonObject) => Steps<JsonObject>;
 
 export interface CompletionOptions {
@@ -24,11 +24,11 @@ export interface CompletionOptions {
   readonly coerce: boolean;
 }
 
-/** What is to be done in a value. */
+/** What completion does in a value. */
 interface Shape {
   readonly properties: readonly Property[];
   readonly items: Shape | undefined;
-  /** Types that a scalar value is converted to, as far as it can be; absent: it stays as it is. */
+  /** Types to convert a scalar value to, where possible; `undefined`: no conversion. */
   readonly types: readonly string[] | undefined;
 }
 
@@ -38,14 +38,14 @@ interface Property {
   readonly shape: Shape | undefined;
 }
 
-/** Returns the completion of a schema, or `undefined` when it changes nothing. */
+/** Returns the completion for a schema, or `undefined` when it would change nothing. */
 export function compileCompletion(schema: JsonObject, { coerce }: CompletionOptions): Completion | undefined {
   const shape = compileShape(schema, coerce, true);
   if (shape === undefined) return undefined;
   return (attributes) => completeObject(shape, attributes, new StepBudget());
 }
 
-/** @param fills whether missing properties get defaults: not in arrays, where a short request would make a long object */
+/** @param fills whether missing properties get defaults; not in arrays, where a short request would create a large object */
 function compileShape(schema: JsonValue, coerce: boolean, fills: boolean): Shape | undefined {
   if (!isJsonObject(schema)) return undefined;
   const declared = getKey(schema, 'properties');
@@ -116,7 +116,7 @@ function* completeItems(shape: Shape, items: JsonArray, budget: StepBudget): Ste
 }
 
 const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** Longer texts stay texts: no number that anyone means is that long. */
+/** Maximum length of a text that is converted to a number. */
 const maxNumberChars = 100;
 
 function coerceScalar(value: JsonValue, types: readonly string[]): JsonValue {
@@ -131,7 +131,7 @@ function coerceScalar(value: JsonValue, types: readonly string[]): JsonValue {
   return value;
 }
 
-/** `undefined` for numbers that are out of range. */
+/** Returns `undefined` for numbers out of range. */
 function parseNumber(text: string): JsonValue | undefined {
   try {
     return parseJson(text);

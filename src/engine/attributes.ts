@@ -1,5 +1,5 @@
-// Attributes that a kind declares by a JSON Schema: what clients send is completed with defaults, converted where the kind
-// wants it, freed of what the schema does not name, and then checked. All of it is compiled when the service starts.
+// Attributes that a kind declares by a JSON Schema. What clients send is stripped of unknown attributes or refused,
+// completed with defaults, converted where the kind asks for it, and then checked. Compiled when the service starts.
 import { getKey, isJsonObject, parseJson, setKey, type JsonObject, type MutableJsonObject } from '../base/json.ts';
 import { copyMembers } from '../base/json-steps.ts';
 import { runAtOnce, type Steps } from '../base/steps.ts';
@@ -8,42 +8,26 @@ import { validateAgainst } from '../core/schema/validate.ts';
 import { compileCompletion } from './attribute-completion.ts';
 import type { Complain, ResourceKind } from './kind.ts';
 
-/** The attributes of a kind. */
-export interface AttributeDeclaration {
-  /**
-   * JSON Schema of the attributes, in any draft that collections accept. Values of `default` fill missing properties, in nested
-   * objects too. Without a schema that forbids it, further attributes are allowed.
-   */
-  readonly schema: Readonly<Record<string, unknown>>;
-  /** What happens to attributes that `properties` does not name; default `keep`. */
-  readonly unknown?: 'keep' | 'drop' | 'refuse';
-  /**
-   * Whether scalar values are converted to the `type` of their property where nothing is lost: `"5"` to 5, `"true"` to true,
-   * 5 to `"5"`; default `false`.
-   */
-  readonly coerce?: boolean;
-}
-
-/** The compiled declaration. */
+/** A compiled declaration. */
 export interface AttributeRules {
-  /** The schema as JSON, for descriptions of the service. */
+  /** The schema as JSON, for descriptions of the API. */
   readonly schema: JsonObject;
-  /** Returns the attributes as they are stored; complains about the first that does not fit the schema. */
+  /** Returns the attributes to store; complains about the first that does not fit the schema. */
   readonly check: (attributes: JsonObject, complain: Complain) => Steps<JsonObject>;
 }
 
-/** Unknown attributes that are reported for one object. */
+/** Maximum number of unknown attributes that are reported for one object. */
 const maxReported = 10;
 
 /**
- * Returns the rules of the kind, or `undefined` when it declares none.
+ * Compiles the declared attributes of a kind; returns `undefined` when it declares none.
  *
  * @throws Error for a schema that cannot be used, naming the kind
  */
 export function compileAttributes({ name, attributes }: ResourceKind): AttributeRules | undefined {
   if (attributes === undefined) return undefined;
   const { unknown = 'keep', coerce = false } = attributes;
-  // A copy, which later changes by the plugin do not reach.
+  // A copy, so that later changes by the plugin have no effect.
   const schema = parseJson(JSON.stringify(attributes.schema));
   const fault = runAtOnce(checkSchema(schema));
   if (fault !== undefined || !isJsonObject(schema)) {
@@ -84,7 +68,7 @@ function complainOfUnknown(sent: JsonObject, known: ReadonlySet<string>, complai
   for (const key of unknown.slice(0, maxReported)) complain(key, `unknown attribute; known are: ${names}`);
 }
 
-/** A default that does not fit its own property would make every request fail that leaves the property out. */
+/** Refuses defaults that do not fit their own property: every request without the property would fail. */
 function requireFittingDefaults(kind: string, schema: JsonObject): void {
   const declared = getKey(schema, 'properties');
   if (!isJsonObject(declared)) return;

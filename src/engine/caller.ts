@@ -1,19 +1,19 @@
-// Who sends a request, as far as permissions are concerned.
+// The sender of a request, as far as permissions depend on it.
 import type { JsonObject } from '../base/json.ts';
 import { AUTHENTICATED, EVERYONE } from '../core/permissions/principals.ts';
 
 export interface Caller {
-  /** Prefixed id, `basicauth:a3d9…`; `undefined` for anonymous callers. */
+  /** Prefixed user id, such as `basicauth:a3d9…`; `undefined` for anonymous callers. */
   readonly userId: string | undefined;
-  /** What stands in access-control entries for this caller and is known without asking; the user id comes first. */
+  /** Principals of the caller that are known without a lookup; the user id comes first. */
   readonly knownPrincipals: readonly string[];
-  /** The user whose groups count as well; `undefined` when `knownPrincipals` are all there are. */
+  /** User id whose groups count as well; `undefined` when `knownPrincipals` is complete. */
   readonly memberOf: string | undefined;
-  /** Everything that may stand in an entry for this caller, groups included; asks once, so check what is known first. */
+  /** Returns all principals, groups included. Looks groups up once, so check the known principals first. */
   readonly allPrincipals: () => Promise<readonly string[]>;
-  /** The principal that becomes writer of what the caller creates or changes. */
+  /** The principal that is added to the `write` permission of objects that the caller creates or changes. */
   readonly principal: string;
-  /** What the way of authentication knows about the user; absent when it knows no more than the id. */
+  /** What the authentication policy knows about the user; absent when it knows only the id. */
   readonly profile?: JsonObject | undefined;
 }
 
@@ -27,7 +27,7 @@ export const anonymous: Caller = {
   principal: EVERYONE,
 };
 
-/** An authenticated caller who is in no groups but those given. */
+/** Creates an authenticated caller without groups other than the given principals. */
 export function authenticatedCaller(userId: string, given: readonly string[], profile?: JsonObject): Caller {
   const principals = principalsOf(userId, given);
   return {
@@ -40,7 +40,7 @@ export function authenticatedCaller(userId: string, given: readonly string[], pr
   };
 }
 
-/** An authenticated caller whose groups are looked up when something depends on them. */
+/** Creates an authenticated caller whose groups are looked up when a decision depends on them. */
 export function callerInGroups(
   userId: string,
   given: readonly string[],
@@ -54,7 +54,7 @@ export function callerInGroups(
   return { ...caller, memberOf: userId, allPrincipals };
 }
 
-/** The same caller with all principals known. */
+/** Looks up the groups of a caller; returns a caller whose `knownPrincipals` are complete. */
 export async function completeCaller(caller: Caller): Promise<Caller> {
   if (caller.memberOf === undefined) return caller;
   return { ...caller, knownPrincipals: await caller.allPrincipals(), memberOf: undefined };

@@ -1,5 +1,5 @@
-// A declared kind made ready to serve: paths turned into functions, permissions into rules, the id generator chosen.
-// Done once at start, so that a request looks nothing up by name.
+// Compiles declared kinds: paths become functions, permissions become rules, and the id generator is chosen. Done once at
+// start, so that requests look nothing up by name.
 import { findIdGenerator, type IdGenerator } from '../core/objects/ids.ts';
 import { createIdRule, type IdRule } from '../core/objects/object-id.ts';
 import type { PathIds } from '../core/objects/object-id.ts';
@@ -14,56 +14,56 @@ import type { Caller } from './caller.ts';
 import type { ResourceKind } from './kind.ts';
 import { compileOwnedList, uriPathOf, type OwnedList } from './owned-lists.ts';
 
-/** How settings reach the kinds; answers are read once. */
+/** Settings as kinds read them, once at start. */
 export interface KindSettings {
-  /** Longest id accepted, in characters; 0 means unlimited. */
+  /** Maximum length of an id in characters; 0 means unlimited. */
   readonly maxIdLength: number;
-  /** Generators beside the built-in ones, by name. */
+  /** Id generators besides the built-in ones, by name. */
   readonly idGenerators?: ReadonlyMap<string, IdGenerator>;
-  /** Has the last word on every access; absent: settings and entries decide. */
+  /** Policy with the last word on every access; absent: settings and entries decide. */
   readonly authorization?: AuthorizationPolicy | undefined;
-  /** Value of a setting by its flat name, or `undefined`. */
+  /** Returns the value of a setting by its flat name, or `undefined`. */
   readonly text: (key: string) => string | undefined;
   readonly list: (key: string) => readonly string[];
-  /** Value of a setting such as `record_cache_expires_seconds`, or `undefined`. */
+  /** Returns the value of a setting such as `record_cache_expires_seconds`, or `undefined`. */
   readonly cacheSeconds: (key: string) => number | undefined;
   readonly flag: (key: string, byDefault: boolean) => boolean;
 }
 
 export interface CompiledKind {
   readonly name: string;
-  /** What several are called. */
+  /** Plural of the name. */
   readonly plural: string;
   readonly declaration: ResourceKind;
   readonly parent: CompiledKind | undefined;
-  /** The lists in its path that belong to callers, its own included; empty for most kinds. */
+  /** Owned lists in its path, its own included; empty for most kinds. */
   readonly owned: readonly OwnedList[];
-  /** Checks and completes attributes by the schema of the kind; absent without one. */
+  /** Rules that check and complete attributes; `undefined` for a kind without a schema. */
   readonly attributes: AttributeRules | undefined;
   readonly ids: IdRule;
-  /** Name of its id in paths, `record_id`. */
+  /** Name of its id in paths, such as `record_id`. */
   readonly idName: string;
-  /** Storable permission names; empty for user resources. */
+  /** Names of the permissions that objects store; empty for user resources. */
   readonly permissions: readonly string[];
   readonly isShareable: boolean;
-  /** What queries of its lists may ask for. */
+  /** Attributes that queries treat specially. */
   readonly traits: ListTraits;
-  /** Path of its lists in URIs, with the owner of each list that belongs to a caller. */
+  /** Path of its lists in URIs, with the owner after each owned list. */
   readonly uriPath: string;
   /** Template of the URIs of its objects. */
   readonly uriTemplate: string;
-  /** Principals that a setting of the kind names, such as `task_create_principals`, or the kind by default. */
+  /** Returns the principals in a setting such as `task_create_principals`, or the defaults of the kind. */
   readonly settingPrincipals: (setting: string) => readonly string[];
-  /** Path below the version prefix at which the object whose id is among the ids is found. */
+  /** Returns the path of an object below the version prefix. The ids include its own. */
   readonly address: (ids: PathIds) => string;
-  /** Seconds for which anonymous answers may be cached, as in the declaration; a number where a setting alone decides. */
+  /** Cache lifetime of anonymous responses in seconds, as in the declaration; a number where only a setting decides. */
   readonly cacheSeconds: ResourceKind['cacheSeconds'] | number;
-  /** URI of the list, `/buckets/food/groups`. */
+  /** Returns the URI of the list, such as `/buckets/food/groups`. */
   readonly listUri: (ids: PathIds) => string;
-  /** URI of the object whose id is among the ids. */
+  /** Returns the URI of an object. The ids include its own. */
   readonly objectUri: (ids: PathIds) => string;
   readonly listKey: (ids: PathIds, caller: Caller) => ListKey;
-  /** The rule for any permission on an object of the kind, such as one that a plugin has added. */
+  /** Returns the rule for a permission on an object of the kind, such as one that a plugin has added. */
   readonly rule: (permission: string) => AccessRule;
   readonly rules: {
     readonly readList: AccessRule;
@@ -128,7 +128,7 @@ function compileKind(
     throw new Error(`The shareable resource kind ${kind.name} declares no permissions.`);
   }
   if (parent !== undefined && !parent.isShareable) {
-    // Objects of two users may have the same id, and what lies below them would be one list.
+    // Objects of two users may have the same id, and would share the lists below them.
     throw new Error(
       `The resource kind ${kind.name} lies below ${parent.name}, a user resource, which has no children.`,
     );
@@ -139,15 +139,15 @@ function compileKind(
   const uriTemplate = objectTemplate(kind.name, uriPath);
   const settingPrincipals = compileSettingPrincipals(kind, settings);
   const policy = settings.authorization;
-  /** @param asked how a policy is told what the rule is about */
-  const ruleOn = (grantor: string, permission: string, on: 'object' | 'list', asked = permission): AccessRule => {
-    const policed = policy === undefined ? undefined : { policy, kind: kind.name, permission: asked, on };
+  /** @param decided name of the permission for an authorization policy */
+  const ruleOn = (grantor: string, permission: string, on: 'object' | 'list', decided = permission): AccessRule => {
+    const policed = policy === undefined ? undefined : { policy, kind: kind.name, permission: decided, on };
     if (!isShareable) return { principals: new Set(), entries: undefined, authenticated: true, policed };
     const entries = inheritance.rule(grantor, permission, kind.name);
     const principals = new Set(entries.settingNames.flatMap(settingPrincipals));
     const rule: AccessRule = { principals, entries, authenticated: false, policed };
-    // Who may create at the root is for settings to say. Below objects that are shared, entries on these decide.
-    const grantsSoleOwner = (grantor !== '' || asked !== 'create') && isOwnedFromRoot(kind, parent);
+    // At the root settings decide who may create. Below shared objects, entries on these decide.
+    const grantsSoleOwner = (grantor !== '' || decided !== 'create') && isOwnedFromRoot(kind, parent);
     return owned.length === 0 ? rule : { ...rule, owned, grantsSoleOwner };
   };
   const above = kind.parent ?? '';
@@ -178,7 +178,7 @@ function compileKind(
       : (_ids, caller) => ({ kind: kind.name, parent: caller.userId ?? '' }),
     rule(permission) {
       const rule = added.get(permission) ?? ruleOn(kind.name, permission, 'object');
-      // Names come from code, never from requests, so the map stays small.
+      // Permission names come from code and never from requests, so the map stays small.
       added.set(permission, rule);
       return rule;
     },
@@ -196,7 +196,7 @@ function union(one: AccessRule, other: AccessRule): ReadonlySet<string> {
   return new Set([...one.principals, ...other.principals]);
 }
 
-/** 0 has the meaning of no setting: nothing is cached, and no more is said about it. */
+/** 0 means the same as no setting: responses are not cached, and get no further cache headers. */
 function cacheSecondsOf({ name }: ResourceKind, settings: KindSettings): number | undefined {
   return settings.cacheSeconds(`${name}_cache_expires_seconds`) || undefined;
 }
@@ -215,14 +215,14 @@ function chooseIds(kind: ResourceKind, settings: KindSettings): IdRule {
   return createIdRule(setting, generator, settings.maxIdLength);
 }
 
-/** Whether the outermost list in the path belongs to callers. */
+/** Returns whether the outermost list in the path is an owned list. */
 function isOwnedFromRoot(kind: ResourceKind, parent: CompiledKind | undefined): boolean {
   let root = parent;
   while (root?.parent !== undefined) root = root.parent;
   return (root?.declaration ?? kind).parentOf !== undefined;
 }
 
-/** The setting of the operator, else what the kind names by default. Lists of callers are open to their owners. */
+/** Returns the principals of a setting, else the defaults of the kind. Owned lists are open to their owners by default. */
 function compileSettingPrincipals(
   { name, parentOf, defaultPrincipals = parentOf === undefined ? {} : { create: [AUTHENTICATED] } }: ResourceKind,
   settings: KindSettings,

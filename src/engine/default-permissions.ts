@@ -1,9 +1,9 @@
-// The permissions of kinds that declare none: `read` and `write`, inherited from the objects above, and the right to create
-// what lies below. The same table that buckets, collections and records write out.
+// Permissions of kinds that declare none: `read` and `write`, inherited from the objects above, and the right to create
+// objects of each kind below, as buckets, collections and records declare them.
 import type { GrantingEntry, PermissionDeclaration } from '../core/permissions/inheritance.ts';
 import type { ResourceKind } from './kind.ts';
 
-/** Returns the kinds, each shareable one with a table of permissions. */
+/** Returns the kinds; each shareable one has permissions, its own or the default ones. */
 export function withDefaultPermissions(kinds: readonly ResourceKind[]): readonly ResourceKind[] {
   return kinds.map((kind) =>
     kind.flavour === 'shareable' && kind.permissions === undefined
@@ -33,7 +33,7 @@ function defaultPermissions(kind: ResourceKind, kinds: readonly ResourceKind[]):
   };
 }
 
-/** The kinds above, nearest first. */
+/** Returns the kinds above, nearest first. */
 function ancestorsOf({ parent, name }: ResourceKind, kinds: readonly ResourceKind[]): readonly ResourceKind[] {
   const found: ResourceKind[] = [];
   const seen = new Set([name]);

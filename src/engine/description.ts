@@ -1,5 +1,5 @@
-// What an operation declares for descriptions of the API: parameters, bodies and responses. Both formats that the service
-// publishes are derived from these values, so that neither is written by hand.
+// What an operation declares for descriptions of the API: parameters, bodies and responses. Both published formats are
+// derived from these values.
 import type { JsonObject } from '../base/json.ts';
 
 /** A parameter of the query string, or a request header. Path parameters follow from the path. */
@@ -33,43 +33,43 @@ export interface DescribedResponse {
 export interface OperationDescription {
   /** One sentence: what the operation does. */
   readonly summary: string;
-  /** What a caller needs to know besides. */
+  /** Further notes for callers. */
   readonly details?: string;
   readonly parameters?: readonly DescribedParameter[];
-  /** JSON Schemas of the bodies that it takes, by media type. */
+  /** JSON Schemas of accepted bodies, by media type. */
   readonly body?: Readonly<Record<string, JsonObject>>;
-  /** By status. Errors that any operation may give (400, 401, 415, 503, …) need no mention. */
+  /** Responses by status. Errors that every operation may return (400, 401, 415, 503, …) are left out. */
   readonly responses: Readonly<Record<number, DescribedResponse>>;
-  /** Statuses of errors that not every operation gives. */
+  /** Statuses of further errors, which not every operation returns. */
   readonly errors?: readonly number[];
-  /** Named schemas that the others refer to by `namedSchema`. */
+  /** Schemas by the name under which `namedSchema` refers to them. */
   readonly schemas?: Readonly<Record<string, JsonObject>>;
 }
 
 /**
- * Keyword of a schema that Swagger 2.0 cannot express: the schema that takes its place in that format. Without it the
- * part that the format lacks is left out.
+ * Keyword whose value replaces the schema in Swagger 2.0, which cannot express it. Without the keyword the unsupported
+ * part is left out.
  */
 export const swaggerKeyword = 'x-swagger';
 
 const namedPrefix = 'named:';
 
-/** A reference to one of the named schemas. Each format writes it in its own way. */
+/** Creates a reference to a named schema. Each format writes it in its own way. */
 export function namedSchema(name: string): JsonObject {
   return { $ref: `${namedPrefix}${name}` };
 }
 
-/** The name in a reference that `namedSchema` has made; `undefined` for other references. */
+/** Returns the name in a reference that `namedSchema` created; `undefined` for other references. */
 export function nameInReference(reference: string): string | undefined {
   return reference.startsWith(namedPrefix) ? reference.slice(namedPrefix.length) : undefined;
 }
 
-/** A parameter of the query string. */
+/** Creates the description of a parameter in the query string. */
 export function queryParameter(name: string, description: string, schema: JsonObject): DescribedParameter {
   return { name, in: 'query', description, schema };
 }
 
-/** The description of a read that has no parameters and returns a JSON object. */
+/** Creates the description of a read without parameters that returns a JSON object. */
 export function describeDocument(summary: string, description: string, properties?: JsonObject): OperationDescription {
   const schema: JsonObject = properties === undefined ? { type: 'object' } : { type: 'object', properties };
   return { summary, responses: { 200: { description, schema } } };

@@ -1,4 +1,4 @@
-// Advice for bodies that lack the envelope `{data, permissions}`: what the client sent, put where it belongs.
+// Advice for bodies that lack the envelope `{data, permissions}`: the sent members in their right place.
 import { abbreviateJson, quoteText } from '../base/abbreviate.ts';
 import { getKey, isJsonObject, setKey, type JsonObject, type MutableJsonObject } from '../base/json.ts';
 import { findClosestMatch } from '../base/closest-match.ts';
@@ -6,14 +6,14 @@ import { findClosestMatch } from '../base/closest-match.ts';
 const members = ['data', 'permissions'] as const;
 const maxNames = 10;
 const maxNameChars = 60;
-/** A corrected body longer than this is shown with one level less. */
+/** Maximum length of the corrected body with nested values; a longer one is shown with fewer levels. */
 const maxBodyChars = 400;
 
 /**
- * Returns the sentence about members that an envelope does not have.
+ * Returns the sentence about members that are unknown in an envelope.
  *
- * @param unknown their names, at least one
- * @param secret names of attributes whose values are not repeated
+ * @param unknown names of the members, at least one
+ * @param secret names of attributes whose values are not shown
  */
 export function describeUnknownMembers(
   body: JsonObject,
@@ -21,17 +21,17 @@ export function describeUnknownMembers(
   secret: readonly string[] = [],
 ): string {
   const listed = unknown.slice(0, maxNames).map((name) => quoteText(name, maxNameChars));
-  const told = `unknown members: [${[...listed, ...(unknown.length > maxNames ? ['…'] : [])].join(',')}]`;
+  const fault = `unknown members: [${[...listed, ...(unknown.length > maxNames ? ['…'] : [])].join(',')}]`;
   const [first = ''] = unknown;
   const meant = unknown.length === 1 ? findClosestMatch(first.toLowerCase(), members) : undefined;
-  if (meant !== undefined && !Object.hasOwn(body, meant)) return `${told}; did you mean "${meant}"?`;
-  return `${told}. Put attributes in "data": ${corrected(body, unknown, secret)}`;
+  if (meant !== undefined && !Object.hasOwn(body, meant)) return `${fault}; did you mean "${meant}"?`;
+  return `${fault}. Put attributes in "data": ${corrected(body, unknown, secret)}`;
 }
 
 function corrected(body: JsonObject, unknown: readonly string[], secret: readonly string[]): string {
   const own = getKey(body, 'data');
   const data: MutableJsonObject = {};
-  // A body may have a hundred thousand members, of which few are shown.
+  // A body may have a hundred thousand members, and only a few are shown.
   if (isJsonObject(own)) for (const name of Object.keys(own).slice(0, maxNames)) setKey(data, name, own[name]!);
   for (const name of unknown.slice(0, maxNames)) setKey(data, name, body[name]!);
   for (const name of secret) if (Object.hasOwn(data, name)) setKey(data, name, '…');

@@ -1,4 +1,4 @@
-// Request bodies of resources: `{data, permissions}`. Everything wrong with one is collected, not thrown at once.
+// Request bodies of resources: `{data, permissions}`. All faults are collected, so that one response reports them.
 import { describeType } from '../base/abbreviate.ts';
 import { getKey, isJsonObject, JsonSyntaxError } from '../base/json.ts';
 import type { JsonObject, JsonValue, MutableJsonObject } from '../base/json.ts';
@@ -9,7 +9,7 @@ import { describeUnknownMembers } from './envelope-advice.ts';
 import type { RequestBody } from './exchange.ts';
 import type { Scope } from './scope.ts';
 
-/** Permissions as sent: a list replaces an entry, `null` says what the format of the request says. */
+/** Permissions as sent. A list replaces an entry; the meaning of `null` depends on the format of the request. */
 export type SentPermissions = Readonly<Record<string, readonly string[] | null>>;
 
 export interface Envelope {
@@ -20,8 +20,8 @@ export interface Envelope {
 const emptyEnvelope: Envelope = { data: undefined, permissions: undefined };
 
 /**
- * Parses a body; `undefined` when it is no JSON, or holds what storage cannot keep, which is added to the issues.
- * An empty body is for the caller to judge.
+ * Parses a body that is not empty. Returns `undefined` when it is not JSON or holds values that storage cannot keep; the
+ * fault goes to the issues.
  */
 export function* parseBody(body: RequestBody, issues: Issue[]): Steps<JsonValue | undefined> {
   try {
@@ -34,9 +34,9 @@ export function* parseBody(body: RequestBody, issues: Issue[]): Steps<JsonValue 
 }
 
 /**
- * Reads the envelope; what is wrong with it is added to the issues and left out.
+ * Reads the envelope without its faulty parts. The faults go to the issues.
  *
- * @param secret names of attributes whose values no issue repeats
+ * @param secret names of attributes whose values issues do not show
  */
 export function parseEnvelope(
   value: JsonValue,
@@ -91,7 +91,7 @@ function parsePermissions(value: JsonValue, names: readonly string[], issues: Is
   return sent;
 }
 
-/** Faults told of one list; with a million of them the answer would be larger than the request. */
+/** Maximum number of faults reported for one list: a million would make the response larger than the request. */
 const maxFaults = 100;
 
 function parsePrincipals(values: readonly JsonValue[], name: string, issues: Issue[]): readonly string[] {
@@ -108,14 +108,14 @@ function parsePrincipals(values: readonly JsonValue[], name: string, issues: Iss
   return [...principals];
 }
 
-/** Data as sent, taken apart: what the client may choose, and what belongs to the server. */
+/** Data as sent, split into attributes and members with a meaning of their own. */
 export interface SentData {
   readonly id: JsonValue | undefined;
   readonly lastModified: JsonValue | undefined;
   readonly attributes: JsonObject;
 }
 
-/** Takes `id` and `last_modified` out, and drops the marks that only the server may set. */
+/** Splits off `id` and `last_modified`, and drops members that only the server sets. */
 export function* splitData(data: JsonObject): Steps<SentData> {
   const id = getKey(data, 'id');
   const lastModified = getKey(data, 'last_modified');
@@ -134,7 +134,7 @@ function isOfServer(key: string, value: JsonValue): boolean {
   return key === 'id' || key === 'last_modified' || key === '__permissions__' || (key === 'deleted' && value === true);
 }
 
-/** Reads the body of a request that creates or replaces an object; what is wrong with it is added to the issues. */
+/** Reads the body of a request that creates or replaces an object. Faults go to the issues. */
 export function* readEnvelope({
   kind,
   context: { request, issues },
@@ -145,7 +145,7 @@ export function* readEnvelope({
   return { envelope, data: yield* splitData(envelope.data ?? {}) };
 }
 
-/** Returns the issue for something missing, with what to send. */
+/** Creates the issue for a missing member, with advice on what to send. */
 export function required(name: string, advice: string): Issue {
   return { location: 'body', name, description: `Required: ${advice}` };
 }

@@ -1,5 +1,4 @@
-// A request and its response as plain values, free of any HTTP library: the same whether they came over a socket or
-// out of a batch.
+// Requests and responses as plain values, independent of any HTTP library: the same over a socket and in a batch.
 import { formatJson, JsonSyntaxError, type JsonLimits, type JsonValue } from '../base/json.ts';
 import { largeTextChars, parseInSteps } from '../base/json-steps.ts';
 import { parseRequestJson } from '../base/request-json.ts';
@@ -10,45 +9,45 @@ export type RequestHeaders = Readonly<Record<string, string | undefined>>;
 export type ResponseHeaders = Record<string, string | readonly string[]>;
 
 export interface ServiceRequest {
-  /** As sent; may be one that nothing serves. */
+  /** As sent; may be a method that nothing serves. */
   readonly method: string;
   /** Path and query as sent, percent escapes included. */
   readonly target: string;
   readonly headers: RequestHeaders;
   readonly body: RequestBody;
-  /** `http://host:port` by which the client reaches the service, without trailing slash. */
+  /** `http://host:port` under which the client reaches the service, without trailing slash. */
   readonly origin: string;
-  /** Network address of the client, the nearest one that no trusted proxy speaks for; absent without a socket. */
+  /** Network address of the client: the nearest one that is not a trusted proxy. Absent without a socket. */
   readonly clientAddress?: string;
   /** Correlation id for logs. */
   readonly id: string;
-  /** What the outer request may hold in memory; absent without a socket. */
+  /** Memory account of the outer request; absent without a socket. */
   readonly memory?: MemoryAccount;
 }
 
-/** What one outer request holds in memory, where that is limited. */
+/** The memory that one outer request has reserved of a limited budget. */
 export interface MemoryAccount {
   /**
-   * Reserves so many bytes for the request besides its body; fewer than before change nothing.
+   * Raises the reservation of the request, besides its body, to a number of bytes. A lower number has no effect.
    *
-   * @returns `undefined` when that was done at once
+   * @returns `undefined` when the bytes are reserved at once
    * @throws ServiceError requestTooLarge, or overloaded, also by rejection after a while
    */
   reserve(bytes: number): Promise<void> | undefined;
   /**
-   * Reserves without waiting, where something is locked already.
+   * Reserves without waiting, for requests that hold locks.
    *
    * @throws ServiceError overloaded
    */
   reserveNow(bytes: number): void;
   /**
-   * Reserves for stored text that was found to be large.
+   * Reserves memory for large stored text.
    *
-   * @throws MemoryAwaited when that is not possible at once; ServiceError requestTooLarge
+   * @throws MemoryAwaited when the memory is not available at once; ServiceError requestTooLarge
    */
   admit(bytes: number): void;
   /**
-   * Counts characters of stored text that a request reads or rewrites; entries of a batch have a limit together.
+   * Counts characters of stored text that a request reads or rewrites. Entries of a batch share one limit.
    *
    * @throws ServiceError requestTooLarge
    */
@@ -56,8 +55,8 @@ export interface MemoryAccount {
 }
 
 /**
- * The request needs memory that others hold. Its work is undone and dropped, and it is run again as a whole when so much is
- * reserved: what it has read so far would take memory while it waits.
+ * The request needs memory that others hold. Its work is undone, and it runs again as a whole once the memory is reserved:
+ * what it has read so far would take memory while it waits.
  */
 export class MemoryAwaited extends Error {
   /** Resolves when the memory is reserved; rejects with a ServiceError. */
@@ -74,17 +73,17 @@ export interface ServiceResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
   /**
-   * Text of the body, `''` for none; JSON unless a `Content-Type` header says otherwise. Files come as bytes, or piece
-   * by piece.
+   * Text of the body, `''` for none; JSON unless a `Content-Type` header says otherwise. A long text may come as an array of
+   * pieces, which are encoded one at a time. Files are bytes or a stream.
    */
   readonly body: ResponseBody;
-  /** Number of the error in the body, for logs; absent when it holds none. */
+  /** Number of the error in the body, for logs; absent without an error. */
   readonly errno?: number | undefined;
 }
 
-export type ResponseBody = string | Uint8Array | AsyncIterable<Uint8Array>;
+export type ResponseBody = string | readonly string[] | Uint8Array | AsyncIterable<Uint8Array>;
 
-/** A response as a resource gives it, and a batch can hold it. */
+/** A response that a batch can contain. */
 export interface TextResponse extends ServiceResponse {
   readonly body: string;
 }
@@ -114,7 +113,7 @@ export class RequestBody {
     this.#stream = stream;
   }
 
-  /** Of bytes sent by a client; invalid UTF-8 is found out when it is parsed. */
+  /** Creates the body from bytes of a client. Invalid UTF-8 is reported when the body is parsed. */
   static ofBytes(bytes: Uint8Array, limits: JsonLimits): RequestBody {
     if (bytes.length === 0) return RequestBody.none;
     try {
@@ -126,38 +125,38 @@ export class RequestBody {
     }
   }
 
-  /** Of a value that was part of an outer body, such as an entry of a batch. */
+  /** Creates the body from a value inside an outer body, as for an entry of a batch. */
   static ofValue(value: JsonValue): RequestBody {
     return new RequestBody({ value });
   }
 
-  /** Of a form with files, which is too large to be held as a whole. */
+  /** Creates the body from a form with files, which is not held in memory as a whole. */
   static ofStream(stream: AsyncIterable<Uint8Array>): RequestBody {
     const body = new RequestBody({ stream });
     body.#error = new JsonSyntaxError('the body is a form and not JSON');
     return body;
   }
 
-  /** The bytes of a form with files as they arrive; can be read once. `undefined` for bodies of other types. */
+  /** The bytes of a form with files as they arrive, to be read once; `undefined` for other bodies. */
   get stream(): AsyncIterable<Uint8Array> | undefined {
     return this.#stream;
   }
 
   /**
-   * Runs once the request is answered, or has failed for good: for what was put aside of a body that came as a stream,
-   * and is needed again when the request is run again.
+   * Adds a task that runs once the request has its final response: for resources that repeated attempts share, such as the
+   * received parts of a stream.
    */
   onRelease(task: () => Promise<void>): void {
     this.#releases.push(task);
   }
 
-  /** To be called by whoever answers the outer request, when that is done; `undefined` when there is nothing to do. */
+  /** Runs the tasks of `onRelease`, after the outer request has its final response; returns `undefined` without tasks. */
   release(): Promise<void> | undefined {
     if (this.#releases.length === 0) return undefined;
     return runAll(this.#releases.splice(0));
   }
 
-  /** Characters of a body that came as a text; 0 of others. */
+  /** Length of a body that arrived as text, in characters; 0 for other bodies. */
   get length(): number {
     return this.#text?.length ?? 0;
   }
@@ -166,18 +165,18 @@ export class RequestBody {
     return this.#text === '';
   }
 
-  /** Whether it came by itself, and not as an entry of a batch, and is not empty. */
+  /** Whether it is the body of an outer request, not of an entry of a batch, and is not empty. */
   get isOfRequest(): boolean {
     return this.#text !== undefined && this.#text !== '';
   }
 
-  /** Whether its text is so long that it should be read in steps. */
+  /** Whether its text is so long that it is read in steps. */
   get isLarge(): boolean {
     return this.#text !== undefined && this.#text.length >= largeTextChars;
   }
 
   /**
-   * The JSON value of a body that is not empty.
+   * Returns the JSON value of a body that is not empty.
    *
    * @throws JsonSyntaxError
    */
@@ -195,7 +194,7 @@ export class RequestBody {
   }
 
   /**
-   * What `parse` returns, in steps where the body is large.
+   * Returns the JSON value as `parse` does, in steps if the body is large.
    *
    * @throws JsonSyntaxError
    */
@@ -211,7 +210,7 @@ export class RequestBody {
     return this.parse();
   }
 
-  /** Reads a large body ahead, so that `parse` returns or throws at once; `undefined` where it does so anyway. */
+  /** Reads a large body, so that `parse` returns or throws at once; returns `undefined` for other bodies. */
   load(): Promise<void> | undefined {
     return this.isLarge && this.#isUnread ? this.#load() : undefined;
   }
@@ -240,12 +239,17 @@ async function runAll(tasks: readonly (() => Promise<void>)[]): Promise<void> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** A JSON response. */
+/** Creates the request that work of the service itself belongs to, when no client has sent one. */
+export function internalRequest(id: string): ServiceRequest {
+  return { method: 'PUT', target: '/', headers: {}, body: RequestBody.none, origin: '', id };
+}
+
+/** Creates a JSON response. */
 export function jsonResponse(status: number, value: JsonValue, headers: ResponseHeaders = {}): TextResponse {
   return { status, headers, body: formatJson(value) };
 }
 
-/** The media type of a `Content-Type` header, lower-case and without parameters. */
+/** Returns the media type in a `Content-Type` header, in lower case and without parameters. */
 export function mediaType(header: string): string {
   const end = header.indexOf(';');
   return (end === -1 ? header : header.slice(0, end)).trim().toLowerCase();

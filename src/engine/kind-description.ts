@@ -1,7 +1,7 @@
-// What the endpoints of a kind declare for descriptions of the API: schemas of its objects, and of the bodies and
-// responses of each method. Everything follows from the declaration of the kind.
-import { getKey, isJsonObject, type JsonObject } from '../base/json.ts';
-import { declaredAttributes } from './attribute-description.ts';
+// API descriptions of the endpoints of a kind: schemas of its objects, and of the bodies and responses of each method.
+// Everything is derived from the declaration of the kind.
+import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../base/json.ts';
+import { dialectOf } from '../core/schema/keyword.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import { namedSchema, type DescribedResponse, type OperationDescription } from './description.ts';
 import {
@@ -32,7 +32,7 @@ const lastModified: JsonObject = {
 
 const principals: JsonObject = { type: 'array', items: { type: 'string' } };
 
-/** Schemas that kinds have in common, by name. */
+/** Schemas that all kinds share, by name. */
 const commonSchemas: Readonly<Record<string, JsonObject>> = {
   Tombstone: {
     type: 'object',
@@ -45,11 +45,7 @@ const commonSchemas: Readonly<Record<string, JsonObject>> = {
     properties: { data: { type: 'array', items: namedSchema('Tombstone') } },
     required: ['data'],
   },
-  DeletedObject: {
-    type: 'object',
-    properties: { data: namedSchema('Tombstone') },
-    required: ['data'],
-  },
+  DeletedObject: { type: 'object', properties: { data: namedSchema('Tombstone') }, required: ['data'] },
   JsonPatch: {
     type: 'array',
     description: 'Operations of JSON Patch (RFC 6902) on a document with the members `data` and `permissions`.',
@@ -66,7 +62,7 @@ const commonSchemas: Readonly<Record<string, JsonObject>> = {
   },
 };
 
-/** Names that a kind cannot take for its schemas. */
+/** Schema names that are not available to kinds. */
 const takenNames: ReadonlySet<string> = new Set([...Object.keys(commonSchemas), 'Error']);
 
 /** Describes every method of both endpoints of a kind. */
@@ -225,13 +221,8 @@ function kindSchemas(kind: CompiledKind, name: string): Record<string, JsonObjec
   });
   const granted = namedSchema(`${name}Permissions`);
   return {
-    // Attributes that are required of writes may be absent here: older objects lack them, and `_fields` leaves them out.
-    [name]: {
-      type: 'object',
-      properties: shown,
-      required: ['id', 'last_modified'],
-      additionalProperties: true,
-    },
+    // Attributes that writes require may be absent in responses: older objects lack them, and `_fields` leaves them out.
+    [name]: { type: 'object', properties: shown, required: ['id', 'last_modified'], additionalProperties: true },
     ...(isShareable ? { [`${name}Permissions`]: permissionsOf(principals) } : {}),
     [`${name}Attributes`]: {
       additionalProperties: true,
@@ -245,7 +236,7 @@ function kindSchemas(kind: CompiledKind, name: string): Record<string, JsonObjec
       additionalProperties: false,
     },
     [`${name}Patch`]: {
-      // Null removes an attribute, so the types of attributes do not hold here.
+      // Null removes an attribute, so the types of attributes do not apply.
       ...envelope(
         { type: 'object', additionalProperties: true },
         permissionsOf({ ...principals, type: ['array', 'null'] }),
@@ -276,4 +267,24 @@ function kindSchemas(kind: CompiledKind, name: string): Record<string, JsonObjec
       required: ['data'],
     },
   };
+}
+
+/** Keywords with another meaning or place in a description. */
+const ownKeywords: ReadonlySet<string> = new Set(['$schema', '$comment', 'definitions', '$defs']);
+
+/** Keywords that make a schema depend on its location. */
+const references: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef', '$id', '$anchor']);
+
+/** Returns the schema; an empty one for a kind without a schema, or whose schema cannot be embedded. */
+function declaredAttributes({ attributes, declaration }: CompiledKind): JsonObject {
+  const schema = attributes?.schema ?? declaration.describesAttributes ?? {};
+  const isOld = dialectOf(schema) <= 4;
+  if (isOld || holdsReference(schema)) return {};
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !ownKeywords.has(keyword)));
+}
+
+function holdsReference(value: JsonValue): boolean {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).some(holdsReference);
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value).some(([key, member]) => references.has(key) || holdsReference(member));
 }

@@ -1,31 +1,29 @@
-// The declaration every kind of object makes of itself: buckets, groups, collections, records, and whatever plugins
-// add. Endpoints, permissions, queries, preconditions and deletion follow from it.
+// The declaration of a kind of object: buckets, groups, collections, records and the kinds of plugins. Endpoints,
+// permissions, queries, preconditions and deletion are derived from it.
 import type { JsonObject } from '../base/json.ts';
 import type { Steps } from '../base/steps.ts';
-import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { ErrorKey } from '../core/errors.ts';
-import type { ChangeAction } from '../core/events/payload.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
 import type { PathIds } from '../core/objects/object-id.ts';
-import type { ListKey, StoredEntry, StoredObject } from '../core/objects/stored.ts';
+import type { StoredObject } from '../core/objects/stored.ts';
 import type { GrantingEntry, PermissionDeclaration } from '../core/permissions/inheritance.ts';
 import type { ListTraits } from '../core/query/resolve.ts';
-import type { AttributeDeclaration } from './attributes.ts';
 import type { Caller } from './caller.ts';
 import type { Context } from './context.ts';
 import type { Method } from './endpoint.ts';
+import type { Change } from './events/event.ts';
 import type { UnitOfWork, Writer } from './unit-of-work.ts';
 
-/** Says that an attribute is not acceptable; `name` is relative to the attributes (`members.0`). */
+/** Reports an attribute that is not acceptable; `name` is relative to the attributes (`members.0`). */
 export type Complain = (name: string, description: string) => void;
 
-/** What a request says about attributes besides their values. */
+/** What is known about sent attributes besides their values. */
 export interface SentAttributes {
-  /** Whether the body has `data`. Without it the attributes that are checked are empty, or those of the stored object. */
+  /** Whether the body has `data`. Without it the checked attributes are empty, or those of the stored object. */
   readonly hasData: boolean;
 }
 
-/** Attributes about to be stored. */
+/** Attributes that are about to be stored. */
 export interface PendingWrite {
   readonly action: 'create' | 'update';
   readonly kind: string;
@@ -40,33 +38,30 @@ export interface PendingWrite {
   readonly clientAddress: string | undefined;
 }
 
-/** Somebody who looks at an object, or writes it. */
+/** A caller who reads or writes an object. */
 export interface Viewer {
   readonly caller: Caller;
-  /** Whether the setting `<kind>_write_principals` names them, so that every object of the kind is theirs to change. */
+  /** Whether the setting `<kind>_write_principals` names the caller, who may then change every object of the kind. */
   readonly isAdministrator: boolean;
 }
 
-/** A change that has been written, inside the transaction. */
-export interface Change {
-  readonly action: ChangeAction;
-  readonly kind: string;
-  readonly list: ListKey;
-  readonly uri: string;
-  /** Ids in the URI of the object, its own included. */
-  readonly ids: PathIds;
-  readonly old: StoredObject | undefined;
-  readonly new: StoredEntry;
-  /** Entries on the object after the change; none for user resources and deleted objects. */
-  readonly permissions: ObjectPermissions;
-  readonly caller: Caller;
-  /** Whether the service itself wrote it (`Objects`), and not a client. */
-  readonly isByService?: boolean;
-  /** URI of the object whose attributes the service has copied; absent for every other write. */
-  readonly copiedFrom?: string | undefined;
+/** The attributes of a kind, declared by a JSON Schema. */
+export interface AttributeDeclaration {
+  /**
+   * JSON Schema of the attributes, in any draft that collections accept. Values of `default` fill missing properties, also in
+   * nested objects. Further attributes are allowed unless the schema forbids them.
+   */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** What happens to attributes that `properties` does not name; default `keep`. */
+  readonly unknown?: 'keep' | 'drop' | 'refuse';
+  /**
+   * Whether scalar values are converted to the `type` of their property where nothing is lost: `"5"` to 5, `"true"` to true,
+   * 5 to `"5"`; default `false`.
+   */
+  readonly coerce?: boolean;
 }
 
-/** A permission that objects of a kind can store beside those it declares itself, such as `publish` on records. */
+/** A permission that a plugin adds to those a kind declares, such as `publish` on records. */
 export interface AddedPermission {
   /** Name of the kind, `record`. */
   readonly kind: string;
@@ -78,15 +73,15 @@ export interface AddedPermission {
 export interface ResourceKind {
   /** `record`; also the name of its id in paths (`record_id`) and of its settings (`record_create_principals`). */
   readonly name: string;
-  /** What several are called, for the description of the service; default the name with an s. */
+  /** Plural of the name, for the API description; default: the name with an s. */
   readonly plural?: string;
   /** Path of its lists below the version prefix, `/buckets/{bucket_id}/groups`. */
   readonly path: string;
-  /** What can be done with its lists; default GET, HEAD, POST and DELETE. */
+  /** Methods of its lists; default GET, HEAD, POST and DELETE. */
   readonly listMethods?: readonly Method[];
   /**
-   * Whether each object has an address; default `true`. Otherwise they are seen in lists only, written by code only, and
-   * left out where permissions are listed.
+   * Whether each object has an address; default `true`. Objects without one appear in lists only, are written by code only,
+   * and are left out of the list of permissions.
    */
   readonly hasAddresses?: boolean;
   /**
@@ -95,55 +90,54 @@ export interface ResourceKind {
    */
   readonly flavour: 'shareable' | 'user';
   /**
-   * Returns what the list of a caller is kept under; `undefined`: the caller has no list and is refused. At one address each
-   * caller then finds a list of their own, whose objects carry permissions. A list under the user id is that user's alone, who
-   * may read and change all of it. Callers for whom it returns the same, such as the name of their team, share a list, and
-   * permissions decide about its objects. For shareable kinds.
+   * Returns the owner of the list that a caller finds at the address; `undefined`: the caller has no list and is refused.
+   * Objects in owned lists carry permissions. A list owned by a user id belongs to that user alone, who may read and change
+   * all of it. Callers with the same owner, such as the name of their team, share a list, and permissions decide about its
+   * objects. For shareable kinds.
    */
   readonly parentOf?: (caller: Caller) => string | undefined;
   /** Kind of the object that must exist for a list to exist; none for kinds at the root. */
   readonly parent?: string;
   /**
-   * Keeps its lists in a folder of the parent, `history`, and not at the parent itself: for lists that are written in
-   * addition to others below that parent. Units of work wait for lists in the order of their parents, and so come to this
-   * one last.
+   * Folder of the parent that holds its lists, such as `history`; absent: the parent itself. For lists that are written in
+   * addition to others below that parent: units of work lock lists in the order of their parents, and so lock these last.
    */
   readonly listFolder?: string;
-  /** What distinguishes its lists when they are queried; default: nothing is known of the attributes. */
+  /** Attributes that queries of its lists treat specially; default none. */
   readonly traits?: ListTraits;
   /**
-   * Permission names an object may store and what grants each. Default for shareable kinds: `read` and `write`, inherited from
-   * the objects above, and `<child>:create` for each kind below.
+   * Permissions that an object may store and the entries that grant each. Default for shareable kinds: `read` and `write`,
+   * inherited from the objects above, and `<child>:create` for each kind below.
    */
   readonly permissions?: PermissionDeclaration;
   /**
-   * Principals that have a permission (`create`, `read`, `write`) unless the setting `<kind>_<permission>_principals` says
-   * otherwise. Default: `system.Authenticated` may create where `parentOf` gives callers their own lists, else no principal.
+   * Default of the settings `<kind>_<permission>_principals`, by permission (`create`, `read`, `write`). Without it,
+   * `system.Authenticated` may create if the kind has `parentOf`, else no principal has a permission.
    */
   readonly defaultPrincipals?: Readonly<Record<string, readonly string[]>>;
-  /** Permission asked on the object for reading it alone; default `read`. */
+  /** Permission that is needed to read a single object; default `read`. */
   readonly readPermission?: string;
   /**
-   * The principal that an object belongs to by its id, whoever creates it: accounts. It alone stands in the `write`
-   * entry. Clients choose the ids, and authenticated ones only their own unless they are administrators, who may read
-   * everything as well.
+   * Returns the principal that owns an object by its id, whoever creates it, as with accounts. Only this principal is in the
+   * `write` entry. Clients choose the ids; authenticated clients only their own, unless they are administrators, who may
+   * also read everything.
    */
   readonly ownerOf?: (id: string) => string;
-  /** What anonymous callers are told who ask for a list or its deletion; default: the rules decide. */
+  /** Error for anonymous callers who read or delete a list; default: the rules decide. */
   readonly anonymousListError?: ErrorKey;
-  /** Whether authenticated callers who may see nothing of a list get an empty one instead of a refusal. */
+  /** Whether authenticated callers without access to any object of a list get an empty list instead of a refusal. */
   readonly isListOpen?: boolean;
   /** Name of the id generator unless the setting `<kind>_id_generator` says otherwise; default the setting `id_generator`. */
   readonly idGenerator?: string;
-  /** A generator of the kind's own, which no setting replaces. */
+  /** An id generator that no setting replaces. */
   readonly customIds?: IdGenerator;
-  /** The attributes by a JSON Schema, which checks and completes them and describes them in the API description. */
+  /** Attributes by a JSON Schema, which checks, completes and describes them. */
   readonly attributes?: AttributeDeclaration;
-  /** Whether PUT needs `data` even where the object exists, which else keeps its attributes; default `false`. */
+  /** Whether PUT requires `data` also for an existing object, which otherwise keeps its attributes; default `false`. */
   readonly requiresData?: boolean;
   /**
-   * Checks and completes attributes that clients send, after the schema; returns what is stored. Work on large attributes
-   * goes in steps.
+   * Checks and completes attributes that clients send, after the schema; returns the attributes to store. Work on large
+   * attributes is done in steps.
    */
   readonly checkAttributes?: (
     attributes: JsonObject,
@@ -151,35 +145,33 @@ export interface ResourceKind {
     sent: SentAttributes,
   ) => JsonObject | Steps<JsonObject>;
   /**
-   * Slow work on attributes that will probably be written, such as hashing a password, before anybody waits for the
-   * list. `beforeWrite` picks up what came out; the attributes it gets may still be others.
+   * Does slow work on attributes that will probably be written, such as hashing a password, before the list is locked.
+   * `beforeWrite` uses the result, but may get other attributes.
    */
   readonly prepareWrite?: (write: PendingWrite) => Promise<void>;
-  /** Last word on attributes before they are stored, such as JSON Schema validation; throws to refuse. */
+  /** Returns the attributes to store, in the transaction; throws to refuse them. */
   readonly beforeWrite?: (write: PendingWrite) => Promise<JsonObject>;
   /**
-   * JSON Schema of the attributes that the kind knows, for descriptions of the API alone. `checkAttributes` decides what is
-   * accepted.
+   * JSON Schema of the known attributes, for API descriptions only. `checkAttributes` decides what is accepted.
    */
   readonly describesAttributes?: JsonObject;
-  /** The object as somebody may see it; default: as it is. */
+  /** Returns the object as a viewer may see it; default: unchanged. */
   readonly present?: (object: StoredObject, viewer: Viewer) => StoredObject;
   /**
-   * Attributes, such as a hashed password, that filters and sorting must not find anything out about, and that what
-   * leaves the process about events lacks.
+   * Attributes, such as a hashed password, that filters and sorting must not reveal, and that event payloads leave out.
    */
   readonly hiddenFields?: readonly string[];
-  /** What follows from a change, inside the same transaction: memberships, cascades. */
+  /** Writes what follows from a change in the same transaction, such as memberships and cascades. */
   readonly afterChange?: (change: Change, writer: Writer) => Promise<void>;
   /**
-   * Seconds for which anonymous answers may be cached; 0 makes them expire at once, `undefined` or less leaves them uncached
-   * without more headers. Default: the setting `<kind>_cache_expires_seconds`.
+   * Returns the cache lifetime of anonymous responses in seconds. 0 makes them expire at once; `undefined` and negative
+   * numbers mean no caching and no further headers. Default: the setting `<kind>_cache_expires_seconds`.
    */
   readonly cacheSeconds?: (context: Context) => Promise<number | undefined>;
 }
 
 /**
- * The kinds with permissions that others have added to them.
+ * Returns the kinds with the added permissions.
  *
  * @throws Error for a kind that does not exist, carries no permissions, or has that permission already
  */

@@ -1,8 +1,8 @@
-// How the parameters and headers that every kind understands look in descriptions of the API.
+// Parameters and headers that every kind supports, as API descriptions show them.
 import type { JsonObject } from '../base/json.ts';
 import { queryParameter, type DescribedHeader, type DescribedParameter } from './description.ts';
 
-/** A time in query strings: clients send the number, or the entity tag as they got it. */
+/** A timestamp in query strings: the number, or the entity tag as received. */
 const time: JsonObject = { type: ['integer', 'string'], minimum: 0, pattern: '^("[0-9]+"|[0-9]+)$' };
 
 const names: JsonObject = { type: 'array', items: { type: 'string' } };
@@ -13,7 +13,7 @@ export const fieldsParameter = queryParameter(
   names,
 );
 
-/** Parameters that choose and order objects of a list. */
+/** Parameters that select and order the objects of a list. */
 const selection: readonly DescribedParameter[] = [
   queryParameter('_since', 'Only changes after this timestamp, tombstones of deleted objects included.', time),
   queryParameter('_before', 'Only changes before this timestamp.', time),
@@ -32,7 +32,7 @@ export const listParameters: readonly DescribedParameter[] = [...selection, fiel
 /** Parameters of DELETE on a list. */
 export const listDeletionParameters = selection;
 
-/** What descriptions say about filters, which are parameters of any name. */
+/** Description of filters, which are parameters of any name. */
 export const aboutFilters =
   'Any other parameter filters by the attribute that it names: `name=value`. A prefix is an operator: ' +
   '`not_`, `min_`, `max_`, `gt_`, `lt_`, `in_`, `exclude_`, `like_`, `has_`, `contains_`, `contains_any_`. ' +
@@ -64,7 +64,7 @@ export const responseBehavior: DescribedParameter = {
   schema: { type: 'string', enum: ['full', 'light', 'diff'] },
 };
 
-/** Headers of every response that shows an object or a list. */
+/** Headers of every response with an object or a list. */
 export const timestampHeaders: readonly DescribedHeader[] = [
   {
     name: 'ETag',

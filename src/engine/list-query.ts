@@ -1,14 +1,14 @@
-// From the query string of a list request to what storage is asked, in the two moments at which the protocol wants
-// faults reported.
+// From the query string of a list request to the query for storage, in two steps, because the protocol reports faults of
+// form and of meaning at different moments.
 import { invalidParameters } from '../core/errors.ts';
 import { parseParameters, type ListParameters, type ParameterUse } from '../core/query/parameters.ts';
 import { resolveQuery, type ListQuery, type ListTraits } from '../core/query/resolve.ts';
-import { formatAlert } from './alert.ts';
+import { formatAlert } from './warnings.ts';
 import type { Context } from './context.ts';
 import type { ResponseHeaders } from './exchange.ts';
 import type { EngineOptions, Scope } from './scope.ts';
 
-/** The shape of the parameters; faults are added to the issues of the request. */
+/** Parses the parameters. Faults of form go to the issues of the request. */
 export function readParameters(context: Context, use: ParameterUse): ListParameters {
   const parameters = parseParameters(context.query, { now: context.now, use });
   context.issues.push(...parameters.issues);
@@ -16,8 +16,8 @@ export function readParameters(context: Context, use: ParameterUse): ListParamet
 }
 
 /**
- * The same for a stored list. Timestamps far ahead of the time are refused, but not those the list has given out
- * itself: a client may have moved its clock ahead, and who follows it asks for what came since.
+ * Parses the parameters for a stored list. Timestamps far in the future are refused, except up to the timestamp of the
+ * list: a client may have moved it ahead, and followers send it as `_since`.
  */
 export async function readListParameters({ context, list }: Scope, use: ParameterUse): Promise<ListParameters> {
   const parameters = parseParameters(context.query, { now: context.now, use });
@@ -29,7 +29,7 @@ export async function readListParameters({ context, list }: Scope, use: Paramete
 }
 
 /**
- * The meaning of the parameters.
+ * Resolves parsed parameters into a query.
  *
  * @throws ServiceError invalidParameters
  */
@@ -42,7 +42,7 @@ export function readQuery(
   return resolveQuery(parameters, { traits, limits: options, now: context.now, tokenKey: options.tokenKey });
 }
 
-/** The warning about `_to`; `undefined` when it was not used. */
+/** Returns the warning about `_to`; `undefined` when it was not used. */
 export function deprecationHeaders(
   { usesDeprecatedTo }: ListParameters,
   options: EngineOptions,
@@ -51,7 +51,7 @@ export function deprecationHeaders(
   return { Alert: formatAlert('soft-eol', 'The parameter _to is now called _before.', options.documentationUrl) };
 }
 
-/** The error for a page token that was used already, or was never given out for this. */
+/** Creates the error for a page token that was used before or not issued for this deletion. */
 export function staleToken(): Error {
   return invalidParameters([
     { location: 'querystring', name: null, description: 'this page token was used or has expired' },

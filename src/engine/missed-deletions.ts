@@ -1,5 +1,5 @@
-// Tells those who follow a list by its timestamps when deletions they have not seen cannot be told any more, because the
-// tombstones were forgotten, or went with what the list lies in. Without that they would keep deleted objects for ever.
+// Warns clients that follow a list by `_since` when deletions since then are unknown, because tombstones were purged or
+// went with the object above the list. Otherwise such clients would keep deleted objects forever.
 import { formatEtag } from '../core/objects/etag.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Filter } from '../core/query/ast.ts';
@@ -8,14 +8,14 @@ import type { Context } from './context.ts';
 import type { ResponseHeaders } from './exchange.ts';
 import type { EngineOptions } from './scope.ts';
 
-/** Names the horizon of a list in answers to those who were away for too long. */
+/** Response header with the horizon of a list, for clients whose `_since` is older. */
 export const resyncHeader = 'Resync';
 
 /**
- * Adds the header where it applies.
+ * Adds the header if the filters begin before the horizon.
  *
- * @param horizon of the list, in the snapshot that the answer shows
- * @throws ServiceError changesForgotten where a setting wants such requests refused
+ * @param horizon of the list, in the same snapshot as the page
+ * @throws ServiceError changesForgotten if a setting refuses such requests
  */
 export function noteMissedDeletions(
   headers: ResponseHeaders,

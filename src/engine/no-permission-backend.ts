@@ -1,14 +1,14 @@
-// Stands in where no permission backend is configured: nothing is granted to anybody and nothing is kept. Only user
-// resources work then, since they never ask.
+// The permission backend when none is configured: it grants and stores nothing. Then only user resources work, because
+// they check no entries.
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
 import type { Database } from '../contracts/database.ts';
 
-const nobody: ReadonlySet<string> = new Set();
+const noPrincipals: ReadonlySet<string> = new Set();
 
 const reader: PermissionReader = {
-  getUserPrincipals: () => Promise.resolve(nobody),
-  getObjectPermissionPrincipals: () => Promise.resolve(nobody),
-  getAuthorizedPrincipals: () => Promise.resolve(nobody),
+  getUserPrincipals: () => Promise.resolve(noPrincipals),
+  getObjectPermissionPrincipals: () => Promise.resolve(noPrincipals),
+  getAuthorizedPrincipals: () => Promise.resolve(noPrincipals),
   checkPermission: () => Promise.resolve(false),
   getAccessibleObjects: () => Promise.resolve(new Map()),
   getObjectPermissions: () => Promise.resolve({}),
@@ -35,7 +35,7 @@ const writer: PermissionWriter = {
   flush: nothing,
 };
 
-/** A permission backend that keeps nothing, as part of the given database so that it opens no transaction of its own. */
+/** Creates a permission backend that stores nothing. It belongs to the given database, so it opens no own transaction. */
 export function noPermissionBackend(database: Database): PermissionBackend {
   return { database, reader, writer: () => writer };
 }

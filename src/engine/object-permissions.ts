@@ -1,19 +1,19 @@
-// How requests change the permissions of an object, as pure functions from stored and sent entries to new ones.
+// Changes of the permissions of an object by requests: pure functions from stored and sent entries to new ones.
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { SentPermissions } from './envelope.ts';
 
-/** Entries after a creation: those sent. */
+/** Returns the entries after a creation: those sent. */
 export function createdPermissions(sent: SentPermissions | undefined): ObjectPermissions {
   return changedPermissions({}, sent ?? {}, 'ignore');
 }
 
-/** Entries after a replacement: as sent, those not named emptied; nothing sent (or an empty object) changes nothing. */
+/** Returns the entries after a replacement: those sent and no others; the stored ones if none were sent. */
 export function replacedPermissions(stored: ObjectPermissions, sent: SentPermissions | undefined): ObjectPermissions {
   if (sent === undefined || Object.keys(sent).length === 0) return stored;
   return createdPermissions(sent);
 }
 
-/** Entries after a patch: those named are replaced; `null` is ignored or empties the entry, as the format says. */
+/** Returns the entries after a patch, which replaces those it names. `null` is ignored or removes the entry. */
 export function changedPermissions(
   stored: ObjectPermissions,
   sent: SentPermissions,
@@ -29,13 +29,13 @@ export function changedPermissions(
   return result;
 }
 
-/** The entries with the principal among the writers. */
+/** Returns the entries with the principal added to `write`. */
 export function withWriter(permissions: ObjectPermissions, principal: string): ObjectPermissions {
   const writers = permissions['write'] ?? [];
   return writers.includes(principal) ? permissions : { ...permissions, write: [...writers, principal] };
 }
 
-/** What differs between two states of the entries of an object; entries that are gone are empty. */
+/** Returns the entries that differ between two states of an object; removed entries are empty. */
 export function permissionChanges(before: ObjectPermissions, after: ObjectPermissions): ObjectPermissions {
   const changes: Record<string, readonly string[]> = {};
   for (const [name, principals] of Object.entries(after)) if (before[name] !== principals) changes[name] = principals;

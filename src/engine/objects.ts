@@ -1,8 +1,5 @@
-// Objects of every kind for code that acts for the service and not for a client: plugins and listeners. Writes take the
-// same way as those of requests, with locks, hooks and events, but nobody is asked for permission, so who calls this
-// must have asked.
-import type { ObjectPermissions } from '../contracts/permission.ts';
-import type { JsonObject } from '../base/json.ts';
+// Objects of every kind for code that acts for the service: plugins and listeners. Writes take the same way as those of
+// requests, with locks, hooks and events. Permissions are not checked: the calling code has to check them.
 import type { Deletion } from '../contracts/storage.ts';
 import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
@@ -12,21 +9,21 @@ import { isAllowed, refusal } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import type { Context } from './context.ts';
+import { finishDeletions } from './delete-objects.ts';
 import type { ServiceRequest } from './exchange.ts';
 import { haveOwners, parseOwner, withOwners } from './owned-lists.ts';
-import { holdParent, openScope, type EngineOptions, type Scope } from './scope.ts';
+import { openScope, type WriteOptions, type Scope } from './scope.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { finishDeletions } from './verbs/remove.ts';
-import { writeObject, type Written } from './verbs/write.ts';
+import { changeObject, type ObjectChange, type Written } from './write-object.ts';
 
-/** Whose work it is: the unit of work, who is told to have done it, and the request it belongs to. */
+/** The unit of work, the caller that changes are attributed to, and the request that the work belongs to. */
 export interface Actor {
   readonly unit: UnitOfWork;
   readonly caller: Caller;
   readonly request: ServiceRequest;
 }
 
-/** One object by its kind and the ids in its URI, its own included. */
+/** One object by its kind and the ids in its URI, including its own. */
 export interface ObjectPlace {
   readonly kind: string;
   readonly ids: PathIds;
@@ -34,16 +31,20 @@ export interface ObjectPlace {
 
 export class Objects {
   readonly #kinds: ReadonlyMap<string, CompiledKind>;
-  readonly #options: EngineOptions;
-  /** Made when it is first used, for the kinds come later than this. */
+  readonly #options: WriteOptions;
+  /** Created on first use, because the kinds are added after the constructor has run. */
   #parseUri: ReturnType<typeof createUriParser> | undefined;
 
-  constructor(kinds: ReadonlyMap<string, CompiledKind>, options: EngineOptions) {
+  constructor(kinds: ReadonlyMap<string, CompiledKind>, options: WriteOptions) {
     this.#kinds = kinds;
     this.#options = options;
   }
 
-  /** @throws Error for a kind that the service does not have */
+  /**
+   * Returns a kind by its name.
+   *
+   * @throws Error for a kind that the service does not have
+   */
   kind(name: string): CompiledKind {
     const kind = this.#kinds.get(name);
     if (kind === undefined) throw new Error(`There is no resource kind ${name}.`);
@@ -56,7 +57,7 @@ export class Objects {
   }
 
   /**
-   * Returns the place with ids that come from elsewhere than a path: settings, bodies, the ids of other objects.
+   * Returns the place for ids that do not come from a path: from settings, bodies or other ids.
    *
    * @throws ServiceError invalidParameters when a kind does not accept its id
    */
@@ -91,7 +92,7 @@ export class Objects {
     return address === undefined ? undefined : this.findPlace(address.kind, address.ids);
   }
 
-  /** Whether the text has the form of a group's URI, with ids that no group can have: a principal that nobody ever is. */
+  /** Returns whether a principal has the form of a group URI with ids that no group can have. */
   isImpossibleGroup(principal: string): boolean {
     if (!principal.startsWith('/')) return false;
     const address = this.#parse(principal);
@@ -105,15 +106,15 @@ export class Objects {
     return this.#parseUri(uri);
   }
 
-  /** URI of the object. Where lists belong to callers, the place has to name the owner, as places of changes do. */
+  /** Returns the URI of the object. In owned lists the place has to name the owner, as places of changes do. */
   uri({ kind, ids }: ObjectPlace): string {
     return this.kind(kind).objectUri(ids);
   }
 
   /**
-   * Whether the caller may do something to an object: the check that every endpoint makes.
+   * Returns whether the caller has a permission on an object, by the check that every endpoint makes.
    *
-   * @param permission one that the kind declares, or a plugin has added to it
+   * @param permission name that the kind declares or a plugin has added to it
    */
   isAllowed(
     { unit, caller }: Pick<Context, 'unit' | 'caller'>,
@@ -125,7 +126,11 @@ export class Objects {
     return isAllowed(kind.rule(permission), caller, unit.reader, ids);
   }
 
-  /** @throws ServiceError missingAuthToken, forbidden */
+  /**
+   * Requires the caller to have a permission on an object.
+   *
+   * @throws ServiceError missingAuthToken, forbidden
+   */
   async requireAllowed(
     context: Pick<Context, 'unit' | 'caller'>,
     place: ObjectPlace,
@@ -134,7 +139,7 @@ export class Objects {
     if (!(await this.isAllowed(context, place, permission))) throw refusal(context.caller);
   }
 
-  /** The live object, or `undefined`. */
+  /** Returns the live object, or `undefined`. */
   find(
     { unit, caller }: Pick<Context, 'unit' | 'caller'>,
     { kind, ids }: ObjectPlace,
@@ -147,42 +152,20 @@ export class Objects {
   /**
    * Creates the object or replaces its attributes.
    *
-   * @param write.attributes from the object as it is under the lock, `undefined` when there is none; returning
-   *   `undefined` leaves everything as it is
-   * @param write.permissions entries after the write, from those before; absent: as they are
-   * @param write.lastModified timestamp, when it lies above that of the object; absent: a new one
-   * @param write.isVerbatim whether the attributes are stored without being checked and completed: for what has been
-   *   through that elsewhere, as with copies
-   * @param write.copiedFrom URI of the object whose attributes these are, read in this unit of work under the lock of its
-   *   list; subscribers find it in the change
+   * @param change.isByService as in `Change`; default `true`
    * @returns `undefined` when nothing was written
-   * @throws ServiceError missingParent; whatever the kind's hooks refuse
+   * @throws ServiceError missingParent, or whatever the hooks of the kind refuse with
    */
   async write(
     actor: Actor,
     place: ObjectPlace,
-    write: {
-      readonly attributes: (old: StoredObject | undefined) => JsonObject | undefined;
-      readonly permissions?: (stored: ObjectPermissions) => ObjectPermissions;
-      readonly lastModified?: number | undefined;
-      readonly isVerbatim?: boolean;
-      readonly copiedFrom?: string;
-    },
+    change: ObjectChange & { readonly isByService?: boolean },
   ): Promise<Written | undefined> {
-    const scope = await this.#openScope(actor, place);
-    const id = place.ids[scope.kind.idName]!;
-    const writer = await actor.unit.writer();
-    await holdParent(scope, writer);
-    const { object: old, timestamp: clock } = await writer.storage.lock(scope.list, id);
-    const attributes = write.attributes(old);
-    if (attributes === undefined) return undefined;
-    const { permissions = (stored) => stored, lastModified: sentTimestamp, isVerbatim = false, copiedFrom } = write;
-    const wanted = { id, old, clock, attributes, sentTimestamp, permissions, isVerbatim, copiedFrom };
-    return writeObject(scope, writer, wanted);
+    return changeObject(await this.#openScope(actor, place, change.isByService), change);
   }
 
   /**
-   * Deletes the object and what belongs to it; `undefined` when there is none.
+   * Deletes the object and what belongs to it; returns `undefined` when it does not exist.
    *
    * @param options.lastModified timestamp of the tombstone; absent: a new one
    */
@@ -199,8 +182,12 @@ export class Objects {
     return deletion;
   }
 
-  /** As if a request had come for the object, but one that asks for nothing. */
-  #openScope({ unit, caller, request }: Actor, { kind, ids: given }: ObjectPlace): Promise<Scope> {
+  /** Opens the scope of a request for the object without parameters and headers. */
+  #openScope(
+    { unit, caller, request }: Actor,
+    { kind, ids: given }: ObjectPlace,
+    isByService = true,
+  ): Promise<Scope<WriteOptions>> {
     const found = this.kind(kind);
     const ids = withOwners(found.owned, given, caller);
     if (!haveOwners(found.owned, ids)) {
@@ -219,8 +206,8 @@ export class Objects {
       dispatch: () => Promise.reject(new Error('A write by the service dispatches no requests.')),
       authenticate: () => Promise.resolve(),
     };
-    // Nobody becomes writer of what the service itself writes.
+    // Writes by the service add no principal to the `write` entry.
     const options = { ...this.#options, explicitPermissions: false };
-    return openScope(found, options, context, { isByService: true });
+    return openScope(found, options, context, { isByService });
   }
 }

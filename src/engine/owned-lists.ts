@@ -1,27 +1,27 @@
-// Lists that belong to callers: at one address each caller has a list of their own, whose objects carry permissions. The
-// owner is part of the ids and of the URI of each object, so that entries of two owners never meet.
+// Owned lists: at one address each caller has a list of their own, whose objects carry permissions. The owner is part of
+// the ids and of the URI of each object, so entries of two owners never mix.
 import { storedId, type ObjectId, type PathIds } from '../core/objects/object-id.ts';
 import { objectTemplate } from '../core/objects/uris.ts';
 import type { Caller } from './caller.ts';
 import type { ResourceKind } from './kind.ts';
 
-/** One list in the path of a kind that belongs to a caller. */
+/** One owned list in the path of a kind. */
 export interface OwnedList {
-  /** Name of the owner among the ids, `task_owner`. */
+  /** Name of the owner among the ids, such as `task_owner`. */
   readonly ownerName: string;
-  /** Returns the owner as it stands in URIs; empty for callers who have no list. */
+  /** Returns the owner in the form used in URIs; empty for callers without a list. */
   readonly ownerOf: (caller: Caller) => ObjectId;
-  /** Returns whether the list of the caller is kept under their own user id, so that no other caller shares it. */
+  /** Returns whether the owner of the caller's list is their own user id, so that no other caller shares it. */
   readonly isSoleOwner: (caller: Caller) => boolean;
 }
 
-/** Length of an owner as it stands in URIs; callers with a longer one have no list. */
+/** Maximum length of an owner in URIs, in characters; callers with a longer one have no list. */
 export const maxOwnerChars = 500;
 
 const noOwner = storedId('');
 
 /**
- * Returns the owned list of a kind, or `undefined` for kinds whose lists belong to no caller.
+ * Compiles the owned list of a kind; returns `undefined` for kinds without owned lists.
  *
  * @throws Error when the declaration contradicts itself
  */
@@ -38,21 +38,20 @@ export function compileOwnedList({ name, parentOf, flavour, ownerOf }: ResourceK
   };
 }
 
-/** One segment of a URI, without characters that have a meaning in URIs and in patterns. */
+/** Returns the owner as one URI segment, without characters that have a meaning in URIs or patterns. */
 function encodeOwner(parent: string | undefined): ObjectId {
   if (parent === undefined || !parent.isWellFormed()) return noOwner;
   const owner = encodeURIComponent(parent).replaceAll('*', '%2A');
   return owner.length > maxOwnerChars ? noOwner : storedId(owner);
 }
 
-/** Returns the text as an owner, or `undefined` when no owner is written like this in URIs. */
+/** Returns the text as an owner, or `undefined` when it does not have the form of one. */
 export function parseOwner(text: string): ObjectId | undefined {
   return text.length <= maxOwnerChars && /^[\w\-.!~'()%]+$/.test(text) ? storedId(text) : undefined;
 }
 
 /**
- * Returns the path of the lists of a kind in URIs: the path of the address, with the owner behind each list that belongs to a
- * caller.
+ * Returns the path of the lists of a kind in URIs: the path of the address with the owner after each owned list.
  *
  * @param parent the kind above, with the path of its own lists in URIs
  * @throws Error when a kind below owned lists has a path outside of them
@@ -71,7 +70,7 @@ export function uriPathOf(
   return kind.parentOf === undefined ? path : `${path}/{${kind.name}_owner}`;
 }
 
-/** Returns the ids with the caller as owner of each owned list in the path; owners that are known already stay. */
+/** Returns the ids with the caller as owner of each owned list in the path. Owners among the ids stay. */
 export function withOwners(owned: readonly OwnedList[], ids: PathIds, caller: Caller): PathIds {
   if (owned.length === 0) return ids;
   const completed: Record<string, ObjectId> = Object.assign({}, ids);

@@ -1,4 +1,4 @@
-// Pages of lists: the address of the next one.
+// The address of the next page of a list.
 import { randomUUID } from 'node:crypto';
 import type { PagePosition, SortKey } from '../core/query/ast.ts';
 import { formatToken, noncePrefix } from '../core/query/page-token.ts';
@@ -9,16 +9,16 @@ export interface NextPage {
   readonly sort: readonly SortKey[];
   readonly position: PagePosition;
   readonly limit: number;
-  /** Objects shown so far, informative only. */
+  /** Number of objects on the pages so far; informative only. */
   readonly offset: number;
 }
 
-/** A new nonce, by which the page after a deletion is asked for once. */
+/** Creates a nonce. In the token of a deletion it is valid once. */
 export function newNonce(): string {
   return noncePrefix + randomUUID();
 }
 
-/** The absolute address of the next page: the same request with another `_limit` and `_token`. */
+/** Returns the absolute address of the next page: the same request with new `_limit` and `_token`. */
 export function nextPageUrl(context: Context, options: EngineOptions, page: NextPage, nonce: string): string {
   const { sort, position, limit, offset } = page;
   const token = formatToken(position, sort, { nonce, offset, key: options.tokenKey });

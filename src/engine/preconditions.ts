@@ -1,6 +1,5 @@
-// `If-Match` and `If-None-Match` against what is stored. Writes check under the right to the next timestamp, so of
-// several writers with one expectation exactly one succeeds. See
-// docs/reference/http-api/preconditions.md.
+// `If-Match` and `If-None-Match` against stored state. Writes check under the lock of the list, so of several writers with
+// the same precondition exactly one succeeds. See docs/reference/http-api/preconditions.md.
 import { ServiceError } from '../core/errors.ts';
 import { parsePrecondition, type Precondition, type PreconditionHeader } from '../core/objects/etag.ts';
 import { formatEntry, type StoredObject } from '../core/objects/stored.ts';
@@ -15,7 +14,7 @@ export interface Preconditions {
 
 const none: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
-/** The preconditions of a request; malformed ones are added to its issues. */
+/** Reads the preconditions of a request. Malformed ones go to its issues. */
 export function readPreconditions({ request, issues }: Context): Preconditions {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
   if (ifMatch === undefined && ifNoneMatch === undefined) return none;
@@ -29,13 +28,13 @@ export function readPreconditions({ request, issues }: Context): Preconditions {
   return { ifMatch: parse('If-Match', ifMatch), ifNoneMatch: parse('If-None-Match', ifNoneMatch) };
 }
 
-/** Whether a read may be answered with 304. */
+/** Returns whether the response to a read is 304. */
 export function isUnchanged({ ifNoneMatch }: Preconditions, timestamp: number): boolean {
   return ifNoneMatch !== undefined && !ifNoneMatch.any && ifNoneMatch.timestamp === timestamp;
 }
 
 /**
- * Requires the preconditions to hold for something that exists: an object, or a list as a whole.
+ * Requires the preconditions to hold for an existing object, or for a whole list.
  *
  * @throws ServiceError preconditionFailed
  */
@@ -46,9 +45,9 @@ export function requireMatch({ ifMatch, ifNoneMatch }: Preconditions, timestamp:
 }
 
 /**
- * Requires the preconditions to hold for a write that creates, or finds, an object under an id.
+ * Requires the preconditions to hold for a write that creates an object or finds an existing one.
  *
- * @param absent what a timestamp in `If-Match` is compared with while the object does not exist
+ * @param absent timestamp that `If-Match` is compared with if the object does not exist
  * @throws ServiceError preconditionFailed
  */
 export function requireWritable(preconditions: Preconditions, state: LockedState, absent: number | undefined): void {
@@ -59,11 +58,11 @@ export function requireWritable(preconditions: Preconditions, state: LockedState
   throw preconditionFailed(timestamp);
 }
 
-/** 412, with what is there instead for those who may see it. */
+/** Creates the 412 error. With `object` its body shows the existing object, so the caller must be allowed to read it. */
 export function preconditionFailed(timestamp: number | undefined, object?: StoredObject): ServiceError {
   const options = {
     headers: timestamp === undefined ? undefined : (timestampHeaders(timestamp) as Record<string, string>),
-    // As it is stored: parsing it could take long.
+    // The stored text: parsing a large object could take long.
     detailsText: object === undefined ? undefined : `{"existing":${formatEntry(object)}}`,
   };
   return new ServiceError('preconditionFailed', options);

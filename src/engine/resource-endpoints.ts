@@ -1,11 +1,11 @@
-// From compiled kinds to the endpoints that serve them: two addresses each, the list and the object.
+// Endpoints of compiled kinds: the list and the object of each kind, and its actions.
 import { requireGranted, type AccessRule } from './access.ts';
 import type { CompiledKind, KindSettings } from './compiled-kind.ts';
+import { runVerb } from './conditional-write.ts';
 import type { OperationDescription } from './description.ts';
 import type { Endpoint, Method, Operation } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
 import { describeKind, type KindDescriptions } from './kind-description.ts';
-import type { ResourceAction } from './resource-action.ts';
 import { inOwnLists, openScope, type EngineOptions, type Scope } from './scope.ts';
 import { createObject } from './verbs/create.ts';
 import { readList } from './verbs/list.ts';
@@ -14,9 +14,27 @@ import { patchTypes } from './verbs/patch-format.ts';
 import { readObject } from './verbs/read.ts';
 import { removeList } from './verbs/remove-list.ts';
 import { removeObject } from './verbs/remove.ts';
-import { ChangedMeanwhile } from './verbs/write.ts';
 import { replaceObject } from './verbs/replace.ts';
 import { warningHeader } from './warnings.ts';
+
+/** An operation on an object besides the verbs, at an address below that of the object. */
+export interface ResourceAction {
+  /** Kind of the object. */
+  readonly kind: string;
+  /** Unique operation id, `validate_account`. */
+  readonly id: string;
+  /** Path below the address of the object, such as `/validate/{key}`. */
+  readonly path: string;
+  /** Rules of the parts in braces. */
+  readonly parameters?: Endpoint['parameters'];
+  readonly method: 'POST';
+  /** Accepted media types of the body; absent: the body is ignored. */
+  readonly consumes?: readonly string[];
+  /** Describes parameters, body and responses. */
+  readonly describe?: Operation['describe'];
+  /** Handles the request. The action itself checks access. */
+  readonly handle: (scope: Scope) => Promise<ServiceResponse>;
+}
 
 type Verb = (scope: Scope) => Promise<ServiceResponse>;
 
@@ -27,8 +45,7 @@ const followed = ['Next-Page', 'Resync'];
 const totals = ['Total-Objects', 'Total-Records'];
 
 /**
- * Both endpoints of every kind, or the one that it has, and its actions. Methods switched off by settings are left out as
- * if they did not exist.
+ * Creates the endpoints of all kinds and their actions. Methods that settings disable are left out.
  */
 export function resourceEndpoints(
   kinds: Iterable<CompiledKind>,
@@ -58,7 +75,7 @@ function actionEndpoint(kind: CompiledKind, options: EngineOptions, action: Reso
     ...(action.parameters === undefined ? {} : { parameters: action.parameters }),
     isResource: true,
     operations: {
-      [method]: { id, ...declared, handle: handler(kind, options, handle, false) },
+      [method]: { id, ...declared, handle: async (context) => handle(await openScope(kind, options, context)) },
     },
   };
 }
@@ -68,27 +85,10 @@ function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
   const { readList: read, writeList: write, create } = kind.rules;
   const serve = (verb: Verb, ...rules: readonly AccessRule[]): Served => served(kind, options, verb, rules);
   const operations: Record<Exclude<Method, 'PUT' | 'PATCH'>, Operation> = {
-    GET: {
-      id: `get_${plural}`,
-      exposes: [...followed, ...readable],
-      ...serve(readList, read),
-    },
-    HEAD: {
-      id: `head_${plural}`,
-      exposes: ['Next-Page', ...readable, ...totals],
-      ...serve(readList, read),
-    },
-    POST: {
-      id: `create_${name}`,
-      consumes: json,
-      exposes: written,
-      ...serve(createObject, create),
-    },
-    DELETE: {
-      id: `delete_${plural}`,
-      exposes: [...written, 'Next-Page'],
-      ...serve(removeList, write),
-    },
+    GET: { id: `get_${plural}`, exposes: [...followed, ...readable], ...serve(readList, read) },
+    HEAD: { id: `head_${plural}`, exposes: ['Next-Page', ...readable, ...totals], ...serve(readList, read) },
+    POST: { id: `create_${name}`, consumes: json, exposes: written, ...serve(createObject, create) },
+    DELETE: { id: `delete_${plural}`, exposes: [...written, 'Next-Page'], ...serve(removeList, write) },
   };
   const { listMethods } = declaration;
   const kept = Object.entries(operations).filter(
@@ -108,33 +108,11 @@ function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
   const { read, write, create } = kind.rules;
   const serve = (verb: Verb, ...rules: readonly AccessRule[]): Served => served(kind, options, verb, rules);
   const operations: Record<string, Operation> = {
-    GET: {
-      id: `get_${name}`,
-      exposes: readable,
-      ...serve(readObject, read),
-    },
-    HEAD: {
-      id: `head_${name}`,
-      exposes: readable,
-      ...serve(readObject, read),
-    },
-    PUT: {
-      id: `update_${name}`,
-      consumes: json,
-      exposes: written,
-      ...serve(replaceObject, write, create),
-    },
-    PATCH: {
-      id: `patch_${name}`,
-      consumes: patchTypes,
-      exposes: written,
-      ...serve(modifyObject, write),
-    },
-    DELETE: {
-      id: `delete_${name}`,
-      exposes: written,
-      ...serve(removeObject, write),
-    },
+    GET: { id: `get_${name}`, exposes: readable, ...serve(readObject, read) },
+    HEAD: { id: `head_${name}`, exposes: readable, ...serve(readObject, read) },
+    PUT: { id: `update_${name}`, consumes: json, exposes: written, ...serve(replaceObject, write, create) },
+    PATCH: { id: `patch_${name}`, consumes: patchTypes, exposes: written, ...serve(modifyObject, write) },
+    DELETE: { id: `delete_${name}`, exposes: written, ...serve(removeObject, write) },
   };
   return {
     name: `${name}-object`,
@@ -148,30 +126,18 @@ function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
 type Served = Pick<Operation, 'handle'> & Required<Pick<Operation, 'requireAccess'>>;
 
 /**
- * The verb, and the access that is required where the path holds an id that is not acceptable.
+ * Returns the handler of a verb, and the access check for paths with an id that is not acceptable.
  *
- * @param rules any of which grants it
+ * @param rules any of which grants access in that check
  */
 function served(kind: CompiledKind, options: EngineOptions, verb: Verb, rules: readonly AccessRule[]): Served {
   return {
-    handle: handler(kind, options, verb),
+    handle: (context) => runVerb(verb, openScope(kind, options, context, { isOnlyOperation: true })),
     requireAccess: (context) => requireGranted(rules, inOwnLists(kind, context)),
   };
 }
 
-function handler(kind: CompiledKind, options: EngineOptions, verb: Verb, isOnlyWrite = true): Operation['handle'] {
-  return async (context) => {
-    const scope = await openScope(kind, options, context, { isOnlyWrite });
-    try {
-      return await verb(scope);
-    } catch (error) {
-      if (!(error instanceof ChangedMeanwhile)) throw error;
-      return verb({ ...scope, isOnlyWrite: false });
-    }
-  };
-}
-
-/** Returns the endpoint with a description for each of its methods, made when the API is described for the first time. */
+/** Returns the endpoint with a description of each method, created when the API is first described. */
 function describedEndpoint(
   endpoint: Endpoint,
   describe: () => Readonly<Partial<Record<string, OperationDescription>>>,

@@ -1,4 +1,4 @@
-// Shapes of resource responses: envelopes concatenated from stored texts, and the headers of what they show.
+// Responses of resources: envelopes concatenated from stored texts, and their headers.
 import { formatJson, type JsonObject } from '../base/json.ts';
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import { formatEtag, formatHttpDate } from '../core/objects/etag.ts';
@@ -8,18 +8,18 @@ import type { ResponseHeaders, ServiceResponse } from './exchange.ts';
 import { presentObject, visiblePermissions } from './visibility.ts';
 import type { Scope } from './scope.ts';
 
-/** `ETag` and `Last-Modified` of an object or a list, and others. The object is the caller's to change. */
+/** Returns `ETag` and `Last-Modified` for a timestamp, and other headers, in a new object. */
 export function timestampHeaders(timestamp: number, others?: ResponseHeaders): ResponseHeaders {
-  // Many times faster than spreading both into one literal, and every answer comes through here.
+  // Many times faster than spreading both into one literal, and every response comes through here.
   return Object.assign({ ETag: formatEtag(timestamp), 'Last-Modified': formatHttpDate(timestamp) }, others);
 }
 
-/** Longer is the same as this to HTTP caches, and dates have an end. */
+/** Maximum cache lifetime that HTTP caches distinguish; larger values could exceed the range of dates. */
 const longestCachingSeconds = 2_147_483_647;
 
 const uncached: ResponseHeaders = { 'Cache-Control': 'no-cache, no-store' };
 
-/** Cache headers of a GET or HEAD: answers to anonymous callers may be kept where a setting says so. */
+/** Returns the cache headers of a GET or HEAD. Only responses to anonymous callers may be cached, if a setting says so. */
 export function cacheControl(scope: Scope): Readonly<ResponseHeaders> | Promise<Readonly<ResponseHeaders>> {
   const { kind, context, options } = scope;
   const { cacheSeconds } = kind;
@@ -29,19 +29,19 @@ export function cacheControl(scope: Scope): Readonly<ResponseHeaders> | Promise<
   return cacheSeconds(context).then((seconds) => cachedFor(seconds, now));
 }
 
-function cachedFor(asked: number | undefined, now: number): Readonly<ResponseHeaders> {
-  if (asked === undefined || asked < 0) return uncached;
-  if (asked === 0) return expiredAt(now);
-  const seconds = Math.min(asked, longestCachingSeconds);
+function cachedFor(lifetime: number | undefined, now: number): Readonly<ResponseHeaders> {
+  if (lifetime === undefined || lifetime < 0) return uncached;
+  if (lifetime === 0) return expiredAt(now);
+  const seconds = Math.min(lifetime, longestCachingSeconds);
   return {
     'Cache-Control': `max-age=${seconds}`,
     Expires: formatHttpDate(now + seconds * 1000),
-    // Callers with credentials may see more.
+    // Callers with credentials may get other responses.
     Vary: 'Authorization',
   };
 }
 
-/** Headers that keep every cache from using an answer, also caches that do not know `Cache-Control`. */
+/** Returns headers that keep every cache from reusing a response, also caches without `Cache-Control`. */
 export function expiredAt(now: number): ResponseHeaders {
   return {
     'Cache-Control': 'max-age=0, must-revalidate, no-cache, no-store',
@@ -51,9 +51,9 @@ export function expiredAt(now: number): ResponseHeaders {
 }
 
 /**
- * `{"permissions": …, "data": …}`; user resources have no permissions.
+ * Creates the response `{"permissions": …, "data": …}`; user resources have no permissions.
  *
- * @param byGroup whether a group of the caller may write the object, where that is known already
+ * @param byGroup whether a group of the caller may write the object; `undefined`: not known yet
  */
 export async function objectResponse(
   scope: Scope,
@@ -73,12 +73,12 @@ export async function objectResponse(
   return { status, headers: timestampHeaders(object.lastModified, headers), body };
 }
 
-/** `{"data": …}` of a value that is not the whole object. */
+/** Creates the response `{"data": …}` with a part of an object. */
 export function partialResponse(timestamp: number, data: JsonObject, headers: ResponseHeaders = {}): ServiceResponse {
   return { status: 200, headers: timestampHeaders(timestamp, headers), body: `{"data":${formatJson(data)}}` };
 }
 
-/** 304 with the headers the full answer would have had. */
+/** Creates a 304 response with the headers of the full response. */
 export function notModified(timestamp: number, headers: ResponseHeaders): ServiceResponse {
   return { status: 304, headers: timestampHeaders(timestamp, headers), body: '' };
 }

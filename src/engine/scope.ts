@@ -1,10 +1,12 @@
-// What one resource operation works on: the kind, the request, and the options of the service. With the few checks
-// that every verb shares.
+// The scope of one operation on a resource: the kind, the request, and the options of the service; with the checks that
+// verbs share.
+import { abbreviateJson } from '../base/abbreviate.ts';
 import type { Clock } from '../base/clock.ts';
+import type { JsonValue } from '../base/json.ts';
 import { ReadonlyError } from '../contracts/errors.ts';
 import type { SecurityState } from '../contracts/security-state.ts';
-import { invalidParameters, notFound, type ServiceError } from '../core/errors.ts';
-import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
+import { invalidParameters, notFound, type Issue, type ServiceError } from '../core/errors.ts';
+import type { IdRule, ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { completeCaller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
@@ -12,29 +14,34 @@ import type { Context } from './context.ts';
 import { withOwners } from './owned-lists.ts';
 import type { Reader, Writer } from './unit-of-work.ts';
 
-export interface EngineOptions {
-  /** Whether whoever creates or changes an object is added to its `write` entry. */
+/** Options that writes depend on. */
+export interface WriteOptions {
+  /** Whether the caller is added to the `write` entry of objects that they create or change. */
   readonly explicitPermissions: boolean;
-  readonly isReadonly: boolean;
-  /** Most principals that a permission of an object may name; 0: no limit. */
+  /** Maximum number of principals per permission of an object; 0 means unlimited. */
   readonly maxPrincipals: number;
-  /** Longest JSON text that the attributes of an object may have. */
+  /** Maximum length of the attributes of an object as JSON, in characters. */
   readonly maxObjectChars: number;
-  /** Whether a principal has the form of a group's URI, with ids that no group can have. */
+  /** Returns whether a principal has the form of a group URI with ids that no group can have. */
   readonly isImpossibleGroup: (principal: string) => boolean;
-  /** Bytes that the objects on a page of a list may have together. */
-  readonly maxPageBytes: number;
-  /** Bytes that the objects in an answer without pages may have together. */
-  readonly maxAnswerBytes: number;
-  /** JSON values that an object may have after a change, as `countValues` counts them. */
+  /** Maximum number of JSON values in an object after a change, as `countValues` counts them. */
   readonly maxObjectValues: number;
-  /** Page size and its maximum; `undefined`: `maxFetchSize` alone bounds a page. */
+  readonly clock: Clock;
+}
+
+export interface EngineOptions extends WriteOptions {
+  readonly isReadonly: boolean;
+  /** Maximum size of the objects on a page of a list, in bytes. */
+  readonly maxPageBytes: number;
+  /** Maximum size of the objects in a response without pages, in bytes. */
+  readonly maxAnswerBytes: number;
+  /** Default and maximum page size; `undefined`: only `maxFetchSize` limits a page. */
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;
   readonly maxFilters: number;
-  /** Whether lists refuse to tell what changed since a moment when deletions since then were forgotten. */
+  /** Whether lists respond 410 to `_since` older than the horizon. */
   readonly refusesOutdatedSince: boolean;
-  /** Key that page tokens are signed with; `undefined`: they are not. */
+  /** Key that signs page tokens; `undefined`: tokens are not signed. */
   readonly tokenKey: Buffer | undefined;
   readonly tokenValiditySeconds: number;
   /** Link shown when a deprecated parameter is used. */
@@ -42,65 +49,69 @@ export interface EngineOptions {
   /** `/v1` */
   readonly versionPrefix: string;
   readonly securityState: SecurityState;
-  /** Whose share of the security state a request from this address uses up. */
+  /** Returns the requester whose share of the security state counts for a client address. */
   readonly requesterOf: (address: string | undefined) => string | undefined;
-  readonly clock: Clock;
 }
 
-export interface Scope {
+/** @typeParam Options what the operation needs of the options; `unknown`: nothing */
+export interface Scope<Options = EngineOptions> {
   readonly kind: CompiledKind;
-  readonly options: EngineOptions;
+  readonly options: Options;
   readonly context: Context;
   readonly list: ListKey;
-  /** Whether the service itself writes, and not a client. */
+  /** Whether the service itself writes, not a client; default `false`. */
   readonly isByService?: boolean;
-  /** Whether the request does nothing beside what it asks of this object. */
-  readonly isOnlyWrite?: boolean;
+  /** Whether the request consists of this operation alone, so that its write may commit by itself; default `false`. */
+  readonly isOnlyOperation?: boolean;
 }
 
 /**
- * What a request to an address of the kind is about. Where settings name administrators of the kind, all principals of the
- * caller are known from here on.
+ * Opens the scope of a request to an address of a kind. If settings name administrators of the kind, the groups of the
+ * caller are looked up.
  */
-export async function openScope(
+export async function openScope<Options>(
   kind: CompiledKind,
-  options: EngineOptions,
+  options: Options,
   given: Context,
-  more: Pick<Scope, 'isByService' | 'isOnlyWrite'> = {},
-): Promise<Scope> {
+  more: Pick<Scope, 'isByService' | 'isOnlyOperation'> = {},
+): Promise<Scope<Options>> {
   const context = inOwnLists(kind, given);
   const { ids, caller } = context;
   const list = kind.listKey(ids, caller);
-  const { isByService = false, isOnlyWrite = false } = more;
+  const { isByService = false, isOnlyOperation = false } = more;
   if (caller.memberOf === undefined || kind.rules.writeList.principals.size === 0)
-    return { kind, options, context, list, isByService, isOnlyWrite };
+    return { kind, options, context, list, isByService, isOnlyOperation };
   const completed = { ...context, caller: await completeCaller(caller) };
-  return { kind, options, context: completed, list, isByService, isOnlyWrite };
+  return { kind, options, context: completed, list, isByService, isOnlyOperation };
 }
 
-/** Returns the context with the owners of the lists in its path, where lists of the kind belong to callers. */
+/** Returns the context with the owners of the owned lists in its path. */
 export function inOwnLists(kind: CompiledKind, context: Context): Context {
   if (kind.owned.length === 0) return context;
   return { ...context, ids: withOwners(kind.owned, context.ids, context.caller) };
 }
 
-/** Throws everything found wrong with the request so far, if anything. */
-export function requireNoIssues({ context }: Scope): void {
+/**
+ * Reports the faults of the request found so far.
+ *
+ * @throws ServiceError invalidParameters if there are any
+ */
+export function requireNoIssues({ context }: Scope<unknown>): void {
   if (context.issues.length > 0) throw invalidParameters(context.issues);
 }
 
-/** The ids in the path, with that of an object of the kind. */
+/** Returns the ids in the path with the id of an object of the kind. */
 export function idsWith({ kind, context }: Pick<Scope, 'kind' | 'context'>, id: ObjectId): PathIds {
   const { ids } = context;
   if (ids[kind.idName] === id) return ids;
-  // Spreads take many times longer, and every write asks.
+  // A spread takes many times longer, and every write comes through here.
   const others: Record<string, ObjectId> = Object.assign({}, ids);
   others[kind.idName] = id;
   return others;
 }
 
-/** The id of the object in the path. */
-export function objectId({ kind, context }: Scope): ObjectId {
+/** Returns the id of the object in the path. */
+export function objectId({ kind, context }: Scope<unknown>): ObjectId {
   return context.ids[kind.idName]!;
 }
 
@@ -109,35 +120,35 @@ export function objectId({ kind, context }: Scope): ObjectId {
  *
  * @throws ServiceError missingParent
  */
-export async function requireParent(scope: Scope, reader: Reader): Promise<void> {
+export async function requireParent(scope: Scope<unknown>, reader: Reader): Promise<void> {
   const complaint = await findMissingParent(scope, reader);
   if (complaint !== undefined) throw complaint;
 }
 
 /**
- * The same for a write, below an object that must not be deleted meanwhile.
+ * Requires the object above a list to exist, and keeps it from being deleted until the commit.
  *
  * @throws ServiceError missingParent
  */
-export async function holdParent(scope: Scope, writer: Writer): Promise<void> {
+export async function holdParent(scope: Scope<unknown>, writer: Writer): Promise<void> {
   const complaint = await findMissingHeldParent(scope, writer);
   if (complaint !== undefined) throw complaint;
 }
 
-/** What is wrong when the object above a list does not exist, for those who have to say something else first. */
-export function findMissingParent(scope: Scope, reader: Reader): Promise<ServiceError | undefined> {
+/** Returns the error when the object above a list does not exist, for callers with errors to report first. */
+export function findMissingParent(scope: Scope<unknown>, reader: Reader): Promise<ServiceError | undefined> {
   return checkParent(scope, (list, id) => reader.storage.get(list, id));
 }
 
-/** The same for a write. */
-export function findMissingHeldParent(scope: Scope, writer: Writer): Promise<ServiceError | undefined> {
-  // Lists of users lie below no other object.
+/** Returns the error when the object above a list does not exist, else keeps the object from being deleted. */
+export function findMissingHeldParent(scope: Scope<unknown>, writer: Writer): Promise<ServiceError | undefined> {
+  // Lists of users have no object above.
   const below = scope.kind.isShareable ? scope.list : undefined;
   return checkParent(scope, (list, id) => writer.storage.lockShared(list, id, below));
 }
 
 async function checkParent(
-  { kind, context }: Scope,
+  { kind, context }: Scope<unknown>,
   find: (list: ListKey, id: string) => Promise<StoredObject | undefined>,
 ): Promise<ServiceError | undefined> {
   const { parent } = kind;
@@ -147,15 +158,20 @@ async function checkParent(
   return notFound('missingParent', parent.name, id);
 }
 
-/** The error for an object that is not there. */
-export function missingObject({ kind }: Scope, id: string): ServiceError {
+/** Creates the error for an object that does not exist. */
+export function missingObject({ kind }: Scope<unknown>, id: string): ServiceError {
   return notFound('missingObject', kind.name, id);
 }
 
+/** Creates the issue for an id that its kind does not accept. */
+export function refusedId(location: 'path' | 'body', id: JsonValue, { form }: Pick<IdRule, 'form'>): Issue {
+  return { location, name: null, description: `the id ${abbreviateJson(id, 0)} is not allowed. Allowed: ${form}` };
+}
+
 /**
- * The clock of the list; a list never touched before gets one.
+ * Returns the timestamp of the list. A list without one gets it now.
  *
- * @throws ReadonlyError when it would have to be written to a storage shared with others in read-only mode
+ * @throws ReadonlyError when the service is read-only and the timestamp would be written to a durable storage
  */
 export async function requireTimestamp({ list, context, options }: Scope): Promise<number> {
   const known = await context.unit.reader.storage.resourceTimestamp(list);

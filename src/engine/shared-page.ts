@@ -1,41 +1,41 @@
-// A page of a list for somebody who may see many of its objects one by one: the list is walked in its own order, and
-// each object asked for its entries, so that a page costs a page, however many objects are shared.
+// Reads a page of a list for a caller with permissions on many single objects. The list is read in the order of the page,
+// and the permissions of each object are checked. So the cost depends on the page, and not on the number of shared objects.
 import type { Page } from '../contracts/storage.ts';
-import { fitPage, PageFill } from '../core/objects/page-text.ts';
+import { cutPage, PageFill } from '../core/objects/page-text.ts';
 import type { ListKey, StoredEntry } from '../core/objects/stored.ts';
 import type { PageQuery } from '../core/query/ast.ts';
 import { positionOf } from '../core/query/sort.ts';
 import type { Reader } from './unit-of-work.ts';
 
-/** Fewer shared objects than that are always looked up by their ids. */
+/** Number of shared objects below which they are always looked up by their ids. */
 export const fewestToWalk = 1000;
 
 /**
- * From how many shared objects on a walk is worth its while. With so many of them spread evenly it looks at as many entries
- * as a look-up of so many ids would: at fewer with more, at more with fewer.
+ * Returns the number of shared objects from which a scan reads fewer entries than a lookup of their ids, if they are evenly
+ * distributed over the list.
  */
 export function manyShared(limit: number, total: number): number {
   return Math.max(fewestToWalk, Math.ceil(Math.sqrt((limit + 1) * total)));
 }
 
-/** What a walk goes over, and for whom. */
+/** The list of a scan, and the permissions that make an object visible. */
 export interface SharedList {
   readonly list: ListKey;
-  /** Of the list: ids follow after a slash. */
+  /** URI of the list; ids follow after a slash. */
   readonly uri: string;
-  /** Any of them on an object shows it. */
+  /** Permissions, each of which makes an object visible. */
   readonly permissions: readonly string[];
   readonly principals: ReadonlySet<string>;
 }
 
-/** Entries that are read at once at most. */
+/** Maximum number of entries of one read. */
 const mostAtOnce = 2000;
 
 /**
- * One page of what is shared, as if it had been selected by ids; `undefined` when the list was written to meanwhile, or what
- * is shared lies so far from where the page begins that a look-up by ids is less work.
+ * Returns one page of the shared objects. Returns `undefined` when the list was written meanwhile, or when the scan would need
+ * more than the given number of entries, so that a lookup by ids is less work.
  *
- * @param most entries to look at
+ * @param most maximum number of entries to read
  */
 export async function readSharedPage(
   reader: Reader,
@@ -65,14 +65,13 @@ export async function readSharedPage(
     if (last !== undefined) after = positionOf(last, query.sort);
     isOver = last === undefined || !page.more;
   }
-  // All parts are of one moment then, and nothing was changed and shared only after it had been read: who shares an
-  // object changes its timestamp.
+  // An unchanged clock proves that all reads belong to one state of the list. Sharing an object changes its timestamp, so no
+  // object was shared after it was read.
   if ((await reader.storage.resourceTimestamp(list)) !== timestamp) return undefined;
-  const page = { timestamp, horizon, entries: found.slice(0, query.limit), more: found.length > query.limit };
-  return fitPage(page, query.maxBytes);
+  return { timestamp, horizon, ...cutPage(found, query) };
 }
 
-/** How many entries hold what is missing, going by those seen so far, and a few more. */
+/** Estimates the number of entries that contain the missing ones, from those read so far, with a margin. */
 function expectedToLook(missing: number, found: number, looked: number): number {
   if (looked === 0) return missing;
   return Math.ceil(((missing * (looked + 1)) / (found + 1)) * 1.2);

@@ -1,25 +1,25 @@
-// What work on large stored objects takes in memory: it is reserved before the work begins, since a small request may ask for
-// it. Batches count what their entries read and rewrite.
+// Reserves memory for work on large stored objects before it begins, because even a small request may cause such work.
+// Batches count the text that their entries read and rewrite.
 import { countValues } from '../base/json-steps.ts';
 import { pause, runFromNow } from '../base/steps.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { Context } from './context.ts';
 import type { MemoryAccount } from './exchange.ts';
 
-/** Whether the text is passed on as it is, or the attributes are parsed, changed and written. */
+/** `show`: the text is sent as stored. `rewrite`: the attributes are parsed, changed and written. */
 export type StoredWork = 'show' | 'rewrite';
 
-/** Texts from this length on are handled in a turn of the event loop of their own, and so are their responses. */
+/** Texts of this length or more, and their responses, are handled in an event-loop turn of their own. */
 export const charsOfTurn = 1_000_000;
-/** What a character takes while its text is passed on: the row, the body, and its bytes. */
+/** Bytes per character while a text is sent: the row, the body, and its bytes. */
 const bytesOfShown = 4;
-/** What a character takes while the attributes are rewritten: texts before and after, pieces of both, and the answer. */
+/** Bytes per character while attributes are rewritten: texts before and after, parts of both, and the response. */
 const bytesOfRewritten = 8;
-/** What a member takes: its name and value, in the attributes and in copies of them. */
+/** Bytes per member: its name and value, in the attributes and in copies of them. */
 const bytesOfMember = 220;
 
 /**
- * Reserves memory for work on a stored object, and counts its text; `undefined` when that was done at once.
+ * Counts the text of a stored object and reserves memory for work on it; returns `undefined` when done at once.
  *
  * @throws MemoryAwaited, or ServiceError requestTooLarge, also by rejection
  */
@@ -33,7 +33,7 @@ export function requireRoom(
   if (!object.isLarge) return undefined;
   if (work === 'rewrite') return requireRewriting(memory, object);
   memory.admit(object.text.length * bytesOfShown);
-  // Others are served between two answers that take long to be put together and sent.
+  // Other requests get a turn between two large responses.
   return object.text.length < charsOfTurn ? undefined : pause('normal');
 }
 
@@ -43,8 +43,8 @@ async function requireRewriting(memory: MemoryAccount, object: StoredObject): Pr
 }
 
 /**
- * Reserves memory for parsing the large objects of a page one after the other, and counts the texts of all; `undefined` when
- * that was done at once.
+ * Counts the texts of a page and reserves memory for parsing its large objects one by one; returns `undefined` when done at
+ * once.
  *
  * @throws MemoryAwaited, or ServiceError requestTooLarge, also by rejection
  */

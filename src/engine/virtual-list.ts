@@ -1,5 +1,4 @@
-// Lists that are not stored but put together for each request: filters, sort, pages and fields work on them as on any
-// other.
+// Lists that are computed for each request, with the filters, sorting, pages and fields of stored lists.
 import { formatJson, type JsonObject } from '../base/json.ts';
 import type { ListQuery } from '../core/query/resolve.ts';
 import { filterValues, positionOfValue, selectValues } from '../core/query/sort.ts';
@@ -11,9 +10,9 @@ import type { EngineOptions } from './scope.ts';
 import { warnOfIgnored } from './warnings.ts';
 
 /**
- * The page that a GET asks for, or the totals for HEAD.
+ * Creates the response with the page for GET, or with the totals for HEAD.
  *
- * @param headers of the answer, whatever the page
+ * @param headers of the response, independent of the page
  */
 export function virtualPage(
   context: Context,

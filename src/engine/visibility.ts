@@ -1,6 +1,7 @@
-// Objects that not everybody sees alike, and those that belong to a principal by their id, as accounts do: who counts as
-// administrator, whose ids may be chosen, and what is shown to whom.
+// Visibility of objects: what a caller sees of an object and its permissions, who is an administrator of a kind, and who
+// may choose the ids of objects that have an owner by their id, such as accounts.
 import type { ObjectPermissions } from '../contracts/permission.ts';
+import type { LockedState } from '../contracts/storage.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { ObjectId } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
@@ -8,20 +9,25 @@ import { isNamedBySettings } from './access.ts';
 import type { Viewer } from './kind.ts';
 import { idsWith, type Scope } from './scope.ts';
 
-/** The caller as one who looks at objects of the kind, or writes them. */
-export function viewerOf({ kind, context: { caller } }: Scope): Viewer {
+/** Returns the caller as a viewer of objects of the kind. */
+export function viewerOf({ kind, context: { caller } }: Scope<unknown>): Viewer {
   return { caller, isAdministrator: isNamedBySettings(kind.rules.writeList, caller) };
 }
 
-/** The object as the caller may see it. */
-export function presentObject(scope: Scope, object: StoredObject): StoredObject {
+/** Returns the state with the object as the caller may see it, for errors of preconditions. */
+export function presentState(scope: Scope<unknown>, state: LockedState): LockedState {
+  return state.object === undefined ? state : { ...state, object: presentObject(scope, state.object) };
+}
+
+/** Returns the object as the caller may see it. */
+export function presentObject(scope: Scope<unknown>, object: StoredObject): StoredObject {
   const { present } = scope.kind.declaration;
   return present === undefined ? object : present(object, viewerOf(scope));
 }
 
 /**
- * Whether a group of the caller is in the `write` entry of the object. Asked of the backend, so that it costs the same in
- * however many groups the caller is.
+ * Returns whether a group of the caller is in the `write` entry of the object. The backend checks it, so the cost does not
+ * depend on the number of groups.
  */
 export async function isWriterByGroup(scope: Scope, id: ObjectId): Promise<boolean> {
   const { kind, context } = scope;
@@ -32,10 +38,18 @@ export async function isWriterByGroup(scope: Scope, id: ObjectId): Promise<boole
 }
 
 /**
- * The permissions of an object as the caller may see them: all for those in its own `write` entry, else none. Of objects
- * that belong to somebody by their id they are shown to administrators, too, and to whoever has just signed up.
+ * Returns `isWriterByGroup` if the backend is remote, so that it shares a round trip with other reads; else `undefined`, and
+ * `visiblePermissions` checks it if necessary.
+ */
+export function askGroupAccessAhead(scope: Scope, id: ObjectId): Promise<boolean> | undefined {
+  return scope.kind.isShareable && scope.context.unit.isRemote ? isWriterByGroup(scope, id) : undefined;
+}
+
+/**
+ * Returns the permissions of an object as the caller may see them: all for principals in its own `write` entry, else none.
+ * Administrators, and the caller who has just signed up, see those of objects that have an owner by their id.
  *
- * @param options.byGroup what `isWriterByGroup` says, where that is known already
+ * @param options.byGroup result of `isWriterByGroup`; `undefined`: not known yet
  */
 export async function visiblePermissions(
   scope: Scope,
@@ -52,19 +66,23 @@ export async function visiblePermissions(
 }
 
 /**
- * Requires the id to be one that the caller may choose, before anything is found out about it.
+ * Requires the caller to be allowed to choose the id, before any lookup.
  *
- * @throws ServiceError invalidParameters, whether an object has the id or not
+ * @throws ServiceError invalidParameters, whether or not an object has the id
  */
 export function requireOwnId(scope: Scope, id: string): void {
   const { ownerOf } = scope.kind.declaration;
   if (ownerOf === undefined) return;
   const { caller, isAdministrator } = viewerOf(scope);
   if (caller.userId === undefined || isAdministrator || caller.userId === ownerOf(id)) return;
-  throw invalidParameters([{ location: 'body', name: 'data.id', description: 'this id belongs to somebody else' }]);
+  throw invalidParameters([{ location: 'body', name: 'data.id', description: 'this id belongs to another user' }]);
 }
 
-/** @throws ServiceError when the list is closed to anonymous callers */
+/**
+ * Requires a caller that the kind lets read its lists.
+ *
+ * @throws ServiceError when the list is closed to anonymous callers
+ */
 export function requireOpenList({ kind, context }: Scope): void {
   const { anonymousListError } = kind.declaration;
   if (anonymousListError !== undefined && context.caller.userId === undefined) {

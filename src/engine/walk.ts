@@ -1,21 +1,19 @@
-// Walking over a list from one end to the other, for code that looks at everything: a page at a time, so that no more than
-// one page is held, however long the list is.
+// Reads a whole list page by page, for code that processes all its entries. Only one page is in memory at a time.
 import type { StorageReader } from '../contracts/storage.ts';
-import { isTombstone, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
+import { charsOf, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
 import type { PagePosition, Selection, SortKey } from '../core/query/ast.ts';
 import { idField, lastModifiedField } from '../core/query/fields.ts';
-import { positionOf } from '../core/query/sort.ts';
+import { newestFirst, positionOf } from '../core/query/sort.ts';
 
-export const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
 export const oldestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
 export const byId: readonly SortKey[] = [{ field: idField, direction: 'ascending' }];
 
-/** Entries on the first page; of those that follow so many as are not too much text together. */
+/** Number of entries of the first page; later pages have as many entries as fit into `pageBytes`, within these limits. */
 const firstPage = 500;
 const smallestPage = 100;
 const largestPage = 10_000;
-/** Bytes of the objects that are handled together; the first of a page is handled whatever its size. */
+/** Maximum length of the texts of a page, in bytes; a page has at least one object. */
 export const pageBytes = 8_000_000;
 
 /** Yields the selected entries, page by page. */
@@ -38,9 +36,9 @@ export async function* walk(
   }
 }
 
-/** Each page is a search of its own, so few large ones cost less than many small ones. */
+/** Returns the size of the next page. Each page is a query of its own, so few large pages cost less than many small ones. */
 function nextLimit(entries: readonly StoredEntry[]): number {
-  const chars = entries.reduce((sum, entry) => sum + (isTombstone(entry) ? 0 : entry.text.length), 0);
+  const chars = entries.reduce((sum, entry) => sum + charsOf(entry), 0);
   const fitting = Math.floor(pageBytes / Math.max(1, chars / entries.length));
   return Math.min(largestPage, Math.max(smallestPage, fitting));
 }

@@ -1,15 +1,15 @@
-// The `Warning` header: what a request asked for is valid, but probably not what its author meant.
+// The `Warning` header, for requests that are valid but probably not what their author meant, and the `Alert` header.
 import { suggestFilter, suggestReserved } from '../core/query/suggestions.ts';
 import type { Context } from './context.ts';
 import type { ResponseHeaders } from './exchange.ts';
 
-/** As a header is called in responses; scripts of other origins may read it. */
+/** Name of the header. Scripts of other origins may read it. */
 export const warningHeader = 'Warning';
 
-/** Warnings of one response. */
+/** Maximum number of warnings in one response. */
 const maxWarnings = 3;
 
-/** Parameters of one request that are compared with known names: each comparison takes time, and a query may have thousands. */
+/** Maximum number of parameters that are compared with known names; a query may have thousands. */
 const maxCompared = 50;
 
 type Query = Context['query'];
@@ -21,7 +21,7 @@ export function warnOfIgnored(query: Query): ResponseHeaders | undefined {
   );
 }
 
-/** Returns the warnings about misspelt `_fields` in the query of a single object, which ignores everything else anyway. */
+/** Returns the warnings about misspelt `_fields` in the query of a single object, which ignores all other parameters. */
 export function warnOfIgnoredFields(query: Query): ResponseHeaders | undefined {
   const describe = (name: string): string | undefined => {
     const meant = isReserved(name) ? suggestReserved(name) : suggestFilter(name);
@@ -34,7 +34,7 @@ function describeIgnored(name: string, meant: string | undefined): string | unde
   return meant === undefined ? undefined : `the parameter ${printable(name)} is ignored; did you mean ${meant}?`;
 }
 
-/** Adds warnings about filters that look like operators or parameters of other services, for a query that found nothing. */
+/** Adds warnings about filters that look like misspelt operators or parameters, for a query without results. */
 export function warnOfFilters(headers: ResponseHeaders, query: Query): void {
   const texts = findTexts(query, (name) => {
     const meant = isReserved(name) ? undefined : suggestFilter(name);
@@ -52,7 +52,7 @@ export function warnOfEmptyBody(kind: string): ResponseHeaders {
   return { [warningHeader]: formatWarnings([text]) };
 }
 
-/** Returns the distinct texts about the first names of the query; `undefined` when there are none, as for nearly all queries. */
+/** Returns the distinct texts about the first names in the query; `undefined` for nearly all queries. */
 function findTexts(query: Query, describe: (name: string) => string | undefined): ReadonlySet<string> | undefined {
   let texts: Set<string> | undefined;
   let compared = 0;
@@ -75,13 +75,21 @@ function isReserved(name: string): boolean {
 const underscore = 95;
 const maxNameChars = 80;
 
-/** Names come from clients: outside of a few characters they are shown percent-encoded. */
+/** Percent-encodes a name from a client, except for a few characters, and cuts it at a maximum length. */
 function printable(name: string): string {
   const encoded = encodeURIComponent(name.toWellFormed()).replaceAll('%20', ' ').replaceAll('%3D', '=');
   return encoded.length > maxNameChars ? `${encoded.slice(0, maxNameChars)}...` : encoded;
 }
 
-/** Warn-code 299, the name of the service, and a quoted string, as RFC 7234 has it. */
+/** Formats warnings with code 299, the name of the service, and a quoted string, as in RFC 7234. */
 function formatWarnings(texts: Iterable<string>): string {
   return Array.from(texts, (text) => `299 coffer "${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(', ');
+}
+
+/** Returns the value of the `Alert` header, which warns of features that will be removed: JSON on one line in visible ASCII. */
+export function formatAlert(code: 'soft-eol' | 'hard-eol', message: string, url: string): string {
+  return JSON.stringify({ code, message, url }).replaceAll(
+    /[^\x20-\x7e]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -17,6 +17,7 @@ import {
 } from '../engine/exchange.ts';
 import { describeBatch } from './batch-description.ts';
 import { BatchSize, jsonWeight, requireFitting } from './batch-size.ts';
+import { smallBytes } from './request-memory.ts';
 import { parseTarget, withoutSlashesAtEnd } from './target.ts';
 
 export interface BatchOptions {
@@ -71,6 +72,7 @@ export function batchEndpoint(options: BatchOptions): Endpoint {
 
 async function runBatch(options: BatchOptions, context: Context): Promise<ServiceResponse> {
   const parts: string[] = [];
+  let chars = 0;
   const size = new BatchSize(options, context.request);
   const outer = outerHeaders(context.request.headers);
   const loading = context.request.body.load();
@@ -95,7 +97,7 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
       response = await context.dispatch(request);
     }
     if (response.status >= 500) return response;
-    const { body } = response;
+    const body = Array.isArray(response.body) ? response.body.join('') : response.body;
     // These errors end the batch and roll it back.
     try {
       size.requireFittingStored();
@@ -108,9 +110,12 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
       context.unit.setRollbackOnly();
       throw invalid('requests', `a batch cannot contain the file at ${request.target}`);
     }
-    parts.push(formatEntryResponse(request, response, body));
+    const { head, text } = formatEntryResponse(request, response, body);
+    parts.push(`${parts.length === 0 ? '{"responses":[' : '},'}${head}`, text);
+    chars += head.length + text.length;
   }
-  return { status: 200, headers: {}, body: `{"responses":[${parts.join(',')}]}` };
+  parts.push(parts.length === 0 ? '{"responses":[]}' : '}]}');
+  return { status: 200, headers: {}, body: chars > smallBytes ? parts : parts.join('') };
 }
 
 /** Returns the target of a redirect within this service; `undefined` for other responses and external redirects. */
@@ -298,16 +303,18 @@ function mergeHeaders(
   return isReplaced ? { ...headers, 'content-type': jsonType } : headers;
 }
 
+/** Formats the response to an entry, up to its body and the body itself; the closing brace is left out. */
 function formatEntryResponse(
   { method, target }: ServiceRequest,
   { status, headers }: ServiceResponse,
   body: string,
-): string {
+): { readonly head: string; readonly text: string } {
   const isJson = headers['Content-Type'] === 'application/json';
   const text = method === 'HEAD' ? '' : body;
   const shown = text === '' || !isJson ? JSON.stringify(text) : text;
   const shownHeaders = formatHeaders(headers, Buffer.byteLength(body));
-  return `{"status":${status},"path":${formatJson(displayPath(target))},"headers":${shownHeaders},"body":${shown}}`;
+  const path = formatJson(displayPath(target));
+  return { head: `{"status":${status},"path":${path},"headers":${shownHeaders},"body":`, text: shown };
 }
 
 function displayPath(target: string): string {

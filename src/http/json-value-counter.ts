@@ -27,6 +27,7 @@ export class JsonValueCounter {
       this.#isEscaped = false;
       at = 1;
     }
+    if (this.#isInString) at = endOfPlainText(piece, at);
     while (at < length) {
       const byte = piece[at++]!;
       if (this.#isInString) {
@@ -40,4 +41,12 @@ export class JsonValueCounter {
     }
     this.#count += count;
   }
+}
+
+/** Returns the place up to which all of the piece belongs to one string, if nothing in it is escaped; else the start. */
+function endOfPlainText(piece: Uint8Array, start: number): number {
+  const quoteAt = piece.indexOf(quote, start);
+  const end = quoteAt === -1 ? piece.length : quoteAt;
+  const backslashAt = piece.indexOf(backslash, start);
+  return backslashAt === -1 || backslashAt > end ? end : start;
 }

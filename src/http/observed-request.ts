@@ -128,7 +128,12 @@ export class CompletedOuterRequest extends CompletedRequest implements RequestOb
 
 function sizeOf(body: ResponseBody): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
-  return body instanceof Uint8Array ? body.byteLength : 0;
+  if (body instanceof Uint8Array) return body.byteLength;
+  return Array.isArray(body) ? sizeOfPieces(body) : 0;
+}
+
+function sizeOfPieces(pieces: readonly string[]): number {
+  return pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 }
 
 /** Strips the authority of an absolute target, which may contain user and password. */

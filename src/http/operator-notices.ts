@@ -1,7 +1,7 @@
 // Notices of the operator in responses: backoff and end of service.
 import { ServiceError } from '../core/errors.ts';
 import type { Clock } from '../base/clock.ts';
-import { formatAlert } from '../engine/alert.ts';
+import { formatAlert } from '../engine/warnings.ts';
 import type { ResponseHeaders } from '../engine/exchange.ts';
 
 export interface OperatorNoticeOptions {

@@ -3,7 +3,7 @@ import type { Issue } from '../core/errors.ts';
 import type { IdRule, ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { PathParameters } from '../engine/context.ts';
 import type { Endpoint, ParameterRule } from '../engine/endpoint.ts';
-import { refusedId } from '../engine/refused-id.ts';
+import { refusedId } from '../engine/scope.ts';
 
 /** Id rules of kinds by the name of the id in paths, such as `bucket_id`. */
 export type IdRules = ReadonlyMap<string, IdRule>;

@@ -16,7 +16,7 @@ import type { ListenerFactory } from '../engine/events/listener.ts';
 import type { Subscriber } from '../engine/events/subscriber.ts';
 import type { AddedPermission, ResourceKind } from '../engine/kind.ts';
 import type { Objects } from '../engine/objects.ts';
-import type { ResourceAction } from '../engine/resource-action.ts';
+import type { ResourceAction } from '../engine/resource-endpoints.ts';
 import type { EngineOptions } from '../engine/scope.ts';
 import type { Stores } from '../engine/unit-of-work.ts';
 import type { SettingsTable } from '../settings/definition.ts';

@@ -1,6 +1,7 @@
 // Reads request bodies up to a limit. Large ones wait for memory before they are read.
 import type { IncomingMessage } from 'node:http';
 import type { JsonLimits } from '../base/json.ts';
+import { pause } from '../base/steps.ts';
 import { ServiceError } from '../core/errors.ts';
 import { mediaType, RequestBody } from '../engine/exchange.ts';
 import { JsonValueCounter } from './json-value-counter.ts';
@@ -10,6 +11,9 @@ export interface BodyLimits {
   readonly json: JsonLimits;
   readonly bodyLimitBytes: number;
 }
+
+/** Minimum size of bodies that are decoded in an event-loop turn of their own. */
+const bytesOfTurn = 1_000_000;
 
 /** Methods whose bodies are ignored. */
 const bodyless: readonly (string | undefined)[] = ['GET', 'HEAD', 'TRACE'];
@@ -98,5 +102,8 @@ async function readLarge(
     throw new ServiceError('badRequest', { cause: failure ?? error });
   }
   if (isReserved) await account.admitBody(bodyWeight(received, values.count));
-  return RequestBody.ofBytes(Buffer.concat(chunks.splice(0)), json);
+  const bytes = Buffer.concat(chunks.splice(0));
+  // To copy and to decode a large body takes some milliseconds each: others are served in between.
+  if (bytes.length > bytesOfTurn) await pause('normal');
+  return RequestBody.ofBytes(bytes, json);
 }

@@ -5,7 +5,8 @@ import type { Observer } from '../contracts/observer.ts';
 import { MemoryAwaited, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Retry } from '../engine/retry.ts';
-import { UnitOfWork, type Stores } from '../engine/unit-of-work.ts';
+import { DatabaseUnit } from '../engine/database-unit.ts';
+import type { Stores } from '../engine/unit-of-work.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { Identities, type IdentitySources } from './identity.ts';
 import { CompletedOuterRequest, Note } from './observed-request.ts';
@@ -52,10 +53,10 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
     const { contended, isFirst } = retry;
     // From the second attempt on, the unit of work shares no transaction with others.
     const identities = new Identities(options);
-    const unit = new UnitOfWork(stores, logger, {
+    const unit = new DatabaseUnit(stores, logger, {
       contended,
       subscribers,
-      mayWriteConditionally: isFirst,
+      allowsSharing: isFirst,
       user: identities,
     });
     const note = observer === undefined ? undefined : new Note(observer);
@@ -76,12 +77,12 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
         continue;
       }
       const { attempt } = retry;
-      if (!retry.isLost(error)) {
+      if (!retry.allows(error)) {
         return { response: dispatcher.refuse(request, error), userId: identities.userId, note };
       }
       observer?.observe({ kind: 'retry', attempt });
       admission?.rewind();
-      await retry.pause();
+      await retry.backOff();
     }
   }
 }
@@ -103,7 +104,7 @@ async function waitForMemory(awaited: MemoryAwaited): Promise<{ readonly error: 
  * @returns the response, which subscribers may have changed
  * @throws the error of a subscriber, which becomes the response and rolls the request back
  */
-async function fireEvents(unit: UnitOfWork, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
+async function fireEvents(unit: DatabaseUnit, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
   if (unit.isRollbackOnly || response.status >= 500) return response;
   const scope = { unit, response };
   await unit.events.fire(scope);

@@ -5,14 +5,13 @@ import http, { type IncomingMessage, type Server, type ServerResponse } from 'no
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { pause } from '../base/steps.ts';
 import { errorTable, ServiceError } from '../core/errors.ts';
 import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
-import { charsOfTurn } from '../engine/stored-work.ts';
 import { limitConnections } from './connection-limit.ts';
 import { compileAllowedHosts, type IsAllowedHost } from './allowed-hosts.ts';
 import { requestBatcher } from './request-batching.ts';
 import { Connections } from './connections.ts';
+import { encodeBody } from './encode-body.ts';
 import { responseBatcher } from './response-batching.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
 import { listen, type ListenAddress, type Listening } from './listening.ts';
@@ -193,10 +192,11 @@ class Shell {
     } catch (error) {
       return respondWithRefusal(runner, request, error);
     }
-    if (typeof response.body === 'string' && response.body.length > smallBytes) {
-      response = await encodeLarge(response, response.body);
+    let { body } = response;
+    if (Array.isArray(body) || (typeof body === 'string' && body.length > smallBytes)) {
+      body = await encodeBody(body);
+      response = { ...response, body };
     }
-    const { body } = response;
     const bytes = typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
     try {
       if (isRead) account.holdReadResponse(request.target, bytes);
@@ -314,12 +314,6 @@ function requestId(sent: string | undefined): string {
 function decodeTarget(url: string): string {
   if (!/[\x80-\xff]/.test(url)) return url;
   return Buffer.from(url, 'latin1').toString('utf8');
-}
-
-/** Encodes a large body to bytes, which are outside the heap while the client reads. */
-async function encodeLarge(response: ServiceResponse, body: string): Promise<ServiceResponse> {
-  if (body.length > charsOfTurn) await pause('normal');
-  return { ...response, body: Buffer.from(body) };
 }
 
 const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'requestTimeout'>> = {

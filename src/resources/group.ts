@@ -4,7 +4,8 @@ import { getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject
 import { invalidParameters } from '../core/errors.ts';
 import { isTombstone, type StoredEntry } from '../core/objects/stored.ts';
 import { EVERYONE } from '../core/permissions/principals.ts';
-import type { Change, Complain, PendingWrite, ResourceKind } from '../engine/kind.ts';
+import type { Complain, PendingWrite, ResourceKind } from '../engine/kind.ts';
+import type { Change } from '../engine/events/event.ts';
 import type { Writer } from '../engine/unit-of-work.ts';
 import type { ResourceOptions } from './options.ts';
 import { validateByBucket } from './schema-validation.ts';

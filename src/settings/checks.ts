@@ -1,14 +1,11 @@
 // Checks of settings against each other.
+import { backendKinds, namesOf, type BackendDescription } from './backend-description.ts';
 import { environmentName } from './definition.ts';
 import { coreFamilies, type SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
 import { text } from './readers.ts';
 import { policyClass } from './kinto-names.ts';
 import { emptyReport, resolveKey, soundsSecret, type Report } from './resolve.ts';
-import { findMemcachedHosts, memcachedHostsForm } from './memcached-hosts.ts';
-import { findPostgresqlUrl } from './postgresql-url.ts';
-import { findRedisAddress, redisUrlForm } from './redis-url.ts';
-import { findSqliteFile } from './sqlite-file.ts';
 import { coreSettings, type CoreValues } from './table.ts';
 
 export interface Sources {
@@ -26,17 +23,16 @@ export type Purpose = 'service' | 'accounts' | 'backends' | 'other';
 export function checkTogether(
   values: CoreValues,
   { layers, environments }: Sources,
-  purpose: Purpose,
+  { purpose, backends }: { readonly purpose: Purpose; readonly backends: readonly BackendDescription[] },
   report: Report,
 ): void {
   checkFamilies(coreFamilies, { layers, environments }, report);
   if (purpose === 'service' || purpose === 'accounts') checkSecret(values, layers, report);
-  if (purpose !== 'other') checkDatabases(values, report);
-  if (purpose === 'service') checkService(values, report);
+  if (purpose === 'service') checkService(values, backends, report);
 }
 
-function checkService(values: CoreValues, report: Report): void {
-  checkWorkers(values, report);
+function checkService(values: CoreValues, backends: readonly BackendDescription[], report: Report): void {
+  checkWorkers(values, backends, report);
   if (values.admin_port === values.http_port && values.admin_port !== 0 && values.admin_host === values.host) {
     report.problems.push({
       name: 'admin_port',
@@ -126,44 +122,19 @@ function describeLegacyIds(secret: string): string {
   );
 }
 
-function checkDatabases(values: CoreValues, report: Report): void {
-  for (const kind of ['storage', 'permission', 'cache'] as const) {
-    const backend = values[`${kind}_backend`];
-    const url = values[`${kind}_url`];
-    if (backend === 'sqlite' && findSqliteFile(url) === undefined) {
-      const message = 'expected a file, sqlite:relative/file, or sqlite:///absolute/file';
-      report.problems.push({ name: `${kind}_url`, message });
-    }
-    if (backend === 'postgresql' && findPostgresqlUrl(url) === undefined) {
-      const message = 'expected postgresql://user:password@host:port/database';
-      report.problems.push({ name: `${kind}_url`, message });
-    }
-    if (backend === 'memcached' && findMemcachedHosts(values.cache_hosts) === undefined) {
-      const given = values.cache_hosts.join(' ');
-      report.problems.push({ name: 'cache_hosts', given, message: `expected ${memcachedHostsForm}` });
-    }
-    if (backend === 'redis' && findRedisAddress(url) === undefined) {
-      report.problems.push({ name: `${kind}_url`, message: `expected ${redisUrlForm}` });
-    }
-  }
-}
-
-const reasonsForOneWorker = {
-  memory: 'each process would have its own data',
-  sqlite: 'a file has one writer at a time, so several processes would wait for each other and time out under load',
-} as const;
-
 /** Refuses several workers with backends that cannot be shared: a memory cache would let each process use a one-time token again. */
-function checkWorkers(values: CoreValues, report: Report): void {
+function checkWorkers(values: CoreValues, backends: readonly BackendDescription[], report: Report): void {
   if (values.workers === 1) return;
-  for (const kind of ['storage', 'permission', 'cache'] as const) {
-    const backend = values[`${kind}_backend`];
-    if (backend !== 'memory' && backend !== 'sqlite') continue;
-    const message = `must be 1 with ${kind}_backend = ${backend}: ${reasonsForOneWorker[backend]}. Several workers need postgresql or redis`;
-    report.problems.push({ name: 'workers', given: String(values.workers), message });
+  const refuse = (message: string): unknown =>
+    report.problems.push({ name: 'workers', given: String(values.workers), message: `must be 1 with ${message}` });
+  const shared = backends.filter(({ reasonForOneProcess }) => reasonForOneProcess === undefined);
+  for (const kind of backendKinds) {
+    const name = values[`${kind}_backend`];
+    const reason = backends.find((backend) => backend.name === name)?.reasonForOneProcess;
+    if (reason === undefined) continue;
+    refuse(`${kind}_backend = ${name}: ${reason}. Several workers need ${namesOf(shared, 'storage').join(' or ')}`);
   }
   if (values.security_state_backend === 'memory') {
-    const message = 'must be 1 with security_state_backend = memory: each process would count failed logins separately';
-    report.problems.push({ name: 'workers', given: String(values.workers), message });
+    refuse('security_state_backend = memory: each process would count failed logins separately');
   }
 }

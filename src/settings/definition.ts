@@ -51,6 +51,11 @@ export function setting<T>(reader: Reader<T>, sentence: string, options: Setting
   };
 }
 
+/** Returns the table with all its rows in one section of the reference. */
+export function inSection<T extends SettingsTable>(section: string, table: T): T {
+  return Object.fromEntries(Object.entries(table).map(([key, row]) => [key, { ...row, section }])) as T;
+}
+
 /** Returns the value of a setting as it is written in a file; empty for none. */
 export function formatValue(value: unknown): string {
   if (value === undefined || value === null) return '';

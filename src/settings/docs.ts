@@ -1,9 +1,10 @@
 // The reference page of all settings, generated from the tables and the families.
+import type { BackendSettings } from './backend-settings.ts';
 import { environmentName, formatValue, type Setting, type SettingsTable } from './definition.ts';
 import { coreFamilies, type SettingsFamily } from './families.ts';
 import { defaultFiles } from './load.ts';
 import { profileValues } from './profile.ts';
-import { coreSettings } from './table.ts';
+import { coreSettingsFor, tablesOfBackends } from './table.ts';
 
 /** Settings of a plugin. */
 export interface AddedSettings {
@@ -14,12 +15,23 @@ export interface AddedSettings {
 /**
  * Returns the text of `docs/reference/settings.md`.
  *
- * @param plugins built-in plugins, whose settings follow those of the core
+ * @param backends built-in backends, whose settings follow the choice of backends
+ * @param plugins built-in plugins, whose settings follow all others
  */
-export function formatReference(plugins: readonly AddedSettings[] = []): string {
-  const tables: readonly SettingsTable[] = [coreSettings, ...plugins.map(({ settings }) => settings ?? {})];
+export function formatReference(backends: readonly BackendSettings[], plugins: readonly AddedSettings[] = []): string {
+  const core: readonly (readonly [string, Setting<unknown>])[] = Object.entries(coreSettingsFor(backends));
+  const end = core.findLastIndex(([, { section }]) => section === 'Connection pools') + 1;
   const families = [...coreFamilies, ...plugins.flatMap((plugin) => plugin.families ?? [])];
-  const entries: readonly (readonly [string, Setting<unknown>])[] = tables.flatMap((table) => Object.entries(table));
+  const added = (tables: readonly SettingsTable[]) => tables.flatMap((table) => Object.entries(table));
+  // Plugins may share settings.
+  const entries = [
+    ...new Map([
+      ...core.slice(0, end),
+      ...added(tablesOfBackends(backends)),
+      ...core.slice(end),
+      ...added(plugins.map(({ settings }) => settings ?? {})),
+    ]),
+  ];
   const sections = [...new Set(entries.map(([, row]) => row.section))];
   const parts = [
     introduction(),

@@ -2,6 +2,7 @@
 // Sources in ascending precedence: defaults, profile without configuration, file, environment, command line.
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { findPlaceProblems, type BackendSettings } from './backend-settings.ts';
 import { checkTogether, type Purpose } from './checks.ts';
 import { readConfigFile, type ConfigFile } from './config-file.ts';
 import type { SettingsTable } from './definition.ts';
@@ -20,7 +21,7 @@ import { SettingsError, withoutRepetitions, type Problem } from './problems.ts';
 import { profileLayer } from './profile.ts';
 import { emptyReport, resolveTable, type Report } from './resolve.ts';
 import { Settings } from './settings.ts';
-import { coreSettings } from './table.ts';
+import { coreSettingsFor, tablesOfBackends } from './table.ts';
 
 export interface LoadOptions {
   /** Configuration file from the command line. */
@@ -36,6 +37,8 @@ export interface LoadOptions {
   readonly purpose?: Purpose;
   /** Tables of plugins to check together with the core's. */
   readonly tables?: readonly SettingsTable[];
+  /** Backends whose names, places and settings are checked; without any, each name is taken for that of a module. */
+  readonly backends?: readonly BackendSettings[];
 }
 
 /** Default files in the working folder, in order of precedence. */
@@ -71,7 +74,7 @@ export function loadSettings(options: LoadOptions = {}): Settings {
  */
 export function examineSettings(options: LoadOptions = {}): Examined {
   const { environment = process.env, cwd = process.cwd(), overrides = {}, tables = [], keepsSecret = true } = options;
-  const { purpose = 'service' } = options;
+  const { purpose = 'service', backends = [] } = options;
   const report = emptyReport();
   const path = findConfigFile({ configFile: options.configFile, environment, cwd }, report);
   const file = path === undefined ? undefined : readConfigFile(path);
@@ -90,7 +93,7 @@ export function examineSettings(options: LoadOptions = {}): Examined {
   ];
   const shownPath = path === undefined ? '' : shorter(relative(cwd, path), path);
   const namedConfig = findConfigName({ configFile: options.configFile, environment });
-  const stack = { layers, environments: [ours, theirs], file, shownPath, namedConfig, tables, purpose };
+  const stack = { layers, environments: [ours, theirs], file, shownPath, namedConfig, tables, backends, purpose };
   return settle(stack, report);
 }
 
@@ -99,12 +102,16 @@ export function examineSettings(options: LoadOptions = {}): Examined {
  *
  * @throws SettingsError with all problems
  */
-export function settingsOf(values: Readonly<Record<string, string>>, tables: readonly SettingsTable[] = []): Settings {
+export function settingsOf(
+  values: Readonly<Record<string, string>>,
+  tables: readonly SettingsTable[] = [],
+  backends: readonly BackendSettings[] = [],
+): Settings {
   const report = emptyReport();
   const entries = Object.entries(values).map(([key, text]) => ({ key, text, from: 'values' }));
   const layers = [fileLayer(entries, report)];
   const none = { environments: [], file: null, shownPath: '', namedConfig: undefined };
-  return requireSound(settle({ layers, ...none, tables, purpose: 'service' }, report));
+  return requireSound(settle({ layers, ...none, tables, backends, purpose: 'service' }, report));
 }
 
 function requireSound({ settings, problems }: Examined): Settings {
@@ -121,24 +128,28 @@ interface Stack {
   readonly shownPath: string;
   readonly namedConfig: string | undefined;
   readonly tables: readonly SettingsTable[];
+  readonly backends: readonly BackendSettings[];
   readonly purpose: Purpose;
 }
 
 function settle(stack: Stack, report: Report): Examined {
-  const { layers, environments, file, tables } = stack;
-  const values = resolveTable(layers, coreSettings, report);
-  for (const table of tables) resolveTable(layers, table, report);
-  checkTogether(values, { layers, environments }, stack.purpose, report);
+  const { layers, environments, file, backends, purpose } = stack;
+  const ofBackends = tablesOfBackends(backends);
+  const values = resolveTable(layers, coreSettingsFor(backends), report);
+  for (const table of [...ofBackends, ...stack.tables]) resolveTable(layers, table, report);
+  checkTogether(values, { layers, environments }, { purpose, backends }, report);
   const settings = new Settings({
     layers,
     environments,
     values,
+    tables: ofBackends,
     file: file?.identity ?? null,
     namedConfig: stack.namedConfig,
     warnings: [...summariseDeprecations(report.deprecations, file?.identity.name, stack.shownPath), ...report.warnings],
     isZeroConfig: file === undefined,
   });
-  return { settings, problems: withoutRepetitions(report.problems) };
+  const ofPlaces = purpose === 'other' ? [] : findPlaceProblems(settings, backends);
+  return { settings, problems: withoutRepetitions([...report.problems, ...ofPlaces]) };
 }
 
 function shorter(a: string, b: string): string {

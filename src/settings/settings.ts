@@ -8,13 +8,15 @@ import { SettingsError, type Problem } from './problems.ts';
 import { flag, list, text, type Reader } from './readers.ts';
 import { emptyReport, resolveKey, resolveTable, soundsSecret } from './resolve.ts';
 import { coreSettings, type CoreTable, type CoreValues } from './table.ts';
-import { findUnknown, type Vocabulary } from './unknown.ts';
+import { findUnknown, type AbsentPlugin, type Vocabulary } from './unknown.ts';
 
 /** Constructor arguments; see `loadSettings`. */
 export interface SettingsParts {
   readonly layers: readonly Layer[];
   readonly environments: readonly EnvironmentLayer[];
   readonly values: CoreValues;
+  /** Tables of the backends, whose settings are known by name as the core's are. */
+  readonly tables: readonly SettingsTable[];
   readonly file: FileIdentity | null;
   readonly namedConfig: string | undefined;
   readonly warnings: readonly string[];
@@ -82,9 +84,8 @@ export class Settings {
    */
   lookupWith<T>(reader: Reader<T>, key: string): T | undefined {
     const report = emptyReport();
-    const row: SettingsTable[string] | undefined = Object.hasOwn(coreSettings, key)
-      ? coreSettings[key as keyof CoreTable]
-      : undefined;
+    const tables: readonly SettingsTable[] = [coreSettings, ...this.#parts.tables];
+    const row = tables.find((table) => Object.hasOwn(table, key))?.[key];
     const isSecret = row?.isSecret ?? soundsSecret(key);
     const { value, isGiven } = resolveKey(this.#parts.layers, [key, ...(row?.aliases ?? [])], reader, {
       report,
@@ -149,9 +150,16 @@ export class Settings {
     return report.problems;
   }
 
-  /** Returns a line for each unknown name, with the closest known one. */
-  findUnknownKeys(tables: readonly SettingsTable[] = [], families: readonly SettingsFamily[] = []): readonly string[] {
-    const vocabulary: Vocabulary = { tables: [coreSettings, ...tables], families };
+  /**
+   * Returns a line for each given name that neither the core nor the plugins read: with the closest known name, or with the
+   * absent plugin that would read it.
+   */
+  findUnknownKeys(
+    tables: readonly SettingsTable[] = [],
+    families: readonly SettingsFamily[] = [],
+    absent: readonly AbsentPlugin[] = [],
+  ): readonly string[] {
+    const vocabulary: Vocabulary = { tables: [coreSettings, ...this.#parts.tables, ...tables], families, absent };
     return findUnknown(this.#parts.layers, this.#parts.environments, vocabulary);
   }
 }

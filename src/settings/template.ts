@@ -1,18 +1,21 @@
 // The text of a new configuration file: the settings that are changed most, each with its documentation from the table, and
 // the plugins.
+import { backendKinds, type BackendKind } from './backend-description.ts';
+import { type BackendSettings } from './backend-settings.ts';
 import { formatValue, type SettingsTable } from './definition.ts';
 import { formatAssignment } from './file-format.ts';
 import { isLoopback } from './loopback.ts';
-import { defaultMemcachedHosts } from './memcached-hosts.ts';
 import { generateSecret, profileValues } from './profile.ts';
-import { defaultSqliteFile } from './sqlite-file.ts';
-import { coreSettings, type CoreTable } from './table.ts';
+import { coreSettingsFor, tablesOfBackends, type CoreTable } from './table.ts';
 import { readHomepage } from './version.ts';
 
 export interface TemplateChoices {
   readonly format: 'ini' | 'toml';
-  readonly backend: 'memory' | 'sqlite' | 'postgresql' | 'redis';
-  readonly cacheBackend: 'memory' | 'sqlite' | 'postgresql' | 'redis' | 'memcached';
+  /** The backends that can be named. */
+  readonly backends: readonly BackendSettings[];
+  /** Name of the backend of objects and permissions. */
+  readonly backend: string;
+  readonly cacheBackend: string;
   readonly host: string;
   readonly port: number;
   /** Secret of the user ids of existing data; absent: new secrets are generated. */
@@ -35,7 +38,6 @@ const sections: readonly Section[] = [
       'storage_url',
       'permission_url',
       'cache_url',
-      'cache_hosts',
       'workers',
     ],
   },
@@ -52,6 +54,11 @@ const sections: readonly Section[] = [
 /** Returns a configuration file with the chosen backends and with secrets. */
 export function formatTemplate(choices: TemplateChoices): string {
   const active = activeValues(choices);
+  const { backends } = choices;
+  const table: SettingsTable = Object.fromEntries(
+    [coreSettingsFor(backends), ...tablesOfBackends(backends)].flatMap((each) => Object.entries(each)),
+  );
+  const ofBackends = placesOf(choices).map(([key]) => key);
   const format = (key: string, value: string): string => formatAssignment(key, value, choices.format).join('\n');
   const lines = [
     '# Configuration of a Coffer service. Start it with: coffer start --config <this file>',
@@ -65,13 +72,13 @@ export function formatTemplate(choices: TemplateChoices): string {
   ];
   for (const { title, keys } of sections) {
     lines.push('', `# ---- ${title} ----`);
-    for (const key of keys) {
+    for (const key of title === 'Data' ? new Set([...keys, ...ofBackends]) : keys) {
       const given = active.get(key);
       if (given === undefined && isUseless(key, choices)) continue;
       lines.push(
         '',
-        ...wrap(sentenceOf(key)),
-        given === undefined ? `# ${format(key, defaultOf(key))}` : format(key, given),
+        ...wrap(table[key]!.sentence),
+        given === undefined ? `# ${format(key, formatValue(table[key]!.default))}` : format(key, given),
       );
     }
   }
@@ -79,7 +86,8 @@ export function formatTemplate(choices: TemplateChoices): string {
   return `${lines.join('\n')}\n`;
 }
 
-function activeValues({ backend, cacheBackend, host, port, secret }: TemplateChoices): ReadonlyMap<string, string> {
+function activeValues(choices: TemplateChoices): ReadonlyMap<string, string> {
+  const { backend, cacheBackend, host, port, secret } = choices;
   // The public host names are not known yet.
   const isOpen = !isLoopback(host);
   const values = Object.entries(profileValues).filter(
@@ -95,39 +103,30 @@ function activeValues({ backend, cacheBackend, host, port, secret }: TemplateCho
     ['userid_hmac_secret', secret ?? generateSecret()],
     // Personal buckets of existing data have ids derived from the first secret.
     ...(secret === undefined ? [['default_bucket_hmac_secret', generateSecret()] as const] : []),
-    ...databaseUrls(backend, cacheBackend),
-    ...(cacheBackend === 'memcached' ? [['cache_hosts', defaultMemcachedHosts.join(' ')] as const] : []),
+    ...placesOf(choices),
   ]);
 }
 
-/** Returns the URLs of the databases; examples for servers. */
-function databaseUrls(backend: string, cacheBackend: string): readonly (readonly [key: string, value: string])[] {
-  const places: Readonly<Record<string, string>> = {
-    sqlite: defaultSqliteFile,
-    postgresql: 'postgresql://coffer:password@localhost:5432/coffer',
-    redis: 'redis://127.0.0.1:6379/0',
-  };
-  const kinds = [
-    ['storage_url', backend],
-    ['permission_url', backend],
-    ['cache_url', cacheBackend],
-  ] as const;
-  return kinds.flatMap(([key, name]) => (places[name] === undefined ? [] : [[key, places[name]] as const]));
+/** Returns the settings with the locations of the data; examples for servers. */
+function placesOf(choices: TemplateChoices): readonly (readonly [key: string, value: string])[] {
+  return backendKinds.flatMap((kind) => {
+    const { url, initialSettings = {} } = chosenFor(kind, choices) ?? {};
+    return [...(url === undefined ? [] : [[`${kind}_url`, url.example] as const]), ...Object.entries(initialSettings)];
+  });
+}
+
+function chosenFor(
+  kind: BackendKind,
+  { backends, backend, cacheBackend }: TemplateChoices,
+): BackendSettings | undefined {
+  const name = kind === 'cache' ? cacheBackend : backend;
+  return backends.find((each) => each.name === name);
 }
 
 /** Whether an unset setting has no meaning in this file. */
-function isUseless(key: keyof CoreTable, { backend, cacheBackend }: TemplateChoices): boolean {
-  if (key === 'cache_hosts' || key === 'cache_url' || key === 'storage_url' || key === 'permission_url') return true;
-  const isShared = (name: string): boolean => name === 'postgresql' || name === 'redis';
-  return key === 'workers' && !(isShared(backend) && (isShared(cacheBackend) || cacheBackend === 'memcached'));
-}
-
-function sentenceOf(key: keyof CoreTable): string {
-  return (coreSettings satisfies SettingsTable)[key].sentence;
-}
-
-function defaultOf(key: keyof CoreTable): string {
-  return formatValue(coreSettings[key].default);
+function isUseless(key: string, choices: TemplateChoices): boolean {
+  if (key.endsWith('_url')) return true;
+  return key === 'workers' && backendKinds.some((kind) => chosenFor(kind, choices)?.reasonForOneProcess !== undefined);
 }
 
 function describePlugins(): readonly string[] {

@@ -6,25 +6,39 @@ import type { EnvironmentLayer, Layer } from './layers.ts';
 
 export interface Vocabulary {
   readonly tables: readonly SettingsTable[];
-  /** Families of plugins. */
+  /** Families besides those of the core. */
   readonly families: readonly SettingsFamily[];
+  /** Settings of plugins that are not included; default none. */
+  readonly absent?: readonly AbsentPlugin[];
+}
+
+/** A plugin that could be included, with its settings. */
+export interface AbsentPlugin {
+  readonly name: string;
+  readonly settings?: SettingsTable;
+  readonly families?: readonly SettingsFamily[];
 }
 
 /** Returns a line for each name that is unknown or has no effect. */
 export function findUnknown(
   layers: readonly Layer[],
   environments: readonly EnvironmentLayer[],
-  { tables, families }: Vocabulary,
+  { tables, families, absent = [] }: Vocabulary,
 ): readonly string[] {
-  const known = tables.flatMap((table) => Object.entries(table).flatMap(([key, row]) => [key, ...row.aliases]));
+  const known = tables.flatMap(namesOf);
   const allFamilies = [...coreFamilies, ...families];
-  return [...ofLayers(layers, known, allFamilies), ...ofEnvironment(environments, known, allFamilies)];
+  return [...ofLayers(layers, known, allFamilies, absent), ...ofEnvironment(environments, known, allFamilies, absent)];
+}
+
+function namesOf(table: SettingsTable): readonly string[] {
+  return Object.entries(table).flatMap(([key, row]) => [key, ...row.aliases]);
 }
 
 function ofLayers(
   layers: readonly Layer[],
   known: readonly string[],
   families: readonly SettingsFamily[],
+  absent: readonly AbsentPlugin[],
 ): readonly string[] {
   const lines: string[] = [];
   for (const layer of layers) {
@@ -36,7 +50,11 @@ function ofLayers(
       if (reason !== undefined) {
         if (reason !== '') lines.push(`${place} has no effect: ${reason}`);
       } else if (!families.some(({ pattern }) => pattern.test(key))) {
-        lines.push(describeUnknown(place, key, known));
+        const owner = absent.find(
+          ({ settings = {}, families: own = [] }) =>
+            namesOf(settings).includes(key) || own.some(({ pattern }) => pattern.test(key)),
+        );
+        lines.push(owner === undefined ? describeUnknown(place, key, known) : describeAbsent(place, owner));
       }
     }
   }
@@ -47,6 +65,7 @@ function ofEnvironment(
   environments: readonly EnvironmentLayer[],
   known: readonly string[],
   families: readonly SettingsFamily[],
+  absent: readonly AbsentPlugin[],
 ): readonly string[] {
   const knownNames = new Set(known.flatMap((key) => [environmentName(key, 'SVC_'), environmentName(key, 'KINTO_')]));
   const lines: string[] = [];
@@ -57,10 +76,20 @@ function ofEnvironment(
     const key = name.slice(prefix.length).toLowerCase();
     if (knownNames.has(name) || findReasonToIgnore(key) !== undefined) continue;
     if (families.some(({ environmentPattern }) => environmentPattern.test(key))) continue;
+    const owner = absent.find(
+      ({ settings = {}, families: own = [] }) =>
+        namesOf(settings).some((each) => environmentName(each, prefix) === name) ||
+        own.some(({ environmentPattern }) => environmentPattern.test(key)),
+    );
+    const place = `${name} (environment)`;
     const candidates = known.map((candidate) => environmentName(candidate, prefix));
-    lines.push(describeUnknown(`${name} (environment)`, name, candidates));
+    lines.push(owner === undefined ? describeUnknown(place, name, candidates) : describeAbsent(place, owner));
   }
   return lines;
+}
+
+function describeAbsent(place: string, { name }: AbsentPlugin): string {
+  return `${place} has no effect: it belongs to the plugin ${name}, which the setting includes does not name`;
 }
 
 function describeUnknown(place: string, key: string, known: readonly string[]): string {

@@ -14,20 +14,20 @@ export {
   type TestClock,
   type TransactionCase,
   type TransactionContext,
-} from './contract-case.ts';
-export { createBackendContexts } from './backend-module.ts';
-export { cacheCases } from './cache-suite.ts';
-export { permissionCases } from './permission-suite.ts';
+} from './contract/contract-case.ts';
+export { createBackendContexts } from './service/backend-contexts.ts';
+export { cacheCases } from './contract/cache/cache-suite.ts';
+export { permissionCases } from './contract/permissions/permission-suite.ts';
 export {
   durableSecurityStateCases,
   securityStateCases,
   securityStateLimits,
   type SecurityStateCase,
   type SecurityStateContext,
-} from './security-state-suite.ts';
-export { storageCases } from './storage-suite.ts';
-export { transactionCases } from './transaction-suite.ts';
-export { forEachBackend, testBackends, type TestBackend } from './service-backends.ts';
+} from './contract/security-state/security-state-suite.ts';
+export { storageCases } from './contract/storage/storage-suite.ts';
+export { transactionCases } from './contract/transactions/transaction-suite.ts';
+export { forEachBackend, testBackends, type TestBackend } from './service/service-backends.ts';
 export {
   authorizationOf,
   startTestService,
@@ -36,4 +36,4 @@ export {
   type TestResponse,
   type TestService,
   type TestServiceOptions,
-} from './service-client.ts';
+} from './service/service-client.ts';

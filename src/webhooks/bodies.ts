@@ -4,8 +4,7 @@ import { copyMembers, formatInSteps } from '../base/json-steps.ts';
 import type { Steps } from '../base/steps.ts';
 import { formatPayload } from '../core/events/payload.ts';
 import { entryInSteps, entryValue, isTombstone, type StoredEntry } from '../core/objects/stored.ts';
-import type { ResourceEvent } from '../engine/events/event.ts';
-import type { Change } from '../engine/kind.ts';
+import type { Change, ResourceEvent } from '../engine/events/event.ts';
 
 export interface BodyOptions {
   readonly maxBytes: number;

@@ -5,8 +5,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { StorageWriter } from '../contracts/storage.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
-import { Retry } from '../engine/retry.ts';
-import { UnitOfWork, type Stores } from '../engine/unit-of-work.ts';
+import { runInUnit } from '../engine/retry.ts';
+import type { Stores, UnitOfWork } from '../engine/unit-of-work.ts';
 import type { WebhookOptions } from './options.ts';
 import { bury, deadKind, parseEntry, pendingKind, readFirst, rewrite, take, type Entry } from './outbox.ts';
 import type { Outcome, Sender } from './post.ts';
@@ -133,23 +133,9 @@ export class Courier {
     unit.afterCommit(() => logger.warn({ ...fields, retryInMs }, 'A webhook delivery failed and will be repeated'));
   }
 
-  /** A transaction of its own over the storage, run again when it loses a race. */
-  async #write<T>(work: (storage: StorageWriter, unit: UnitOfWork) => Promise<T>): Promise<T> {
+  #write<T>(work: (storage: StorageWriter, unit: UnitOfWork) => Promise<T>): Promise<T> {
     const { stores, logger } = this.#context;
-    const races = new Retry();
-    for (;;) {
-      const unit = new UnitOfWork(stores, logger, { contended: races.contended });
-      try {
-        const { storage } = await unit.writer();
-        const result = await work(storage, unit);
-        await unit.end(true);
-        return result;
-      } catch (error) {
-        await unit.abandon();
-        if (!races.isLost(error)) throw error;
-        await races.pause();
-      }
-    }
+    return runInUnit(stores, logger, async (unit) => work((await unit.writer()).storage, unit));
   }
 }
 

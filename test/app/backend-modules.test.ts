@@ -136,15 +136,15 @@ describe('modules as backends', () => {
   it.each([
     [
       { storage_backend: 'postgres-ql' },
-      /storage_backend names postgres-ql, and built in are memory.*There is no package/,
+      /storage_backend names postgres-ql, and built in are memory.*No package postgres-ql was found/,
     ],
-    [{ storage_backend: './missing.mjs' }, /storage_backend names \.\/missing\.mjs.*There is no module at/],
+    [{ storage_backend: './missing.mjs' }, /storage_backend names \.\/missing\.mjs.*No module exists at/],
     [{ permission_backend: './empty.mjs' }, /permission_backend names .*exports no function openDatabase/],
     [{ cache_backend: './empty.mjs' }, /cache_backend names .*exports no function openCache/],
     [{ storage_backend: './half.mjs' }, /storage_backend names \.\/half\.mjs, whose openDatabase returns no such part/],
     [{ storage_backend: './nothing.mjs' }, /openDatabase of that module returned nothing/],
     [{ cache_backend: './nothing.mjs' }, /openCache of that module returned nothing/],
-    [{ storage_backend: './odd.mjs' }, /there is no built-in backend paper; there are memory/],
+    [{ storage_backend: './odd.mjs' }, /no built-in backend is called paper; built in are memory/],
     [{ storage_backend: './failing.mjs' }, /storage_backend names .*no coffee left/],
     [
       { storage_backend: 'kinto.core.storage.cassandra' },

@@ -7,10 +7,10 @@ import { ServiceError } from '../../src/core/errors.ts';
 import type { ResourceEvent } from '../../src/engine/events/event.ts';
 import type { Listener, ListenerContext } from '../../src/engine/events/listener.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
-import { loadSettings } from '../../src/settings/load.ts';
+import { loadSettings } from '../../src/backends/load-settings.ts';
 import { authorizationOf, startTestService, type TestService } from '../../src/testing/index.ts';
 import { ModuleFolder } from '../support/modules.ts';
-import { RedisProcess, openInspector } from '../support/redis.ts';
+import { RedisProcess, openInspector, requireRedisUrl } from '../support/redis.ts';
 import { forEachBackend } from '../support/backends.ts';
 
 /** What listeners did, in order. */
@@ -151,23 +151,23 @@ describe('event_listeners', () => {
   });
 
   it.each([
-    ['no use at all', {}, /The event listener one could not be made: event_listeners\.one\.use is not set/],
-    ['an unknown use', { use: 'spi' }, /listener one could not be made: .*no package spi/],
+    ['no use at all', {}, /The event listener one could not be created: event_listeners\.one\.use is not set/],
+    ['an unknown use', { use: 'spi' }, /listener one could not be created: .*No package spi/],
     [
       'an unknown action',
       { use: 'spy', actions: 'create destroy' },
-      /one\.actions names destroy; there are create, update/,
+      /one\.actions names destroy; accepted are create, update/,
     ],
     [
       'an unknown kind',
       { use: 'spy', resources: 'record story' },
-      /one\.resources names story; there are bucket, group/,
+      /one\.resources names story; accepted are bucket, group/,
     ],
     ['an odd sync', { use: 'spy', sync: 'maybe' }, /one\.sync = "maybe".*true or false/],
     [
       'an address that is none',
       { use: 'redis', url: 'http://x' },
-      /listener one could not be made: url: expected redis:/,
+      /listener one could not be created: url: expected redis:/,
     ],
     ['a timeout that is none', { use: 'redis', pool_timeout: 'long' }, /pool_timeout: expected a number of seconds/],
   ])('Refuses to start with %s.', async (_what, given, message) => {
@@ -249,7 +249,7 @@ describe('modules as listeners', () => {
     await folder.write('lib/deaf.mjs', 'export const something = 1;');
     const settings = { event_listeners: 'one', 'event_listeners.one.use': './lib/deaf.mjs' };
     await expect(startTestService({ settings })).rejects.toThrow(
-      'The event listener one could not be made: the module ./lib/deaf.mjs exports no function createListener.',
+      'The event listener one could not be created: the module ./lib/deaf.mjs exports no function createListener.',
     );
   });
 });
@@ -293,7 +293,7 @@ describe('the Redis listener', () => {
   it.each(['redis', 'svc.listeners.redis', 'kinto_redis.listeners', 'kinto.core.listeners.redis'])(
     'pushes payloads to the left end of a list as %s, and nothing of what was undone.',
     async (use) => {
-      const url = process.env['TEST_REDIS_URL']!;
+      const url = requireRedisUrl();
       const name = `queue-${randomUUID()}`;
       const inspector = openInspector(url);
       const service = await startTestService({

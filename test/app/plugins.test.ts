@@ -62,13 +62,13 @@ describe('the setting includes', () => {
 
   it('says what there is when there is no such package.', async () => {
     await expect(start('greeting-pakage')).rejects.toThrow(
-      /includes names greeting-pakage, which is none of .*default_bucket.*There is no package greeting-pakage: install it in /,
+      /includes names greeting-pakage, which is none of .*default_bucket.*No package greeting-pakage was found: install it in /,
     );
   });
 
   it('says where it looked for a file.', async () => {
     await expect(start('./plugins/missing.js')).rejects.toThrow(
-      `There is no module at ${folder.path}/plugins/missing.js`,
+      `No module exists at ${folder.path}/plugins/missing.js`,
     );
   });
 

@@ -1,7 +1,14 @@
 // The checker itself: planted violations, so that a silent checker is noticed.
 import { describe, expect, it } from 'vitest';
 import { parseImportTable } from './import-table.ts';
-import { findBarrels, findForbiddenImports, findStrayPackages, findUntidyFiles, findWrongReferences } from './rules.ts';
+import {
+  findBarrels,
+  findForbiddenImports,
+  findImportCircles,
+  findStrayPackages,
+  findUntidyFiles,
+  findWrongReferences,
+} from './rules.ts';
 import { importsOf, roomOf } from './source-tree.ts';
 
 const page = `
@@ -134,8 +141,8 @@ describe('imports between rooms', () => {
     expect(check('core/a.ts', "import { b } from './b.js';")[0]).toContain('.ts');
   });
 
-  it('are computed in the app only', () => {
-    expect(check('app/a.ts', 'const b = await import(name);')).toEqual([]);
+  it('are computed in the loader only', () => {
+    expect(check('loader/a.ts', 'const b = await import(name);')).toEqual([]);
     expect(check('http/a.ts', 'const b = await import(name);')).toEqual(['http/a.ts imports a computed name']);
   });
 });
@@ -238,5 +245,26 @@ describe('references between TypeScript projects', () => {
     expect(findWrongReferences(new Map([...right, ['attic', []]]), table)).toEqual([
       'attic has a project but no row in the table',
     ]);
+  });
+});
+
+describe('circles of imports', () => {
+  it('are found through type imports and other files, and reported once', () => {
+    const files = [
+      { path: 'core/a.ts', text: "import type { B } from './b.ts';\n" },
+      { path: 'core/b.ts', text: "import { c } from '../base/c.ts';\n" },
+      { path: 'base/c.ts', text: "export type C = import('../core/a.ts').A;\n" },
+      { path: 'base/d.ts', text: "import { c } from './c.ts';\n" },
+    ];
+    expect(findImportCircles(files)).toEqual(['these files import each other: base/c.ts core/a.ts core/b.ts']);
+  });
+
+  it('are no two files that import the same third one', () => {
+    const files = [
+      { path: 'core/a.ts', text: "import type { C } from './c.ts';\n" },
+      { path: 'core/b.ts', text: "import { a } from './a.ts';\nimport type { C } from './c.ts';\n" },
+      { path: 'core/c.ts', text: 'export type C = string;\n' },
+    ];
+    expect(findImportCircles(files)).toEqual([]);
   });
 });

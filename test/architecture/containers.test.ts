@@ -5,7 +5,9 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { environmentName } from '../../src/settings/definition.ts';
-import { coreSettings } from '../../src/settings/table.ts';
+import { loadAllBuiltIn } from '../../src/app/built-in-plugins.ts';
+import { builtInBackends } from '../../src/backends/built-in-backends.ts';
+import { coreSettings, tablesOfBackends } from '../../src/settings/table.ts';
 import { at, entriesOf, parseYaml, type Yaml } from '../support/compose.ts';
 import { createFilter, listContext } from '../support/docker-ignore.ts';
 import { findExecForm, parseDockerfile, parsePairs, type Stage } from '../support/dockerfile.ts';
@@ -23,7 +25,12 @@ const services = compose.flatMap((file) => entriesOf(at(file, 'services')));
 const wholeServices = services.filter(([, description]) => at(description, 'image') !== undefined);
 
 const secretName = /password|secret|token|credential|_key$/i;
-const settingNames = new Set(Object.keys(coreSettings).map((key) => environmentName(key, 'SVC_')));
+const tables: readonly object[] = [
+  coreSettings,
+  ...tablesOfBackends(builtInBackends),
+  ...(await loadAllBuiltIn()).map(({ settings }) => settings ?? {}),
+];
+const settingNames = new Set(tables.flatMap(Object.keys).map((key) => environmentName(key, 'SVC_')));
 
 function textsOf(stage: Stage, keyword: string): readonly string[] {
   return stage.instructions.filter((instruction) => instruction.keyword === keyword).map(({ text }) => text);

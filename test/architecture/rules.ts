@@ -7,8 +7,8 @@ import { importsOf, roomOf, type SourceFile } from './source-tree.ts';
 /** Files that may pass names of other files on. */
 const barrels: readonly string[] = ['index.ts', 'testing/index.ts'];
 
-/** The only room that loads modules by names it learns while running: plugins and event listeners. */
-const loaderRoom = 'app';
+/** The only room that loads modules by names it learns while running: plugins, event listeners and backends. */
+const loaderRoom = 'loader';
 
 /** Rooms made of values and rules; whoever touches files, sockets or processes lives elsewhere. */
 const pureRooms: readonly string[] = ['base', 'core', 'contracts', 'engine', 'resources'];
@@ -60,6 +60,38 @@ function checkPackage(file: string, specifier: string, table: ImportTable): stri
   const places = table.packages.get(name);
   if (places === undefined) return `the package ${name} has no row in the table`;
   return covers(places, path.posix.dirname(file)) ? undefined : `it belongs to ${places.join(', ')} only`;
+}
+
+/** Circles of imports, type imports included: each as the files that reach each other, in order of their paths. */
+export function findImportCircles(files: readonly SourceFile[]): readonly string[] {
+  const imports = new Map(
+    files.map(({ path: file, text }) => [
+      file,
+      importsOf(text).flatMap(({ specifier }) =>
+        specifier?.startsWith('.') === true ? [path.posix.join(path.posix.dirname(file), specifier)] : [],
+      ),
+    ]),
+  );
+  const reachable = new Map([...imports.keys()].map((file) => [file, reachableFrom(file, imports)]));
+  const circles = new Set<string>();
+  for (const [file, others] of reachable) {
+    if (!others.has(file)) continue;
+    const circle = [...others].filter((other) => reachable.get(other)?.has(file) === true);
+    circles.add(circle.toSorted().join(' '));
+  }
+  return [...circles].map((circle) => `these files import each other: ${circle}`);
+}
+
+/** The files that a file imports, directly or through others; itself only if it is part of a circle. */
+function reachableFrom(file: string, imports: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
+  const found = new Set<string>();
+  const waiting = [...(imports.get(file) ?? [])];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (found.has(next)) continue;
+    found.add(next);
+    waiting.push(...(imports.get(next) ?? []));
+  }
+  return found;
 }
 
 /** Files that only pass on what others export, other than the public ones. */

@@ -3,7 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseImportTable } from './import-table.ts';
-import { findBarrels, findForbiddenImports, findStrayPackages, findUntidyFiles, findWrongReferences } from './rules.ts';
+import {
+  findBarrels,
+  findForbiddenImports,
+  findImportCircles,
+  findStrayPackages,
+  findUntidyFiles,
+  findWrongReferences,
+} from './rules.ts';
 import { projectRoot, readSourceTree, roomOf } from './source-tree.ts';
 
 const files = readSourceTree();
@@ -33,6 +40,10 @@ describe('src', () => {
 
   it('imports only what docs/architecture.md allows', () => {
     expect(findForbiddenImports(files, table)).toEqual([]);
+  });
+
+  it('has no circle of imports, type imports included', () => {
+    expect(findImportCircles(files)).toEqual([]);
   });
 
   it('has no file that only passes on names, but for the public ones', () => {

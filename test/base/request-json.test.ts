@@ -5,6 +5,7 @@ import { JsonSyntaxError } from '../../src/base/json.ts';
 import { parseInSteps } from '../../src/base/json-steps.ts';
 import { parseRequestJson } from '../../src/base/request-json.ts';
 import { runAtOnce } from '../../src/base/steps.ts';
+import { sized } from '../support/extent.ts';
 
 function faultOf(parse: () => unknown): string | undefined {
   try {
@@ -62,7 +63,7 @@ describe('JSON sent by clients', () => {
         const limits = { maxDepth: 100, maxValues: 100_000 };
         expect(faultOf(() => runAtOnce(parseInSteps(padded, limits)))).toMatch(description);
       }),
-      { numRuns: 300 },
+      { numRuns: sized('COFFER_FUZZ_RUNS', 40, 300) },
     );
   });
 });

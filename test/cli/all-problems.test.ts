@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createService } from '../../src/app/service.ts';
-import { settingsOf } from '../../src/settings/load.ts';
+import { settingsOf } from '../../src/backends/load-settings.ts';
 import { SettingsError } from '../../src/settings/problems.ts';
 import { run, workingFolder } from './process.ts';
 
@@ -37,7 +37,7 @@ const complaints = [
   /attachment\.max_size_bytes = "some" .*: expected a whole number/,
   /history\.exclude_resources = "\/nowhere"/,
   /signer\.resources is empty/,
-  /event listener odd could not be made/,
+  /event listener odd could not be created/,
 ];
 
 function configured(lines: readonly string[]): string {

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { postgresqlSettings } from '../support/backends.ts';
 import { cloneDatabase, newDatabase } from '../support/postgresql.ts';
 import { run, start, workingFolder, type Outcome } from './process.ts';
+import { requireRedisUrl } from '../support/redis.ts';
 
 const secret = 'a secret that is long enough for tests';
 
@@ -156,8 +157,8 @@ describe('coffer check', () => {
     const redis = {
       storage_backend: 'redis',
       permission_backend: 'redis',
-      storage_url: process.env['TEST_REDIS_URL'] ?? '',
-      permission_url: process.env['TEST_REDIS_URL'] ?? '',
+      storage_url: requireRedisUrl(),
+      permission_url: requireRedisUrl(),
       redis_prefix: `check-${randomUUID()}:`,
     };
     const { code, out } = await check({ ...sound, ...redis });

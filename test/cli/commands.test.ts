@@ -2,7 +2,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loadSettings } from '../../src/settings/load.ts';
+import { memcachedSettings } from '../../src/backends/memcached/index.ts';
+import { loadSettings } from '../../src/backends/load-settings.ts';
 import { readVersion } from '../../src/settings/version.ts';
 import { run, workingFolder } from './process.ts';
 
@@ -94,7 +95,10 @@ describe('coffer init', () => {
     const cwd = workingFolder();
     expect((await run(['init', '--cache-backend', 'memcached'], { cwd })).code).toBe(0);
     const settings = loadSettings({ cwd, environment: {} });
-    expect([settings.get('cache_backend'), settings.get('cache_hosts')]).toEqual(['memcached', ['127.0.0.1:11211']]);
+    expect([settings.get('cache_backend'), settings.read(memcachedSettings).cache_hosts]).toEqual([
+      'memcached',
+      ['127.0.0.1:11211'],
+    ]);
   });
 
   test('writes where the environment says.', async () => {

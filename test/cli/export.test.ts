@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { writeStream } from '../../src/app/export/export-file.ts';
+import { writeStream } from '../../src/transfer/export/export-file.ts';
 import { createDatabase } from '../support/postgresql.ts';
 import { run, start, workingFolder, type Outcome } from './process.ts';
 

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { loadSettings } from '../../src/settings/load.ts';
+import { loadSettings } from '../../src/backends/load-settings.ts';
 import { readVersion } from '../../src/settings/version.ts';
 import { postgresqlSettings } from '../support/backends.ts';
 import { cloneDatabase } from '../support/postgresql.ts';

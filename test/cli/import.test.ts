@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../../src/testing/index.ts';
-import { answersOf, fillSource } from '../app/import/source-data.ts';
+import { answersOf, fillSource } from '../transfer/import/source-data.ts';
 import { run, workingFolder, type Outcome } from './process.ts';
 
 const program = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { loadAllBuiltIn } from '../../src/app/built-in-plugins.ts';
-import { loadSettings } from '../../src/settings/load.ts';
+import { loadSettings } from '../../src/backends/load-settings.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { run, workingFolder } from './process.ts';
 

@@ -14,7 +14,7 @@ import { createRedisStorage } from '../../src/backends/redis/storage.ts';
 import { openSqliteDatabase } from '../../src/backends/sqlite/database.ts';
 import { createSqlitePermission } from '../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../src/backends/sqlite/storage.ts';
-import { findRedisAddress } from '../../src/settings/redis-url.ts';
+import { findRedisAddress } from '../../src/backends/redis/address.ts';
 import { migrateDatabase } from '../support/postgresql-setup.ts';
 import { createDatabase, openPostgres } from '../support/postgresql.ts';
 import { RedisCluster } from '../support/redis-cluster.ts';
@@ -22,11 +22,12 @@ import { openTestServer } from '../support/redis.ts';
 import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
 import { anyHistory } from './history.ts';
 import { advanceClock, requireSame, runStep } from './run-history.ts';
+import { sized } from '../support/extent.ts';
 
 type Backends = Omit<TransactionContext, 'clock'>;
 
 /** Histories; `COFFER_DIFFERENTIAL_RUNS` for a long run, of which some 6 take a second. */
-const runs = Number(process.env['COFFER_DIFFERENTIAL_RUNS'] ?? '100');
+const runs = sized('COFFER_DIFFERENTIAL_RUNS', 50, 100);
 const seconds = Math.max(90, runs);
 
 const start = 1000;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { BoundPattern, PermissionReader, PermissionWriter } from '../../src/contracts/permission.ts';
 import type { StorageReader, StorageWriter } from '../../src/contracts/storage.ts';
 import type { TransactionContext } from '../../src/testing/index.ts';
-import { writeConditionally } from '../../src/testing/conditional-writes.ts';
+import { writeConditionally } from '../../src/testing/contract/transactions/conditional-writes.ts';
 import { formatAttributes } from '../../src/core/objects/stored.ts';
 import { attributes } from '../core/query/arbitraries.ts';
 import { holdsUnstorable, orHostile } from './hostile-texts.ts';

@@ -1,6 +1,6 @@
-// The contract suites on backends that are observed: whoever uses them notices nothing.
-import { observeBackends } from '../../src/app/observed-backends.ts';
-import type { OpenBackends } from '../../src/app/backends.ts';
+// The contract suites on observed backends, which behave as the backends themselves.
+import { observeBackends } from '../../src/observability/observed-calls.ts';
+import type { OpenBackends } from '../../src/contracts/open-backends.ts';
 import { createMemoryCache } from '../../src/backends/memory/cache.ts';
 import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
 import { createMemorySecurityState } from '../../src/backends/memory/security-state.ts';

@@ -6,7 +6,7 @@ import { openRedisDatabase } from '../../src/backends/redis/database.ts';
 import { createRedisPermission } from '../../src/backends/redis/permission.ts';
 import { createRedisSecurityState } from '../../src/backends/redis/security-state.ts';
 import { createRedisStorage } from '../../src/backends/redis/storage.ts';
-import { findRedisAddress } from '../../src/settings/redis-url.ts';
+import { findRedisAddress } from '../../src/backends/redis/address.ts';
 import { securityStateLimits } from '../../src/testing/index.ts';
 import { openTestServer } from '../support/redis.ts';
 import { describeCache, describeDatabase, describeSecurityState } from './run-suite.ts';

@@ -8,8 +8,9 @@ import { Client } from '../support/client.ts';
 import { ServerProcess, Workspace } from '../support/server-process.ts';
 import { SmallDisk } from '../support/small-disk.ts';
 import { expectComplete, expectPrefix, readStored, records, type Stored, WriteLoad } from './write-load.ts';
+import { sized } from '../support/extent.ts';
 
-const cuts = Number(process.env['COFFER_POWER_CUTS'] ?? 8);
+const cuts = sized('COFFER_POWER_CUTS', 3, 8);
 const watchedDisk = new URL('../support/watched-disk.mjs', import.meta.url);
 const one = `${records}/one`;
 

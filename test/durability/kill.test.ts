@@ -3,15 +3,17 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
-import { ServerProcess, Workspace } from '../support/server-process.ts';
+import { ServerProcess, Workspace, type Backend } from '../support/server-process.ts';
+import { inExtent, sized } from '../support/extent.ts';
 
-const rounds = Number(process.env['COFFER_KILL_ROUNDS'] ?? 50);
+const rounds = sized('COFFER_KILL_ROUNDS', 12, 50);
 /** The service is killed on each; where the database lives on, there is less to be found. */
-const setups = [
+const allSetups: readonly { readonly backend: Backend; readonly rounds: number }[] = [
   { backend: 'sqlite', rounds },
   { backend: 'postgresql', rounds: Math.ceil(rounds / 3) },
   { backend: 'redis', rounds: Math.ceil(rounds / 5) },
-] as const;
+];
+const setups = inExtent(allSetups.slice(0, 1), allSetups);
 const writers = 12;
 
 /** What the ledger knows of one object: the last acknowledged state, and one that may or may not have happened. */

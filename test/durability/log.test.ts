@@ -54,7 +54,9 @@ test('A full disk takes lines of the log and nothing else, and the log says so w
   }, long);
   await disk.fill(server.child.pid!);
   for (let n = 0; n < 2000 && server.complaints === ''; n++) expect(await ask(url)).toBe(200);
-  expect(server.complaints).toMatch(/^coffer: the log cannot be written \(\w+\); lines of it are lost until it can$/m);
+  expect(server.complaints).toMatch(
+    /^coffer: the log cannot be written \(\w+\); its lines are lost until it can be written again$/m,
+  );
   for (let n = 0; n < 20; n++) expect(await ask(url)).toBe(200);
   await disk.makeSpace(server.child.pid!);
   const told = await vi.waitFor(async () => {

@@ -9,7 +9,7 @@ import { StoredObject } from '../../src/core/objects/stored.ts';
 import type { Reader, Stores } from '../../src/engine/unit-of-work.ts';
 import { manyShared, readSharedPage } from '../../src/engine/shared-page.ts';
 import { createTestClock } from '../../src/testing/index.ts';
-import { inUnit } from '../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../src/testing/contract/unit-of-work.ts';
 
 const list = { kind: 'record', parent: '/p' };
 const shared = { list, uri: '/p/records', permissions: ['read'], principals: new Set(['bob']) };

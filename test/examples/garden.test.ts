@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { authorizationOf } from '../../src/testing/service-client.ts';
+import { authorizationOf } from '../../src/testing/service/service-client.ts';
 import { borrowDatabase } from '../support/postgresql.ts';
 import { backends, ServerProcess, Workspace } from '../support/server-process.ts';
+import { inExtent } from '../support/extent.ts';
 
 const garden = fileURLToPath(new URL('../../examples/garden/garden.js', import.meta.url));
 
@@ -18,7 +19,7 @@ it('has fewer than 60 lines', () => {
   expect(readFileSync(garden, 'utf8').trimEnd().split('\n').length).toBeLessThan(60);
 });
 
-describe.each(backends)('the garden on %s', (backend) => {
+describe.each(inExtent(['sqlite'], backends))('the garden on %s', (backend) => {
   let workspace: Workspace;
   let server: ServerProcess;
   let giveBack: (() => Promise<void>) | undefined;

@@ -5,6 +5,7 @@ import { cloneDatabase } from '../support/postgresql.ts';
 import { ServerProcess, Workspace } from '../support/server-process.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { environmentFor } from './fault.ts';
+import { requireRedisUrl } from '../support/redis.ts';
 
 let workspace: Workspace;
 let service: ServerProcess;
@@ -24,7 +25,7 @@ beforeAll(async () => {
   workspace = await Workspace.create();
   const database = await cloneDatabase();
   dropDatabase = database.drop;
-  const [postgresql, redis] = [await through(database.url), await through(process.env['TEST_REDIS_URL']!)];
+  const [postgresql, redis] = [await through(database.url), await through(requireRedisUrl())];
   [toPostgresql, toRedis] = [postgresql.network, redis.network];
   service = await ServerProcess.start(workspace, {
     ...environmentFor(workspace, 'postgresql', postgresql.url),

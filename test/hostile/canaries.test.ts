@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createLogger } from '../../src/app/logger.ts';
-import { settingsOf } from '../../src/settings/load.ts';
+import { createLogger } from '../../src/observability/logger.ts';
+import { settingsOf } from '../../src/backends/load-settings.ts';
 import { startTestService, type TestRequest, type TestService } from '../../src/testing/index.ts';
 import { Receiver } from '../support/webhook-receiver.ts';
 

@@ -4,11 +4,11 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findRisks } from '../../src/app/risks.ts';
+import { findRisks } from '../../src/maintenance/risks.ts';
 import { createService, type Service } from '../../src/app/service.ts';
 import { RequestBody } from '../../src/engine/exchange.ts';
 import type { ServiceResponse } from '../../src/engine/exchange.ts';
-import { loadSettings, settingsOf } from '../../src/settings/load.ts';
+import { loadSettings, settingsOf } from '../../src/backends/load-settings.ts';
 import { authorizationOf } from '../../src/testing/index.ts';
 
 function ignore(): void {

@@ -1,6 +1,6 @@
 // Faults that attacks have found, each kept from coming back.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestClient, TestResponse } from '../../src/testing/service-client.ts';
+import type { TestClient, TestResponse } from '../../src/testing/service/service-client.ts';
 import { backends, startWatched, type WatchedService } from './service.ts';
 
 const list = '/v1/buckets/b/collections/c/records';

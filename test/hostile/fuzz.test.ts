@@ -3,13 +3,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { getKey, isJsonObject, parseJson, type JsonObject } from '../../src/base/json.ts';
-import type { TestResponse, TestService } from '../../src/testing/service-client.ts';
+import type { TestResponse, TestService } from '../../src/testing/service/service-client.ts';
 import { FileFolder } from '../support/attachments.ts';
 import { FuzzFigures, starvedMs } from './fuzz-figures.ts';
 import { fuzzRequest, type FuzzRequest } from './requests.ts';
 import { backends, patienceMs, requireDecent, startWatched } from './service.ts';
+import { sized } from '../support/extent.ts';
 
-const seconds = Number(process.env['COFFER_FUZZ_SECONDS'] ?? '6');
+const seconds = sized('COFFER_FUZZ_SECONDS', 2, 6);
 const seed = Number(process.env['COFFER_FUZZ_SEED'] ?? String(Date.now() % 2 ** 31));
 const requestsPerRound = 500;
 const atOnce = 16;

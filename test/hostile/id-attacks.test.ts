@@ -3,7 +3,7 @@
 // COFFER_FUZZ_SEED repeats a choice.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dumpStores } from '../app/copy/dump.ts';
+import { dumpStores } from '../transfer/copy/dump.ts';
 import { accountSettings, basic, openDoor, signUp } from '../plugins/accounts/service.ts';
 import { FileFolder, upload } from '../support/attachments.ts';
 import { encodePath, hostileIdsNear } from '../support/hostile-ids.ts';

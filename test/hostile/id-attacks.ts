@@ -1,7 +1,7 @@
 // Every way to put a hostile id into an address: the shapes of addresses, the ways to send them, and who does it.
 import { boundary, formBytes } from '../support/attachments.ts';
 import { encodePath, hostileIdsNear, hostileSegments } from '../support/hostile-ids.ts';
-import type { TestRequest, TestResponse, TestService } from '../../src/testing/service-client.ts';
+import type { TestRequest, TestResponse, TestService } from '../../src/testing/service/service-client.ts';
 
 /** An address; the hostile id takes the place of the first `?`. */
 interface Shape {

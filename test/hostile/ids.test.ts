@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestResponse } from '../../src/testing/service-client.ts';
+import type { TestResponse } from '../../src/testing/service/service-client.ts';
 import { backends, startWatched, type WatchedService } from './service.ts';
 
 /** As they stand in a path. The first ones are those that a backend may take for `p`, `c` or `r`. */

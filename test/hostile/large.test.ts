@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/base/json.ts';
 import { runAtOnce } from '../../src/base/steps.ts';
 import { checkSchema as checkInSteps } from '../../src/core/schema/check-schema.ts';
 import { validateAgainst, type SchemaFailure } from '../../src/core/schema/validate.ts';
-import type { TestClient, TestRequest, TestResponse } from '../../src/testing/service-client.ts';
+import type { TestClient, TestRequest, TestResponse } from '../../src/testing/service/service-client.ts';
 import { backends, startWatched, type WatchedService } from './service.ts';
 
 const list = '/v1/buckets/b/collections/c/records';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createService } from '../../src/app/service.ts';
 import { compileAllowedHosts } from '../../src/http/allowed-hosts.ts';
-import { settingsOf } from '../../src/settings/load.ts';
+import { settingsOf } from '../../src/backends/load-settings.ts';
 import { profileValues } from '../../src/settings/profile.ts';
 import { authorizationOf, startTestService, type TestRequest, type TestService } from '../../src/testing/index.ts';
 import { allBackends } from '../support/backends.ts';

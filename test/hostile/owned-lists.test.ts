@@ -6,9 +6,10 @@ import { anonymous, authenticatedCaller } from '../../src/engine/caller.ts';
 import { compileOwnedList, maxOwnerChars, parseOwner } from '../../src/engine/owned-lists.ts';
 import { jsonResponse } from '../../src/engine/exchange.ts';
 import type { AccessQuestion } from '../../src/engine/access.ts';
-import type { Change, ResourceKind } from '../../src/engine/kind.ts';
+import type { ResourceKind } from '../../src/engine/kind.ts';
+import type { Change } from '../../src/engine/events/event.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
-import type { TestClient, TestService } from '../../src/testing/service-client.ts';
+import type { TestClient, TestService } from '../../src/testing/service/service-client.ts';
 import { ownedKindsPlugin } from '../http/owned-kinds.ts';
 import { forEachBackend } from '../support/backends.ts';
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { getKey, isJsonObject, parseJson, type JsonValue } from '../../src/base/json.ts';
-import type { TestResponse } from '../../src/testing/service-client.ts';
+import type { TestResponse } from '../../src/testing/service/service-client.ts';
 import {
   deletableIds,
   kindOf,
@@ -16,8 +16,9 @@ import {
 } from './permission-model.ts';
 import type { Entries, Kind, Person, Tree } from './permission-model.ts';
 import { backends, startWatched, type WatchedService } from './service.ts';
+import { sized } from '../support/extent.ts';
 
-const runs = Number(process.env['COFFER_FUZZ_RUNS'] ?? '12');
+const runs = sized('COFFER_FUZZ_RUNS', 4, 12);
 const names = ['ann', 'ben', 'cat'];
 const buckets = ['b', 'b_', 'bx'].map((id) => `/buckets/${id}`);
 const groups = buckets.flatMap((bucket) => [`${bucket}/groups/g`]);

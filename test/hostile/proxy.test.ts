@@ -2,7 +2,7 @@
 // the sender gets 400. Each attack is followed by a harmless request through the same connection between the two, which
 // has to get its own answer.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLogger } from '../../src/app/logger.ts';
+import { createLogger } from '../../src/observability/logger.ts';
 import { startTestService, type TestService } from '../../src/testing/index.ts';
 import { startHaproxy } from '../support/haproxy.ts';
 import { startNginx } from '../support/nginx.ts';

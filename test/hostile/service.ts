@@ -2,8 +2,8 @@
 import { AssertionError } from 'node:assert';
 import type { Logger } from '../../src/contracts/logger.ts';
 import type { Plugin } from '../../src/http/plugin.ts';
-import type { TestBackend } from '../../src/testing/service-backends.ts';
-import type { TestResponse, TestService } from '../../src/testing/service-client.ts';
+import type { TestBackend } from '../../src/testing/service/service-backends.ts';
+import type { TestResponse, TestService } from '../../src/testing/service/service-client.ts';
 import { allBackends } from '../support/backends.ts';
 
 export const settings = {

@@ -1,7 +1,7 @@
 // Bytes that no decent client sends, written to the socket one by one: each gets one interpretation, or 400 and the end of
 // the connection, and the service goes on.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { testBackends } from '../../src/testing/service-backends.ts';
+import { testBackends } from '../../src/testing/service/service-backends.ts';
 import { exchangeBytes, type Bytes, type Exchange } from './exchange.ts';
 import { startWatched, type WatchedService } from './service.ts';
 

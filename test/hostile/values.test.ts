@@ -1,6 +1,6 @@
 // Bodies with very many values: refused beyond the limit wherever they come from, and worked on in steps below it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestClient, TestRequest, TestResponse } from '../../src/testing/service-client.ts';
+import type { TestClient, TestRequest, TestResponse } from '../../src/testing/service/service-client.ts';
 import { backends, startWatched, type WatchedService } from './service.ts';
 
 const list = '/v1/buckets/b/collections/c/records';

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createLogger } from '../../src/app/logger.ts';
+import { createLogger } from '../../src/observability/logger.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
 import { jsonResponse } from '../../src/engine/exchange.ts';
 import { startTestService, type TestService } from '../../src/testing/index.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createService } from '../../src/app/service.ts';
 import type { Logger } from '../../src/contracts/logger.ts';
-import { settingsOf } from '../../src/settings/load.ts';
+import { settingsOf } from '../../src/backends/load-settings.ts';
 import { authorizationOf, startTestService } from '../../src/testing/index.ts';
 
 function ignore(): void {

@@ -216,8 +216,8 @@ describe('multiauth.authorization_policy', () => {
   });
 
   it.each([
-    ['Closd', 'multiauth.authorization_policy names Closd, which cannot be used: There is no package Closd'],
-    ['our.AuthorizationPolicy', 'There is no package our.AuthorizationPolicy'],
+    ['Closd', 'multiauth.authorization_policy names Closd, which cannot be used: No package Closd was found'],
+    ['our.AuthorizationPolicy', 'No package our.AuthorizationPolicy was found'],
     ['./empty.mjs', 'that module exports no function createAuthorization'],
     ['Odd', 'it has no method decide'],
   ])('is an error at start as %s.', async (policy, message) => {

@@ -48,6 +48,19 @@ describeScenarios('batches', [
     },
   },
   {
+    name: 'Long answers come whole and in order.',
+    given: ['collection'],
+    request: `POST /batch {"defaults":{"method":"PUT","body":{"data":{"text":"${'ü😀'.repeat(20_000)}"}}},"requests":[{"path":"{R}/a"},{"path":"{R}/b"},{"method":"HEAD","path":"{R}/a"},{"path":"{R}/c"}]}`,
+    body: only({
+      responses: [
+        { status: 201, body: { data: { id: 'a', text: 'ü😀'.repeat(20_000) } } },
+        { status: 201, body: { data: { id: 'b', text: 'ü😀'.repeat(20_000) } } },
+        { status: 200, body: '' },
+        { status: 201, body: { data: { id: 'c', text: 'ü😀'.repeat(20_000) } } },
+      ],
+    }),
+  },
+  {
     name: 'Entries inherit the identity of the batch.',
     given: ['bucket'],
     request: 'bob: POST /batch {"requests":[{"path":"{B}"},{"path":"/"}]}',

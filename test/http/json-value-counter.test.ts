@@ -24,6 +24,15 @@ describe('The count of values of a body', () => {
   });
 });
 
+describe('The count of values next to a long string', () => {
+  it.each(['x,', '\\"', 'x\\\\'])('is exact when the string repeats %s', (part) => {
+    const text = `{"a":"${part.repeat(1000)}","b":[1,2]}`;
+    const whole = count(text, text.length);
+    expect(whole).toBe(count('{"a":"","b":[1,2]}'));
+    for (const bytes of [1, 7, 64, 999]) expect(count(text, bytes)).toBe(whole);
+  });
+});
+
 describe('The sizes of answers', () => {
   it('are remembered for large ones, by path, and fade with small ones.', () => {
     const sizes = new ResponseSizes(100);

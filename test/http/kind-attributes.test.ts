@@ -1,7 +1,7 @@
 // Attributes that kinds declare by a JSON Schema, default permissions, and bodies with and without data.
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
-import type { AttributeDeclaration } from '../../src/engine/attributes.ts';
+import type { AttributeDeclaration } from '../../src/engine/kind.ts';
 import type { ResourceKind, SentAttributes } from '../../src/engine/kind.ts';
 import { definePlugin, type Plugin } from '../../src/http/plugin.ts';
 import { startTestService } from '../../src/testing/index.ts';

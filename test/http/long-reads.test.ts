@@ -4,7 +4,7 @@ import { definePlugin } from '../../src/http/plugin.ts';
 import { StoredObject } from '../../src/core/objects/stored.ts';
 import type { Stores } from '../../src/engine/unit-of-work.ts';
 import { testBackends, type TestService } from '../../src/testing/index.ts';
-import { inUnit } from '../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../src/testing/contract/unit-of-work.ts';
 
 const list = { kind: 'record', parent: '/buckets/b/collections/c' };
 const records = '/v1/buckets/b/collections/c/records';

@@ -4,7 +4,7 @@ import type { Stores } from '../../src/engine/unit-of-work.ts';
 import { StoredObject } from '../../src/core/objects/stored.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
 import type { TestService } from '../../src/testing/index.ts';
-import { inUnit } from '../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../src/testing/contract/unit-of-work.ts';
 import { allBackends } from '../support/backends.ts';
 
 const list = { kind: 'record', parent: '/buckets/b/collections/c' };

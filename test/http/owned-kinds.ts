@@ -1,6 +1,7 @@
 // Kinds whose lists belong to callers: one list per user, one per team, children, lists below shared objects, and lists that
 // their owner may change as a whole. With a record of the changes that subscribers were told of.
-import type { Change, ResourceKind } from '../../src/engine/kind.ts';
+import type { ResourceKind } from '../../src/engine/kind.ts';
+import type { Change } from '../../src/engine/events/event.ts';
 import { definePlugin, type Plugin } from '../../src/http/plugin.ts';
 
 const members = ['system.Authenticated'];

@@ -272,7 +272,7 @@ describe('A rate limit', () => {
     await expect(started({})).rejects.toThrow('rate_limits.x.requests is not set');
     const enough = { 'rate_limits.x.requests': '1' };
     await expect(started({ ...enough, 'rate_limits.x.per': 'ip' })).rejects.toThrow('rate_limits.x.per');
-    await expect(started({ ...enough, 'rate_limits.x.methods': 'get' })).rejects.toThrow('names get; there are GET');
+    await expect(started({ ...enough, 'rate_limits.x.methods': 'get' })).rejects.toThrow('names get; accepted are GET');
     await expect(started({ ...enough, 'rate_limits.x.paths': 'buckets' })).rejects.toThrow('start with a slash');
     await expect(started({ ...enough, 'rate_limits.x.window': '2d' })).rejects.toThrow('rate_limits.x.window');
     await expect(started({ ...enough, 'rate_limits.x.metods': 'GET' })).rejects.toThrow('rate_limits.x.metods');

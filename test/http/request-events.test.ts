@@ -1,7 +1,7 @@
 // What subscribers hear who want to know of a whole request at once, or of deletions before the cascade.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/core/errors.ts';
-import type { Change } from '../../src/engine/kind.ts';
+import type { Change } from '../../src/engine/events/event.ts';
 import { definePlugin, type PluginHost } from '../../src/http/plugin.ts';
 import type { TestClient, TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';

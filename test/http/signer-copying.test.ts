@@ -1,7 +1,7 @@
 // Copies to preview and destination write what has changed and nothing else, whatever happened in between.
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Change } from '../../src/engine/kind.ts';
+import type { Change } from '../../src/engine/events/event.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
 import type { TestClient, TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';

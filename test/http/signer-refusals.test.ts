@@ -264,7 +264,7 @@ describe('Events of reviews', () => {
     expect(heard).toEqual(['ReviewApproved', 'ReviewCanceled']);
     await service.close();
     const deaf = startTestService({ settings: listening, plugins: [plugin(false)] });
-    await expect(deaf).rejects.toThrow('cannot hear of ReviewApproved, ReviewCanceled');
+    await expect(deaf).rejects.toThrow('does not handle ReviewApproved, ReviewCanceled');
   });
 });
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startTestService, type TestService } from '../../src/testing/service-client.ts';
+import { startTestService, type TestService } from '../../src/testing/service/service-client.ts';
 import { doWork, soundWork, workSettings } from '../support/scripted-work.ts';
 import { failures, SqliteFaults, type Failure } from '../support/sqlite-faults.ts';
 

@@ -72,6 +72,8 @@ describe('StatsD', () => {
     await expect(startTestService({ settings: { includes: 'statsd' } })).rejects.toThrow('statsd_url');
     const settings = { includes: 'statsd prometheus', statsd_url: 'udp://127.0.0.1:1' };
     await expect(startTestService({ settings })).rejects.toThrow('one of the two');
-    await expect(startTestService({ settings: { statsd_url: 'http://x' } })).rejects.toThrow('udp://host:port');
+    await expect(startTestService({ settings: { includes: 'statsd', statsd_url: 'http://x' } })).rejects.toThrow(
+      'udp://host:port',
+    );
   });
 });

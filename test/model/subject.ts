@@ -2,7 +2,7 @@
 // The one file here that knows the service.
 import type { Logger } from '../../src/contracts/logger.ts';
 import { RequestBody, type ResponseBody } from '../../src/engine/exchange.ts';
-import { authorizationOf } from '../../src/testing/service-client.ts';
+import { authorizationOf } from '../../src/testing/service/service-client.ts';
 import { createTestClock, startTestService, type TestBackend, type TestService } from '../../src/testing/index.ts';
 import { boundary, FileFolder, formBytes } from '../support/attachments.ts';
 import { contentOf, extensions, maxFileBytes } from './attachments.ts';
@@ -147,7 +147,7 @@ async function textOf(body: ResponseBody): Promise<string> {
   if (typeof body === 'string') return body;
   const chunks: Uint8Array[] = [];
   if (body instanceof Uint8Array) chunks.push(body);
-  else for await (const chunk of body) chunks.push(chunk);
+  else for await (const chunk of body) chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   return Buffer.concat(chunks).toString('utf8');
 }
 

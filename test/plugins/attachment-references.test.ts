@@ -3,8 +3,8 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { OpenStores } from '../../src/app/backends.ts';
-import { exportStores, importStores } from '../../src/app/export/export.ts';
+import type { OpenStores } from '../../src/contracts/open-backends.ts';
+import { exportStores, importStores } from '../../src/transfer/export/export.ts';
 import type { JsonObject } from '../../src/base/json.ts';
 import { storedId } from '../../src/core/objects/object-id.ts';
 import { openFolderStore } from '../../src/blobs/folder/folder-store.ts';

@@ -9,12 +9,14 @@ import { basic, run, start, workingFolder, type LogLine, type RunningService } f
 import { databaseSettings } from '../support/backends.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
 import { startTraffic } from './traffic.ts';
+import { inExtent } from '../support/extent.ts';
+import { requireRedisUrl } from '../support/redis.ts';
 
 const authorization = basic('alice');
 
 /** Where several processes may keep their data together. */
-const backends = ['postgresql', 'redis'] as const;
-type Backend = (typeof backends)[number];
+type Backend = 'postgresql' | 'redis';
+const backends: readonly Backend[] = inExtent(['postgresql'], ['postgresql', 'redis']);
 
 interface Started extends RunningService {
   readonly cwd: string;
@@ -25,7 +27,7 @@ interface Started extends RunningService {
 /** Settings of a store that is empty, and gone after the test or out of reach. */
 async function emptyStore(backend: Backend): Promise<Readonly<Record<string, string>>> {
   if (backend === 'redis') {
-    const url = process.env['TEST_REDIS_URL'] ?? '';
+    const url = requireRedisUrl();
     return { ...databaseSettings('redis', url), redis_prefix: `workers-${randomUUID()}:` };
   }
   const { url, drop } = await cloneDatabase();

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { loadSettings, type LoadOptions } from '../../src/settings/load.ts';
+import { loadSettings, type LoadOptions } from '../../src/backends/load-settings.ts';
 import { SettingsError } from '../../src/settings/problems.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 

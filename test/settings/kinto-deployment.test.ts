@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { loadAllBuiltIn } from '../../src/app/built-in-plugins.ts';
 import type { SettingsFamily } from '../../src/settings/families.ts';
-import { loadSettings } from '../../src/settings/load.ts';
+import { loadSettings } from '../../src/backends/load-settings.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { changesSettings } from '../../src/plugins/changes/settings.ts';
 import { objectUris } from '../../src/plugins/history/places.ts';

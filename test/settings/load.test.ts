@@ -4,8 +4,9 @@ import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { setting } from '../../src/settings/definition.ts';
-import { loadSettings, settingsOf } from '../../src/settings/load.ts';
-import { findMemcachedHosts } from '../../src/settings/memcached-hosts.ts';
+import { loadSettings, settingsOf } from '../../src/backends/load-settings.ts';
+import { memcachedSettings } from '../../src/backends/memcached/index.ts';
+import { findMemcachedHosts } from '../../src/backends/memcached/hosts.ts';
 import { flag, integer, list } from '../../src/settings/readers.ts';
 import { readHomepage } from '../../src/settings/version.ts';
 import { folderWith, loadIni, problemsOf, temporaryFolder } from './helpers.ts';
@@ -191,7 +192,7 @@ describe('Names of existing deployments', () => {
   test('of a memcached cache and its servers are understood, and nothing else is kept there.', () => {
     const settings = loadIni('cache_backend = kinto.core.cache.memcached\ncache_hosts = cache.example:11212, [::1]');
     expect(settings.get('cache_backend')).toBe('memcached');
-    expect(findMemcachedHosts(settings.get('cache_hosts'))).toEqual([
+    expect(findMemcachedHosts(settings.read(memcachedSettings).cache_hosts)).toEqual([
       { host: 'cache.example', port: 11_212 },
       { host: '::1', port: 11_211 },
     ]);
@@ -277,6 +278,15 @@ describe('Unknown names', () => {
       'unknown setting SVC_REDONLY (environment): did you mean SVC_READONLY?',
     ]);
     expect(settings.lookup('mine.own_thing')).toBe('hush');
+  });
+
+  test('that belong to a plugin that is not included are reported with its name.', () => {
+    const settings = { 'mine.own_thing': setting(list(), 'A thing.', { default: [] }) };
+    const given = loadIni('mine.own_thing = a', { environment: { SVC_MINE_OWN_THING: 'b' } });
+    expect(given.findUnknownKeys([], [], [{ name: 'mine', settings }])).toEqual([
+      'mine.own_thing (coffer.ini line 3) has no effect: it belongs to the plugin mine, which the setting includes does not name',
+      'SVC_MINE_OWN_THING (environment) has no effect: it belongs to the plugin mine, which the setting includes does not name',
+    ]);
   });
 
   test('are not those of plugin tables.', () => {

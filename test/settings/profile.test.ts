@@ -2,16 +2,17 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { environmentName, formatValue } from '../../src/settings/definition.ts';
+import { environmentName, formatValue, type SettingsTable } from '../../src/settings/definition.ts';
 import { builtInNames, loadAllBuiltIn } from '../../src/app/built-in-plugins.ts';
 import { formatPolicyReference } from '../../src/app/policy-reference.ts';
 import { formatReference } from '../../src/settings/docs.ts';
 import { personalBucketSecret } from '../../src/plugins/default-bucket/personal-bucket.ts';
-import { loadSettings } from '../../src/settings/load.ts';
+import { loadSettings } from '../../src/backends/load-settings.ts';
 import { pluginDescriptions } from '../../src/settings/template.ts';
 import { readOrCreateSecret } from '../../src/settings/profile.ts';
-import { findSqliteFile } from '../../src/settings/sqlite-file.ts';
-import { coreSettings, type CoreValues } from '../../src/settings/table.ts';
+import { findSqliteFile } from '../../src/backends/sqlite/database-path.ts';
+import { coreSettings, coreSettingsFor, tablesOfBackends, type CoreValues } from '../../src/settings/table.ts';
+import { builtInBackends } from '../../src/backends/built-in-backends.ts';
 import { formatTemplate, type TemplateChoices } from '../../src/settings/template.ts';
 import { folderWith, problemsOf, temporaryFolder } from './helpers.ts';
 
@@ -23,13 +24,13 @@ describe('Without configuration', () => {
     expect(settings.values).toMatchObject({
       storage_backend: 'sqlite',
       permission_backend: 'sqlite',
-      sqlite_synchronous: 'FULL',
       'multiauth.policies': ['basicauth'],
       includes: ['default_bucket', 'history', 'admin'],
       bucket_create_principals: ['system.Authenticated'],
       flush_endpoint_enabled: false,
       host: '127.0.0.1',
     });
+    expect(settings.lookup('sqlite_synchronous')).toBe('FULL');
     expect(settings.warnings).toEqual([]);
     expect(settings.findUnknownKeys()).toEqual([]);
   });
@@ -84,6 +85,7 @@ describe('Without configuration', () => {
 describe('The configuration file that init writes', () => {
   const choices: TemplateChoices = {
     format: 'ini',
+    backends: builtInBackends,
     backend: 'sqlite',
     cacheBackend: 'memory',
     host: '127.0.0.1',
@@ -166,23 +168,31 @@ describe('The configuration file that init writes', () => {
   });
 });
 
+const plugins = await loadAllBuiltIn();
+const allSettings: SettingsTable = Object.assign(
+  {},
+  coreSettingsFor(builtInBackends),
+  ...tablesOfBackends(builtInBackends),
+  ...plugins.map(({ settings }) => settings),
+);
+
 describe('The table', () => {
   test('has defaults that its own readers accept.', () => {
-    for (const [key, { reader, default: byDefault }] of Object.entries(coreSettings)) {
+    for (const [key, { reader, default: byDefault }] of Object.entries(allSettings)) {
       const written = formatValue(byDefault);
       if (written !== '') expect([key, reader.read(written)]).toEqual([key, { kind: 'value', value: byDefault }]);
     }
   });
 
   test('has an environment name of its own for each setting, and a sentence.', () => {
-    const entries = Object.entries(coreSettings);
+    const entries = Object.entries(allSettings);
     expect(new Set(entries.map(([key]) => environmentName(key))).size).toBe(entries.length);
     for (const [key, row] of entries) expect([key, row.sentence]).toEqual([key, expect.stringMatching(/^[A-Z].*\.$/)]);
   });
 
   test('is what the reference page is made from: run "node scripts/write-docs.mjs" after a change.', async () => {
     const page = readFileSync(new URL('../../docs/reference/settings.md', import.meta.url), 'utf8');
-    expect(page).toBe(formatReference(await loadAllBuiltIn()));
+    expect(page).toBe(formatReference(builtInBackends, plugins));
   });
 
   test('is accompanied by a page about the parameters of policies, made in the same way.', () => {

@@ -6,10 +6,11 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { FileFormat } from '../../src/settings/file-format.ts';
 import { coreFamilies } from '../../src/settings/families.ts';
-import { loadSettings } from '../../src/settings/load.ts';
+import { loadSettings } from '../../src/backends/load-settings.ts';
 import { wrapText } from '../../src/settings/readers.ts';
 import { rewriteConfigFile } from '../../src/settings/rewrite.ts';
-import { coreSettings } from '../../src/settings/table.ts';
+import { coreSettingsFor, tablesOfBackends } from '../../src/settings/table.ts';
+import { builtInBackends } from '../../src/backends/built-in-backends.ts';
 import { formatTemplate } from '../../src/settings/template.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'coffer-rewrite-'));
@@ -32,7 +33,11 @@ function rewrite(
   format: FileFormat,
 ): { before: unknown; after: unknown; problems: string[] } {
   const old = file(name, text);
-  const rewritten = rewriteConfigFile(old, { format, tables: [coreSettings], families: coreFamilies });
+  const rewritten = rewriteConfigFile(old, {
+    format,
+    tables: [coreSettingsFor(builtInBackends), ...tablesOfBackends(builtInBackends)],
+    families: coreFamilies,
+  });
   const made = file(`new.${format}`, rewritten.text);
   const problems = rewritten.problems.map(({ message }) => message);
   return { before: valuesOf(old), after: valuesOf(made), problems };
@@ -110,7 +115,14 @@ it.each(['0012345678901234567890123456789012', '12345678901234567890123456789012
   'a new file holds the secret %s as it was kept',
   (secret) => {
     for (const format of formats) {
-      const choices = { format, backend: 'sqlite', cacheBackend: 'memory', host: '127.0.0.1', port: 8888 } as const;
+      const choices = {
+        format,
+        backends: builtInBackends,
+        backend: 'sqlite',
+        cacheBackend: 'memory',
+        host: '127.0.0.1',
+        port: 8888,
+      } as const;
       const configFile = file(`template.${format}`, formatTemplate({ ...choices, secret: wrapText(secret) }));
       const settings = loadSettings({ configFile, environment: {}, purpose: 'other' });
       expect(settings.get('userid_hmac_secret')).toBe(secret);

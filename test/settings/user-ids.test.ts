@@ -1,8 +1,8 @@
 // User ids of deployments that had no secret, and what is said about them.
 import { describe, expect, test } from 'vitest';
-import { compareIdentity } from '../../src/app/import/identity.ts';
-import { findRisks } from '../../src/app/risks.ts';
-import { settingsOf } from '../../src/settings/load.ts';
+import { compareIdentity } from '../../src/transfer/import/identity.ts';
+import { findRisks } from '../../src/maintenance/risks.ts';
+import { settingsOf } from '../../src/backends/load-settings.ts';
 import { startTestService } from '../../src/testing/index.ts';
 import { problemsOf } from './helpers.ts';
 

@@ -2,9 +2,16 @@
 import { testBackends, startTestService, type TestBackend, type TestService } from '../../src/testing/index.ts';
 import type { TestServiceOptions } from '../../src/testing/index.ts';
 import { borrowDatabase } from './postgresql.ts';
+import { requireRedisUrl } from './redis.ts';
 
-/** All backends. */
-export const allBackends: readonly TestBackend[] = [...testBackends, { name: 'postgresql', start: startOnPostgresql }];
+/** All backends. Without a server for Redis, its tests are there all the same, and report why they do not run. */
+export const allBackends: readonly TestBackend[] = [
+  ...testBackends,
+  ...(testBackends.some(({ name }) => name === 'redis')
+    ? []
+    : [{ name: 'redis', start: async () => startTestService({ settings: { storage_url: requireRedisUrl() } }) }]),
+  { name: 'postgresql', start: startOnPostgresql },
+];
 
 /** Calls the function once for each backend, for example to declare a `describe` block. */
 export function forEachBackend(declare: (backend: TestBackend) => void): void {

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { MissingProgram } from './missing-program.ts';
 
 const run = promisify(execFile);
 
@@ -28,16 +29,35 @@ export interface ProgramSource {
   readonly files: readonly string[];
 }
 
-/** The program, installed when it is missing. */
+/**
+ * Returns the program, installed or fetched when it is missing.
+ *
+ * @throws MissingProgram where neither is possible
+ */
 export async function findProgram(source: ProgramSource): Promise<Program> {
+  if (isLeftOut(source)) throw missing(source);
   const known = await onPath(source);
   if (known !== undefined) return { path: known };
-  if (process.getuid?.() === 0 && source.mustUnpack !== true) {
-    await install(source.install);
-    const installed = await onPath(source);
-    if (installed !== undefined) return { path: installed };
+  try {
+    if (process.getuid?.() === 0 && source.mustUnpack !== true) {
+      await install(source.install);
+      const installed = await onPath(source);
+      if (installed !== undefined) return { path: installed };
+    }
+    return await unpack(source);
+  } catch (cause) {
+    throw missing(source, { cause });
   }
-  return unpack(source);
+}
+
+/** Whether `TEST_MISSING_PROGRAMS`, names separated by commas or `all`, says that this run has to do without it. */
+function isLeftOut({ names }: ProgramSource): boolean {
+  const left = (process.env['TEST_MISSING_PROGRAMS'] ?? '').split(',');
+  return left.includes('all') || names.some((name) => left.includes(name));
+}
+
+function missing({ names, install: name }: ProgramSource, options?: ErrorOptions): MissingProgram {
+  return new MissingProgram(names[0]!, `apt-get install ${name}`, options);
 }
 
 async function onPath({ names, variable }: ProgramSource): Promise<string | undefined> {

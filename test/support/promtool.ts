@@ -11,23 +11,23 @@ export interface Finding {
 
 export type Promtool = (args: readonly string[], input?: string) => Finding;
 
-/** Returns the program, or a reason why it cannot be had. */
-export async function findPromtool(): Promise<Promtool | { readonly missing: string }> {
-  try {
-    const { path } = await findProgram({
-      names: ['promtool'],
-      variable: 'TEST_PROMTOOL',
-      install: 'prometheus',
-      // The installation would start a server, and bring what its pages need.
-      mustUnpack: true,
-      unpack: ['prometheus'],
-      files: ['promtool'],
-    });
-    return (args, input = '') => {
-      const { status, stdout, stderr } = spawnSync(path, args, { input, encoding: 'utf8', timeout: 60_000 });
-      return { code: status, lines: `${stdout}${stderr}`.split('\n').filter((line) => line !== '') };
-    };
-  } catch (error) {
-    return { missing: `promtool is not here and cannot be fetched: ${String(error)}` };
-  }
+/**
+ * Returns the program.
+ *
+ * @throws MissingProgram where it can be neither found nor fetched
+ */
+export async function findPromtool(): Promise<Promtool> {
+  const { path } = await findProgram({
+    names: ['promtool'],
+    variable: 'TEST_PROMTOOL',
+    install: 'prometheus',
+    // The installation would start a server, and bring what its pages need.
+    mustUnpack: true,
+    unpack: ['prometheus'],
+    files: ['promtool'],
+  });
+  return (args, input = '') => {
+    const { status, stdout, stderr } = spawnSync(path, args, { input, encoding: 'utf8', timeout: 60_000 });
+    return { code: status, lines: `${stdout}${stderr}`.split('\n').filter((line) => line !== '') };
+  };
 }

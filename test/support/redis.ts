@@ -10,6 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { findProgram, type Program } from './debian-program.ts';
 import { freeze } from './frozen-process.ts';
+import { MissingProgram } from './missing-program.ts';
 
 /** What the server of Debian's archive needs beside the C library. */
 const packages = [
@@ -123,6 +124,17 @@ export class RedisProcess {
     child.kill(signal);
     await exited;
   }
+}
+
+/**
+ * Returns the URL of the server that the test files share.
+ *
+ * @throws MissingProgram where no server could be started
+ */
+export function requireRedisUrl(): string {
+  const { TEST_REDIS_URL: url = '' } = process.env;
+  if (url === '') throw new MissingProgram('redis-server', 'apt-get install redis-server');
+  return url;
 }
 
 /** A server for a test file: the one of TEST_REDIS_URL, or one of its own. */

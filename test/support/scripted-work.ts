@@ -1,6 +1,6 @@
 // Reads and writes of all kinds over HTTP, for tests that let something fail meanwhile.
 import { expect } from 'vitest';
-import type { TestClient } from '../../src/testing/service-client.ts';
+import type { TestClient } from '../../src/testing/service/service-client.ts';
 
 /** Settings that the work needs. */
 export const workSettings = { includes: 'default_bucket history' };

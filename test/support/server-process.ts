@@ -7,11 +7,12 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { freeze } from './frozen-process.ts';
+import { requireRedisUrl } from './redis.ts';
 
 const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 
-export const backends = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
-export type Backend = (typeof backends)[number];
+export type Backend = 'memory' | 'sqlite' | 'postgresql' | 'redis';
+export const backends: readonly Backend[] = ['memory', 'sqlite', 'postgresql', 'redis'];
 
 /** An empty folder for one test, with an empty configuration file in it. */
 export class Workspace {
@@ -35,8 +36,8 @@ export class Workspace {
    * @param url of a PostgreSQL database with tables; SQLite's is below the folder, Redis is the one of the tests
    */
   environment(backend: Backend, url?: string): Record<string, string> {
-    const own = backend === 'redis' ? process.env['TEST_REDIS_URL'] : join(this.folder, 'coffer.sqlite3');
-    const place = url ?? own ?? '';
+    const own = backend === 'redis' ? requireRedisUrl() : join(this.folder, 'coffer.sqlite3');
+    const place = url ?? own;
     return {
       SVC_USERID_HMAC_SECRET: 'secret of the tests',
       SVC_MULTIAUTH_POLICIES: 'basicauth',

@@ -7,12 +7,13 @@ import { cloneDatabase } from '../support/postgresql.ts';
 import { runSql } from '../support/postgresql-setup.ts';
 import { backends, ServerProcess, Workspace } from '../support/server-process.ts';
 import { askPostgresql, askSqlite, findLeftovers, untilReaped, type Ask } from './leftovers.ts';
+import { inExtent } from '../support/extent.ts';
 
 const writers = 10;
 const rounds = 15;
 const bucket = '/buckets/busy';
 
-describe.each(backends)('on %s', (backend) => {
+describe.each(inExtent(['sqlite', 'postgresql'], backends))('on %s', (backend) => {
   let workspace: Workspace;
   let ask: Ask | undefined;
   let databaseUrl: string | undefined;

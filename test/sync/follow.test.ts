@@ -5,11 +5,12 @@ import { Client } from '../support/client.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
 import { backends, ServerProcess, Workspace } from '../support/server-process.ts';
 import { change, Follower } from './follower.ts';
+import { inExtent } from '../support/extent.ts';
 
 const writers = 16;
 const pageSizes = [undefined, 100, 7, 1];
 
-describe.each(backends)('on %s', (backend) => {
+describe.each(inExtent(['sqlite', 'postgresql'], backends))('on %s', (backend) => {
   let workspace: Workspace;
   // Where several processes may share a database they do, and clients talk to them in turn.
   const servers: ServerProcess[] = [];

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
 import { backends, ServerProcess, Workspace } from '../support/server-process.ts';
+import { inExtent } from '../support/extent.ts';
 
 const records = '/buckets/b/collections/list/records';
 const sorts = [
@@ -21,7 +22,7 @@ const pageSizes = [7, 30];
 const lasting = 40;
 const writers = 4;
 
-describe.each(backends)('on %s', (backend) => {
+describe.each(inExtent(['sqlite', 'postgresql'], backends))('on %s', (backend) => {
   let workspace: Workspace;
   let server: ServerProcess;
   let client: Client;

@@ -5,6 +5,7 @@ import { startTestService, type TestService } from '../../src/testing/index.ts';
 import { postgresqlSettings } from '../support/backends.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
 import { Receiver } from '../support/webhook-receiver.ts';
+import { requireRedisUrl } from '../support/redis.ts';
 
 interface Shared {
   readonly settings: Readonly<Record<string, string>>;
@@ -17,7 +18,7 @@ async function onPostgresql(): Promise<Shared> {
 }
 
 function onRedis(): Promise<Shared> {
-  const url = process.env['TEST_REDIS_URL']!;
+  const url = requireRedisUrl();
   const kinds = ['storage', 'permission', 'cache'];
   const entries = kinds.flatMap((kind) => [
     [`${kind}_backend`, 'redis'],

@@ -1,32 +1,35 @@
-// A write to one object and its entries, done in the one step of a unit of work.
+// A conditional write: one object and its permission entries, in one step that is a unit of work of its own.
+import type { Clock } from '../../base/clock.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import type { ConditionalWrite } from '../../contracts/database.ts';
+import { conditionalTimestamp, unwritten } from '../../core/lists/list-state.ts';
 import { isSameObject } from '../../core/objects/stored.ts';
 import { principalsPerStep, type GrantTable } from './grant-table.ts';
-import type { ListChanges } from './list-changes.ts';
+import { ListWrites } from './list-writes.ts';
 import type { ListTable } from './list-table.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
-/** What `writeConditionally` of the contracts promises, within a unit of its own. */
+/** Does what `Database.writeConditionally` promises. */
 export function writeConditionally(
   lists: ListTable,
   grants: GrantTable,
-  changes: ListChanges,
+  clock: Clock,
   unit: MemoryUnit,
   { list, holder, id, isFresh = false, expected, text, lastModified, uri, entries }: ConditionalWrite,
 ): number | undefined {
-  // Many principals are granted in steps, by a unit of work that holds its turn meanwhile.
+  // A unit of work grants many principals in steps, between which reads are served.
   for (const permission in entries) if (entries[permission]!.length > principalsPerStep) return undefined;
   if (holder !== undefined && lists.find(holder.list)?.contents.live.has(holder.id) !== true) return undefined;
   const found = lists.find(list);
   const object = isFresh ? undefined : found?.contents.live.get(id);
   if (!isSameObject(object, expected)) return undefined;
-  if (lastModified !== undefined && lastModified <= (found?.clock ?? 0)) return undefined;
+  if (conditionalTimestamp(found ?? unwritten, clock.now(), lastModified) === undefined) return undefined;
+  const writes = new ListWrites(lists, clock, unit);
   if (text === undefined) {
     if (object === undefined) return undefined;
     if (uri !== undefined) grants.removeObjects([uri], unit);
-    return changes.remove(list, object, lastModified, true).tombstone.lastModified;
+    return writes.remove(list, object, lastModified, true).tombstone.lastModified;
   }
   if (uri !== undefined) runAtOnce(grants.replace(uri, entries, unit));
-  return changes.put(list, id, text, lastModified, isFresh).lastModified;
+  return writes.put(list, id, text, lastModified, isFresh).lastModified;
 }

@@ -1,10 +1,9 @@
-// The memory database: the tables that the storage and permission backends work on, and the turn to write them. One
-// process holds all of it; it is gone when the process ends.
+// The memory database: the tables of the storage and permission backends, and the turn of the one writer. Everything is in the
+// memory of one process and ends with it.
 import type { Clock } from '../../base/clock.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { GrantTable } from './grant-table.ts';
-import { ListChanges } from './list-changes.ts';
 import { ListTable } from './list-table.ts';
 import { writeConditionally } from './conditional-write.ts';
 import { MemoryUnit, UnitQueue } from './unit-queue.ts';
@@ -15,13 +14,13 @@ export interface MemoryDatabase extends Database {
   readonly grants: GrantTable;
   /** Runs a read of committed state. */
   read<T>(operation: () => T): Promise<T>;
-  /** The same in steps, the first of which keeps what the others need. */
+  /** Runs a read of committed state in steps. The first step copies what the others need. */
   walk<T>(steps: Steps<T>): Promise<T>;
-  /** The unit behind a transaction that this database opened. */
+  /** Returns the unit behind a transaction that this database opened. */
   requireUnit(transaction: Transaction): MemoryUnit;
 }
 
-/** A new, empty database. Storage and permission backends created on the same one share its transactions. */
+/** Creates an empty database. Storage and permission backends created on the same one share its transactions. */
 export function createMemoryDatabase({ clock }: { readonly clock: Clock }): MemoryDatabase {
   const queue = new UnitQueue();
   const lists = new ListTable();
@@ -33,8 +32,7 @@ export function createMemoryDatabase({ clock }: { readonly clock: Clock }): Memo
     lists,
     grants,
     begin: ({ userId } = {}) => queue.begin(userId),
-    writeConditionally: (write) =>
-      queue.runAlone((unit) => writeConditionally(lists, grants, new ListChanges(lists, clock, unit), unit, write)),
+    writeConditionally: (write) => queue.runAlone((unit) => writeConditionally(lists, grants, clock, unit, write)),
     read: (operation) => queue.read(operation),
     walk: (steps) => queue.walk(steps),
     requireUnit(transaction) {

@@ -1,25 +1,26 @@
-// All lists with their clocks and contents, and the only code that changes them. Every change is made with the unit
-// of work it belongs to and can be taken back by it; the indexes always agree with the maps.
+// All lists with their clocks and contents, and the only code that changes them. Every change belongs to a unit of work,
+// which can undo it. The indexes always agree with the maps.
 import type { Steps } from '../../base/steps.ts';
 import { requireStorable } from '../../contracts/errors.ts';
 import type { Deletion } from '../../contracts/storage.ts';
+import { emptyState, moveClock, moveHorizon, type ListChange, type ListState } from '../../core/lists/list-state.ts';
 import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
 import { createIdMap, createNumberMap, createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
-/** Objects that are buried without a pause. */
-const buriedAtOnce = 500;
+/** Number of objects that become tombstones without a pause. */
+const removalsPerStep = 500;
 
 /** Live objects and tombstones of one list, in the order of their ids and in that of their timestamps. */
 export class ListContents {
-  /** What single objects are found in. */
+  /** Live objects by id, unordered, for single look-ups. */
   readonly live: Map<string, StoredObject>;
   readonly liveById: OrderedMap<string, StoredObject>;
   readonly liveByTime: OrderedMap<number, StoredObject>;
   readonly dead: OrderedMap<string, Tombstone>;
   readonly deadByTime: OrderedMap<number, Tombstone>;
 
-  /** @param other contents to begin with: the ordered maps are copied, which costs nothing, and `live` is the same one */
+  /** @param other contents to begin with: the ordered maps are copied, which costs nothing, and `live` is shared */
   constructor(other?: ListContents) {
     this.live = other?.live ?? new Map<string, StoredObject>();
     this.liveById = other?.liveById.clone() ?? createIdMap();
@@ -33,30 +34,45 @@ export class ListContents {
   }
 }
 
-/** One list. It outlives its contents: the clock is kept. */
-export interface ObjectList extends ListKey {
-  /** The highest timestamp ever given, `undefined` when never read nor written. */
-  readonly clock: number | undefined;
-  /** The highest timestamp of a deletion that no tombstone tells of; 0 when there is none. */
-  readonly horizon: number;
+/** One list. */
+export interface ObjectList extends ListKey, ListState {
   readonly contents: ListContents;
-  /** Another one after each change of the contents, and never the same in two lists. */
+  /** Changes with each change of the contents, and is never the same in two lists. */
   readonly version: number;
 }
 
-interface MutableList extends ListKey {
-  clock: number | undefined;
-  horizon: number;
-  contents: ListContents;
+/** What a write does to clock and horizon. */
+type Move = Pick<ListChange, 'clock' | 'horizon'>;
+
+class MutableList implements ObjectList {
+  readonly kind: string;
+  readonly parent: string;
+  clock: number | undefined = undefined;
+  horizon = 0;
+  contents = new ListContents();
   version: number;
+
+  constructor({ kind, parent }: ListKey, version: number) {
+    this.kind = kind;
+    this.parent = parent;
+    this.version = version;
+  }
+
+  get live(): number {
+    return this.contents.live.size;
+  }
+
+  get dead(): number {
+    return this.contents.dead.size;
+  }
 }
 
 type ListsByParent = Map<string, MutableList>;
 
 export class ListTable {
-  /** kind → parent → list: two look-ups from a request to its list. */
+  /** kind → parent → list. */
   #kinds = new Map<string, ListsByParent>();
-  /** parent → lists with contents, ordered, so that everything below a parent is found without looking elsewhere. */
+  /** parent → lists with contents, ordered, so that a cascade visits nothing but the lists below its URI. */
   #filled = createTextMap<Set<MutableList>>();
   #lastVersion = 0;
 
@@ -64,40 +80,32 @@ export class ListTable {
     return this.#find(key);
   }
 
-  /** All lists of a kind, or of all kinds. */
+  /** Returns all lists of a kind, or of all kinds. */
   *lists(kind?: string): Iterable<ObjectList> {
     const kinds = kind === undefined ? [...this.#kinds.values()] : [this.#kinds.get(kind)];
     for (const byParent of kinds) if (byParent !== undefined) yield* byParent.values();
   }
 
-  /** The lists with contents whose parent is the URI or lies below it. */
+  /** Returns the lists with contents whose parent is the URI or lies below it. */
   listsBelow(uri: string): readonly ObjectList[] {
     const exact = this.#filled.get(uri);
     const below = pairsWithPrefix(this.#filled, `${uri}/`);
     return [...(exact ?? []), ...below.flatMap(([, lists]) => [...lists])];
   }
 
-  setClock(key: ListKey, timestamp: number, unit: MemoryUnit): void {
+  /** Moves clock and horizon on, and creates the list when it is absent. */
+  move(key: ListKey, move: Move, unit: MemoryUnit): void {
     const list = this.#ensure(key, unit);
-    const before = list.clock;
-    list.clock = timestamp;
-    unit.record(() => (list.clock = before));
-  }
-
-  /** Moves the horizon forward, never back. */
-  raiseHorizon(key: ListKey, timestamp: number, unit: MemoryUnit): void {
-    const list = this.#ensure(key, unit);
-    const before = list.horizon;
-    list.horizon = Math.max(before, timestamp);
-    unit.record(() => (list.horizon = before));
+    this.#record(list, move, unit);
   }
 
   /**
    * Stores a live object, in place of the object or tombstone of that id.
    *
-   * @param isFresh there is neither
+   * @param move what the write does to clock and horizon
+   * @param isFresh neither exists
    */
-  put(key: ListKey, object: StoredObject, unit: MemoryUnit, isFresh = false): void {
+  put(key: ListKey, object: StoredObject, move: Move, unit: MemoryUnit, isFresh = false): void {
     requireStorable(object.id);
     requireStorable(object.text);
     const list = this.#ensure(key, unit);
@@ -107,34 +115,38 @@ export class ListTable {
     if (before !== undefined) this.#dropLive(list, before);
     if (tombstone !== undefined) this.#dropDead(list, tombstone);
     this.#addLive(list, object);
-    unit.record(() => {
+    this.#record(list, move, unit, () => {
       this.#dropLive(list, object);
       if (before !== undefined) this.#addLive(list, before);
       if (tombstone !== undefined) this.#addDead(list, tombstone);
     });
   }
 
-  /** Removes a live object, leaving the tombstone when there is one to leave. */
-  remove(key: ListKey, object: StoredObject, tombstone: Tombstone | undefined, unit: MemoryUnit): void {
+  /**
+   * Removes a live object, and stores the tombstone when one is given.
+   *
+   * @param move what the write does to clock and horizon
+   */
+  remove(key: ListKey, object: StoredObject, tombstone: Tombstone | undefined, move: Move, unit: MemoryUnit): void {
     const list = this.#ensure(key, unit);
     this.#dropLive(list, object);
     if (tombstone !== undefined) this.#addDead(list, tombstone);
-    unit.record(() => {
+    this.#record(list, move, unit, () => {
       if (tombstone !== undefined) this.#dropDead(list, tombstone);
       this.#addLive(list, object);
     });
   }
 
   /**
-   * Removes many live objects, each of which leaves its tombstone. Most of the work is done in steps and on copies, so
-   * that others read as if nothing had happened; then all is done at once.
+   * Replaces many live objects by their tombstones. Most of the work is done in steps, on copies that no reader sees. The
+   * last step puts the copies in place.
    */
-  *bury(key: ListKey, deletions: readonly Deletion[], unit: MemoryUnit): Steps<void> {
+  *removeAll(key: ListKey, deletions: readonly Deletion[], unit: MemoryUnit): Steps<void> {
     const list = this.#ensure(key, unit);
     const before = list.contents;
     const after = new ListContents(before);
     for (const [index, { old, tombstone }] of deletions.entries()) {
-      if (index > 0 && index % buriedAtOnce === 0) yield;
+      if (index > 0 && index % removalsPerStep === 0) yield;
       after.liveById.delete(old.id);
       after.liveByTime.delete(old.lastModified);
       after.dead.set(tombstone.id, tombstone);
@@ -150,7 +162,7 @@ export class ListTable {
     });
   }
 
-  /** Stores a tombstone of an id that has neither an object nor a tombstone. */
+  /** Stores the tombstone of an id that has neither an object nor a tombstone. */
   mark(key: ListKey, tombstone: Tombstone, unit: MemoryUnit): void {
     requireStorable(tombstone.id);
     const list = this.#ensure(key, unit);
@@ -158,28 +170,29 @@ export class ListTable {
     unit.record(() => this.#dropDead(list, tombstone));
   }
 
-  /** Forgets a tombstone. */
+  /** Deletes a tombstone. */
   forget(key: ListKey, tombstone: Tombstone, unit: MemoryUnit): void {
     const list = this.#ensure(key, unit);
     this.#dropDead(list, tombstone);
     unit.record(() => this.#addDead(list, tombstone));
   }
 
-  /** Empties a list in one step, whatever its size; its clock stays. */
-  empty(key: ListKey, unit: MemoryUnit): void {
+  /** Empties a list together with its parent, in one step whatever its size. */
+  empty(key: ListKey, now: number, unit: MemoryUnit): void {
     const list = this.#ensure(key, unit);
     const contents = list.contents;
+    const state = emptyState(list, now);
     this.#unfill(list);
     list.contents = new ListContents();
     this.#change(list);
-    unit.record(() => {
+    this.#record(list, state, unit, () => {
       list.contents = contents;
       this.#change(list);
       if (!contents.isEmpty) this.#fill(list);
     });
   }
 
-  /** Forgets all lists and their clocks. */
+  /** Deletes all lists with their clocks. */
   flush(unit: MemoryUnit): void {
     const [kinds, filled] = [this.#kinds, this.#filled];
     this.#kinds = new Map();
@@ -201,11 +214,22 @@ export class ListTable {
     requireStorable(parent);
     let byParent = this.#kinds.get(kind);
     if (byParent === undefined) this.#kinds.set(kind, (byParent = new Map()));
-    const version = ++this.#lastVersion;
-    const list: MutableList = { kind, parent, clock: undefined, horizon: 0, contents: new ListContents(), version };
+    const list = new MutableList(key, ++this.#lastVersion);
     byParent.set(parent, list);
     unit.record(() => this.#kinds.get(kind)?.delete(parent));
     return list;
+  }
+
+  /** Moves clock and horizon on, and records how the unit undoes the write. */
+  #record(list: MutableList, move: Move, unit: MemoryUnit, undo?: () => void): void {
+    const { clock, horizon } = list;
+    list.clock = moveClock(clock, move.clock);
+    list.horizon = moveHorizon(horizon, move.horizon);
+    unit.record(() => {
+      list.clock = clock;
+      list.horizon = horizon;
+      undo?.();
+    });
   }
 
   #change(list: MutableList): void {

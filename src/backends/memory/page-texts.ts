@@ -1,26 +1,26 @@
-// Pages of lists as clients see them, of which those are kept that were asked for last: fleets ask for the same.
+// Cache of the most recently requested pages as response text: many clients request the same pages.
 import { GenerationCache } from '../../base/generation-cache.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { PageText } from '../../contracts/storage.ts';
 import { joinPage, type JoinedEntries } from '../../core/objects/page-text.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
-import { timeRangeKey } from '../../core/query/time-range-key.ts';
+import { planPage, timeRangeKey } from '../../core/query/plan-page.ts';
 import type { ListTable, ObjectList } from './list-table.ts';
 import { selectPage } from './select.ts';
 
-/** Characters of all of them. */
+/** Characters of all cached pages together. */
 const maxChars = 16_000_000;
 
-interface Kept {
-  /** Of the list, when it was read. */
+interface CachedPage {
+  /** Version of the list that was read. */
   readonly version: number;
   readonly page: JoinedEntries;
 }
 
 export class PageTexts {
   readonly #table: ListTable;
-  readonly #kept = new GenerationCache<Kept>(maxChars);
+  readonly #cached = new GenerationCache<CachedPage>(maxChars);
 
   constructor(table: ListTable) {
     this.#table = table;
@@ -34,15 +34,22 @@ export class PageTexts {
     return { timestamp, horizon, ...(yield* this.#readEntries(list, query)) };
   }
 
-  *#readEntries(list: ObjectList, query: PageQuery): Steps<JoinedEntries> {
-    const indexRange = timeRangeKey(query);
-    const { kind, parent, contents, version } = list;
-    if (indexRange === undefined) return joinPage(yield* selectPage(contents, query), query.maxBytes);
-    const key = `${kind} ${parent} ${indexRange}`;
-    const known = this.#kept.get(key);
-    if (known?.version === version) return known.page;
-    const page = joinPage(yield* selectPage(contents, query), query.maxBytes);
-    this.#kept.set(key, { version, page }, key.length + page.text.length);
+  *#readEntries({ kind, parent, contents, version }: ObjectList, query: PageQuery): Steps<JoinedEntries> {
+    const plan = planPage(query);
+    const rangeKey = timeRangeKey(plan);
+    const key = rangeKey && `${kind} ${parent} ${rangeKey}`;
+    const cached = (): JoinedEntries | undefined => {
+      const known = key && this.#cached.get(key);
+      return known && known.version === version ? known.page : undefined;
+    };
+    const known = cached();
+    if (known !== undefined) return known;
+    const selected = yield* selectPage(contents, plan);
+    // Of readers that have asked in parallel, the first one joins the page for all.
+    const joined = cached();
+    if (joined !== undefined) return joined;
+    const page = yield* joinPage(selected, query.maxBytes);
+    if (key !== undefined) this.#cached.set(key, { version, page }, key.length + page.text.length);
     return page;
   }
 }

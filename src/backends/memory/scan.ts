@@ -1,28 +1,23 @@
-// Walks over the entries of a list in the order of an index, in steps. Between two of them others may write: from the
-// first pause on a walk goes over a copy of the indexes, which costs nothing to make and shares all that stays the same.
+// Reads the entries of a list in the order of an index, in steps. Others may write between two steps: after its first
+// pause a scan reads copies of the indexes, which cost nothing to make and share all unchanged parts.
 import type { Steps } from '../../base/steps.ts';
-import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
-import { compareText } from '../../core/query/compare.ts';
-import type { IdRange } from '../../core/query/id-bounds.ts';
-import { rangeAfter, type TimestampRange } from '../../core/query/timestamp-range.ts';
+import { charsOf, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
+import type { Direction } from '../../core/query/ast.ts';
+import { matchesFilter } from '../../core/query/evaluate.ts';
+import { idField, lastModifiedField } from '../../core/query/fields.ts';
+import type { IdRange } from '../../core/query/id-range.ts';
+import { continueIndex, isWanted, type IndexRange, type Lookup } from '../../core/query/plan-page.ts';
+import { compareEntries } from '../../core/query/sort.ts';
+import { isEveryTimestamp, type TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListContents } from './list-table.ts';
 import type { OrderedMap } from './ordered-map.ts';
 
-/** A part of a list in the order of one of its indexes; by id it begins after an id, or at the end of the range. */
-export type IndexRange =
-  | { readonly by: 'time'; readonly range: TimestampRange; readonly descending: boolean }
-  | { readonly by: 'id'; readonly range: IdRange; readonly after: string | undefined; readonly descending: boolean };
-
-/** Entries by timestamp and by id: of live objects, or of those and tombstones. */
+/** Entries by timestamp and by id: live objects, or live objects and tombstones. */
 export class Indexes<T extends StoredEntry> {
   readonly #parts: readonly Part<T>[];
 
   constructor(parts: readonly Part<T>[]) {
     this.#parts = parts;
-  }
-
-  get size(): number {
-    return this.#parts.reduce((sum, { byTime }) => sum + byTime.size, 0);
   }
 
   find(id: string): T | undefined {
@@ -33,12 +28,15 @@ export class Indexes<T extends StoredEntry> {
     return undefined;
   }
 
-  countRange({ low, high }: TimestampRange): number {
+  /** Returns the number of entries in a range; of all entries without counting them. */
+  countRange(range: TimestampRange): number {
+    const { low, high } = range;
     if (low > high) return 0;
-    return this.#parts.reduce((sum, { byTime }) => sum + byTime.forRange(low, high, true), 0);
+    const isAll = isEveryTimestamp(range);
+    return this.#parts.reduce((sum, { byTime }) => sum + (isAll ? byTime.size : byTime.forRange(low, high, true)), 0);
   }
 
-  /** What is in the indexes now, whatever becomes of them. */
+  /** Returns indexes that keep their present contents. */
   copy(): Indexes<T> {
     return new Indexes(this.#parts.map(({ byTime, byId }) => ({ byTime: byTime.clone(), byId: byId.clone() })));
   }
@@ -47,11 +45,8 @@ export class Indexes<T extends StoredEntry> {
     const [first, second] = this.#parts;
     if (first === undefined) return [];
     if (second === undefined) return walk(first, indexRange);
-    const sign = indexRange.descending ? -1 : 1;
-    const compare =
-      indexRange.by === 'time'
-        ? (a: T, b: T) => sign * (a.lastModified - b.lastModified)
-        : (a: T, b: T) => sign * compareText(a.id, b.id);
+    const { by, direction } = indexRange;
+    const compare = compareEntries([{ field: by === 'time' ? lastModifiedField : idField, direction }]);
     return merge(walk(first, indexRange), walk(second, indexRange), compare);
   }
 }
@@ -72,19 +67,19 @@ export function bothIndexes({ liveByTime, liveById, deadByTime, dead }: ListCont
   ]);
 }
 
-/** A step ends after so much work: characters to be parsed, and something for each entry. About a millisecond. */
+/** Work of one step, about a millisecond: a constant for each entry, and its characters where they are parsed. */
 const stepWork = 100_000;
 const entryWork = 25;
 
 function workOn(entry: StoredEntry, looksInside: boolean): number {
-  return looksInside && !isTombstone(entry) ? entryWork + entry.text.length : entryWork;
+  return looksInside ? entryWork + charsOf(entry) : entryWork;
 }
 
 /**
- * Visits the entries of a stretch in order.
+ * Visits the wanted entries of a part of an index in its order.
  *
- * @param looksInside whether attributes are looked at, which costs more
- * @param visit returns whether that is enough
+ * @param looksInside whether attributes are read, which takes longer
+ * @param visit returns whether the scan ends here
  */
 export function* scan<T extends StoredEntry>(
   indexes: Indexes<T>,
@@ -93,17 +88,17 @@ export function* scan<T extends StoredEntry>(
   visit: (entry: T) => boolean,
 ): Steps<void> {
   let source = indexes;
-  let ahead = indexRange;
+  let rest: IndexRange | undefined = indexRange;
   for (;;) {
-    const last = scanStep(source, ahead, looksInside, visit);
-    if (last === undefined) return;
+    const last: T | undefined = scanStep(source, rest, looksInside, visit);
+    rest = last && continueIndex(rest, rest.by === 'time' ? last.lastModified : last.id);
+    if (rest === undefined) return;
     if (source === indexes) source = indexes.copy();
-    ahead = indexRangeAfter(ahead, last);
     yield;
   }
 }
 
-/** Returns the entry after which it goes on, if it does. */
+/** Returns the entry after which the scan continues; `undefined` when it has ended. */
 function scanStep<T extends StoredEntry>(
   indexes: Indexes<T>,
   indexRange: IndexRange,
@@ -112,26 +107,26 @@ function scanStep<T extends StoredEntry>(
 ): T | undefined {
   let work = 0;
   for (const entry of indexes.walk(indexRange)) {
-    if (visit(entry)) return undefined;
+    if (isWanted(entry, indexRange) && visit(entry)) return undefined;
     work += workOn(entry, looksInside);
     if (work >= stepWork) return entry;
   }
   return undefined;
 }
 
-/** Visits the entries that have one of the ids. */
+/** Visits the wanted entries among those that have one of the ids. */
 export function* lookUp<T extends StoredEntry>(
   indexes: Indexes<T>,
-  ids: ReadonlySet<string>,
+  plan: Lookup,
   looksInside: boolean,
   visit: (entry: T) => void,
 ): Steps<void> {
   let source = indexes;
   let work = 0;
-  for (const id of ids) {
+  for (const id of plan.ids) {
     const entry = source.find(id);
     if (entry !== undefined) {
-      visit(entry);
+      if (isWanted(entry, plan)) visit(entry);
       work += workOn(entry, looksInside);
     }
     work += entryWork;
@@ -142,37 +137,33 @@ export function* lookUp<T extends StoredEntry>(
   }
 }
 
-function indexRangeAfter(indexRange: IndexRange, last: StoredEntry): IndexRange {
-  if (indexRange.by === 'id') return { ...indexRange, after: last.id };
-  const direction = indexRange.descending ? 'descending' : 'ascending';
-  return { ...indexRange, range: rangeAfter(indexRange.range, direction, last.lastModified) };
-}
-
 function walk<T>({ byTime, byId }: Part<T>, indexRange: IndexRange): Iterable<T> {
+  const { direction } = indexRange;
   return indexRange.by === 'time'
-    ? walkByTime(byTime, indexRange.range, indexRange.descending)
-    : walkById(byId, indexRange);
+    ? walkByTime(byTime, indexRange.range, direction)
+    : walkById(byId, indexRange.ids, direction);
 }
 
-function* walkByTime<T>(index: OrderedMap<number, T>, { low, high }: TimestampRange, descending: boolean): Iterable<T> {
+function* walkByTime<T>(
+  index: OrderedMap<number, T>,
+  { low, high }: TimestampRange,
+  direction: Direction,
+): Iterable<T> {
   if (low > high || index.isEmpty) return;
-  const pairs = descending ? index.entriesReversed(high) : index.entries(low);
+  const pairs = direction === 'descending' ? index.entriesReversed(high) : index.entries(low);
   for (const [timestamp, entry] of pairs) {
-    if (descending ? timestamp < low : timestamp > high) return;
+    if (timestamp < low || timestamp > high) return;
     yield entry;
   }
 }
 
-function* walkById<T>(
-  index: OrderedMap<string, T>,
-  { range: { low, high }, after, descending }: IndexRange & { readonly by: 'id' },
-): Iterable<T> {
+function* walkById<T>(index: OrderedMap<string, T>, { low, high }: IdRange, direction: Direction): Iterable<T> {
   if (index.isEmpty) return;
-  const pairs = descending ? index.entriesReversed(after ?? high) : index.entries(after ?? low);
+  const [from, to] = direction === 'descending' ? [high, low] : [low, high];
+  const pairs = direction === 'descending' ? index.entriesReversed(from?.value) : index.entries(from?.value);
   for (const [id, entry] of pairs) {
-    if (descending ? low !== undefined && compareText(id, low) < 0 : high !== undefined && compareText(id, high) > 0)
-      return;
-    if (id !== after) yield entry;
+    if (to !== undefined && !matchesFilter(id, to)) return;
+    if (from === undefined || matchesFilter(id, from)) yield entry;
   }
 }
 

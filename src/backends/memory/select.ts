@@ -1,140 +1,80 @@
-// Finds the page of a list that a query asks for. Ordered by timestamp or by id, the index delivers the entries of the
-// page; anything else looks at every entry in question and keeps the best. What looks at many goes in steps.
+// Finds the entries of a page, or counts those of a selection, as planned. Long reads are divided into steps.
 import { TopN } from '../../base/top-n.ts';
 import type { Steps } from '../../base/steps.ts';
-import { fitPage } from '../../core/objects/page-text.ts';
+import { cutPage, type EntryPage } from '../../core/objects/page-text.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
-import type { Filter, PagePosition, PageQuery, Selection } from '../../core/query/ast.ts';
-import { matches } from '../../core/query/evaluate.ts';
-import { idRangeOf } from '../../core/query/id-bounds.ts';
-import { namedIds } from '../../core/query/named-ids.ts';
-import { lastModifiedField } from '../../core/query/fields.ts';
-import { compareEntries, comparePositions, isAfter, positionOf } from '../../core/query/sort.ts';
-import {
-  continueRange,
-  everyTimestamp,
-  isIdField,
-  isTimestampField,
-  splitTimestampRange,
-  type TimestampRange,
-} from '../../core/query/timestamp-range.ts';
+import type { PagePosition, PageQuery, Selection } from '../../core/query/ast.ts';
+import { planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
+import { compareEntries, comparePositions, isAfter, newestFirst, positionOf } from '../../core/query/sort.ts';
 import type { ListContents } from './list-table.ts';
-import { bothIndexes, liveIndexes, lookUp, scan, type Indexes, type IndexRange } from './scan.ts';
+import { bothIndexes, liveIndexes, lookUp, scan, type Indexes } from './scan.ts';
 
-export interface Selected<T extends StoredEntry> {
-  readonly entries: readonly T[];
-  readonly more: boolean;
+/** Returns one page of a list. */
+export function* selectPage(contents: ListContents, plan: PagePlan): Steps<EntryPage> {
+  return cutPage(yield* collect<StoredEntry>(indexesOf(contents, plan), plan), plan);
 }
 
-/** One page of a list, tombstones included when the query wants them. */
-export function* selectPage(contents: ListContents, query: PageQuery): Steps<Selected<StoredEntry>> {
-  const found = query.includeDeleted
-    ? yield* collect(bothIndexes(contents), query)
-    : yield* collect(liveIndexes(contents), query);
-  return cut(found, query);
+/** Returns one page of the live objects of a list, even when the query includes tombstones. */
+export function* selectLivePage(contents: ListContents, query: PageQuery): Steps<EntryPage<StoredObject>> {
+  const plan = planPage(query);
+  return cutPage(yield* collect(liveIndexes(contents), plan), plan);
 }
 
-/** One page of the live objects of a list, whatever the query says of tombstones. */
-export function* selectLivePage(contents: ListContents, query: PageQuery): Steps<Selected<StoredObject>> {
-  return cut(yield* collect(liveIndexes(contents), query), query);
-}
-
-/** The live objects selected, newest first. */
+/** Returns the selected live objects, newest first. */
 export function selectNewest(contents: ListContents, { filters, ids }: Selection): Steps<readonly StoredObject[]> {
-  const sort = [{ field: lastModifiedField, direction: 'descending' }] as const;
-  return collect(liveIndexes(contents), { filters, ids, sort, limit: Infinity });
+  return collect(liveIndexes(contents), planPage({ filters, ids, sort: newestFirst, limit: Infinity }));
 }
 
-/** How many entries are selected. */
-export function countSelected(contents: ListContents, selection: Selection): Steps<number> {
-  return selection.includeDeleted ? count(bothIndexes(contents), selection) : count(liveIndexes(contents), selection);
-}
-
-/** The selected entries in order, one more than the limit when there are more. */
-function* collect<T extends StoredEntry>(indexes: Indexes<T>, query: PageQuery): Steps<readonly T[]> {
-  const wanted = query.limit + 1;
-  const { range, rest } = splitTimestampRange(query.filters);
-  const ids = query.ids ?? namedIds(rest);
-  const indexRange = ids === undefined ? indexRangeOf(query, range) : undefined;
-  if (indexRange !== undefined) {
-    const found: T[] = [];
-    yield* scan(indexes, indexRange, rest.length > 0, (entry) => {
-      if (matches(entry, rest)) found.push(entry);
-      return found.length >= wanted;
-    });
-    return found;
-  }
-  const { after, sort } = query;
-  // What a large object says is not kept with it: parsing it for each comparison would take very long.
-  const positions = new Map<StoredEntry, PagePosition>();
-  const compareOthers = compareEntries(sort);
-  const placeOf = (entry: T): PagePosition => positions.get(entry) ?? positionOf(entry, sort);
-  const compare = (a: T, b: T): number =>
-    positions.size === 0 ? compareOthers(a, b) : comparePositions(placeOf(a), placeOf(b), sort);
-  const best = new TopN<T>(wanted, compare);
-  yield* visitSelected(indexes, { range, rest, ids }, true, (entry) => {
-    if (after !== undefined && !isAfter(entry, sort, after)) return;
-    if (!isTombstone(entry) && entry.isLarge) positions.set(entry, positionOf(entry, sort));
-    best.add(entry);
-  });
-  return best.finish();
-}
-
-/** The stretch of an index that has the entries in the order of the query; `undefined` when there is no such index. */
-function indexRangeOf({ filters, sort, after }: PageQuery, range: TimestampRange): IndexRange | undefined {
-  const [first] = sort;
-  if (first === undefined) return undefined;
-  const descending = first.direction === 'descending';
-  if (isTimestampField(first.field)) {
-    const ahead = after === undefined ? range : continueRange(range, first.direction, after);
-    return ahead === undefined ? undefined : { by: 'time', range: ahead, descending };
-  }
-  // The few entries of a range are found by their timestamps, and then sorted.
-  const isBounded = range.low > everyTimestamp.low || range.high < everyTimestamp.high;
-  if (isBounded || !isIdField(first.field)) return undefined;
-  const ids = idRangeOf(filters);
-  if (after === undefined) return { by: 'id', range: ids, after: undefined, descending };
-  const [last] = after;
-  return typeof last === 'string' ? { by: 'id', range: ids, after: last, descending } : undefined;
-}
-
-function* count<T extends StoredEntry>(indexes: Indexes<T>, selection: Selection): Steps<number> {
-  if (selection.filters.length === 0 && selection.ids === undefined) return indexes.size;
-  const { range, rest } = splitTimestampRange(selection.filters);
-  const ids = selection.ids ?? namedIds(rest);
-  if (rest.length === 0 && ids === undefined) return indexes.countRange(range);
+/** Returns the number of selected entries. */
+export function* countSelected(contents: ListContents, selection: Selection): Steps<number> {
+  const plan = planSelection(selection);
+  const indexes = indexesOf(contents, plan);
+  const isInside = plan.residual.length > 0;
+  if (plan.by === 'scan' && !isInside) return indexes.countRange(plan.range);
   let total = 0;
-  yield* visitSelected(indexes, { range, rest, ids }, rest.length > 0, () => {
+  yield* visitCandidates(indexes, plan, isInside, () => {
     total++;
   });
   return total;
 }
 
-interface Selecting {
-  readonly range: TimestampRange;
-  readonly rest: readonly Filter[];
-  readonly ids: readonly string[] | undefined;
+function indexesOf(contents: ListContents, { includeDeleted }: Pick<PagePlan, 'includeDeleted'>): Indexes<StoredEntry> {
+  return includeDeleted ? bothIndexes(contents) : liveIndexes(contents);
 }
 
-/** Visits everything selected, in no order to rely on. */
-function* visitSelected<T extends StoredEntry>(
+/** Returns the planned entries in order, one more than the limit when there are more. */
+function* collect<T extends StoredEntry>(indexes: Indexes<T>, plan: PagePlan): Steps<readonly T[]> {
+  const wanted = plan.limit + 1;
+  if (plan.by === 'time' || plan.by === 'id') {
+    const found: T[] = [];
+    yield* scan(indexes, plan, plan.residual.length > 0, (entry) => found.push(entry) >= wanted);
+    return found;
+  }
+  const { after, sort } = plan;
+  // Large objects do not keep their parsed attributes. Parsing one for each comparison would take very long.
+  const positions = new Map<StoredEntry, PagePosition>();
+  const compareOthers = compareEntries(sort);
+  const placeOf = (entry: T): PagePosition => positions.get(entry) ?? positionOf(entry, sort);
+  const compare = (a: T, b: T): number =>
+    positions.size === 0 ? compareOthers(a, b) : comparePositions(placeOf(a), placeOf(b), sort);
+  const first = new TopN<T>(wanted, compare);
+  yield* visitCandidates(indexes, plan, true, (entry) => {
+    if (after !== undefined && !isAfter(entry, sort, after)) return;
+    if (!isTombstone(entry) && entry.isLarge) positions.set(entry, positionOf(entry, sort));
+    first.add(entry);
+  });
+  return first.finish();
+}
+
+function visitCandidates<T extends StoredEntry>(
   indexes: Indexes<T>,
-  { range, rest, ids }: Selecting,
+  plan: SelectionPlan,
   looksInside: boolean,
   visit: (entry: T) => void,
 ): Steps<void> {
-  if (ids === undefined) {
-    yield* scan(indexes, { by: 'time', range, descending: true }, looksInside, (entry) => {
-      if (matches(entry, rest)) visit(entry);
-      return false;
-    });
-  } else {
-    yield* lookUp(indexes, new Set(ids), looksInside, (entry) => {
-      if (entry.lastModified >= range.low && entry.lastModified <= range.high && matches(entry, rest)) visit(entry);
-    });
-  }
-}
-
-function cut<T extends StoredEntry>(found: readonly T[], { limit, maxBytes }: PageQuery): Selected<T> {
-  return fitPage({ entries: found.slice(0, limit), more: found.length > limit }, maxBytes);
+  if (plan.by === 'lookup') return lookUp(indexes, plan, looksInside, visit);
+  return scan(indexes, { ...plan, by: 'time', direction: 'descending' }, looksInside, (entry) => {
+    visit(entry);
+    return false;
+  });
 }

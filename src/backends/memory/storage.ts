@@ -2,25 +2,31 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Steps } from '../../base/steps.ts';
 import { UnicityError } from '../../contracts/errors.ts';
+import { requireTimestamps } from '../../contracts/list-timestamps.ts';
 import type {
+  CreateOptions,
+  DeletedPage,
+  DeleteOptions,
   Deletion,
   KindCount,
-  ListState,
+  ListSummary,
   LockedState,
   NewObject,
   Page,
   PageText,
-  PurgeOptions,
   Restoration,
   StorageBackend,
   StorageReader,
   StorageWriter,
 } from '../../contracts/storage.ts';
+import { restoredClock, unwritten } from '../../core/lists/list-state.ts';
+import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, type ListKey, type StoredObject, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
+import { planPage } from '../../core/query/plan-page.ts';
 import type { MemoryDatabase } from './database.ts';
-import { ListChanges } from './list-changes.ts';
+import { ListWrites } from './list-writes.ts';
 import type { ListTable, ObjectList } from './list-table.ts';
 import { PageTexts } from './page-texts.ts';
 import { countSelected, selectLivePage, selectNewest, selectPage } from './select.ts';
@@ -78,9 +84,9 @@ class MemoryStorageReader implements StorageReader {
   countKinds(): Promise<ReadonlyMap<string, KindCount>> {
     return this.access.run(() => {
       const counts = new Map<string, KindCount>();
-      for (const { kind, contents } of this.table.lists()) {
+      for (const { kind, live, dead } of this.table.lists()) {
         const { objects, tombstones } = counts.get(kind) ?? { objects: 0, tombstones: 0 };
-        counts.set(kind, { objects: objects + contents.live.size, tombstones: tombstones + contents.dead.size });
+        counts.set(kind, { objects: objects + live, tombstones: tombstones + dead });
       }
       return counts;
     });
@@ -101,18 +107,18 @@ class MemoryStorageReader implements StorageReader {
   listParents(kind: string): Promise<readonly string[]> {
     return this.access.run(() => {
       const parents: string[] = [];
-      for (const { parent, contents } of this.table.lists(kind)) if (contents.live.size > 0) parents.push(parent);
+      for (const { parent, live } of this.table.lists(kind)) if (live > 0) parents.push(parent);
       return parents;
     });
   }
 
-  lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
+  lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]> {
     return this.access.run(() => {
-      const found: ListState[] = [];
+      const found: ListSummary[] = [];
       for (const list of this.table.lists()) {
-        const { kind, parent, clock: timestamp, horizon, contents } = list;
+        const { kind, parent, clock: timestamp, horizon, live, dead } = list;
         if (timestamp === undefined || (after !== undefined && compareLists(list, after) <= 0)) continue;
-        found.push({ kind, parent, timestamp, horizon, live: contents.live.size, dead: contents.dead.size });
+        found.push({ kind, parent, timestamp, horizon, live, dead });
       }
       return found.toSorted(compareLists).slice(0, limit);
     });
@@ -121,15 +127,17 @@ class MemoryStorageReader implements StorageReader {
 
 class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   readonly #unit: MemoryUnit;
-  readonly #changes: ListChanges;
+  readonly #clock: Clock;
+  readonly #writes: ListWrites;
 
   constructor(lists: ListTable, texts: PageTexts, clock: Clock, unit: MemoryUnit) {
     super(lists, texts, unit);
     this.#unit = unit;
-    this.#changes = new ListChanges(lists, clock, unit);
+    this.#clock = clock;
+    this.#writes = new ListWrites(lists, clock, unit);
   }
 
-  /** Nothing to take: the unit holds the turn to write since it began. */
+  /** Takes no lock: the unit is the only writer of the database from its start to its end. */
   lock(list: ListKey, id?: string): Promise<LockedState> {
     return this.access.run(() => {
       const found = this.table.find(list);
@@ -139,15 +147,17 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     });
   }
 
-  /** Nothing to hold: while the unit lasts nobody else deletes. */
+  /** Takes no lock: no other unit deletes while this one lasts. */
   lockShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
     return this.get(list, id);
   }
 
   touch(list: ListKey): Promise<number> {
-    return this.access.run(
-      () => this.table.find(list)?.clock ?? this.#changes.advance(list, this.#changes.nextTimestamp(list, undefined)),
-    );
+    return this.access.run(() => {
+      const clock = this.table.find(list)?.clock ?? this.#clock.now();
+      this.table.move(list, { clock }, this.#unit);
+      return clock;
+    });
   }
 
   create(
@@ -155,66 +165,54 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     id: string,
     text: string,
     lastModified?: number,
-    { isFresh = false }: { readonly isFresh?: boolean } = {},
+    { isFresh = false }: CreateOptions = {},
   ): Promise<StoredObject> {
     return this.access.run(() => {
       if (!isFresh && this.table.find(list)?.contents.live.has(id)) throw new UnicityError('id');
-      return this.#changes.put(list, id, text, lastModified, isFresh);
+      return this.#writes.put(list, id, text, lastModified, isFresh);
     });
   }
 
   createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
-    return this.access.run(() => objects.map(({ id, text }) => this.#changes.put(list, id, text, undefined)));
+    return this.access.run(() => {
+      const found = this.table.find(list);
+      requireTimestamps(found ?? unwritten, this.#clock.now(), objects.length);
+      return objects.map(({ id, text }) => this.#writes.put(list, id, text, undefined));
+    });
   }
 
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    return this.access.run(() => this.#changes.put(list, id, text, lastModified));
+    return this.access.run(() => this.#writes.put(list, id, text, lastModified));
   }
 
   delete(
     list: ListKey,
     id: string,
-    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
+    { lastModified: given, keepTombstone = true }: DeleteOptions = {},
   ): Promise<Deletion | undefined> {
     return this.access.run(() => {
       const old = this.table.find(list)?.contents.live.get(id);
       if (old === undefined) return undefined;
-      return this.#changes.remove(list, old, options.lastModified, options.keepTombstone ?? true);
+      return this.#writes.remove(list, old, given, keepTombstone);
     });
   }
 
-  deleteAll(
-    list: ListKey,
-    query: PageQuery,
-  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+  deleteAll(list: ListKey, query: PageQuery): Promise<DeletedPage> {
     return this.access.walk(this.#deletePage(list, query));
   }
 
   deleteChildren(uri: string): Promise<void> {
     return this.access.run(() => {
-      for (const list of this.table.listsBelow(uri)) {
-        if (list.contents.live.size > 0) this.#changes.advance(list, this.#changes.nextTimestamp(list, undefined));
-        this.table.raiseHorizon(list, list.clock ?? 0, this.#unit);
-        this.table.empty(list, this.#unit);
-      }
+      const now = this.#clock.now();
+      for (const list of this.table.listsBelow(uri)) this.table.empty(list, now, this.#unit);
     });
   }
 
   purgeDeleted(options: PurgeOptions = {}): Promise<number> {
-    const { kind, parent, before, maxRetained, limit = Infinity } = options;
     return this.access.run(() => {
-      if (before !== undefined && maxRetained !== undefined) throw new Error('give either before or maxRetained');
-      let purged = 0;
-      for (const list of this.table.lists(kind)) {
-        if (parent !== undefined && list.parent !== parent) continue;
-        for (const tombstone of oldestTombstones(list, before, maxRetained)) {
-          if (purged >= limit) return purged;
-          this.table.forget(list, tombstone, this.#unit);
-          this.table.raiseHorizon(list, tombstone.lastModified, this.#unit);
-          purged++;
-        }
-      }
-      return purged;
+      const purge = new Purge(options);
+      for (const list of this.table.lists(purge.kind)) if (purge.includes(list)) this.#purgeList(list, purge);
+      return purge.count;
     });
   }
 
@@ -225,15 +223,12 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   restore(key: ListKey, { clock, entries, horizon, gone = [] }: Restoration): Promise<void> {
     return this.access.run(() => {
       for (const id of gone) this.#clear(key, id, undefined);
-      let latest = clock;
       for (const entry of entries) {
         this.#clear(key, entry.id, entry.lastModified);
         if (isTombstone(entry)) this.table.mark(key, entry, this.#unit);
-        else this.table.put(key, entry, this.#unit);
-        latest = Math.max(latest, entry.lastModified);
+        else this.table.put(key, entry, {}, this.#unit);
       }
-      this.#changes.advance(key, latest);
-      if (horizon !== undefined) this.table.raiseHorizon(key, horizon, this.#unit);
+      this.table.move(key, { clock: restoredClock(clock, entries), horizon }, this.#unit);
     });
   }
 
@@ -241,34 +236,44 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     return this.access.run(() => this.table.flush(this.#unit));
   }
 
-  *#deletePage(
-    list: ListKey,
-    query: PageQuery,
-  ): Steps<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+  *#deletePage(list: ListKey, query: PageQuery): Steps<DeletedPage> {
     const found = this.table.find(list);
     if (found === undefined) return { deletions: [], more: false };
     const { entries, more } = yield* selectLivePage(found.contents, query);
     if (entries.length === 0) return { deletions: [], more };
-    const first = this.#changes.nextTimestamp(list, undefined);
+    const first = requireTimestamps(found, this.#clock.now(), entries.length);
     const deletions = entries.map((old, index): Deletion => {
       return { old, tombstone: { id: old.id, lastModified: first + index, deleted: true } };
     });
-    // Before anything else is changed: others may read meanwhile.
-    yield* this.table.bury(list, deletions, this.#unit);
-    this.#changes.advance(list, first + entries.length - 1);
+    // The clock moves last: it is read by others while the objects are removed in steps.
+    yield* this.table.removeAll(list, deletions, this.#unit);
+    this.table.move(list, { clock: deletions.at(-1)?.tombstone.lastModified }, this.#unit);
     return { deletions, more };
   }
 
   *#trim(list: ListKey, selection: Selection, maxObjects: number): Steps<number> {
     const found = this.table.find(list);
-    if (found === undefined || found.contents.live.size <= maxObjects) return 0;
+    if (found === undefined || found.live <= maxObjects) return 0;
     const selected = yield* selectNewest(found.contents, selection);
     const excess = selected.slice(maxObjects);
-    for (const old of excess) this.table.remove(list, old, undefined, this.#unit);
+    for (const old of excess) this.table.remove(list, old, undefined, {}, this.#unit);
     return excess.length;
   }
 
-  /** Takes away what has the id or the timestamp. */
+  #purgeList(list: ObjectList, purge: Purge): void {
+    let left = purge.mostOf(list.dead);
+    const purged: Tombstone[] = [];
+    for (const [timestamp, tombstone] of list.contents.deadByTime.entries()) {
+      if (left-- <= 0 || timestamp >= purge.before) break;
+      purged.push(tombstone);
+    }
+    if (purged.length === 0) return;
+    for (const tombstone of purged) this.table.forget(list, tombstone, this.#unit);
+    this.table.move(list, { horizon: purged.at(-1)?.lastModified }, this.#unit);
+    purge.count += purged.length;
+  }
+
+  /** Removes the entries that have the id or the timestamp. */
   #clear(key: ListKey, id: string, lastModified: number | undefined): void {
     const contents = this.table.find(key)?.contents;
     if (contents === undefined) return;
@@ -276,7 +281,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     const times = lastModified === undefined ? [] : [lastModified];
     const objects = new Set([live.get(id), ...times.map((time) => liveByTime.get(time))]);
     const tombstones = new Set([dead.get(id), ...times.map((time) => deadByTime.get(time))]);
-    for (const object of objects) if (object !== undefined) this.table.remove(key, object, undefined, this.#unit);
+    for (const object of objects) if (object !== undefined) this.table.remove(key, object, undefined, {}, this.#unit);
     for (const tombstone of tombstones) if (tombstone !== undefined) this.table.forget(key, tombstone, this.#unit);
   }
 }
@@ -285,20 +290,10 @@ function* readPage(table: ListTable, list: ListKey, query: PageQuery): Steps<Pag
   const found = table.find(list);
   if (found === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
   const { clock: timestamp, horizon } = found;
-  return { timestamp, horizon, ...(yield* selectPage(found.contents, query)) };
+  return { timestamp, horizon, ...(yield* selectPage(found.contents, planPage(query))) };
 }
 
 function* readCount(table: ListTable, list: ListKey, selection: Selection): Steps<number> {
   const found = table.find(list);
   return found === undefined ? 0 : yield* countSelected(found.contents, selection);
-}
-
-function oldestTombstones({ contents }: ObjectList, before: number | undefined, maxRetained = 0): readonly Tombstone[] {
-  const found: Tombstone[] = [];
-  const limit = contents.dead.size - maxRetained;
-  for (const [timestamp, tombstone] of contents.deadByTime.entries()) {
-    if (found.length >= limit || (before !== undefined && timestamp >= before)) break;
-    found.push(tombstone);
-  }
-  return found;
 }

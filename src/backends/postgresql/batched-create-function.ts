@@ -1,28 +1,30 @@
-// The function of the server that does writes alone which create objects under ids drawn just now, as most writes do:
-// any number of them, in any lists, at once. What `coffer_write_alone` does one by one is one statement for all here.
+// The function of the server that creates new objects for several conditional writes, in any lists, at once. Most conditional
+// writes create an object under a new random id. One statement does for all of them what `coffer_write_alone` does for one.
+import { clockRuleSql } from './clock-rule-sql.ts';
 
 /**
- * SQL that creates it. It returns for each list the timestamp of its first object, which the others follow one by one; or
- * NULL when something was not as expected, or -1 when it would have to wait and shall not: then nothing is written to it.
+ * SQL that creates the function. It returns for each list the timestamp of its first object, which those of the others
+ * follow without gaps. It returns NULL when something was not as expected, or -1 when it would have to wait and must not.
+ * With NULL and -1 nothing is written to the list.
  */
 export const batchedCreateFunction = `
   CREATE OR REPLACE FUNCTION coffer_create_together(
-    -- The lists, each once, and the objects that they belong to; an id of NULL for lists at the root.
+    -- The lists, each once, and the objects that they belong to; the id is NULL for lists at the root.
     list_parents text[], list_kinds text[],
     holder_parents text[], holder_kinds text[], holder_ids text[],
-    -- Where the entries of their objects are; NULL: they have none.
+    -- Place of the permission entries of their objects; NULL: they have none.
     list_folders text[],
     -- How many objects each list gets.
     list_counts integer[],
     -- The objects: number of the list, place among the objects that it gets, from 0, and what is stored.
     object_lists integer[], object_places integer[], object_ids text[], object_data text[], object_attributes text[],
-    -- Their entries: number of the object.
+    -- Their permission entries, by number of the object.
     entry_objects integer[], entry_permissions text[], entry_keys text[], entry_principals text[],
     time_now bigint,
-    -- Whether to wait for the lock; for the first list only, so only with one.
+    -- Whether to wait for the lock. It waits for the first list only, so the call must name a single list then.
     is_patient boolean
   ) RETURNS bigint[] LANGUAGE plpgsql
-    -- Everything is found by its key. A plan made when the tables were small would read all of them, long after.
+    -- Every row is found by its key. A plan made while the tables are small would read them whole later.
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
   AS $$
     DECLARE
@@ -39,7 +41,7 @@ export const batchedCreateFunction = `
         PERFORM FROM coffer_lists l
           WHERE l.parent = list_parents[1] AND l.kind = list_kinds[1] FOR NO KEY UPDATE;
         IF NOT FOUND THEN
-          -- A deletion cannot see a list that is still coming into being.
+          -- A deletion does not see a list that is not committed yet.
           IF holder_ids[1] IS NOT NULL THEN
             PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
               WHERE l.parent = holder_parents[1] AND l.kind = holder_kinds[1] AND o.id = holder_ids[1]
@@ -53,8 +55,8 @@ export const batchedCreateFunction = `
             WHERE l.parent = list_parents[1] AND l.kind = list_kinds[1] FOR NO KEY UPDATE;
         END IF;
       END IF;
-      -- Whether those that are missing are locked or not there yet is for those to find out who wait.
-      SELECT array_agg(coalesce(l.list, -1) ORDER BY w.n), array_agg(greatest(time_now, l.clock + 1) ORDER BY w.n)
+      -- A call that waits finds out whether missing lists are locked or absent.
+      SELECT array_agg(coalesce(l.list, -1) ORDER BY w.n), array_agg(${clockRuleSql.next('l.clock', 'time_now')} ORDER BY w.n)
       INTO numbers, firsts
       FROM unnest(list_parents, list_kinds) WITH ORDINALITY AS w (parent, kind, n)
       LEFT JOIN LATERAL (
@@ -62,8 +64,8 @@ export const batchedCreateFunction = `
         FOR NO KEY UPDATE SKIP LOCKED
       ) l ON true;
 
-      -- A deletion takes the list before it commits, so what is seen under the lock stays. The object that a list
-      -- belongs to is not found in a join, in which the server may look for the id in the whole list.
+      -- A deletion locks the list before it commits, so what is read under the lock stays true. The object that a list
+      -- belongs to is not found in a join, in which the server may search the whole list for the id.
       SELECT array_agg(c.list ORDER BY c.n), array_agg(c.folder ORDER BY c.n),
         array_agg(CASE WHEN c.list > 0 THEN c.first WHEN c.list = -1 AND NOT is_patient THEN -1 END ORDER BY c.n)
       INTO numbers, folders, answers
@@ -71,7 +73,7 @@ export const batchedCreateFunction = `
         SELECT w.n, w.first,
           CASE
             WHEN w.list = -1 THEN -1
-            WHEN w.first + w.count - 1 > ${Number.MAX_SAFE_INTEGER} THEN 0
+            WHEN NOT ${clockRuleSql.exists(clockRuleSql.last('w.first', 'w.count'))} THEN 0
             WHEN w.holder_id IS NULL OR EXISTS (
               SELECT FROM coffer_objects o WHERE o.parent = w.holder_parent AND o.list = (
                 SELECT l.list FROM coffer_lists l WHERE l.parent = w.holder_parent AND l.kind = w.holder_kind
@@ -97,14 +99,14 @@ export const batchedCreateFunction = `
         );
       END IF;
 
-      -- Should an id be taken all the same, this fails, and the requests are run again with others.
+      -- When an id is taken nevertheless, this fails, and the requests are retried with others.
       INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
         SELECT list_parents[b.list], numbers[b.list], b.id, firsts[b.list] + b.place, b.data,
           coalesce(b.attributes, b.data)::jsonb
         FROM unnest(object_lists, object_places, object_ids, object_data, object_attributes)
           AS b (list, place, id, data, attributes)
         WHERE numbers[b.list] > 0;
-      UPDATE coffer_lists l SET clock = w.first + w.count - 1, live = l.live + w.count
+      UPDATE coffer_lists l SET clock = ${clockRuleSql.last('w.first', 'w.count')}, live = l.live + w.count
         FROM unnest(list_parents, list_kinds, numbers, firsts, list_counts) AS w (parent, kind, list, first, count)
         WHERE l.parent = w.parent AND l.kind = w.kind AND w.list > 0;
 

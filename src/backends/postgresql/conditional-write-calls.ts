@@ -1,11 +1,11 @@
-// Writes alone as calls of the functions of the server: new objects under ids drawn just now, as most are, by one call for
-// all of them, and everything else by one call each.
+// Conditional writes as calls of the functions of the server: one call for all new objects with random ids, which most writes
+// create, and one call for each other write.
 import type { ConditionalWrite } from '../../contracts/database.ts';
+import { keyOfList } from '../../core/lists/list-key.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { numberArray, textArray } from './array-text.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
-import { nameOf } from './locked-lists.ts';
 import { keyOfText } from './text-key.ts';
 
 const writeOne = prepared(
@@ -17,24 +17,24 @@ const createTogether = prepared(
   `SELECT unnest(coffer_create_together($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)) AS coffer_create_together`,
 );
 
-/** What the functions say when they would have to wait. */
+/** What the functions return when they would have to wait. */
 export const busy = -1;
 
 /** A statement that does some of the writes. */
 export interface Call {
   readonly statement: Statement;
   readonly values: readonly SqlValue[];
-  /** Tells what became of each of them, by its number: its timestamp, `undefined` when something was not as expected. */
-  readonly read: (result: Result, tell: (index: number, stamp: number | undefined) => void) => void;
+  /** Reports the timestamp of each write by its number; `undefined` when something was not as expected. */
+  readonly read: (result: Result, report: (index: number, stamp: number | undefined) => void) => void;
 }
 
 export interface TimedWrite {
   readonly write: ConditionalWrite;
-  /** Milliseconds since 1970 UTC when it was asked for. */
+  /** Time of the request, in milliseconds since 1970 UTC. */
   readonly now: number;
 }
 
-/** The calls that do the writes. */
+/** Returns the calls that do the writes. */
 export function callsOf(writes: readonly TimedWrite[], isPatient: boolean): readonly Call[] {
   const creations = new Creations();
   const calls: Call[] = [];
@@ -43,7 +43,7 @@ export function callsOf(writes: readonly TimedWrite[], isPatient: boolean): read
     calls.push({
       statement: writeOne,
       values: [...valuesOf(write, now), isPatient],
-      read: ({ rows }, tell) => tell(index, stampOf(rows[0])),
+      read: ({ rows }, report) => report(index, stampOf(rows[0])),
     });
   }
   return creations.isEmpty ? calls : [creations.toCall(isPatient), ...calls];
@@ -63,7 +63,7 @@ interface List {
 
 /** New objects, column by column. */
 class Creations {
-  /** Which of the writes they are. */
+  /** Their places among the writes. */
   readonly #indexes: number[] = [];
   readonly #lists = new Map<string, List>();
   readonly #listNumbers: number[] = [];
@@ -81,13 +81,13 @@ class Creations {
     return this.#ids.length === 0;
   }
 
-  /** Answers whether it is one of those that can be done together. */
+  /** Adds a write that can be done together with others. Returns whether it can. */
   add(write: ConditionalWrite, now: number, index: number): boolean {
     const { id, isFresh = false, expected, text, lastModified, uri, entries } = write;
     if (!isFresh || expected !== undefined || text === undefined || lastModified !== undefined) return false;
     const place = uri === undefined ? undefined : splitObjectId(uri);
     const list = this.#listFor(write, place?.folder ?? null);
-    // Entries are found by the id of the object, and everything else by its list.
+    // The function derives the names of permission entries from the ids of the objects.
     if (list === undefined || (place !== undefined && place.name !== id)) return false;
     this.#now = Math.max(this.#now, now);
     this.#indexes.push(index);
@@ -110,9 +110,9 @@ class Creations {
     this.#principals.push(key === principal ? null : principal);
   }
 
-  /** `undefined` for a write that differs from others to its list in where it lies, which none does so far. */
+  /** Returns `undefined` for a write whose holder or folder differs from those of other writes to its list. None does so far. */
   #listFor(write: ConditionalWrite, folder: string | null): List | undefined {
-    const name = nameOf(write.list);
+    const name = keyOfList(write.list);
     const known = this.#lists.get(name);
     if (known === undefined) {
       const list = { number: this.#lists.size + 1, first: write, folder, count: 0 };
@@ -146,15 +146,15 @@ class Creations {
       this.#now,
       isPatient,
     ];
-    return { statement: createTogether, values, read: ({ rows }, tell) => this.#read(rows.map(stampOf), tell) };
+    return { statement: createTogether, values, read: ({ rows }, report) => this.#read(rows.map(stampOf), report) };
   }
 
-  /** From the timestamps of the first object in each list to those of all. */
-  #read(firsts: readonly (number | undefined)[], tell: (index: number, stamp: number | undefined) => void): void {
+  /** Computes the timestamps of all objects from those of the first object of each list. */
+  #read(firsts: readonly (number | undefined)[], report: (index: number, stamp: number | undefined) => void): void {
     for (const [number, index] of this.#indexes.entries()) {
       const first = firsts[this.#listNumbers[number]! - 1];
       const isGiven = first !== undefined && first !== busy;
-      tell(index, isGiven ? first + this.#places[number]! : first);
+      report(index, isGiven ? first + this.#places[number]! : first);
     }
   }
 }
@@ -187,7 +187,7 @@ function valuesOf(write: ConditionalWrite, now: number): readonly SqlValue[] {
     text === undefined ? null : (findJsonbText(text) ?? null),
     folder,
     name,
-    // Under an id drawn just now there is nothing to remove.
+    // A new random id has no permission entries to remove.
     isFresh || Object.keys(entries).length === 0 ? null : Object.keys(entries),
     added.length === 0 ? null : added.map(({ permission }) => permission),
     added.length === 0 ? null : added.map(({ key }) => key),

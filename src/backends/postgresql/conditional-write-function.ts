@@ -1,26 +1,27 @@
-// The function of the server that does a write alone. It takes the same locks in the same order as a unit of work does,
-// and gives timestamps by the same rules. Each of its statements sees what was committed while an earlier one waited.
+// The function of the server that does a conditional write. It takes the same locks in the same order as a unit of work, and
+// gives timestamps by the same rule. Each of its statements sees what was committed while an earlier one waited.
+import { clockRuleSql } from './clock-rule-sql.ts';
 
 /**
- * SQL that creates it. It returns the timestamp given, NULL when something was not as expected, or -1 when it would have to
- * wait and shall not; then nothing is written.
+ * SQL that creates the function. It returns the timestamp given, NULL when something was not as expected, or -1 when it
+ * would have to wait and must not. With NULL and -1 nothing is written.
  */
 export const conditionalWriteFunction = `
   CREATE OR REPLACE FUNCTION coffer_write_alone(
     -- The object that the list belongs to; NULL for lists at the root.
     holder_parent text, holder_kind text, holder_id text,
     list_parent text, list_kind text, object_id text,
-    -- Timestamp and text of the object that has to be there; NULL: there must be none.
+    -- Timestamp and text of the live object that must exist; NULL: none may exist.
     expected bigint, expected_data text,
     is_fresh boolean,
-    -- Timestamp asked for; NULL: a new one.
+    -- Timestamp that the client asks for; NULL: a new one.
     given bigint,
     time_now bigint,
     -- NULL: the object is deleted.
     new_data text, new_attributes text,
-    -- Where its entries are; NULL: it has none.
+    -- Place of its permission entries; NULL: it has none.
     entry_folder text, entry_name text,
-    -- Entries to be emptied, and what is put into them.
+    -- Permissions to be emptied, and the permission entries to be added.
     emptied text[], added_permissions text[], added_keys text[], added_principals text[],
     -- Whether to wait for locks.
     is_patient boolean
@@ -37,7 +38,7 @@ export const conditionalWriteFunction = `
         SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
           WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE;
       ELSE
-        -- Whether it is locked or not there yet is for those to find out who wait.
+        -- A call that waits finds out whether the list is locked or absent.
         SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
           WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE SKIP LOCKED;
         IF NOT FOUND THEN
@@ -45,8 +46,8 @@ export const conditionalWriteFunction = `
         END IF;
       END IF;
       IF list_number IS NOT NULL THEN
-        -- A deletion takes the list before it commits, so what is seen under the lock stays. Not in a join, in which the
-        -- server may look for the id in the whole list, or in all lists of the parent.
+        -- A deletion locks the list before it commits, so what is read under the lock stays true. This is no join, in which
+        -- the server may search the whole list, or all lists of the parent, for the id.
         IF holder_id IS NOT NULL THEN
           PERFORM FROM coffer_objects o WHERE o.parent = holder_parent AND o.list = (
             SELECT l.list FROM coffer_lists l WHERE l.parent = holder_parent AND l.kind = holder_kind
@@ -56,7 +57,7 @@ export const conditionalWriteFunction = `
           END IF;
         END IF;
       ELSE
-        -- A deletion cannot see a list that is still coming into being.
+        -- A deletion does not see a list that is not committed yet.
         IF holder_id IS NOT NULL THEN
           PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
             WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id FOR KEY SHARE OF l, o;
@@ -68,12 +69,12 @@ export const conditionalWriteFunction = `
         SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
           WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE;
       END IF;
-      -- One that lies in the past may be taken, so somebody has to look.
-      IF given <= list_clock THEN
+      -- Another entry may have a timestamp of the past. A transaction finds out.
+      IF ${clockRuleSql.isPast('given', 'list_clock')} THEN
         RETURN NULL;
       END IF;
-      stamp := coalesce(given, greatest(time_now, list_clock + 1));
-      IF stamp > ${Number.MAX_SAFE_INTEGER} THEN
+      stamp := coalesce(given, ${clockRuleSql.next('list_clock', 'time_now')});
+      IF NOT ${clockRuleSql.exists('stamp')} THEN
         RETURN NULL;
       END IF;
 
@@ -90,7 +91,7 @@ export const conditionalWriteFunction = `
         dead_change := 1;
       ELSIF expected IS NULL THEN
         IF is_fresh THEN
-          -- Should the id be taken all the same, this fails, and the request is run again with another one.
+          -- When the id is taken nevertheless, this fails, and the request is retried with another one.
           INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
             VALUES (list_parent, list_number, object_id, stamp, new_data, coalesce(new_attributes, new_data)::jsonb);
         ELSE
@@ -135,7 +136,7 @@ export const conditionalWriteFunction = `
           AND e.permission = ANY (emptied);
       END IF;
       IF is_fresh AND cardinality(added_keys) = 1 THEN
-        -- What most writes do, and the quickest way of doing it.
+        -- The most frequent case, in its fastest form.
         INSERT INTO coffer_entries (parent, folder, name, permission, principal_key, principal) VALUES
           (entry_folder, folder_number, entry_name, added_permissions[1], added_keys[1], added_principals[1]);
       ELSIF added_keys IS NOT NULL THEN

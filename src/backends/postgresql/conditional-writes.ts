@@ -1,27 +1,27 @@
-// Writes that are a unit of work of their own, done by a function of the server: one trip for the lock, the checks, the
-// write and the commit. Those that come while others are under way are committed together, whatever their lists, for a
-// commit costs more than a write. Such a transaction waits for no lock, so that it holds up nobody and meets nobody in a
-// circle; a list that somebody else has locked gets a transaction of its own, which waits.
+// Conditional writes, done by functions of the server: one round trip for the lock, the checks, the write and the commit.
+// Those that come while others are under way are committed together, whatever their lists, because a commit costs more than
+// a write. Such a transaction waits for no lock, so it delays no other and never deadlocks. A list that another transaction
+// has locked gets a transaction of its own, which waits.
 import type { ConditionalWrite } from '../../contracts/database.ts';
 import { BackendError, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
+import { keyOfList } from '../../core/lists/list-key.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Connection, Statement } from './connection.ts';
 import { translateError } from './errors.ts';
-import { nameOf } from './locked-lists.ts';
 import { busy, callsOf, type TimedWrite } from './conditional-write-calls.ts';
 
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
 const commit: Statement = { text: 'COMMIT' };
 
-/** Writes that one transaction does, so that none waits for long. */
+/** Maximum number of writes in one transaction, so that none waits for long. */
 const maxGroup = 100;
-/** Transactions for writes of all lists that are under way at the same time: one is done while the other is flushed. */
+/** Number of transactions under way at the same time: one is executed while the other is flushed. */
 const maxLanes = 2;
-/** Nobody waits longer than this for a transaction to end before another one is begun. */
+/** Longest time that writes wait for a transaction to end before another one begins. */
 const patienceMs = 10;
 
 interface Waiting extends TimedWrite {
-  /** Name of the list. */
+  /** Key of the list. */
   readonly list: string;
   readonly resolve: (timestamp: number | undefined) => void;
   readonly reject: (error: unknown) => void;
@@ -29,25 +29,25 @@ interface Waiting extends TimedWrite {
 
 export class ConditionalWrites {
   readonly #pool: ConnectionPool;
-  /** Those for the next lane that is free. */
+  /** Writes for the next free lane. */
   #waiting: Waiting[] = [];
   #lanes = 0;
-  /** Writes that are done in lanes that have not taken long. */
+  /** Number of writes in lanes that began less than `patienceMs` ago. */
   #underWay = 0;
-  /** Lists that are written to in a lane; another one would find them locked. */
+  /** Lists that a lane writes to. Another lane would find them locked. */
   readonly #inLanes = new Set<string>();
   #isStarting = false;
-  /** Lists that somebody else has locked, with those who wait for them. Nobody else waits for the lists of others. */
+  /** Lists that another transaction has locked, with the writes that wait for them. */
   readonly #queues = new Map<string, Waiting[]>();
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool;
   }
 
-  /** Does what `writeConditionally` of the contracts promises. */
+  /** Does what `Database.writeConditionally` promises. */
   write(write: ConditionalWrite, now: number): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
-      const own = { list: nameOf(write.list), write, now, resolve, reject };
+      const own = { list: keyOfList(write.list), write, now, resolve, reject };
       const queue = this.#queues.get(own.list);
       if (queue !== undefined) queue.push(own);
       else {
@@ -57,7 +57,7 @@ export class ConditionalWrites {
     });
   }
 
-  /** Those that come in one turn of the event loop go together. */
+  /** Starts lanes at the end of this turn of the event loop, so that all writes of the turn go together. */
   #startLanes(): void {
     if (this.#isStarting || !this.#mayStart()) return;
     this.#isStarting = true;
@@ -72,8 +72,8 @@ export class ConditionalWrites {
   }
 
   /**
-   * A transaction costs as much as several writes, so a second one is not begun for less than half of what the first one
-   * does; when that ends, there is one with all that waits.
+   * A transaction costs as much as several writes. So a second one begins only for at least half as many writes as the first
+   * one has. When the first one ends, another one takes all waiting writes.
    */
   #mayStart(): boolean {
     return this.#lanes < maxLanes && this.#waiting.length * 2 >= this.#underWay;
@@ -90,7 +90,7 @@ export class ConditionalWrites {
     return group;
   }
 
-  /** Does writes to any lists, none of which it waits for. Never fails. */
+  /** Does writes to any lists, without waiting for locks. Never fails. */
   async #runLane(group: readonly Waiting[]): Promise<void> {
     this.#lanes++;
     this.#underWay += group.length;
@@ -118,7 +118,7 @@ export class ConditionalWrites {
     }
   }
 
-  /** Waits for the list, and does the first write, and then all that have come meanwhile, until none has. Never fails. */
+  /** Waits for the list and does the first write, then those that have come meanwhile, until none waits. Never fails. */
   async #runQueue(first: Waiting): Promise<void> {
     const queue = this.#queues.get(first.list)!;
     for (let group = [first]; group.length > 0; group = queue.splice(0, maxGroup)) {
@@ -127,7 +127,7 @@ export class ConditionalWrites {
     this.#queues.delete(first.list);
   }
 
-  /** Does writes in one transaction; returns those that would have had to wait. Never fails. */
+  /** Does writes in one transaction. Returns those whose list is locked. Never fails. */
   async #run(group: readonly Waiting[], { isPatient }: { readonly isPatient: boolean }): Promise<readonly Waiting[]> {
     let connection: Connection | undefined;
     try {
@@ -137,18 +137,18 @@ export class ConditionalWrites {
       return group.filter((_, index) => stamps[index] === busy);
     } catch (error) {
       const failure = translateError(error, 'storage', this.#pool.place);
-      // Each of them is done again by itself, so that none fails for the fault of another.
+      // Each write is retried by itself, so that none fails because of another.
       const isOfOne = !(failure instanceof BackendError) || failure instanceof UnstorableText;
       const isRolledBack = group.length > 1 && isOfOne;
-      const told = isRolledBack ? new TransactionConflict(failure.message, { cause: failure }) : failure;
-      for (const { reject } of group) reject(told);
+      const reported = isRolledBack ? new TransactionConflict(failure.message, { cause: failure }) : failure;
+      for (const { reject } of group) reject(reported);
       return [];
     } finally {
       connection?.release();
     }
   }
 
-  /** Sends everything at once; a statement alone is a transaction by itself. */
+  /** Sends everything at once. A single statement is a transaction of its own. */
   async #send(
     connection: Connection,
     group: readonly TimedWrite[],

@@ -12,7 +12,7 @@ import { readDialect, type Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
 import { QueryBatchers } from './query-batcher.ts';
 import { ListQueue } from './list-queue.ts';
-import { LockedLists } from './locked-lists.ts';
+import { ListLocks } from './list-locks.ts';
 import { ConditionalWrites } from './conditional-writes.ts';
 import { LongReads } from './long-reads.ts';
 import { initializeComponent } from './migrate.ts';
@@ -34,10 +34,10 @@ export interface PostgresDatabase extends Database {
   /** Access inside a transaction that this database opened. */
   within(transaction: Transaction, backend: BackendName): UnitAccess;
   /** The lists that the transaction has locked. */
-  listsOf(transaction: Transaction): LockedLists;
-  /** Tells that rows have been detached and wait for deletion in the background. */
-  announceDoomed(): void;
-  /** Deletes in one go what the background work would delete little by little. */
+  listsOf(transaction: Transaction): ListLocks;
+  /** Starts the reaper, after rows were detached. */
+  wakeReaper(): void;
+  /** Deletes at once what the reaper would delete in small pieces. */
   reapAll(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ class OpenDatabase implements PostgresDatabase {
   readonly #longReads: LongReadsByKind;
   readonly #conditionalWrites: ConditionalWrites;
   readonly #queue = new ListQueue();
-  readonly #units = new Map<PostgresUnit, LockedLists>();
+  readonly #units = new Map<PostgresUnit, ListLocks>();
   #dialect: Promise<Dialect> | undefined;
   #closing: Promise<void> | undefined;
   #idle: (() => void) | undefined;
@@ -88,7 +88,7 @@ class OpenDatabase implements PostgresDatabase {
     const { opening, lockMs } = this.#pool;
     const onEnd = (): void => this.#forget(unit);
     const unit = new PostgresUnit({ connection, opening, queue: this.#queue, lockMs, mayShare, onEnd });
-    this.#units.set(unit, new LockedLists(unit));
+    this.#units.set(unit, new ListLocks(unit));
     return unit;
   }
 
@@ -112,11 +112,11 @@ class OpenDatabase implements PostgresDatabase {
     );
   }
 
-  listsOf(transaction: Transaction): LockedLists {
+  listsOf(transaction: Transaction): ListLocks {
     return this.#units.get(this.#requireUnit(transaction))!;
   }
 
-  announceDoomed(): void {
+  wakeReaper(): void {
     this.#reaper.wake();
   }
 

@@ -1,31 +1,31 @@
-// Filters as SQL conditions with the meaning that the query evaluator gives them. Nothing is left to the evaluator, so
-// that lists are never loaded to be filtered.
+// Compiles filters into SQL conditions with the meaning that the query evaluator defines. All filters are compiled, so lists
+// are never loaded to be filtered here.
+import { isIdField, isTimestampField } from '../../core/query/fields.ts';
 import type { JsonValue } from '../../base/json.ts';
 import type { Field, Filter } from '../../core/query/ast.ts';
 import { isJsonArray } from '../../core/query/compare.ts';
 import { matches } from '../../core/query/evaluate.ts';
-import { isIdField, isTimestampField } from '../../core/query/timestamp-range.ts';
 import { jsonbText } from './jsonb-text.ts';
 import { compareSql, jsonb, type SqlContext } from './value-sql.ts';
 
-/** Which table the rows come from, always as `e`. */
+/** The table of the rows, which are always `e`. */
 export type Source = 'objects' | 'tombstones';
 
-/** Deeper paths lead nowhere, since no stored object is that deep, and would be too much for the server's parser. */
+/** Maximum length of a path. No stored object is deeper, and longer paths would overload the server's parser. */
 const maxPathLength = 500;
 
-/** The value of a field as a `jsonb` expression, NULL when it is missing; `undefined` when it is missing everywhere. */
+/** Returns a `jsonb` expression for a field, NULL when it is missing; `undefined` when no row has the field. */
 export function fieldSql(context: SqlContext, source: Source, field: Field): string | undefined {
   if (isIdField(field)) return 'to_jsonb(e.id)';
   if (isTimestampField(field)) return 'to_jsonb(e.last_modified)';
   const { path } = field;
   if (path[0] === 'id' || path[0] === 'last_modified' || path.length > maxPathLength) return undefined;
   if (source === 'tombstones') return path.length === 1 && path[0] === 'deleted' ? `'true'::jsonb` : undefined;
-  // By key, not by path: a path would take digits for places in arrays.
+  // By key and not by path, since a path reads digits as positions in arrays.
   return `(e.attributes${path.map((key) => ` -> ${context.parameters.add(key, 'text')}`).join('')})`;
 }
 
-/** The condition for rows of the table, true or false and never NULL. */
+/** Returns the condition for rows of the table, which is true or false and never NULL. */
 export function filterSql(context: SqlContext, source: Source, filter: Filter): string {
   const { field } = filter;
   if (isIdField(field)) {
@@ -52,12 +52,12 @@ export function filterSql(context: SqlContext, source: Source, filter: Filter): 
   }
 }
 
-/** A field that no entry can have, so that the evaluator sees a missing value. */
+/** Returns the filter on a field that no entry has, so that the evaluator reads a missing value. */
 function asMissing(filter: Filter): Filter {
   return { ...filter, field: { name: 'id.x', path: ['id', 'x'] } };
 }
 
-/** Conditions that an index on ids can serve. */
+/** Returns a condition that the index by id can serve; `undefined` when the filter has none. */
 function compileId({ parameters }: SqlContext, filter: Filter): string | undefined {
   if (filter.operator === 'in') {
     const ids = filter.values.filter((value) => typeof value === 'string');
@@ -72,7 +72,7 @@ function jsonbList({ parameters }: SqlContext, values: readonly JsonValue[]): st
   return parameters.add(values.map(jsonbText), 'jsonb[]');
 }
 
-/** The text that `like` searches: a text itself, any other value as it was sent; NULL for `null` and missing values. */
+/** Returns the text that `like` searches: a text itself, or any other value as sent; NULL for `null` and missing values. */
 function searchedText(context: SqlContext, source: Source, field: Field, expression: string): string {
   if (isIdField(field)) return 'e.id';
   if (isTimestampField(field)) return 'e.last_modified::text';
@@ -87,7 +87,7 @@ function searchedText(context: SqlContext, source: Source, field: Field, express
 
 function compileLike({ parameters, dialect }: SqlContext, text: string, parts: readonly string[]): string {
   const pattern = parts.length === 0 || (parts.length === 1 && parts[0] === '') ? '%' : parts.map(escapeLike).join('%');
-  // The rules of Unicode, as JavaScript has them; a server built without ICU knows those of its own language only.
+  // ICU lowers by the rules of Unicode, as JavaScript does. A server without ICU has the rules of its own language only.
   const lowered = dialect.hasIcu ? `lower((${text}) COLLATE "und-x-icu")` : `lower(${text})`;
   return `coalesce(${lowered} COLLATE "C" LIKE ${parameters.add(pattern, 'text')}, false)`;
 }
@@ -96,7 +96,7 @@ function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, String.raw`\$&`);
 }
 
-/** Arrays among the values are wanted as they are, everything else by containment. */
+/** Arrays among the values match by equality, all other values by containment. */
 function compileContains(context: SqlContext, expression: string, values: readonly JsonValue[]): string {
   const contained = values.filter((value) => !isJsonArray(value));
   const conditions = values.filter(isJsonArray).map((value) => hasElement(context, expression, value));

@@ -1,7 +1,7 @@
 // JSON text that `jsonb` can read. Its numbers are exact decimals with at most 16,383 digits after the point, and what
 // goes beyond is only approximated; everything else is as it was sent.
 import { formatJson, type JsonValue } from '../../base/json.ts';
-import { mayHoldExactNumber, replaceNumbers, someNumber } from '../../base/json-text.ts';
+import { isNumberCode, replaceNumbers, someNumber } from '../../base/json-text.ts';
 import { refusedByServer } from './connection.ts';
 
 const maxFraction = 16_383;
@@ -12,10 +12,26 @@ const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** The text with its extreme numbers replaced; `undefined` when it holds none, as nearly all. Takes linear time. */
 export function findJsonbText(text: string): string | undefined {
-  if (text.length < fewestChars ? !farDown.test(text) : !mayHoldExactNumber.test(text)) return undefined;
+  if (!mayHoldLongNumber(text) && !mayHoldFarDown(text)) return undefined;
   if (!someNumber(text, mayBeExtreme)) return undefined;
   const changed = replaceNumbers(text, (token) => (mayBeExtreme(token) ? approximate(token) : token));
   return changed === text ? undefined : changed;
+}
+
+/** Whether so many characters follow each other that a number may be written with. Looks at few of the others. */
+function mayHoldLongNumber(text: string): boolean {
+  for (let start = 0; start + fewestChars <= text.length;) {
+    let at = start + fewestChars - 1;
+    while (at >= start && isNumberCode(text.charCodeAt(at))) at--;
+    if (at < start) return true;
+    start = at + 1;
+  }
+  return false;
+}
+
+/** The search for a text takes a fraction of what that for a pattern does. */
+function mayHoldFarDown(text: string): boolean {
+  return (text.includes('e-') || text.includes('E-')) && farDown.test(text);
 }
 
 function mayBeExtreme(token: string): boolean {

@@ -1,49 +1,46 @@
-// Reads for which the server goes through a whole list: a filter or an order by an attribute. Of a long list, each keeps a
-// connection and some of the server's processors busy, so that a few clients who ask for them could leave nothing to all
-// others. So they take turns, and those to lists of which nobody knows yet whether they are long take others.
+// Limits reads for which the server scans a whole list: a filter or an order by an attribute. Each read of a long list keeps
+// a connection and some of the server's processors busy, so a few clients could leave nothing to others. Such reads take
+// turns. Reads of lists whose length is not known yet take turns of their own.
+import { TaskLimit } from '../../base/task-limit.ts';
 
-/** Lists of which is remembered whether they are long. */
+/** Maximum number of lists whose length is remembered. */
 const mostKnown = 10_000;
 
 export interface LongReadsOptions {
-  /** How many may be under way at the same time; 0: any number. */
+  /** Maximum number of reads at the same time; 0 means unlimited. */
   readonly atOnce: number;
-  /** From so many milliseconds on a read is a long one. */
+  /** Duration from which a read is long, in milliseconds. */
   readonly longMs: number;
-  /** Milliseconds since some moment. */
+  /** Returns the milliseconds since a fixed moment. */
   readonly now?: () => number;
 }
 
 export class LongReads {
   readonly #now: () => number;
   readonly #longMs: number;
-  /** Whether the list is long, those that were read last at the end. */
+  /** Whether a list is long, by name; lists that were read last stand at the end. */
   readonly #known = new Map<string, boolean>();
-  readonly #ofLong: ListQueue;
-  readonly #ofUnknown: ListQueue;
+  readonly #ofLong: TaskLimit;
+  readonly #ofUnknown: TaskLimit;
 
   constructor({ atOnce, longMs, now = (): number => performance.now() }: LongReadsOptions) {
     this.#now = now;
     this.#longMs = longMs;
-    this.#ofLong = new ListQueue(atOnce);
-    this.#ofUnknown = new ListQueue(atOnce);
+    const limit = { atOnce: atOnce === 0 ? Infinity : atOnce, waiting: Infinity };
+    this.#ofLong = new TaskLimit(limit);
+    this.#ofUnknown = new TaskLimit(limit);
   }
 
   /**
-   * Runs a read of the list, when it is its turn.
+   * Runs a read of the list when its turn comes.
    *
-   * @param list what tells it from all others
+   * @param list unique name of the list
    */
   async run<T>(list: string, read: () => Promise<T>): Promise<T> {
     const isLong = this.#known.get(list);
-    if (isLong === false) return this.#measure(list, read);
-    const turns = isLong === true ? this.#ofLong : this.#ofUnknown;
-    await turns.take();
-    try {
-      return await this.#measure(list, read);
-    } finally {
-      turns.end();
-    }
+    const measured = (): Promise<T> => this.#measure(list, read);
+    if (isLong === false) return measured();
+    return (isLong === true ? this.#ofLong : this.#ofUnknown).run(measured);
   }
 
   async #measure<T>(list: string, read: () => Promise<T>): Promise<T> {
@@ -61,31 +58,5 @@ export class LongReads {
     if (this.#known.size <= mostKnown) return;
     const [oldest] = this.#known.keys();
     this.#known.delete(oldest!);
-  }
-}
-
-/** A number of places, which are given away in the order in which they are asked for. */
-class ListQueue {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(places: number) {
-    this.#free = places === 0 ? Infinity : places;
-  }
-
-  take(): Promise<void> | undefined {
-    if (this.#free > 0) {
-      this.#free--;
-      return undefined;
-    }
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-    });
-  }
-
-  end(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free++;
-    else next();
   }
 }

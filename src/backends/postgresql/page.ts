@@ -1,77 +1,61 @@
-// One page of a list, or the number of what is selected, as one statement: the clock and the entries come from one
-// snapshot. Sorted by timestamp or id an index delivers the rows; in any other order the server keeps the first few.
+// Compiles a page of a list, or the number of selected entries, into one statement, so that the clock and the entries come
+// from one snapshot. Pages that an index delivers in order are read row by row; others are sorted by the server.
 import type { Page } from '../../contracts/storage.ts';
 import { fitPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
-import type { PageQuery, Selection, SortKey } from '../../core/query/ast.ts';
-import { everyTimestamp, isIdField, isTimestampField, splitTimestampRange } from '../../core/query/timestamp-range.ts';
+import type { PageQuery, SortKey } from '../../core/query/ast.ts';
+import { isIdField, isTimestampField, isUniqueField } from '../../core/query/fields.ts';
+import { isExact, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
 import type { Row } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import { fieldSql } from './filter-sql.ts';
-import { joinedColumns } from './joined-page.ts';
-import { pageColumns, readListState } from './page-text.ts';
+import { joinedColumns, pageColumns, readListState } from './page-text.ts';
 import { Parameters, type Compiled } from './parameters.ts';
 import { joinedList, lookedUpList, selectSources, type SourceSql } from './selection.ts';
 import { orderSql, type SqlContext } from './value-sql.ts';
 
-/** How a page comes: as a row for each entry, or all in one row, apart or as clients see them. */
+/** Form of a page: a row for each entry, or one row with all texts, separate or as response text. */
 export type PageShape = 'rows' | 'text' | 'joined';
 
 /**
- * A page, with one entry more than wanted when more follow. As rows: clock, horizon, id, timestamp and text, and one row
- * without an id when the list is there but nothing is selected. Else: clock, horizon and the columns of `page-text.ts` or `joined-page.ts`.
+ * Compiles a page, with one entry more than wanted when more follow. Columns of `rows`: clock, horizon, id, timestamp, text,
+ * number of selected entries. A list without selected entries has one row without an id. Columns of the other shapes: clock,
+ * horizon and those of `page-text.ts`.
  */
-export function compilePage(
-  dialect: Dialect,
-  list: ListKey,
-  query: PageQuery,
-  includeDeleted: boolean,
-  shape: PageShape,
-): Compiled {
+export function compilePage(dialect: Dialect, list: ListKey, plan: PagePlan, shape: PageShape): Compiled {
   const context: SqlContext = { dialect, parameters: new Parameters() };
   const isList = listCondition(context, list);
-  const sort = significantKeys(query.sort);
-  const ofList = isByIndex(query) ? joinedList : lookedUpList(context, list);
-  const sources = selectSources(context, ofList, query, includeDeleted, { sort, after: query.after, seesClock: true });
-  const order = orderBy(context, sort);
-  const limit = limitOf(context, query);
+  const sources = selectSources(context, isExact(plan) ? joinedList : lookedUpList(context, list), plan);
+  const order = orderBy(context, plan.sort);
+  const limit = limitOf(context, plan);
   const arms = sources.map(
-    (source) => `(SELECT * ${selectKeys(context, source, sort)} ORDER BY ${order} LIMIT ${limit})`,
+    (source) => `(SELECT * ${selectKeys(context, source, plan.sort)} ORDER BY ${order} LIMIT ${limit})`,
   );
   const rows =
     arms.length === 1 ? arms[0]! : `(SELECT * FROM (${arms.join(' UNION ALL ')}) k ORDER BY ${order} LIMIT ${limit})`;
   const text =
     shape === 'rows'
       ? `SELECT l.clock, l.horizon, k.id, k.last_modified, k.data, k.selected FROM coffer_lists l
-        LEFT JOIN LATERAL ${fittingRows(context, rows, order, query)} k ON true WHERE ${isList} ORDER BY ${order}`
+        LEFT JOIN LATERAL ${fittingRows(context, rows, order, plan)} k ON true WHERE ${isList} ORDER BY ${order}`
       : `SELECT l.clock, l.horizon, k.* FROM coffer_lists l
         CROSS JOIN LATERAL (SELECT ${shape === 'text' ? pageColumns : joinedColumns} FROM ${rows} k) k WHERE ${isList}`;
   return context.parameters.bind(text);
 }
 
-/** Whether an index delivers the page in its order, and nothing but the page. */
-export function isByIndex({ ids, filters, sort }: PageQuery): boolean {
-  const [first] = sort;
-  const { range, rest } = splitTimestampRange(filters);
-  if (first === undefined || ids !== undefined || rest.length > 0) return false;
-  const isBounded = range.low > everyTimestamp.low || range.high < everyTimestamp.high;
-  return isTimestampField(first.field) || (isIdField(first.field) && !isBounded);
+/**
+ * Returns the limit of the statement. A page that an index delivers hides it from the server until the statement runs. A
+ * server that knew it might prefer to read and sort a whole list of about that length. Other pages are planned with it.
+ */
+function limitOf({ parameters }: SqlContext, plan: PagePlan): string {
+  const limit = plan.limit + 1;
+  return isExact(plan) ? `(SELECT ${parameters.add(limit, 'bigint')})` : String(limit);
 }
 
 /**
- * What an index delivers is read as far as it is needed, but a server that knows how much that is may take reading a list of
- * about that length whole, and sorting it, for cheaper; so it is not told before. Other plans are better made with it.
+ * Returns the rows up to the first one whose text does not fit, and the number of all rows. The server knows the length of a
+ * text without reading it, so it never reads later texts.
  */
-function limitOf({ parameters }: SqlContext, query: PageQuery): string {
-  const limit = query.limit + 1;
-  return isByIndex(query) ? `(SELECT ${parameters.add(limit, 'bigint')})` : String(limit);
-}
-
-/**
- * The rows, up to the one whose text does not fit any more, and how many there are in all. The server knows the length of a
- * text without reading it, so the others are never read.
- */
-function fittingRows({ parameters }: SqlContext, rows: string, order: string, { maxBytes }: PageQuery): string {
+function fittingRows({ parameters }: SqlContext, rows: string, order: string, { maxBytes }: PagePlan): string {
   if (maxBytes === undefined) return `(SELECT k.*, count(*) OVER () AS selected FROM ${rows} k)`;
   const bytes = 'coalesce(octet_length(k.data), 0)';
   const before = `sum(${bytes}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) - ${bytes}`;
@@ -80,22 +64,21 @@ function fittingRows({ parameters }: SqlContext, rows: string, order: string, { 
 }
 
 /** Reads the rows of `compilePage`. */
-export function readPageRows(rows: readonly Row[], { limit, maxBytes }: PageQuery): Page {
+export function readPageRows(rows: readonly Row[], { limit, maxBytes }: Pick<PageQuery, 'limit' | 'maxBytes'>): Page {
   const entries = rows.slice(0, limit).flatMap(entryOf);
   const selected = Number(rows[0]?.[5] ?? 0);
   return fitPage({ ...readListState(rows[0]), entries, more: selected > entries.length }, maxBytes);
 }
 
-/** The number of selected entries. */
-export function compileCount(dialect: Dialect, list: ListKey, selection: Selection, includeDeleted: boolean): Compiled {
+/** Compiles the number of selected entries. */
+export function compileCount(dialect: Dialect, list: ListKey, plan: SelectionPlan): Compiled {
   const context: SqlContext = { dialect, parameters: new Parameters() };
-  const counts = selectSources(context, lookedUpList(context, list), selection, includeDeleted).map(
-    ({ fromWhere }) => `(SELECT count(*) ${fromWhere})`,
-  );
+  const sources = selectSources(context, lookedUpList(context, list), plan);
+  const counts = sources.map(({ fromWhere }) => `(SELECT count(*) ${fromWhere})`);
   return context.parameters.bind(`SELECT ${counts.join(' + ')}`);
 }
 
-/** The condition for the row `l` of a list. */
+/** Returns the condition for the row `l` of a list. */
 export function listCondition({ parameters }: SqlContext, { parent, kind }: ListKey): string {
   return `l.parent = ${parameters.add(parent, 'text')} AND l.kind = ${parameters.add(kind, 'text')}`;
 }
@@ -106,21 +89,15 @@ function entryOf([, , id, lastModified, data]: Row): readonly StoredEntry[] {
   return [typeof data === 'string' ? new StoredObject(id, time, data) : { id, lastModified: time, deleted: true }];
 }
 
-/** Nothing after a key that is unique in the list matters. */
-function significantKeys(sort: readonly SortKey[]): readonly SortKey[] {
-  const unique = sort.findIndex(({ field }) => isIdField(field) || isTimestampField(field));
-  return unique === -1 ? sort : sort.slice(0, unique + 1);
-}
-
-/** The entries of a table with the values of the sort keys, as `k`. */
+/** Returns the `FROM` clause for the entries `k` of a table with the values of the sort keys. */
 function selectKeys(context: SqlContext, { source, fromWhere }: SourceSql, sort: readonly SortKey[]): string {
   const columns = ['e.id', 'e.last_modified', source === 'objects' ? 'e.data' : 'NULL::text AS data'];
   for (const [index, { field }] of sort.entries()) {
-    if (isIdField(field) || isTimestampField(field)) continue;
+    if (isUniqueField(field)) continue;
     columns.push(`${fieldSql(context, source, field) ?? 'NULL::jsonb'} AS key${index}`);
   }
-  // Pulled up into the order, which names each value several times, it would be taken out of the object as often. In
-  // quotes, for any other form of zero is computed too late for the server to see that the rows may be shared out.
+  // OFFSET keeps the server from moving the extraction of a value into ORDER BY, which uses each value several times. The
+  // quotes let the server see early that nothing is skipped, so that parallel workers remain possible.
   const once = columns.length > 3 ? `OFFSET '0'` : '';
   return `FROM (SELECT ${columns.join(', ')} ${fromWhere} ${once}) k`;
 }

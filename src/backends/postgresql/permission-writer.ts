@@ -47,13 +47,13 @@ const doomAllFolders = doomFolders('setRollbackOnly-all-folders', 'true');
 const removeAllMemberships = prepared('remove-all-memberships', 'DELETE FROM coffer_memberships');
 
 export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAccess> implements PermissionWriter {
-  readonly #announceDoomed: () => void;
+  readonly #wakeReaper: () => void;
   readonly #checks = new KnownChecks();
   readonly #kept: PendingEntries;
 
-  constructor(access: UnitAccess, announceDoomed: () => void) {
+  constructor(access: UnitAccess, wakeReaper: () => void) {
     super(access);
-    this.#announceDoomed = announceDoomed;
+    this.#wakeReaper = wakeReaper;
     this.#kept = new PendingEntries((statement, values) => access.send(statement, values));
     access.unit.keepBack(() => this.#kept.flush());
   }
@@ -137,14 +137,14 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     const { low, high } = rangeBelow(uri);
     this.#checks.forgetAll();
     this.#send(doomFoldersBelow, low, high);
-    this.access.unit.afterCommit(this.#announceDoomed);
+    this.access.unit.afterCommit(this.#wakeReaper);
   }
 
   async flush(): Promise<void> {
     this.#checks.forgetAll();
     this.#send(doomAllFolders);
     this.#send(removeAllMemberships);
-    this.access.unit.afterCommit(this.#announceDoomed);
+    this.access.unit.afterCommit(this.#wakeReaper);
   }
 
   #send(statement: Statement, ...values: readonly SqlValue[]): void {

@@ -10,6 +10,6 @@ export function createPostgresPermission(database: PostgresDatabase): Permission
     database,
     reader: new PostgresPermissionReader(database.committed('permission')),
     writer: (transaction) =>
-      new PostgresPermissionWriter(database.within(transaction, 'permission'), () => database.announceDoomed()),
+      new PostgresPermissionWriter(database.within(transaction, 'permission'), () => database.wakeReaper()),
   };
 }

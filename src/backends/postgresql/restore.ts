@@ -1,15 +1,16 @@
-// Puts entries into a list exactly as they were elsewhere, all of them with a few statements.
+// Puts entries into a list exactly as they are in another store, with a few statements for all of them.
 import type { Restoration } from '../../contracts/storage.ts';
+import { restoredClock } from '../../core/lists/list-state.ts';
 import { isTombstone, StoredObject, type StoredEntry, type Tombstone } from '../../core/objects/stored.ts';
 import type { UnitAccess } from './access.ts';
 import { numberArray, textArray } from './array-text.ts';
 import { prepared, type SqlValue, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import { byTime } from './selection.ts';
-import type { LockedList } from './locked-lists.ts';
+import type { ListLock } from './list-locks.ts';
 
-// One look-up for each id and timestamp, written as the first row of a range in an order that only the right index has:
-// the server knows nothing yet of a table that is being filled.
+// One look-up for each id and timestamp, written as the first row of a range in an order that only the right index has. The
+// server has no statistics yet of a table that is being filled.
 const lookUp = (table: string, array: string, column: string, more = ''): string =>
   `SELECT '${table}', e.id FROM unnest(${array}) AS k (value) CROSS JOIN LATERAL (
     SELECT e.id FROM coffer_${table} e
@@ -23,9 +24,9 @@ const findInTheWay = prepared(
   'find-in-the-way',
   [...tables.map((table) => lookUp(table, '$3::text[]', 'id')), ...byTimestamps('$4::bigint[]')].join(' UNION '),
 );
-/** Tables and ids of what has one of the timestamps. */
+/** Selects tables and ids of the entries that have one of the timestamps. */
 export const findHolders = prepared('find-holders', byTimestamps('$3::bigint[]').join(' UNION ALL '));
-/** Whether anything has a timestamp in a range, a tombstone the id of an object to be stored, or the other way round. */
+/** Selects whether an entry has a timestamp of a range, a tombstone the id of a new object, or an object that of a tombstone. */
 const findAnyInTheWay = prepared(
   'find-any-in-the-way',
   [
@@ -37,7 +38,7 @@ const findAnyInTheWay = prepared(
     `(SELECT 1 FROM (${lookUp('objects', '$6::text[]', 'id')}) AS found LIMIT 1)`,
   ].join(' UNION ALL '),
 );
-/** Stands between the texts of objects: an array is read character by character. JSON has no such character. */
+/** Separates the texts of objects: an array is read character by character. JSON has no such character. */
 const separator = '\u001E';
 const insertObjects = `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
   SELECT $1, $2, e.id, e.last_modified, e.data, coalesce(e.readable, e.data)::jsonb
@@ -45,7 +46,7 @@ const insertObjects = `INSERT INTO coffer_objects (parent, list, id, last_modifi
     AS e (id, last_modified, data, readable)`;
 const insertTombstones = `INSERT INTO coffer_tombstones (parent, list, id, last_modified)
   SELECT $1, $2, e.id, e.last_modified FROM unnest($3::text[], $4::bigint[]) AS e (id, last_modified)`;
-// What has the id of an entry makes it stay away. Being ready for that costs a quarter of the whole.
+// An entry whose id is taken is left out. ON CONFLICT takes a quarter of the time of the whole statement.
 const restoreObjects = prepared('restore-objects', `${insertObjects} ON CONFLICT DO NOTHING`);
 const restoreTombstones = prepared('restore-tombstones', `${insertTombstones} ON CONFLICT DO NOTHING`);
 const restoreNewObjects = prepared('restore-new-objects', insertObjects);
@@ -59,9 +60,9 @@ export const deleteTombstone = prepared(
   'DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id = $3',
 );
 
-/** Entries as they are stored, objects and tombstones apart. */
+/** Entries by table. */
 interface Sorted {
-  /** Whether none of their ids is there, as far as anybody knows. */
+  /** Whether the caller expects none of their ids in the list. */
   readonly isFresh: boolean;
   readonly objects: readonly StoredObject[];
   readonly tombstones: readonly Tombstone[];
@@ -70,8 +71,8 @@ interface Sorted {
 /** Stores the entries in a list that the unit has locked. */
 export async function restoreEntries(
   access: UnitAccess,
-  list: LockedList,
-  { clock, entries, gone = [], isFresh = false }: Restoration,
+  list: ListLock,
+  { clock, horizon, entries, gone = [], isFresh = false }: Restoration,
 ): Promise<void> {
   const sorted: Sorted = {
     isFresh,
@@ -79,20 +80,21 @@ export async function restoreEntries(
     tombstones: entries.filter(isTombstone),
   };
   const times = entries.map(({ lastModified }) => lastModified);
-  if (gone.length > 0 || !(await isFree(access, list, sorted)) || !(await store(access, list, sorted, clock))) {
-    await clear(access, list, clock, [...gone, ...entries.map(({ id }) => id)], times);
-    await store(access, list, { ...sorted, isFresh: false }, clock);
+  if (gone.length > 0 || !(await isFree(access, list, sorted)) || !(await store(access, list, sorted))) {
+    await clear(access, list, [...gone, ...entries.map(({ id }) => id)], times);
+    await store(access, list, { ...sorted, isFresh: false });
   }
-  list.change(times.reduce((latest, time) => Math.max(latest, time), clock));
+  list.change({ clock: restoredClock(clock, entries), horizon });
   list.entries.clear();
 }
 
 /**
- * Whether nothing is in the way of the entries but, perhaps, an object of the id of an object, or a tombstone of the id of a
- * tombstone: while a list is being filled there is nothing, and a few looks find that out.
+ * Whether nothing is in the way of the entries, except objects with the id of an object and tombstones with the id of a
+ * tombstone. While a list is being filled nothing is, and one cheap query shows it.
  */
-async function isFree(access: UnitAccess, list: LockedList, { objects, tombstones }: Sorted): Promise<boolean> {
-  if (list.live + list.dead === 0) return true;
+async function isFree(access: UnitAccess, list: ListLock, { objects, tombstones }: Sorted): Promise<boolean> {
+  const { live, dead } = list.state;
+  if (live + dead === 0) return true;
   let [low, high] = [Infinity, 0];
   for (const { lastModified } of [...objects, ...tombstones]) {
     [low, high] = [Math.min(low, lastModified), Math.max(high, lastModified)];
@@ -103,19 +105,14 @@ async function isFree(access: UnitAccess, list: LockedList, { objects, tombstone
     list.list,
     low,
     high,
-    list.dead > 0 ? objects.map(({ id }) => id) : [],
-    list.live > 0 ? tombstones.map(({ id }) => id) : [],
+    dead > 0 ? objects.map(({ id }) => id) : [],
+    live > 0 ? tombstones.map(({ id }) => id) : [],
   ]);
   return rows.length === 0;
 }
 
-/** Stores the entries; answers whether all of them have found their place. */
-async function store(
-  access: UnitAccess,
-  list: LockedList,
-  { objects, tombstones, isFresh }: Sorted,
-  clock: number,
-): Promise<boolean> {
+/** Stores the entries. Returns whether all of them were stored. */
+async function store(access: UnitAccess, list: ListLock, { objects, tombstones, isFresh }: Sorted): Promise<boolean> {
   const place = [list.key.parent, list.list];
   const [live, dead] = await Promise.all([
     objects.length === 0
@@ -130,7 +127,7 @@ async function store(
       ? 0
       : countOf(access, isFresh ? restoreNewTombstones : restoreTombstones, [...place, ...idsAndTimes(tombstones)]),
   ]);
-  list.change(clock, { live, dead });
+  list.change({ live, dead });
   return live === objects.length && dead === tombstones.length;
 }
 
@@ -138,7 +135,7 @@ function idsAndTimes(entries: readonly StoredEntry[]): readonly [string, string]
   return [textArray(entries.map(({ id }) => id)), numberArray(entries.map(({ lastModified }) => lastModified))];
 }
 
-/** What `jsonb` reads instead of texts that it cannot; as long as there is none, none need be sent. */
+/** Returns the texts for `jsonb` in place of those that it cannot read, as an array; empty when it can read all. */
 function readableTexts(objects: readonly StoredObject[]): string {
   const texts = objects.map(({ text }) => findJsonbText(text) ?? null);
   return textArray(texts.every((text) => text === null) ? [] : texts);
@@ -148,11 +145,10 @@ async function countOf(access: UnitAccess, statement: Statement, values: readonl
   return (await access.run(statement, values)).count;
 }
 
-/** Removes what has one of the ids or timestamps. */
+/** Removes the entries that have one of the ids or timestamps. */
 async function clear(
   access: UnitAccess,
-  list: LockedList,
-  clock: number,
+  list: ListLock,
   ids: readonly string[],
   times: readonly number[],
 ): Promise<void> {
@@ -160,5 +156,5 @@ async function clear(
   const { rows } = await access.run(findInTheWay, [...place, ids, times]);
   for (const [table, id] of rows) access.send(table === 'objects' ? deleteObject : deleteTombstone, [...place, id!]);
   const objects = rows.filter(([table]) => table === 'objects').length;
-  list.change(clock, { live: -objects, dead: objects - rows.length });
+  list.change({ live: -objects, dead: objects - rows.length });
 }

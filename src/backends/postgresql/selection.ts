@@ -1,38 +1,35 @@
-// What a query selects from one list, as SQL: for each table the rows `e` of the list, and the conditions on them.
+// Translates plans into SQL: for each table the rows `e` of one list, and the conditions on them.
 import type { ListKey } from '../../core/objects/stored.ts';
-import type { Filter, PagePosition, Selection, SortKey } from '../../core/query/ast.ts';
-import {
-  everyTimestamp,
-  isIdField,
-  isTimestampField,
-  rangeAfter,
-  splitTimestampRange,
-} from '../../core/query/timestamp-range.ts';
+import type { PagePosition, SortKey } from '../../core/query/ast.ts';
+import { isIdField } from '../../core/query/fields.ts';
+import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
+import { everyTimestamp, isEveryTimestamp } from '../../core/query/timestamp-range.ts';
 import { fieldSql, filterSql, type Source } from './filter-sql.ts';
 import { compareSql, type SqlContext } from './value-sql.ts';
 
 /**
- * Lets the server use the index by time, which knows parents in a collation of its own. Others must not: as that index
- * begins with the list, it looks as good as the one by id to a server that takes the list for a short one, and a list
- * would be read from its start to find a single object.
+ * Returns a condition that lets the server use the index by time, which has parents in a collation of its own. Lookups by
+ * id go without it. That index begins with the list, so to a server that assumes a short list it looks as good as the
+ * index by id, and the server would read the list from its start to find a single object.
  */
 export function byTime(table: string, parent: string): string {
   return `${table}.parent COLLATE "POSIX" = ${parent}`;
 }
 
-/** A list as the rows of a query know it: expressions for the columns of its row. */
+/** Expressions for columns of the row of a list. */
 export interface ListSql {
   readonly parent: string;
   readonly list: string;
-  readonly clock: string;
+  /** Absent when the row may have an outdated clock; otherwise no entry after the clock is looked for. */
+  readonly clock?: string | undefined;
 }
 
-/** Of the row `l` that the statement joins with, which costs least where few entries are read. */
+/** Columns of the row `l`, with which the statement joins: the fastest way when few entries are read. */
 export const joinedList: ListSql = { parent: 'l.parent', list: 'l.list', clock: 'l.clock' };
 
 /**
- * Looked up before the entries are read, so that a server may share a long list among several processes, and knows
- * which parent it plans for; it does neither below a join.
+ * Returns columns that are looked up before the entries are read. So the server knows the parent when it plans, and may
+ * divide a long list among parallel workers; below a join it does neither.
  */
 export function lookedUpList({ parameters }: SqlContext, { parent, kind }: ListKey): ListSql {
   const parentSql = parameters.add(parent, 'text');
@@ -40,86 +37,54 @@ export function lookedUpList({ parameters }: SqlContext, { parent, kind }: ListK
   return { parent: parentSql, list: `(SELECT l.list ${ofList})`, clock: `(SELECT l.clock ${ofList})` };
 }
 
-/** `FROM … WHERE …` for the selected rows of one table. */
+/** `FROM … WHERE …` for the wanted rows of one table. */
 export interface SourceSql {
   readonly source: Source;
   readonly fromWhere: string;
 }
 
-export interface PageStart {
-  readonly sort: readonly SortKey[];
-  /** Only what comes strictly after this. */
-  readonly after?: PagePosition | undefined;
-  /** Whether the clock of the list is up to date, so that nothing is looked for behind it. */
-  readonly seesClock?: boolean;
-}
-
-/** The sources of a query in a list. */
+/** Returns the sources of a plan: the tables that it reads, with its conditions. */
 export function selectSources(
   context: SqlContext,
   list: ListSql,
-  selection: Selection,
-  includeDeleted: boolean,
-  start?: PageStart,
+  plan: SelectionPlan | PagePlan,
 ): readonly SourceSql[] {
-  const { range, rest, after } = narrow(selection.filters, start);
+  const { range, residual } = plan;
   const { parameters } = context;
   const conditions = [`e.parent = ${list.parent}`, `e.list = ${list.list}`];
-  const [first] = start?.sort ?? [];
-  const isBounded = range.low > everyTimestamp.low || range.high < everyTimestamp.high;
-  const isByTime = isBounded || (first !== undefined && isTimestampField(first.field));
-  if (isByTime && selection.ids === undefined) conditions.push(byTime('e', list.parent));
-  // A bound that excludes nothing would only lure the server to the index by time.
+  // A bound that excludes nothing would only attract the server to the index by time.
+  const isBounded = !isEveryTimestamp(range);
+  if (plan.by === 'time' || (plan.by === 'scan' && isBounded)) conditions.push(byTime('e', list.parent));
   if (range.low > everyTimestamp.low) {
     const low = parameters.add(asBigint(range.low), 'bigint');
     conditions.push(`e.last_modified >= ${low}`);
-    if (start?.seesClock === true) conditions.push(`${list.clock} >= ${low}`);
+    if (list.clock !== undefined) conditions.push(`${list.clock} >= ${low}`);
   }
   if (range.high < everyTimestamp.high) {
     conditions.push(`e.last_modified <= ${parameters.add(asBigint(range.high), 'bigint')}`);
   }
-  if (selection.ids !== undefined) conditions.push(`e.id = ANY (${parameters.add(selection.ids, 'text[]')})`);
-  const sources: readonly Source[] = includeDeleted ? ['objects', 'tombstones'] : ['objects'];
+  if (plan.by === 'lookup') conditions.push(`e.id = ANY (${parameters.add(plan.ids, 'text[]')})`);
+  const filters = plan.by === 'id' ? [plan.ids.low, plan.ids.high, ...residual] : residual;
+  const sources: readonly Source[] = plan.includeDeleted ? ['objects', 'tombstones'] : ['objects'];
   return sources.map((source) => {
-    const own = rest.map((filter) => filterSql(context, source, filter));
-    const beyond = after === undefined ? [] : [afterSql(context, source, after)];
-    return { source, fromWhere: `FROM coffer_${source} e WHERE ${[...conditions, ...own, ...beyond].join(' AND ')}` };
+    const own = filters.flatMap((filter) => (filter === undefined ? [] : filterSql(context, source, filter)));
+    if ('sort' in plan && plan.after !== undefined) own.push(afterSql(context, source, plan.sort, plan.after));
+    return { source, fromWhere: `FROM coffer_${source} e WHERE ${[...conditions, ...own].join(' AND ')}` };
   });
 }
 
-/** Bounds on the timestamp become a range, which an index serves; so does the place to continue after, if it is one. */
-function narrow(
-  filters: readonly Filter[],
-  start: PageStart | undefined,
-): ReturnType<typeof splitTimestampRange> & {
-  readonly after?: Required<Pick<PageStart, 'sort' | 'after'>> | undefined;
-} {
-  const { range, rest } = splitTimestampRange(filters);
-  if (start?.after === undefined) return { range, rest };
-  const [key] = start.sort;
-  const [value] = start.after;
-  if (key !== undefined && isTimestampField(key.field) && typeof value === 'number') {
-    return { range: rangeAfter(range, key.direction, value), rest };
-  }
-  return { range, rest, after: { sort: start.sort, after: start.after } };
-}
-
-/** Bounds far beyond all timestamps would be beyond the type as well. */
+/** Returns the bound, limited to values that the type can hold. */
 function asBigint(bound: number): number {
   const limit = Number.MAX_SAFE_INTEGER + 1;
   return Math.max(-1, Math.min(bound, limit));
 }
 
-/** Whether the row comes strictly after the position: beyond it in one key, and equal in all keys before that one. */
-function afterSql(
-  context: SqlContext,
-  source: Source,
-  { sort, after }: Required<Pick<PageStart, 'sort' | 'after'>>,
-): string {
+/** Returns the condition for rows strictly after the position: beyond it in one key, and equal in all earlier keys. */
+function afterSql(context: SqlContext, source: Source, sort: readonly SortKey[], after: PagePosition): string {
   const alternatives: string[] = [];
   const equal: string[] = [];
   for (const [index, { field, direction }] of sort.entries()) {
-    const value = after?.[index];
+    const value = after[index];
     const operator = direction === 'ascending' ? 'gt' : 'lt';
     if (isIdField(field) && typeof value === 'string') {
       alternatives.push([...equal, filterSql(context, source, { field, operator, value })].join(' AND '));

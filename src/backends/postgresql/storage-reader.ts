@@ -1,22 +1,22 @@
-// The reading half of the storage contract. The same code serves committed state and units of work.
-import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
-import { fitPage, joinPage, mostBytesOfChar } from '../../core/objects/page-text.ts';
+// The reading half of the storage contract. The same code reads committed state and inside a unit of work.
+import { runFromNow } from '../../base/steps.ts';
+import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import { joinPage, mostBytesOfChar } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
+import { isExact, isWholeList, planPage, planSelection, type PagePlan } from '../../core/query/plan-page.ts';
+import { everyTimestamp } from '../../core/query/timestamp-range.ts';
 import type { Access } from './access.ts';
 import { prepared, type Row, type SqlValue, type Statement, type ScanTarget } from './connection.ts';
-import { readPageText } from './page-text.ts';
-import { readJoinedPage } from './joined-page.ts';
-import { everyTimestamp, splitTimestampRange } from '../../core/query/timestamp-range.ts';
-import { compileCount, compilePage, isByIndex, readPageRows } from './page.ts';
-import type { Compiled } from './parameters.ts';
+import { readJoinedPage, readPageText } from './page-text.ts';
+import { compileCount, compilePage, readPageRows } from './page.ts';
 import { batchableQuery, type BatchValue } from './batchable-query.ts';
 import { StatementNames } from './statement-names.ts';
 
-// The number of the list is asked for first. In a join the server may look for the id in all lists of the parent.
+// The subselect makes the server look up the list first. In a join it may search all lists of the parent for the id.
 const fromObject = `FROM coffer_objects o WHERE o.parent = $1::text
   AND o.list = (SELECT l.list FROM coffer_lists l WHERE l.parent = $1::text AND l.kind = $2::text) AND o.id = $3::text`;
-// Answers of several objects come in one piece, so that of a long one holds nobody else up: it is read by itself.
+// Objects of several requests come in one answer. A long text would delay the others, so it is read by itself.
 const readObject = batchableQuery(
   'read-object',
   `SELECT o.last_modified, CASE WHEN octet_length(o.data) <= 65536 THEN o.data END ${fromObject}`,
@@ -43,12 +43,12 @@ const nextLists = prepared(
   ORDER BY parent, kind LIMIT $1`,
 );
 
-/** Pages of a list without filters come in few shapes, and often. */
+/** Pages that an index delivers are requested often, and have few different statements. */
 const pages = new StatementNames('page', 100, { maxTogether: 16 });
-/** Entries of a page that comes in one text, at most. */
+/** Maximum number of entries of a page that comes in one row. */
 const maxTextLimit = 1000;
-/** Entries of a page that is asked for together with others, at most. */
-const maxGatheredLimit = 200;
+/** Maximum number of entries of a page that shares a statement with other queries. */
+const maxBatchedLimit = 200;
 
 export class PostgresStorageReader<Reach extends Access = Access> implements StorageReader {
   protected readonly access: Reach;
@@ -76,12 +76,12 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
 
   async countAll(list: ListKey, selection: Selection): Promise<number> {
     this.access.settle();
-    const includeDeleted = selection.includeDeleted === true;
-    if (selection.filters.length === 0 && selection.ids === undefined) {
+    const plan = planSelection(selection);
+    if (isWholeList(plan)) {
       const [row] = await this.access.ask(readCounts, [list.parent, list.kind]);
-      return Number(row?.[0] ?? 0) + (includeDeleted ? Number(row?.[1] ?? 0) : 0);
+      return Number(row?.[0] ?? 0) + (plan.includeDeleted ? Number(row?.[1] ?? 0) : 0);
     }
-    const { text, values } = compileCount(await this.access.dialect(), list, selection, includeDeleted);
+    const { text, values } = compileCount(await this.access.dialect(), list, plan);
     const { rows } = await this.access.run({ text, scans: scanTargetOf(list) }, values);
     return Number(rows[0]?.[0] ?? 0);
   }
@@ -109,7 +109,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
     return (await this.access.run(readParents, [kind])).rows.map(([parent]) => parent!);
   }
 
-  async lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
+  async lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]> {
     this.access.settle();
     const { rows } =
       after === undefined
@@ -126,70 +126,72 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
   }
 }
 
-/** One page of the list; tombstones take part when `includeDeleted` says so, whatever the query says. */
+/** Returns one page of the list, with tombstones when `includeDeleted` says so, whatever the query says. */
 export async function selectPage(
   access: Access,
   list: ListKey,
   query: PageQuery,
   includeDeleted: boolean,
 ): Promise<Page> {
-  const dialect = await access.dialect();
+  const planned = planQuery(list, { ...query, includeDeleted });
   if (query.limit <= maxTextLimit) {
-    const row = await askPage(access, list, compilePage(dialect, list, query, includeDeleted, 'text'), query);
-    const page = readPageText(row, query.limit);
-    if (page !== undefined) return fitPage(page, query.maxBytes);
+    const page = readPageText(await askPage(access, planned, 'text'), query);
+    if (page !== undefined) return page;
   }
-  return selectRows(access, list, query, includeDeleted);
+  return selectRows(access, planned);
 }
 
-/** The same however long it may be. */
-async function selectRows(access: Access, list: ListKey, query: PageQuery, includeDeleted: boolean): Promise<Page> {
-  const { text, values } = compilePage(await access.dialect(), list, query, includeDeleted, 'rows');
-  return readPageRows((await access.run(statementOf(list, text, query), values)).rows, query);
-}
-
-/** The same page as one text, which the server joins. */
+/** Returns a page as response text, which the server joins unless the page is long. */
 async function selectText(access: Access, list: ListKey, query: PageQuery): Promise<PageText> {
-  const includeDeleted = query.includeDeleted === true;
+  const planned = planQuery(list, query);
   if (query.limit <= maxTextLimit) {
-    const compiled = compilePage(await access.dialect(), list, query, includeDeleted, 'joined');
-    const page = readJoinedPage(await askPage(access, list, compiled, query), query.limit);
+    const page = readJoinedPage(await askPage(access, planned, 'joined'), query.limit);
     if (page !== undefined && page.text.length * mostBytesOfChar <= (query.maxBytes ?? Infinity)) return page;
   }
-  return joinPage(await selectRows(access, list, query, includeDeleted), query.maxBytes);
+  return runFromNow(joinPage(await selectRows(access, planned), query.maxBytes), 'normal');
 }
 
-async function askPage(
-  access: Access,
-  list: ListKey,
-  { text, values }: Compiled,
-  query: PageQuery,
-): Promise<Row | undefined> {
-  const asked = isByIndex(query) ? pages.query(text) : undefined;
-  if (asked === undefined || !isPlain(values)) {
-    return (await access.run(statementOf(list, text, query), values)).rows[0];
-  }
+interface PlannedPage {
+  readonly list: ListKey;
+  readonly query: PageQuery;
+  readonly plan: PagePlan;
+}
+
+/** Plans a page. The index by id serves pages without further filters; the server sorts the candidates of others. */
+function planQuery(list: ListKey, query: PageQuery): PlannedPage {
+  return { list, query, plan: planPage(query, 'unfiltered') };
+}
+
+/** Reads a page of any length. */
+async function selectRows(access: Access, planned: PlannedPage): Promise<Page> {
+  const { text, values } = compilePage(await access.dialect(), planned.list, planned.plan, 'rows');
+  return readPageRows((await access.run(statementOf(text, planned), values)).rows, planned.query);
+}
+
+/** Reads the row of a page that comes in one. */
+async function askPage(access: Access, planned: PlannedPage, shape: 'text' | 'joined'): Promise<Row | undefined> {
+  const { list, plan } = planned;
+  const { text, values } = compilePage(await access.dialect(), list, plan, shape);
+  const query = isExact(plan) ? pages.query(text) : undefined;
+  if (query === undefined || !isPlain(values)) return (await access.run(statementOf(text, planned), values)).rows[0];
   // A long page takes a connection of its own.
-  if (query.limit > maxGatheredLimit) return (await access.run({ ...asked.alone, isQuick: false }, values)).rows[0];
-  return (await access.ask(asked, values))[0];
+  if (plan.limit > maxBatchedLimit) return (await access.run({ ...query.alone, isQuick: false }, values)).rows[0];
+  return (await access.ask(query, values))[0];
 }
 
-function statementOf(list: ListKey, text: string, query: PageQuery): Statement {
-  if (!isByIndex(query)) return { text, scans: scanTargetOf(list) };
-  return query.limit > maxTextLimit ? { text, scans: pageTargetOf(list, query) } : { text };
-}
-
-/** Pages that start at a time are mostly short, also where the whole list is long. */
-function pageTargetOf(list: ListKey, { filters }: PageQuery): ScanTarget {
-  const isFromStart = splitTimestampRange(filters).range.low <= everyTimestamp.low;
-  return { of: 'page', name: `${isFromStart ? 'all' : 'since'} ${scanTargetOf(list).name}` };
+function statementOf(text: string, { list, query: { filters }, plan }: PlannedPage): Statement {
+  if (!isExact(plan)) return { text, scans: scanTargetOf(list) };
+  if (plan.limit <= maxTextLimit) return { text };
+  // Pages that start at a time are mostly short, even if the whole list is long.
+  const start = planSelection({ filters }).range.low > everyTimestamp.low ? 'since' : 'all';
+  return { text, scans: { of: 'page', name: `${start} ${scanTargetOf(list).name}` } };
 }
 
 function isPlain(values: readonly SqlValue[]): values is readonly BatchValue[] {
   return values.every((value) => typeof value === 'string' || typeof value === 'number');
 }
 
-/** The object of a row of timestamp and text. */
+/** Returns the object of a row of timestamp and text. */
 export function objectOf(id: string, row: Row | undefined): StoredObject | undefined {
   return row === undefined ? undefined : new StoredObject(id, Number(row[0]), row[1]!);
 }

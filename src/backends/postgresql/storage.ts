@@ -14,7 +14,7 @@ export function createPostgresStorage(database: PostgresDatabase): StorageBacken
         database.within(transaction, 'storage'),
         database.listsOf(transaction),
         database.clock,
-        () => database.announceDoomed(),
+        () => database.wakeReaper(),
       ),
   };
 }

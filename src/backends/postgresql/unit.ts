@@ -140,12 +140,12 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     this.#lists = lists;
   }
 
-  /** Nobody may go on in its transaction, because it does what others could not take into account. */
-  endAlone(): void {
+  /** Lets no other unit go on in its transaction, because the unit changes what followers could not take into account. */
+  refuseFollowers(): void {
     this.#mayBeFollowed = false;
   }
 
-  /** Registers somebody who keeps changes back, and is told to send them before anything else leaves. */
+  /** Registers a function that sends changes held back, and is called before any other statement is sent. */
   keepBack(flush: () => void): void {
     this.#kept.push(flush);
   }

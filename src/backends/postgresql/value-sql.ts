@@ -1,5 +1,5 @@
-// Comparisons of JSON values in the order of `compareValues`, as SQL on `jsonb`. PostgreSQL has nearly the same order:
-// it differs for texts (which follow the language of the database), for the empty array and for missing values (NULL).
+// Compares JSON values in the order of `compareValues`, as SQL on `jsonb`. The order of PostgreSQL differs for texts, which
+// follow the language of the database, for the empty array and for missing values (NULL).
 import type { JsonValue } from '../../base/json.ts';
 import type { Comparison } from '../../core/query/ast.ts';
 import { isJsonArray } from '../../core/query/compare.ts';
@@ -16,9 +16,9 @@ export interface SqlContext {
 const operatorSql = { lt: '<', max: '<=', gt: '>', min: '>=' } as const;
 
 /**
- * A condition, true or false and never NULL, on a `jsonb` expression that is NULL when the value is missing.
+ * Returns a condition, true or false and never NULL, on a `jsonb` expression that is NULL when the value is missing.
  *
- * @param value `undefined` is the missing value, above all others
+ * @param value `undefined` is the missing value, which is above all others
  */
 export function compareSql(
   context: SqlContext,
@@ -46,7 +46,7 @@ export function compareSql(
       isAbove,
     );
   }
-  // PostgreSQL puts the empty array below all scalars.
+  // PostgreSQL orders the empty array below all scalars.
   const wanted = jsonb(context, value);
   return isAbove
     ? `coalesce(${expression} ${sign} ${wanted} OR ${expression} = '[]', true)`
@@ -70,34 +70,34 @@ function compareWithMissing(expression: string, operator: Comparison): string {
   }
 }
 
-/** One condition for each type of the value; missing values and types not named are above. */
+/** Returns one condition for each type of the value, and `otherwise` for missing values and other types. */
 function byType(expression: string, conditions: Readonly<Record<string, string>>, otherwise: boolean): string {
   const branches = Object.entries(conditions).map(([type, condition]) => `WHEN '${type}' THEN ${condition}`);
   return `(CASE jsonb_typeof(${expression}) ${branches.join(' ')} ELSE ${otherwise} END)`;
 }
 
-/** An array or object in a form that PostgreSQL orders as the protocol does. */
+/** Returns an array or object in a form that PostgreSQL orders as the protocol does. */
 function comparable({ dialect }: SqlContext, expression: string): string {
   return dialect.ordersByCodePoint ? expression : `coffer_comparable(${expression})`;
 }
 
-/** The parameter for a JSON value. */
+/** Adds a JSON value as a parameter. */
 export function jsonb({ parameters }: SqlContext, value: JsonValue): string {
   return parameters.add(jsonbText(value), 'jsonb');
 }
 
-/** What rows are ordered by so that the expression's values come in the order of `compareValues`, missing ones last. */
+/** Returns the keys that sort the values of an expression in the order of `compareValues`, missing values last. */
 export function orderSql(
   context: SqlContext,
   expression: string,
   direction: 'ascending' | 'descending',
 ): readonly string[] {
   const type = `jsonb_typeof(${expression})`;
-  // A digit for the type, so that one text orders most values; NULL, for the missing ones, is above all.
+  // The type as a digit, followed by a text: one key orders most values. NULL, for missing values, is above all.
   const typeAndText = `(CASE ${type} WHEN 'string' THEN '1' || (${expression} #>> '{}') WHEN 'number' THEN '2'
     WHEN 'null' THEN '0' WHEN 'boolean' THEN '3' WHEN 'array' THEN '4' WHEN 'object' THEN '5' END) COLLATE "C"`;
   const form = comparable(context, expression);
-  // Equal texts are equal as values, too.
+  // Values with equal texts are equal.
   const value =
     form === expression
       ? form

@@ -3,7 +3,7 @@
 import { Cluster, Redis } from 'ioredis';
 import { BackendUnavailable, requireStorable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
-import { formatNodes, type RedisAddress } from '../../settings/redis-url.ts';
+import { formatNodes, type RedisAddress } from './address.ts';
 import { CommandPool, defaultPoolSize } from './command-pool.ts';
 import { isConnectionLoss, isFarewell, isMereEnd, translateError, type BackendName } from './errors.ts';
 import type { Script } from './script.ts';

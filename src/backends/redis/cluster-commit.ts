@@ -1,6 +1,6 @@
-// The commit on a cluster, where a script reaches one slot only: what the unit relies on is verified and held everywhere
-// before anything is written anywhere, then the slots are written one after the other. What lies below one parent becomes
-// visible in one step; several parents do so in an order that never shows a child without its parent.
+// The commit on a cluster, where a script reaches one slot only. First each slot verifies and leases what the unit relies on,
+// then the slots are written one after another. The writes below one parent become visible in one step. Those below several
+// parents become visible in an order that never shows a child without its parent.
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { RedisClient } from './client.ts';
@@ -12,22 +12,22 @@ import { membersWithPrefix, placesBelow, registeredKinds } from './registries.ts
 import { TaggedProgram, type SlotProgram } from './tagged-program.ts';
 import type { UnitContents } from './unit.ts';
 
-/** How long lists are held for the commit; after that the version check alone protects them. */
-const holdMs = '5000';
-/** Most announcements remembered, so that they are not made at every write. */
+/** Duration of the leases of a commit. After it only the version check protects the lists. */
+const leaseMs = '5000';
+/** Maximum number of announcements remembered, so that they are not made at every write. */
 const maxAnnounced = 100_000;
 
-/** Runs operations in one slot; answers whether they were done, or found a conflict and did nothing. */
+/** Runs operations in one slot. Returns whether they were done; `false`: they found a conflict and wrote nothing. */
 export type Execute = (program: SlotProgram, version: string) => Promise<boolean>;
 
-/** A command that adds a name to a registry or an index, and changes nothing when it is there. */
+/** A command that adds a name to a registry or an index, and changes nothing when the name exists. */
 type Announcement = readonly [command: 'SADD' | 'ZADD', key: string, ...args: (string | number)[]];
 
 export class ClusterCommit {
   readonly #client: RedisClient;
   readonly #keys: Keys;
   readonly #execute: Execute;
-  /** Announcements made since the client lost a node; they hold for ever. */
+  /** OperatorNotices made since the client last lost a node. They are never undone. */
   readonly #announced = new Set<string>();
   #lostNodes = 0;
 
@@ -48,7 +48,7 @@ export class ClusterCommit {
     const isLone = writes.tags.length <= 1 && memberships.length === 0;
     const relied = this.#planVerifications(contents, isLone);
     await this.#verify(relied, isLone ? writes.tags[0] : undefined, version);
-    // Who loses a membership loses it before the group goes; who gains one does so when the group is there.
+    // Users lose a membership before the group is deleted, and gain one after the group was written.
     await this.#changeMemberships(memberships, false, version);
     await this.#apply(
       contents,
@@ -60,15 +60,15 @@ export class ClusterCommit {
     await this.#changeMemberships(memberships, true, version);
   }
 
-  /** Makes findable what is about to be written. */
-  async #announce({ drafts, permissions }: UnitContents): Promise<void> {
+  /** Registers what is about to be written, so that it can be found. */
+  async #announce({ overlays, permissions }: UnitContents): Promise<void> {
     const keys = this.#keys;
     const fresh = new Map<string, Announcement>();
     const note = (...announcement: Announcement): void => {
       const text = announcement.join('\0');
       if (!this.#announced.has(text)) fresh.set(text, announcement);
     };
-    for (const { list, isDirty, isNew } of drafts) {
+    for (const { list, isDirty, isNew } of overlays) {
       if (!isDirty || !isNew) continue;
       const shard = keys.shard(list.parent);
       note('SADD', `${shard}kinds`, list.kind);
@@ -93,14 +93,14 @@ export class ClusterCommit {
     );
     const lostNodes = this.#client.lostNodes;
     await Promise.all(commands);
-    // A node that went away may not have passed on to its replica what was announced.
+    // A lost node may not have replicated the announcements.
     if (lostNodes !== this.#lostNodes || this.#announced.size > maxAnnounced) this.#announced.clear();
     this.#lostNodes = lostNodes;
     for (const text of fresh.keys()) this.#announced.add(text);
   }
 
-  /** All writes to lists and entries. */
-  async #planWrites({ drafts, cascades, isFlushed, permissions }: UnitContents): Promise<TaggedProgram> {
+  /** Plans all writes to lists and permission entries. */
+  async #planWrites({ overlays, cascades, isFlushed, permissions }: UnitContents): Promise<TaggedProgram> {
     const keys = this.#keys;
     const program = new TaggedProgram();
     const addAll = (operation: 'drop' | 'empty', lists: readonly ListKey[]): void => {
@@ -110,17 +110,17 @@ export class ClusterCommit {
       }
     };
     if (isFlushed) addAll('drop', await this.#listsBelow(undefined));
-    const drafted = new Set(drafts.map(({ list }) => keys.meta(list)));
+    const overlaid = new Set(overlays.map(({ list }) => keys.meta(list)));
     for (const uri of cascades) {
       const lists = await this.#listsBelow(uri);
       addAll(
         'empty',
-        lists.filter((list) => !drafted.has(keys.meta(list))),
+        lists.filter((list) => !overlaid.has(keys.meta(list))),
       );
     }
-    for (const draft of drafts) {
-      const { list, isDirty } = draft;
-      if (isDirty) program.add(keys.tag(list.parent), listWrites(draft, keys), keys.list(list));
+    for (const overlay of overlays) {
+      const { list, isDirty } = overlay;
+      if (isDirty) program.add(keys.tag(list.parent), listWrites(overlay, keys), keys.list(list));
     }
     for (const change of permissions.entries) await this.#planEntries(change, program);
     return program;
@@ -136,7 +136,7 @@ export class ClusterCommit {
       case 'clearBelow': {
         const above = dirname(change.uri);
         const places = new Set(await placesBelow(this.#client, keys, 'e', change.uri));
-        // Ids need not be those of real objects, whose places all lie at the URI or below it.
+        // The ids may be of other things than objects, whose places all lie at the URI or below it.
         const score = await this.#client.read('permission', 'ZSCORE', `${keys.shard(above)}e`, escapeTag(above));
         if (score !== null) places.add(escapeTag(above));
         for (const place of places) clear(place, `${change.uri}/`);
@@ -155,7 +155,7 @@ export class ClusterCommit {
     }
   }
 
-  /** The lists whose parent is the URI or below it, or all lists. */
+  /** Returns the lists whose parent is the URI or lies below it; `undefined`: all lists. */
   async #listsBelow(uri: string | undefined): Promise<readonly ListKey[]> {
     const keys = this.#keys;
     const shards = uri === undefined ? keys.shards : keys.shardsOf(`${uri}/`);
@@ -170,14 +170,14 @@ export class ClusterCommit {
     return found;
   }
 
-  /** What the unit relies on, by slot; lists of a unit that writes several slots are held as well. */
-  #planVerifications({ drafts, held, isFlushed }: UnitContents, isLone: boolean): TaggedProgram {
+  /** Plans the verifications by slot. A unit that writes several slots takes leases on its lists as well. */
+  #planVerifications({ overlays, held, isFlushed }: UnitContents, isLone: boolean): TaggedProgram {
     const keys = this.#keys;
     const program = new TaggedProgram();
-    for (const { list, version } of isFlushed ? [] : drafts) {
+    for (const { list, version } of isFlushed ? [] : overlays) {
       const [lease] = keys.lease(list);
       const meta = keys.meta(list);
-      const hold = isLone ? [] : ['lease', lease, holdMs];
+      const hold = isLone ? [] : ['lease', lease, leaseMs];
       program.add(keys.tag(list.parent), ['version', meta, lease, version, ...hold], [meta, lease]);
     }
     for (const { list, id } of held) {
@@ -195,7 +195,7 @@ export class ClusterCommit {
   }
 
   async #apply(
-    { cascades, drafts }: UnitContents,
+    { cascades, overlays }: UnitContents,
     relied: TaggedProgram,
     writes: TaggedProgram,
     hasBegun: boolean,
@@ -205,7 +205,7 @@ export class ClusterCommit {
     for (const level of levels(writes.tags, cascades.length > 0)) {
       const done = await allSettled(
         level.map((tag) => {
-          const own = drafts.filter(({ list }) => this.#keys.tag(list.parent) === tag);
+          const own = overlays.filter(({ list }) => this.#keys.tag(list.parent) === tag);
           const leases = own.map(({ list }) => this.#keys.lease(list)[0]);
           const release = leases.flatMap((lease) => ['release', lease]);
           const [before, after] = [relied.of(tag), writes.of(tag)];
@@ -234,8 +234,8 @@ export class ClusterCommit {
 }
 
 /**
- * As `Promise.all`, and fails only when nothing is under way any more: the driver looks for another node for a while, and
- * the caller, told of a failure in one slot, must not be overtaken by what still happens in another.
+ * Returns the results of all promises, or fails with the first failure once no promise is pending. The driver keeps looking
+ * for another node for a while. A caller that learned of the failure early could be overtaken by a write to another slot.
  */
 async function allSettled<T>(promises: readonly Promise<T>[]): Promise<readonly T[]> {
   const results: T[] = [];
@@ -246,7 +246,7 @@ async function allSettled<T>(promises: readonly Promise<T>[]): Promise<readonly 
   return results;
 }
 
-/** Slots in the order they are written: parents before children, or the other way round for deletions. */
+/** Returns the slots in the order of the writes: parents before children, or children first for deletions. */
 function levels(tags: readonly string[], isDeepestFirst: boolean): readonly (readonly string[])[] {
   const byDepth = new Map<number, string[]>();
   for (const tag of tags) {

@@ -1,12 +1,13 @@
-// The script that applies what a unit of work has buffered: first everything the unit relies on is verified, then
-// everything is written, in one step that no reader sees the middle of.
+// The script that commits a unit of work. First it verifies everything that the unit relies on, then it writes everything, in
+// one atomic step.
 //
 // On a single server the script names keys that depend on the data itself, such as lists found in a registry. On a cluster
-// it touches only the keys that were declared, all of one slot: while a slot moves to another node, the node decides by the
-// declared keys whether it has everything the script needs. With others it would write into a slot that it has not got.
+// it touches only the declared keys, all of one slot. While a slot moves to another node, the node decides by the declared
+// keys whether it has everything that the script needs. With other keys it would write into a slot that it does not own.
 //
 // Arguments: root of all names, the time, the version to set, whether the script may touch every slot, the mark of the
-// process, then operations, each a name and its own arguments. Answers `done`, or `conflict` when nothing was written.
+// process, then operations, each a name and its own arguments. Returns `done`, or `conflict` when nothing was written.
+import { clockRule } from '../../core/lists/clock-rule.ts';
 import { entryOperations } from './entry-operations.ts';
 import { script } from './script.ts';
 
@@ -68,13 +69,26 @@ function operations.exists()
   local objects, id = take(), take()
   if call('HEXISTS', objects, id) == 0 then return 'conflict' end
 end
--- Writes nothing, but fails where writing would: nothing has been done then.
+-- Writes nothing, but fails where a write would, before anything is written.
 function operations.probe()
   call('SETRANGE', take(), 0, '')
 end
 `;
 
+/** The clock rule as Lua. Its numbers are exact up to the last timestamp. */
+const rule = clockRule<string, string>({
+  literal: (value) => String(value),
+  sum: (a, b) => `(${a} + ${b})`,
+  larger: (a, b) => `math.max(${a}, ${b})`,
+  smaller: (a, b) => `math.min(${a}, ${b})`,
+  isAtMost: (a, b) => `${a} <= ${b}`,
+});
+
 const lists = `
+-- Writes a timestamp as a text without fraction or exponent.
+local function format(timestamp)
+  return string.format('%.0f', timestamp)
+end
 function operations.release()
   local lease = take()
   if call('GET', lease) == mark then call('DEL', lease) end
@@ -84,19 +98,17 @@ function operations.register()
   call('SADD', shard .. 'kinds', kind)
   call('ZADD', shard .. 'k:' .. kind, 0, place)
 end
--- Moves the horizon of a list forward, never back. Timestamps are texts without fractions.
 local function raiseHorizon(meta, timestamp)
-  if tonumber(timestamp) > tonumber(call('HGET', meta, 'h') or '0') then call('HSET', meta, 'h', timestamp) end
+  local horizon = tonumber(call('HGET', meta, 'h') or '0')
+  call('HSET', meta, 'h', format(${rule.horizon('horizon', 'timestamp')}))
 end
 local function emptyList(tag, kind)
   local meta, live, dead = tag .. 'm:' .. kind, tag .. 't:' .. kind, tag .. 'd:' .. kind
-  if call('EXISTS', live) == 1 then
-    local clock = string.format('%.0f', math.max(now, tonumber(call('HGET', meta, 'c')) + 1))
-    call('HSET', meta, 'c', clock, 'v', version)
+  if call('EXISTS', live, dead) > 0 then
+    local clock = tonumber(call('HGET', meta, 'c'))
+    if call('EXISTS', live) == 1 then clock = ${rule.emptied('clock', 'now')} end
+    call('HSET', meta, 'c', format(clock), 'v', version)
     raiseHorizon(meta, clock)
-  elseif call('EXISTS', dead) == 1 then
-    call('HSET', meta, 'v', version)
-    raiseHorizon(meta, call('HGET', meta, 'c'))
   end
   unlink(tag .. 'o:' .. kind, live, dead)
 end
@@ -131,13 +143,13 @@ end
 function operations.list()
   local meta, objects, live, dead = take(), take(), take(), take()
   local clock, horizon, emptied, purged, count = take(), take(), take(), take(), tonumber(take())
-  -- First, as a server without memory refuses it: a script that has begun to delete may go on.
+  -- First, because a server out of memory refuses it. After a deletion the server would let the script go on.
   call('HSET', meta, 'v', version)
   if emptied == '1' then
-    -- A cascade has emptied the list as it was on the server, and knows nothing of what the unit did to it before.
+    -- A cascade has emptied the list as it was on the server, without the earlier writes of the unit.
     call('HSET', meta, 'h', horizon)
     unlink(objects, live, dead)
-  elseif horizon ~= '' then raiseHorizon(meta, horizon) end
+  elseif horizon ~= '' then raiseHorizon(meta, tonumber(horizon)) end
   if purged ~= '' then call('ZREMRANGEBYSCORE', dead, '-inf', '(' .. purged) end
   for _ = 1, count do
     local state, id = take(), take()

@@ -10,7 +10,7 @@ import { commitScript } from './commit-script.ts';
 import { SharedLocks } from './shared-locks.ts';
 import { Keys } from './keys.ts';
 import { Leases } from './leases.ts';
-import type { ListDraft } from './list-draft.ts';
+import type { ListOverlay } from './list-overlay.ts';
 import { ListReads } from './list-reads.ts';
 import { verifications, writesEverywhere } from './program.ts';
 import { bringUpToDate } from './schema.ts';
@@ -99,16 +99,16 @@ export class RedisDatabase implements Database, UnitHost {
       else await this.#cluster.run(contents, this.#nextVersion());
     } catch (error) {
       // The commit on a cluster holds lists of its own accord.
-      this.release(contents.drafts, this.client.isCluster);
+      this.release(contents.overlays, this.client.isCluster);
       if (!(error instanceof TransactionConflict)) throw error;
-      const lists = contents.drafts.map(({ list }) => list);
+      const lists = contents.overlays.map(({ list }) => list);
       for (const list of lists) this.leases.expectContention(list);
       throw new TransactionConflict(error.message, { cause: error, lists });
     }
   }
 
-  release(drafts: readonly ListDraft[], isHeld = false): void {
-    for (const { list, isLeased } of drafts) {
+  release(overlays: readonly ListOverlay[], isHeld = false): void {
+    for (const { list, isLeased } of overlays) {
       if (!isLeased && !isHeld) continue;
       // A lease that cannot be given back ends by itself.
       const [lease] = this.keys.lease(list);

@@ -1,28 +1,29 @@
-// Turns between processes. Usually nobody else writes the same list at the same time and the version check of the commit is
-// enough. Where it has failed, writers take the list for a moment and others wait, so that every attempt gets somewhere.
+// Leases on lists between processes. Usually no other process writes the list at the same time, and the version check of the
+// commit is enough. After it has failed, writers take a short lease and others wait, so that no writer is retried for ever.
 import { setTimeout as wait } from 'node:timers/promises';
 import { TransactionConflict } from '../../contracts/errors.ts';
+import { keyOfList } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { ListHead, ListReads } from './list-reads.ts';
 
 export interface LockedHead {
   readonly head: ListHead;
-  /** Whether others are kept away until the commit, or the rollback. */
+  /** Whether a lease keeps other processes from the list until the commit or rollback. */
   readonly isLeased: boolean;
 }
 
-/** For how long writers keep asking for a lease after a conflict. */
+/** Time after a conflict during which writers take a lease. */
 const contentionMs = 5000;
-/** Longest wait for others, after which the unit may start anew. */
+/** Longest wait for another process, after which the unit is retried. */
 const patienceMs = 10_000;
-/** Longest wait of a unit that keeps others waiting itself: they may be waiting for each other. */
+/** Longest wait of a unit that has other lists itself, because the wait may be a deadlock. */
 const patienceOfHoldersMs = 30;
-/** Most lists remembered as contended; the oldest are forgotten first. */
+/** Maximum number of lists remembered as contended; the oldest are forgotten first. */
 const maxContended = 10_000;
 
 export class Leases {
   readonly #reads: ListReads;
-  /** Of this process: its units take turns among themselves already. */
+  /** Mark of this process, whose units take turns among themselves already. */
   readonly #mark: string;
   /** List → when its contention is forgotten, by the monotonic clock. */
   readonly #contended = new Map<string, number>();
@@ -33,10 +34,10 @@ export class Leases {
   }
 
   /**
-   * Reads the head of a list once no other process holds it.
+   * Reads the head of a list once no other process has a lease on it.
    *
-   * @param holdsOthers whether the unit has taken other lists before
-   * @throws TransactionConflict when others do not let go of it
+   * @param holdsOthers whether the unit has other lists already
+   * @throws TransactionConflict when the lease does not end in time
    */
   async lock(list: ListKey, ids: readonly string[], holdsOthers: boolean): Promise<LockedHead> {
     const deadline = performance.now() + (holdsOthers ? patienceOfHoldersMs * (0.5 + Math.random()) : patienceMs);
@@ -50,9 +51,9 @@ export class Leases {
     }
   }
 
-  /** Says that another process writes the list at the same time. */
+  /** Notes that another process writes the list at the same time. */
   expectContention(list: ListKey): void {
-    const name = nameOf(list);
+    const name = keyOfList(list);
     this.#contended.delete(name);
     this.#contended.set(name, performance.now() + contentionMs);
     if (this.#contended.size <= maxContended) return;
@@ -64,15 +65,11 @@ export class Leases {
 
   #isContended(list: ListKey): boolean {
     if (this.#contended.size === 0) return false;
-    const name = nameOf(list);
+    const name = keyOfList(list);
     const until = this.#contended.get(name);
     if (until === undefined) return false;
     if (until > performance.now()) return true;
     this.#contended.delete(name);
     return false;
   }
-}
-
-function nameOf({ kind, parent }: ListKey): string {
-  return `${kind}\0${parent}`;
 }

@@ -1,39 +1,35 @@
-// Reads of one list, each a script and so a snapshot: clock, version and entries fit together. The version is a text that
-// every commit replaces, so two reads that found the same one have seen the same list.
+// Reads of one list. Each is a script and so a snapshot: clock, version and entries belong together. Every commit replaces the
+// version, so two reads that found the same version have seen the same list.
+import type { ListState } from '../../core/lists/list-state.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
 import { script } from './script.ts';
 
-/** Which entries take part. */
+/** Which entries a read selects: live objects, tombstones, or both. */
 export type Part = 'live' | 'dead' | 'both';
 
-/** What the hash of a list says; what scripts answer begins with it. */
-export interface ListState {
-  /** `undefined` when the list was never written. */
-  readonly clock: number | undefined;
+/** What the hash of a list says. The replies of all scripts begin with it. */
+export interface ListVersion extends Pick<ListState, 'clock' | 'horizon'> {
   /** `''` when the list was never written. */
   readonly version: string;
-  /** The highest timestamp of a deletion that no tombstone tells of; 0 when there is none. */
-  readonly horizon: number;
 }
 
-export interface ListRange extends ListState {
-  /** In order, no more than asked for. */
+export interface ListRange extends ListVersion {
+  /** In order, at most as many as asked for. */
   readonly entries: readonly StoredEntry[];
   /** Whether more entries of the range may follow. */
   readonly more: boolean;
 }
 
-/** The same, and how much there is in the list. */
-export interface ListCounts extends ListState {
-  readonly liveCount: number;
-  readonly deadCount: number;
+/** The state of a list in one version. */
+export interface VersionedList extends ListState {
+  readonly version: string;
 }
 
-export interface ListHead extends ListCounts {
-  /** For each id asked for; `undefined` when there is neither an object nor a tombstone. */
+export interface ListHead extends VersionedList {
+  /** One for each id asked for; `undefined` when the id has neither object nor tombstone. */
   readonly entries: readonly (StoredEntry | undefined)[];
 }
 
@@ -79,10 +75,10 @@ local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], rows, #ids }
 `);
 
-/** A script stops reading texts beyond this, whatever they are read for, and is run again for the rest. */
+/** Number of bytes after which a script reads no more texts. The reader runs it again for the rest. */
 export const mostReplyBytes = 8_000_000;
 
-/** What the head scripts have in common: what the hash says, the numbers of objects and of tombstones, and what there is of each id. */
+/** Common part of the head scripts: the state of the list, and the object or tombstone of each id. */
 const readHead = `
 local function readHead(ids, first, most)
   local rows, bytes = {}, 0
@@ -104,8 +100,8 @@ return readHead(ARGV, 2, tonumber(ARGV[1]))
 `);
 
 /**
- * The head, unless another process holds the list. A process that has to wait is the next to get it. Arguments: mark of
- * the process, milliseconds to hold the list for (0: not at all) and to be the next for, ids.
+ * The head, unless another process has a lease on the list. A process that has to wait gets the next lease. Arguments: mark of
+ * the process, milliseconds of the lease (0: none) and of the reservation of the next one, ids.
  */
 const lockScript = script(`${readHead}
 local holder, next = redis.call('GET', KEYS[5]), redis.call('GET', KEYS[6])
@@ -120,9 +116,9 @@ end
 return readHead(ARGV, 4, math.huge)
 `);
 
-/** How long a process keeps others from a list at most, should it never come to the commit. */
+/** Duration of a lease that no commit ends. */
 const leaseMs = 2000;
-/** How long a list stays reserved for the process that waits for it. */
+/** Time for which a list stays reserved for the process that waits for it. */
 const reservationMs = 50;
 
 const countScript = script(`
@@ -133,13 +129,7 @@ local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], total }
 `);
 
-/** How much a list holds. */
-const stateScript = script(`
-local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
-return { state[1], state[2], state[3], redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4]) }
-`);
-
-/** The ids of whatever has one of some timestamps. */
+/** The ids of the entries that have one of the timestamps. */
 const idsAtScript = script(`
 local ids = {}
 for n = 1, #ARGV do
@@ -167,7 +157,7 @@ export class ListReads {
     this.#keys = keys;
   }
 
-  /** The first entries in the range, by timestamp. */
+  /** Reads the first entries in the range, by timestamp. */
   async range(
     list: ListKey,
     part: Part,
@@ -180,12 +170,11 @@ export class ListReads {
     const entries: StoredEntry[] = [];
     for (let at = 0; at < rows.length; at += 3) entries.push(entryOf(rows[at]!, rows[at + 1]!, rows[at + 2] ?? null));
     const selected = Number(reply[4]);
-    return { ...stateOf(reply), entries, more: entries.length < selected || selected === limit };
+    return { ...versionOf(reply), entries, more: entries.length < selected || selected === limit };
   }
 
   /**
-   * The clock of a list, the number of its objects, and some of its entries: those of all ids, or of the first ones when
-   * their texts are long.
+   * Reads the state of a list and the entries of all ids, or of the first ids when the texts are long.
    */
   async head(list: ListKey, ids: readonly string[]): Promise<ListHead> {
     const args = [mostReplyBytes, ...ids];
@@ -194,7 +183,7 @@ export class ListReads {
     return headOf(reply, ids.slice(0, rows.length / 3));
   }
 
-  /** The same, unless another process than the marked one holds the list; with `takes` this one holds it from now on. */
+  /** Reads the head, unless another process than the marked one has a lease on the list. With `takes` this one takes a lease. */
   async lock(list: ListKey, ids: readonly string[], mark: string, takes: boolean): Promise<ListHead | undefined> {
     const keys = [...this.#keys.list(list), ...this.#keys.lease(list)];
     const args = [mark, takes ? leaseMs : 0, reservationMs, ...ids];
@@ -202,37 +191,29 @@ export class ListReads {
     return reply === null ? undefined : headOf(reply, ids);
   }
 
-  /** How many entries have a timestamp in the range. */
+  /** Counts the entries with a timestamp in the range. */
   async count(
     list: ListKey,
     part: Part,
     { low, high }: TimestampRange,
-  ): Promise<ListState & { readonly total: number }> {
+  ): Promise<ListVersion & { readonly total: number }> {
     const args = [part, formatBound(low), formatBound(high)];
     const reply = (await this.#client.query('storage', countScript, this.#keys.list(list), args)) as Reply;
-    return { ...stateOf(reply), total: Number(reply[3]) };
+    return { ...versionOf(reply), total: Number(reply[3]) };
   }
 
-  /** The numbers of live objects and of tombstones. */
-  async counts(list: ListKey): Promise<ListCounts> {
-    const reply = (await this.#client.query('storage', stateScript, this.#keys.list(list), [])) as Reply;
-    return countsOf(reply);
-  }
-
-  /** The ids of the objects and tombstones that have one of the timestamps. */
-  async idsAt(list: ListKey, timestamps: readonly number[]): Promise<ListState & { readonly ids: readonly string[] }> {
+  /** Reads the ids of the objects and tombstones that have one of the timestamps. */
+  async idsAt(
+    list: ListKey,
+    timestamps: readonly number[],
+  ): Promise<ListVersion & { readonly ids: readonly string[] }> {
     const reply = (await this.#client.query('storage', idsAtScript, this.#keys.list(list), timestamps)) as Reply;
-    return { ...stateOf(reply), ids: reply[3] as readonly string[] };
+    return { ...versionOf(reply), ids: reply[3] as readonly string[] };
   }
 
-  /** What the hash says. */
-  async state(list: ListKey): Promise<ListState> {
-    return stateOf((await this.#client.read('storage', 'HMGET', this.#keys.meta(list), 'c', 'v', 'h')) as Reply);
-  }
-
-  async clock(list: ListKey): Promise<number | undefined> {
-    const clock = await this.#client.read('storage', 'HGET', this.#keys.meta(list), 'c');
-    return clock === null ? undefined : Number(clock);
+  /** Returns clock, horizon and version of a list. */
+  async version(list: ListKey): Promise<ListVersion> {
+    return versionOf((await this.#client.read('storage', 'HMGET', this.#keys.meta(list), 'c', 'v', 'h')) as Reply);
   }
 }
 
@@ -243,14 +224,10 @@ function headOf(reply: Reply, ids: readonly string[]): ListHead {
     if (live !== null) return entryOf(id, live, text);
     return dead === null ? undefined : entryOf(id, dead, null);
   });
-  return { ...countsOf(reply), entries };
+  return { ...versionOf(reply), live: Number(reply[3]), dead: Number(reply[4]), entries };
 }
 
-function countsOf(reply: Reply): ListCounts {
-  return { ...stateOf(reply), liveCount: Number(reply[3]), deadCount: Number(reply[4]) };
-}
-
-function stateOf([clock, version, horizon]: Reply): ListState {
+function versionOf([clock, version, horizon]: Reply): ListVersion {
   return { clock: clock === null ? undefined : Number(clock), version: version ?? '', horizon: Number(horizon ?? 0) };
 }
 

@@ -1,48 +1,53 @@
-// One list as one reader sees it: the entries of the server, and over them the changes of the reader's unit of work when
-// there are any. All reads through one view belong to one version of the list.
+// One list as one reader sees it: the entries of the server, overlaid by the changes of the reader's unit of work. All reads
+// through one view belong to one version of the list.
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
-import type { ListDraft } from './list-draft.ts';
-import type { ListReads, ListState, Part } from './list-reads.ts';
+import type { ListOverlay } from './list-overlay.ts';
+import type { ListReads, ListVersion, Part } from './list-reads.ts';
 
-/** The list was written between two reads of a view, which has to start anew. */
+/** The list was written between two reads of a view. The reader starts again with a new view. */
 export class ListChanged extends Error {}
 
-/** Most ids, or timestamps, asked for at once. */
+/** Maximum number of ids, or timestamps, that one script reads. */
 const idChunk = 1000;
 
 export class ListView {
   readonly list: ListKey;
   readonly #reads: ListReads;
-  readonly #draft: ListDraft | undefined;
+  readonly #overlay: ListOverlay | undefined;
   readonly #whenStale: () => Error;
-  #state: ListState | undefined;
+  #version: ListVersion | undefined;
 
   /**
-   * @param draft of the unit that reads; absent: committed state
-   * @param whenStale what to throw when the list of the server is not that of the draft, or the one read before, any more
+   * @param overlay overlay of the unit that reads; absent: committed state
+   * @param whenStale makes the error to throw when the version of the list differs from that of the overlay or the first read
    */
-  constructor(reads: ListReads, list: ListKey, draft?: ListDraft, whenStale: () => Error = () => new ListChanged()) {
+  constructor(
+    reads: ListReads,
+    list: ListKey,
+    overlay?: ListOverlay,
+    whenStale: () => Error = () => new ListChanged(),
+  ) {
     this.list = list;
     this.#reads = reads;
-    this.#draft = draft;
+    this.#overlay = overlay;
     this.#whenStale = whenStale;
   }
 
-  /** Clock and horizon of the version that was read. */
-  async state(): Promise<Pick<ListState, 'clock' | 'horizon'>> {
-    return this.#draft ?? this.#state ?? this.#reads.state(this.list);
+  /** Returns clock and horizon of the version that was read. */
+  async state(): Promise<Pick<ListVersion, 'clock' | 'horizon'>> {
+    return this.#overlay?.state ?? this.#version ?? this.#reads.version(this.list);
   }
 
-  /** The entries of a range in order, in pieces of about the given size. */
+  /** Yields the entries of a range in order, in pieces of about the given size. */
   async *walk(
     part: Part,
     range: TimestampRange,
     isDescending: boolean,
     size: number,
   ): AsyncGenerator<readonly StoredEntry[], void, undefined> {
-    const changes = this.#draft?.changesIn(part, range, isDescending) ?? [];
-    if (this.#draft?.isEmptied === true) {
+    const changes = this.#overlay?.changesIn(part, range, isDescending) ?? [];
+    if (this.#overlay?.isEmptied === true) {
       if (changes.length > 0) yield changes;
       return;
     }
@@ -61,65 +66,65 @@ export class ListView {
     }
   }
 
-  /** The entries of some ids, those that exist. */
+  /** Returns the entries of the ids that exist. */
   async byIds(ids: readonly string[]): Promise<readonly StoredEntry[]> {
-    const unknown = ids.filter((id) => this.#draft?.knows(id) !== true);
+    const unknown = ids.filter((id) => this.#overlay?.knows(id) !== true);
     const read = new Map<string, StoredEntry | undefined>();
     for (let first = 0; first < unknown.length;) {
       const head = await this.#reads.head(this.list, unknown.slice(first, first + idChunk));
       this.#verify(head);
       for (const entry of head.entries) {
         const id = unknown[first++]!;
-        this.#draft?.learn(id, entry);
+        this.#overlay?.learn(id, entry);
         read.set(id, entry);
       }
     }
-    const found = ids.map((id) => (this.#draft === undefined ? read.get(id) : this.#draft.find(id)));
+    const found = ids.map((id) => (this.#overlay === undefined ? read.get(id) : this.#overlay.find(id)));
     return found.filter((entry) => entry !== undefined);
   }
 
-  /** The entries that have one of the timestamps. */
+  /** Returns the entries that have one of the timestamps. */
   async byTimestamps(timestamps: ReadonlySet<number>): Promise<readonly StoredEntry[]> {
     const all = [...timestamps];
     const ids = new Set<string>();
-    for (const [id, entry] of this.#draft?.changed ?? []) {
+    for (const [id, entry] of this.#overlay?.changed ?? []) {
       if (entry !== undefined && timestamps.has(entry.lastModified)) ids.add(id);
     }
-    for (let first = 0; first < all.length && this.#draft?.isEmptied !== true; first += idChunk) {
+    for (let first = 0; first < all.length && this.#overlay?.isEmptied !== true; first += idChunk) {
       const read = await this.#reads.idsAt(this.list, all.slice(first, first + idChunk));
       this.#verify(read);
       for (const id of read.ids) ids.add(id);
     }
-    // A draft may have given the entries of the server other timestamps.
+    // The overlay may have given the entries of the server other timestamps.
     return (await this.byIds([...ids])).filter(({ lastModified }) => timestamps.has(lastModified));
   }
 
-  /** How many entries have a timestamp in the range. */
+  /** Returns the number of entries with a timestamp in the range. */
   async countRange(part: Part, range: TimestampRange): Promise<number> {
-    const draft = this.#draft;
+    const overlay = this.#overlay;
     if (range.low > range.high) return 0;
-    if (draft?.isEmptied === true) return draft.changesIn(part, range, false).length;
-    if (draft !== undefined && part === 'both') {
+    if (overlay?.isEmptied === true) return overlay.changesIn(part, range, false).length;
+    if (overlay !== undefined && part === 'both') {
       return (await this.countRange('live', range)) + (await this.countRange('dead', range));
     }
-    const low = part === 'dead' ? Math.max(range.low, draft?.purgedBelow ?? -Infinity) : range.low;
+    const low = part === 'dead' ? Math.max(range.low, overlay?.purgedBelow ?? -Infinity) : range.low;
     const read = await this.#reads.count(this.list, part, { low, high: range.high });
     this.#verify(read);
-    return read.total + (draft?.differenceIn(part, range) ?? 0);
+    return read.total + (overlay?.differenceIn(part, range) ?? 0);
   }
 
   #merge(read: readonly StoredEntry[], changes: readonly StoredEntry[], isDescending: boolean): readonly StoredEntry[] {
-    const draft = this.#draft;
-    if (draft === undefined) return read;
-    const shown = read.filter((entry) => draft.shows(entry));
+    const overlay = this.#overlay;
+    if (overlay === undefined) return read;
+    const shown = read.filter((entry) => overlay.shows(entry));
     if (changes.length === 0) return shown;
     const sign = isDescending ? -1 : 1;
     return [...shown, ...changes].toSorted((a, b) => sign * (a.lastModified - b.lastModified));
   }
 
-  #verify(state: ListState): void {
-    const { version } = this.#draft ?? (this.#state ??= state);
-    if (state.version !== version) throw this.#whenStale();
+  #verify(read: ListVersion): void {
+    const { version } = this.#overlay ?? (this.#version ??= read);
+    if (read.version !== version) throw this.#whenStale();
   }
 }
 

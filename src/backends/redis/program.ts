@@ -1,60 +1,60 @@
-// Turns what a unit of work has buffered into the arguments of the commit script.
+// Turns the contents of a unit of work into the arguments of the commit script.
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import { dirname, escapeTag, parentOf, type Keys } from './keys.ts';
-import type { ListDraft } from './list-draft.ts';
+import type { ListOverlay } from './list-overlay.ts';
 import type { EntryChange, MembershipChange } from './permission-log.ts';
 import type { UnitContents } from './unit.ts';
 
-/** Operations of the commit script, one after the other, each a name and its arguments. */
+/** Operations of the commit script, one after another, each a name and its arguments. */
 export type Program = string[];
 
-/** What has to hold for the unit to be committed. */
-export function verifications({ drafts, held, isFlushed }: UnitContents, keys: Keys): Program {
+/** Returns the conditions of the commit. */
+export function verifications({ overlays, held, isFlushed }: UnitContents, keys: Keys): Program {
   const program: Program = [];
   if (!isFlushed) {
-    for (const { list, version } of drafts) program.push('version', keys.meta(list), keys.lease(list)[0], version);
+    for (const { list, version } of overlays) program.push('version', keys.meta(list), keys.lease(list)[0], version);
   }
   for (const { list, id } of held) program.push('exists', keys.list(list)[1], id);
   return program;
 }
 
-/** All writes of the unit, for a server that holds every slot. */
+/** Returns all writes of the unit, for a server that holds every slot. */
 export function writesEverywhere(contents: UnitContents, keys: Keys): Program {
-  const { drafts, cascades, isFlushed, permissions } = contents;
+  const { overlays, cascades, isFlushed, permissions } = contents;
   const program: Program = [];
   if (isFlushed) program.push('dropAll', ...counted(keys.shards));
   for (const uri of cascades) program.push('emptyBelow', uri, ...counted(keys.shardsOf(`${uri}/`)));
-  // One by one: a call cannot take as many arguments as a large list or a long entry makes.
+  // One argument at a time: a large list makes more arguments than one call can take.
   const add = (operations: Program): void => {
     for (const argument of operations) program.push(argument);
   };
-  for (const draft of drafts) {
-    if (!draft.isDirty) continue;
-    add(registration(draft, keys));
-    add(listWrites(draft, keys));
+  for (const overlay of overlays) {
+    if (!overlay.isDirty) continue;
+    add(registration(overlay, keys));
+    add(listWrites(overlay, keys));
   }
   for (const change of permissions.entries) add(entryWrites(change, keys));
   for (const change of permissions.memberships) add(membershipWrites(change, keys));
-  add(releases(drafts, keys));
+  add(releases(overlays, keys));
   return program;
 }
 
-/** Lets other processes have the lists that the drafts held. */
-export function releases(drafts: readonly ListDraft[], keys: Keys): Program {
-  return drafts.flatMap(({ list, isLeased }) => (isLeased ? ['release', keys.lease(list)[0]] : []));
+/** Returns the operations that release the leases of the overlays. */
+export function releases(overlays: readonly ListOverlay[], keys: Keys): Program {
+  return overlays.flatMap(({ list, isLeased }) => (isLeased ? ['release', keys.lease(list)[0]] : []));
 }
 
-/** Makes a new list known, before or with its first write. */
-function registration({ list, isNew }: ListDraft, keys: Keys): Program {
+/** Returns the registration of a new list, with or before its first write. */
+function registration({ list, isNew }: ListOverlay, keys: Keys): Program {
   return isNew ? ['register', keys.shard(list.parent), list.kind, escapeTag(list.parent)] : [];
 }
 
-/** The final state of what a draft has changed. */
-export function listWrites(draft: ListDraft, keys: Keys): Program {
-  const { list, clock, isEmptied, isHorizonRaised, purgedBelow, changed } = draft;
-  const purged = purgedBelow === -Infinity ? '' : purgedBelow === Infinity ? '+inf' : String(purgedBelow);
-  const horizon = isEmptied || isHorizonRaised ? String(draft.horizon) : '';
-  const head = [clock === undefined ? '' : String(clock), horizon, isEmptied ? '1' : '0', purged, String(changed.size)];
+/** Returns the writes of what an overlay has changed. */
+export function listWrites(overlay: ListOverlay, keys: Keys): Program {
+  const { list, state, isEmptied, isHorizonRaised, purgedBelow, changed } = overlay;
+  const purged = purgedBelow === -Infinity ? '' : String(purgedBelow);
+  const horizon = isEmptied || isHorizonRaised ? String(state.horizon) : '';
+  const head = [String(state.clock ?? ''), horizon, isEmptied ? '1' : '0', purged, String(changed.size)];
   const program: Program = ['list', ...keys.list(list), ...head];
   for (const [id, entry] of changed) program.push(...formatEntry(id, entry));
   return program;
@@ -87,7 +87,7 @@ function entryWrites(change: EntryChange, keys: Keys): Program {
 
 type ObjectChange = Extract<EntryChange, { readonly objectId: string }>;
 
-/** A place and the principals in it are findable before there is anything to find. */
+/** Returns the operations that register a place and its principals, which precede the permission entries. */
 function announcements(change: ObjectChange, keys: Keys): Program {
   const principals = principalsIn(change);
   if (principals.length === 0) return [];
@@ -97,13 +97,13 @@ function announcements(change: ObjectChange, keys: Keys): Program {
   return program;
 }
 
-/** The principals that a change adds to an entry. */
+/** Returns the principals that a change adds to permission entries. */
 export function principalsIn(change: ObjectChange): readonly string[] {
   if (change.kind === 'grant') return change.principals;
   return change.kind === 'replace' ? [...new Set(Object.values(change.permissions).flat())] : [];
 }
 
-/** A change of one object, for the slot of its parent. */
+/** Returns the change of the permission entries of one object, for the slot of its parent. */
 export function localEntryWrites(change: ObjectChange): Program {
   const target = [change.kind, escapeTag(parentOf(change.objectId)), change.objectId];
   switch (change.kind) {

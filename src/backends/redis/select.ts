@@ -1,156 +1,82 @@
-// Finds the page of a list that a query asks for. Ordered by timestamp, only the entries of the page are fetched; by id,
-// only the ids named; anything else fetches every entry in question, piece by piece, and keeps the best.
-import { fitPage, PageFill } from '../../core/objects/page-text.ts';
-import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
-import type { Filter, PageQuery, Selection } from '../../core/query/ast.ts';
-import { matches } from '../../core/query/evaluate.ts';
-import { namedIds } from '../../core/query/named-ids.ts';
+// Finds the entries of a page, or counts those of a selection, as planned. Pages in the order of timestamps fetch only
+// their own entries. Other reads fetch all candidates, piece by piece.
+import { TopN } from '../../base/top-n.ts';
+import { cutPage, PageFill, type EntryPage } from '../../core/objects/page-text.ts';
+import { charsOf, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import type { PageQuery, Selection } from '../../core/query/ast.ts';
+import { isWanted, planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
 import { compareEntries, isAfter } from '../../core/query/sort.ts';
-import {
-  continueRange,
-  isTimestampField,
-  splitTimestampRange,
-  type TimestampRange,
-} from '../../core/query/timestamp-range.ts';
 import type { Part } from './list-reads.ts';
 import type { ListView } from './list-view.ts';
 
-export interface Selected {
-  readonly entries: readonly StoredEntry[];
-  readonly more: boolean;
-}
-
-/** Most entries that one script returns when it is known that all of them are wanted. */
+/** Maximum number of entries that one script returns when all of them are known to be wanted. */
 const maxWantedPiece = 10_001;
 
 /**
- * One page of a list.
+ * Returns one page of a list.
  *
- * @param piece how many entries to fetch at once where many have to be looked at
+ * @param piece number of entries fetched at once when the entries have to be filtered or sorted
  */
-export async function selectPage(view: ListView, part: Part, query: PageQuery, piece: number): Promise<Selected> {
-  const { range, rest } = splitTimestampRange(query.filters);
-  const wanted = query.limit + 1;
-  const ids = query.ids ?? namedIds(rest);
-  const [first] = query.sort;
-  if (ids === undefined && first !== undefined && isTimestampField(first.field)) {
-    const ahead = query.after === undefined ? range : continueRange(range, first.direction, query.after);
-    if (ahead !== undefined) {
-      const size = rest.length === 0 ? Math.min(wanted, maxWantedPiece) : piece;
-      const found: StoredEntry[] = [];
-      const fill = new PageFill(query.maxBytes);
-      for await (const entries of view.walk(part, ahead, first.direction === 'descending', size)) {
-        for (const entry of entries) {
-          if (!matches(entry, rest)) continue;
-          found.push(entry);
-          fill.add(entry);
-        }
-        if (found.length >= wanted || fill.isFull) break;
+export async function selectPage(view: ListView, part: Part, query: PageQuery, piece: number): Promise<EntryPage> {
+  // Redis keeps ids in a hash, which has no order.
+  const plan = planPage(query, 'never');
+  const { sort, after, maxBytes } = plan;
+  const wanted = plan.limit + 1;
+  if (plan.by === 'time') {
+    const size = plan.residual.length === 0 ? Math.min(wanted, maxWantedPiece) : piece;
+    const found: StoredEntry[] = [];
+    const fill = new PageFill(maxBytes);
+    for await (const entries of readCandidates(view, part, plan, size)) {
+      for (const entry of entries) {
+        found.push(entry);
+        fill.add(entry);
       }
-      return cut(found, query);
+      if (found.length >= wanted || fill.isFull) break;
     }
+    return cutPage(found, plan);
   }
-  const best = new Best(query, wanted);
-  for await (const entries of candidates(view, part, range, rest, ids, piece)) best.offer(entries);
-  return cut(best.taken(), query);
+  const first = new TopN(wanted, compareEntries(sort), { weigh: charsOf, max: maxBytes ?? Infinity });
+  for await (const entries of readCandidates(view, part, plan, piece)) {
+    for (const entry of entries) if (after === undefined || isAfter(entry, sort, after)) first.add(entry);
+  }
+  return cutPage(first.finish(), plan);
 }
 
-/** All entries selected, newest first, in pieces. */
+/** Yields all selected entries in pieces, newest first. */
 export async function* selectNewest(
   view: ListView,
   part: Part,
-  { filters, ids }: Selection,
+  selection: Selection,
   piece: number,
 ): AsyncGenerator<readonly StoredEntry[], void, undefined> {
-  const { range, rest } = splitTimestampRange(filters);
-  for await (const entries of candidates(view, part, range, rest, ids ?? namedIds(rest), piece)) {
+  for await (const entries of readCandidates(view, part, planSelection(selection), piece)) {
     yield entries.toSorted((a, b) => b.lastModified - a.lastModified);
   }
 }
 
-/** How many entries are selected. */
+/** Returns the number of selected entries. */
 export async function countSelected(view: ListView, part: Part, selection: Selection, piece: number): Promise<number> {
-  const { range, rest } = splitTimestampRange(selection.filters);
-  const ids = selection.ids ?? namedIds(rest);
-  if (rest.length === 0 && ids === undefined) return view.countRange(part, range);
+  const plan = planSelection(selection);
+  if (plan.by === 'scan' && plan.residual.length === 0) return view.countRange(part, plan.range);
   let total = 0;
-  for await (const entries of candidates(view, part, range, rest, ids, piece)) total += entries.length;
+  for await (const entries of readCandidates(view, part, plan, piece)) total += entries.length;
   return total;
 }
 
-/** Everything selected, in pieces; by descending timestamps unless ids are given. */
-async function* candidates(
+/** Yields the wanted entries in pieces: in the direction of the plan, newest first for a scan, unordered for a lookup. */
+async function* readCandidates(
   view: ListView,
   part: Part,
-  range: TimestampRange,
-  filters: readonly Filter[],
-  ids: readonly string[] | undefined,
+  plan: PagePlan | SelectionPlan,
   piece: number,
 ): AsyncGenerator<readonly StoredEntry[], void, undefined> {
-  if (ids === undefined) {
-    for await (const entries of view.walk(part, range, true, piece)) {
-      yield entries.filter((entry) => matches(entry, filters));
-    }
+  if (plan.by === 'lookup') {
+    const found = await view.byIds(plan.ids);
+    yield found.filter((entry) => (isTombstone(entry) ? part !== 'live' : part !== 'dead') && isWanted(entry, plan));
     return;
   }
-  const found = await view.byIds([...new Set(ids)]);
-  yield found.filter(
-    (entry) =>
-      (isTombstone(entry) ? part !== 'live' : part !== 'dead') &&
-      entry.lastModified >= range.low &&
-      entry.lastModified <= range.high &&
-      matches(entry, filters),
-  );
-}
-
-/** Keeps the first entries in the order of a query, never more than a few pages of them, whether by number or by bytes. */
-class Best {
-  readonly #query: PageQuery;
-  readonly #wanted: number;
-  readonly #compare: (a: StoredEntry, b: StoredEntry) => number;
-  #kept: StoredEntry[] = [];
-  #chars = 0;
-  #worst: StoredEntry | undefined;
-
-  constructor(query: PageQuery, wanted: number) {
-    this.#query = query;
-    this.#wanted = wanted;
-    this.#compare = compareEntries(query.sort);
+  const isDescending = plan.by === 'scan' || plan.direction === 'descending';
+  for await (const entries of view.walk(part, plan.range, isDescending, piece)) {
+    yield entries.filter((entry) => isWanted(entry, plan));
   }
-
-  offer(entries: readonly StoredEntry[]): void {
-    const { after, sort, maxBytes = Infinity } = this.#query;
-    for (const entry of entries) {
-      if (after !== undefined && !isAfter(entry, sort, after)) continue;
-      if (this.#worst !== undefined && this.#compare(entry, this.#worst) >= 0) continue;
-      this.#kept.push(entry);
-      this.#chars += isTombstone(entry) ? 0 : entry.text.length;
-      if (this.#kept.length >= 2 * this.#wanted || this.#chars > 2 * maxBytes) this.#trim();
-    }
-  }
-
-  taken(): readonly StoredEntry[] {
-    this.#trim();
-    return this.#kept;
-  }
-
-  #trim(): void {
-    this.#kept.sort(this.#compare);
-    const fill = new PageFill(this.#query.maxBytes);
-    const kept: StoredEntry[] = [];
-    this.#chars = 0;
-    for (const entry of this.#kept) {
-      if (kept.length === this.#wanted || fill.isFull) break;
-      kept.push(entry);
-      fill.add(entry);
-      this.#chars += isTombstone(entry) ? 0 : entry.text.length;
-    }
-    // Whatever comes after the last of a full page never gets onto it: others can only move it further back.
-    if (kept.length === this.#wanted || fill.isFull) this.#worst = kept.at(-1);
-    this.#kept = kept;
-  }
-}
-
-function cut(found: readonly StoredEntry[], { limit, maxBytes }: PageQuery): Selected {
-  return fitPage({ entries: found.slice(0, limit), more: found.length > limit }, maxBytes);
 }

@@ -1,9 +1,10 @@
-// Objects held by units of one process while they write below them. Who deletes an object, or what it lies in, waits for
-// those who hold it, and they wait for who deletes; other processes are told apart when they commit.
+// Shared locks on objects, which units of one process take while they write below the objects. A deletion of an object, or of a
+// parent, waits for these locks, and new locks wait for the deletion. Between processes the commit detects such conflicts.
+import { keyOfObject } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Holder, LockWaits } from './lock-waits.ts';
 
-/** What a unit does to objects: keeps one, deletes some, or deletes everything in the lists at and below a URI. */
+/** What a unit claims: to keep an object, to delete one, or to delete everything in the lists at and below a URI. */
 export type Claim =
   | { readonly kind: 'hold' | 'delete'; readonly list: ListKey; readonly id: string }
   | { readonly kind: 'cascade'; readonly uri: string };
@@ -21,7 +22,7 @@ export class SharedLocks {
   readonly #waits: LockWaits;
   readonly #granted = new Map<Holder, Map<string, Request>>();
   #waiting: Waiting[] = [];
-  /** Claims to delete, granted or waiting; while there are none, everything may be held. */
+  /** Number of claims to delete, granted or waiting. While it is 0, every lock is granted at once. */
   #removals = 0;
 
   constructor(waits: LockWaits) {
@@ -29,10 +30,9 @@ export class SharedLocks {
   }
 
   /**
-   * Waits until nobody else does what does not go together with the claim.
+   * Waits until no other unit has a claim that excludes this one.
    *
-   * @throws TransactionConflict when those it would wait for wait for the holder; BackendUnavailable when it takes too
-   *   long
+   * @throws TransactionConflict when the wait would be a deadlock; BackendUnavailable when it takes too long
    */
   async take(claim: Claim, holder: Holder): Promise<void> {
     const own = this.#granted.get(holder);
@@ -46,19 +46,19 @@ export class SharedLocks {
     await this.#wait(request);
   }
 
-  /** Lets go of everything a holder has claimed. */
+  /** Releases all claims of a holder. */
   release(holder: Holder): void {
     for (const { claim } of this.#granted.get(holder)?.values() ?? []) if (claim.kind !== 'hold') this.#removals--;
     if (!this.#granted.delete(holder)) return;
     this.#admit();
   }
 
-  /** Grants what nobody stands against any more. */
+  /** Grants the waiting claims that no other claim excludes any more. */
   #admit(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const each of waiting) {
-      // Those before it in line are asked as well, so that nobody is overtaken for ever.
+      // Earlier waiting claims exclude it as well, so that none of them starves.
       if (this.#isBlocked(each)) this.#waiting.push(each);
       else {
         this.#grant(each);
@@ -82,7 +82,7 @@ export class SharedLocks {
       );
     } catch (error) {
       if (request.claim.kind !== 'hold') this.#removals--;
-      // Somebody may have waited for this one alone.
+      // Other claims may have waited for this one only.
       this.#admit();
       throw error;
     }
@@ -99,7 +99,7 @@ export class SharedLocks {
     return this.#blockers(request).next().done !== true;
   }
 
-  /** Those who have what does not go together with it, or asked for that earlier. */
+  /** Yields the holders of claims that exclude this one, granted or waiting for longer. */
   *#blockers({ claim, holder }: Request): Generator<Holder, void, undefined> {
     for (const [other, requests] of this.#granted) {
       if (other === holder) continue;
@@ -124,7 +124,5 @@ function removes(claim: Claim, held: Extract<Claim, { readonly list: ListKey }>)
 }
 
 function nameOf(claim: Claim): string {
-  return claim.kind === 'cascade'
-    ? `cascade\0${claim.uri}`
-    : `${claim.kind}\0${claim.list.kind}\0${claim.list.parent}\0${claim.id}`;
+  return claim.kind === 'cascade' ? `cascade\0${claim.uri}` : `${claim.kind}\0${keyOfObject(claim.list, claim.id)}`;
 }

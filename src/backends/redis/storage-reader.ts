@@ -1,6 +1,8 @@
-// The reading half of the storage contract. A committed list that is written while it is read in pieces is read again in
-// larger ones, in the end in a single piece, so that clock and entries always belong together.
-import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+// The reading half of the storage contract. When a committed list is written while it is read in pieces, it is read again in
+// larger pieces, in the end in a single one, so that clock and entries always belong together.
+import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import type { ListState } from '../../core/lists/list-state.ts';
+import { runFromNow } from '../../base/steps.ts';
 import { joinPage } from '../../core/objects/page-text.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -11,7 +13,7 @@ import { ListChanged, ListView } from './list-view.ts';
 import { listsAfter } from './registries.ts';
 import { countSelected, selectPage } from './select.ts';
 
-/** Entries fetched at once where many have to be looked at. */
+/** Number of entries fetched at once when they have to be filtered or sorted. */
 const firstPiece = 1000;
 const pieceGrowth = 4;
 
@@ -41,7 +43,7 @@ export class RedisStorageReader implements StorageReader {
   }
 
   async listText(list: ListKey, query: PageQuery): Promise<PageText> {
-    return joinPage(await this.listAll(list, query), query.maxBytes);
+    return runFromNow(joinPage(await this.listAll(list, query), query.maxBytes), 'normal');
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {
@@ -54,21 +56,17 @@ export class RedisStorageReader implements StorageReader {
     for (const kind of await this.registeredKinds()) {
       let [objects, tombstones] = [0, 0];
       await this.#eachParent(kind, async (parent) => {
-        const list = { kind, parent };
-        const [live, all] = await Promise.all([
-          this.countAll(list, { filters: [] }),
-          this.countAll(list, { filters: [], includeDeleted: true }),
-        ]);
-        objects += live;
-        tombstones += Math.max(0, all - live);
+        const state = await this.stateOf({ kind, parent });
+        objects += state.live;
+        tombstones += state.dead;
       });
       counts.set(kind, { objects, tombstones });
     }
     return counts;
   }
 
-  resourceTimestamp(list: ListKey): Promise<number | undefined> {
-    return this.reads.clock(list);
+  async resourceTimestamp(list: ListKey): Promise<number | undefined> {
+    return (await this.reads.version(list)).clock;
   }
 
   async allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
@@ -88,30 +86,31 @@ export class RedisStorageReader implements StorageReader {
     return parents;
   }
 
-  async lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
-    const states: ListState[] = [];
+  async lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]> {
+    const found: ListSummary[] = [];
     for (let from = after; ;) {
       const keys = await this.keysAfter(from, limit);
-      for (const state of await Promise.all(keys.map((key) => this.stateOf(key)))) {
-        if (state !== undefined && states.length < limit) states.push(state);
+      const states = await Promise.all(keys.map((key) => this.stateOf(key)));
+      for (const [index, { clock: timestamp, horizon, live, dead }] of states.entries()) {
+        if (timestamp === undefined || found.length === limit) continue;
+        const { kind, parent } = keys[index]!;
+        found.push({ kind, parent, timestamp, horizon, live, dead });
       }
       from = keys.at(-1);
-      if (keys.length < limit || states.length === limit) return states;
+      if (keys.length < limit || found.length === limit) return found;
     }
   }
 
-  /** The first lists after one, some of which may have no clock. */
+  /** Returns the first lists after the given one; some may have no clock. */
   protected keysAfter(after: ListKey | undefined, limit: number): Promise<readonly ListKey[]> {
     return listsAfter(this.#client, this.#keys, after, limit);
   }
 
-  /** `undefined` when the list has no clock. */
-  protected async stateOf({ kind, parent }: ListKey): Promise<ListState | undefined> {
-    const { clock: timestamp, horizon, liveCount: live, deadCount: dead } = await this.reads.counts({ kind, parent });
-    return timestamp === undefined ? undefined : { kind, parent, timestamp, horizon, live, dead };
+  protected stateOf(list: ListKey): Promise<ListState> {
+    return this.reads.head(list, []);
   }
 
-  /** Reads a list until all reads have seen one version of it. */
+  /** Repeats the work until all its reads have seen one version of the list. */
   protected async look<T>(list: ListKey, work: (view: ListView, piece: number) => Promise<T>): Promise<T> {
     for (let piece = firstPiece; ; piece *= pieceGrowth) {
       try {
@@ -122,7 +121,7 @@ export class RedisStorageReader implements StorageReader {
     }
   }
 
-  /** The parents of all lists of a kind, or of every kind, that were ever written. */
+  /** Returns the parents of all lists of a kind that were ever written. */
   protected async registered(kind: string): Promise<readonly string[]> {
     const found = this.#keys.shards.map((shard) => this.#client.read('storage', 'ZRANGE', `${shard}k:${kind}`, 0, -1));
     return ((await Promise.all(found)) as string[][]).flat().map(unescapeTag);

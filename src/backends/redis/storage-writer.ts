@@ -1,35 +1,37 @@
-// The writing half of the storage contract. Every write is made in a draft of its list, under the list's turn; reads see
-// the drafts of their own unit.
+// The writing half of the storage contract. Every write changes the overlay of its list, under the turn of the list. Reads see
+// the overlays of their own unit.
 import { InOrder } from '../../base/in-order.ts';
-import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
+import { UnicityError } from '../../contracts/errors.ts';
+import { requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
 import type {
+  DeletedPage,
+  DeleteOptions,
   Deletion,
-  ListState,
   LockedState,
   NewObject,
-  PurgeOptions,
   Restoration,
   StorageWriter,
 } from '../../contracts/storage.ts';
+import { mayBeTaken, restoredClock, type ListState } from '../../core/lists/list-state.ts';
+import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
-import type { ListDraft } from './list-draft.ts';
+import type { ListOverlay } from './list-overlay.ts';
 import type { ListReads } from './list-reads.ts';
 import { ListView } from './list-view.ts';
-import { restoreEntries } from './restore.ts';
 import { selectNewest, selectPage } from './select.ts';
 import { RedisStorageReader } from './storage-reader.ts';
 import type { RedisUnit } from './unit.ts';
 
-/** Entries fetched at once. Others cannot change a list under its turn, so there is no need for larger pieces. */
+/** Number of entries fetched at once. No other unit changes a list under its turn, so larger pieces have no advantage. */
 const piece = 1000;
 
 export class RedisStorageWriter extends RedisStorageReader implements StorageWriter {
   readonly #unit: RedisUnit;
-  /** What calls need is asked for as they come; they take effect one after the other. */
+  /** Reads what each call needs as soon as it comes, and lets the calls take effect one after another. */
   readonly #inOrder = new InOrder();
 
   constructor(client: RedisClient, keys: Keys, reads: ListReads, unit: RedisUnit) {
@@ -38,9 +40,10 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   override async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    const draft = await this.#unit.findDraft(list);
-    if (draft !== undefined) return this.#findLive(draft, id);
-    return super.get(list, id);
+    const overlay = await this.#unit.findOverlay(list);
+    if (overlay === undefined) return super.get(list, id);
+    await this.#learn(overlay, id);
+    return overlay.findLive(id);
   }
 
   async lockShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
@@ -51,84 +54,77 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   override async resourceTimestamp(list: ListKey): Promise<number | undefined> {
-    const draft = await this.#unit.findDraft(list);
-    return draft === undefined ? super.resourceTimestamp(list) : draft.clock;
+    const overlay = await this.#unit.findOverlay(list);
+    return overlay === undefined ? super.resourceTimestamp(list) : overlay.state.clock;
   }
 
   async lock(list: ListKey, id?: string): Promise<LockedState> {
-    const draft = await this.#unit.draft(list, id === undefined ? [] : [id]);
-    if (id === undefined) return { timestamp: draft.clock, object: undefined, tombstone: undefined };
-    await this.#learn(draft, id);
-    const entry = draft.find(id);
-    const tombstone = entry !== undefined && isTombstone(entry) ? entry : undefined;
-    return { timestamp: draft.clock, object: draft.findLive(id), tombstone };
+    const overlay = id === undefined ? await this.#unit.overlay(list) : await this.#overlayOf(list, id);
+    const entry = id === undefined ? undefined : overlay.find(id);
+    const [object, tombstone] = entry !== undefined && isTombstone(entry) ? [undefined, entry] : [entry, undefined];
+    return { timestamp: overlay.state.clock, object, tombstone };
   }
 
   async touch(list: ListKey): Promise<number> {
-    const draft = await this.#unit.draft(list);
-    if (draft.clock === undefined) draft.advance(this.#unit.now);
-    return draft.clock!;
+    const overlay = await this.#unit.overlay(list);
+    const { clock = this.#unit.now } = overlay.state;
+    if (overlay.state.clock === undefined) overlay.change({ clock });
+    return clock;
   }
 
   create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    return this.#inOrder.run(this.#draftOf(list, id), (draft) => {
-      if (draft.findLive(id) !== undefined) throw new UnicityError('id');
-      return this.#put(draft, id, text, lastModified);
+    return this.#inOrder.run(this.#overlayOf(list, id), (overlay) => {
+      if (overlay.findLive(id) !== undefined) throw new UnicityError('id');
+      return this.#put(overlay, id, text, lastModified);
     });
   }
 
   createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
-    return this.#inOrder.run(this.#unit.draft(list), (draft) => {
+    return this.#inOrder.run(this.#unit.overlay(list), (overlay) => {
       this.#unit.requireOpen();
-      return objects.map(({ id, text }) => {
-        const object = new StoredObject(id, this.#nextFree(draft), text);
-        draft.advance(object.lastModified);
-        if (!draft.knows(id)) draft.learn(id, undefined);
-        draft.put(id, object);
+      const first = requireTimestamps(overlay.state, this.#unit.now, objects.length);
+      return objects.map(({ id, text }, index) => {
+        const object = new StoredObject(id, first + index, text);
+        if (!overlay.knows(id)) overlay.learn(id, undefined);
+        overlay.put(id, object, { clock: object.lastModified });
         return object;
       });
     });
   }
 
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    return this.#inOrder.run(this.#draftOf(list, id), (draft) => this.#put(draft, id, text, lastModified));
+    return this.#inOrder.run(this.#overlayOf(list, id), (overlay) => this.#put(overlay, id, text, lastModified));
   }
 
   delete(
     list: ListKey,
     id: string,
-    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
+    { lastModified: given, keepTombstone = true }: DeleteOptions = {},
   ): Promise<Deletion | undefined> {
-    return this.#inOrder.run(this.#draftOf(list, id), async (draft) => {
-      const old = draft.findLive(id);
+    return this.#inOrder.run(this.#overlayOf(list, id), async (overlay) => {
+      const old = overlay.findLive(id);
       if (old === undefined) return undefined;
       await this.#unit.outlive(list, id);
-      const lastModified = await this.#nextTimestamp(draft, options.lastModified, id);
+      const lastModified = await this.#timestampFor(overlay, given, id);
       const tombstone: Tombstone = { id, lastModified, deleted: true };
-      draft.advance(lastModified);
-      draft.put(id, options.keepTombstone === false ? undefined : tombstone);
-      if (options.keepTombstone === false) draft.raiseHorizon(lastModified);
+      if (keepTombstone) overlay.put(id, tombstone, { clock: lastModified });
+      else overlay.put(id, undefined, { clock: lastModified, horizon: lastModified });
       return { old, tombstone };
     });
   }
 
-  async deleteAll(
-    list: ListKey,
-    query: PageQuery,
-  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
-    const draft = await this.#unit.draft(list);
-    const { entries, more } = await selectPage(this.#view(draft), 'live', query, piece);
-    const deletions: Deletion[] = [];
-    for (const old of entries) {
-      if (isTombstone(old)) continue;
-      await this.#unit.outlive(list, old.id);
-      this.#learnFrom(draft, old);
-      const lastModified = this.#nextFree(draft);
-      const tombstone: Tombstone = { id: old.id, lastModified, deleted: true };
-      draft.advance(lastModified);
-      draft.put(old.id, tombstone);
-      deletions.push({ old, tombstone });
-    }
+  async deleteAll(list: ListKey, query: PageQuery): Promise<DeletedPage> {
+    const overlay = await this.#unit.overlay(list);
+    const { entries, more } = await selectPage(this.#view(overlay), 'live', query, piece);
+    const objects = entries.filter((entry) => entry instanceof StoredObject);
+    for (const { id } of objects) await this.#unit.outlive(list, id);
+    const first = requireTimestamps(overlay.state, this.#unit.now, objects.length);
+    const deletions = objects.map((old, index): Deletion => {
+      const tombstone: Tombstone = { id: old.id, lastModified: first + index, deleted: true };
+      this.#learnFrom(overlay, old);
+      overlay.put(old.id, tombstone, { clock: tombstone.lastModified });
+      return { old, tombstone };
+    });
     return { deletions, more };
   }
 
@@ -137,45 +133,38 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   async purgeDeleted(options: PurgeOptions = {}): Promise<number> {
-    const { before, maxRetained = 0, limit = Infinity } = options;
     this.#unit.requireOpen();
-    if (before !== undefined && options.maxRetained !== undefined) throw new Error('give either before or maxRetained');
-    let purged = 0;
-    for (const list of await this.#listsOf(options.kind, options.parent)) {
-      const draft = await this.#unit.draft(list);
-      const view = this.#view(draft);
-      const end = before ?? (await nthTombstone(view, Infinity, true, maxRetained));
-      const count = end === undefined ? 0 : await view.countRange('dead', { low: -Infinity, high: end - 1 });
-      if (end === undefined || count === 0) continue;
-      const left = limit - purged;
-      const first = count <= left ? end : ((await nthTombstone(view, end, false, left + 1)) ?? end);
-      draft.raiseHorizon((await nthTombstone(view, first, true, 1)) ?? 0);
-      draft.purgeBelow(first, Math.min(count, left));
-      purged += Math.min(count, left);
-      if (purged === limit) return purged;
-    }
-    return purged;
+    const purge = new Purge(options);
+    for (const list of await this.#listsOf(purge)) await this.#purgeList(await this.#unit.overlay(list), purge);
+    return purge.count;
   }
 
   async trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
-    const draft = await this.#unit.draft(list);
-    if (draft.liveCount <= maxObjects) return 0;
+    const overlay = await this.#unit.overlay(list);
+    if (overlay.state.live <= maxObjects) return 0;
     let kept = 0;
     const excess: string[] = [];
-    for await (const entries of selectNewest(this.#view(draft), 'live', selection, piece)) {
+    for await (const entries of selectNewest(this.#view(overlay), 'live', selection, piece)) {
       for (const entry of entries) {
         if (kept++ < maxObjects) continue;
-        this.#learnFrom(draft, entry);
+        this.#learnFrom(overlay, entry);
         excess.push(entry.id);
       }
     }
-    for (const id of excess) draft.put(id, undefined);
+    for (const id of excess) overlay.put(id, undefined);
     return excess.length;
   }
 
-  async restore(list: ListKey, restoration: Restoration): Promise<void> {
-    const draft = await this.#unit.draft(list);
-    await restoreEntries(draft, this.#view(draft), restoration);
+  async restore(list: ListKey, { clock, entries, horizon, gone = [] }: Restoration): Promise<void> {
+    const overlay = await this.#unit.overlay(list);
+    const view = this.#view(overlay);
+    // `put` requires that the overlay knows what it replaces.
+    await view.byIds([...gone, ...entries.map(({ id }) => id)]);
+    const inTheWay = await view.byTimestamps(new Set(entries.map(({ lastModified }) => lastModified)));
+    for (const id of gone) overlay.put(id, undefined);
+    for (const { id } of inTheWay) overlay.put(id, undefined);
+    for (const entry of entries) overlay.put(entry.id, entry);
+    overlay.change({ clock: restoredClock(clock, entries), horizon });
   }
 
   async flush(): Promise<void> {
@@ -183,41 +172,38 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   protected override async look<T>(list: ListKey, work: (view: ListView, size: number) => Promise<T>): Promise<T> {
-    const draft = await this.#unit.findDraft(list);
-    return draft === undefined ? super.look(list, work) : work(this.#view(draft), piece);
+    const overlay = await this.#unit.findOverlay(list);
+    return overlay === undefined ? super.look(list, work) : work(this.#view(overlay), piece);
   }
 
   protected override async registeredKinds(): Promise<ReadonlySet<string>> {
-    const drafted = this.#unit.drafts.map(({ list }) => list.kind);
-    return new Set([...(this.#unit.isFlushed ? [] : await super.registeredKinds()), ...drafted]);
+    const overlaid = this.#unit.overlays.map(({ list }) => list.kind);
+    return new Set([...(this.#unit.isFlushed ? [] : await super.registeredKinds()), ...overlaid]);
   }
 
   protected override async registered(kind: string): Promise<readonly string[]> {
     const parents = new Set(this.#unit.isFlushed ? [] : await super.registered(kind));
-    for (const { list, clock } of this.#unit.drafts)
-      if (list.kind === kind && clock !== undefined) parents.add(list.parent);
+    for (const { list, state } of this.#unit.overlays) {
+      if (list.kind === kind && state.clock !== undefined) parents.add(list.parent);
+    }
     return [...parents];
   }
 
   protected override async keysAfter(after: ListKey | undefined, limit: number): Promise<readonly ListKey[]> {
     const stored = this.#unit.isFlushed ? [] : await super.keysAfter(after, limit);
-    const own = this.#unit.drafts.flatMap(({ list, isNew }) => {
+    const own = this.#unit.overlays.flatMap(({ list, isNew }) => {
       const isAhead = after === undefined || compareLists(list, after) > 0;
       return isNew && isAhead && stored.every((each) => compareLists(each, list) !== 0) ? [list] : [];
     });
     return [...stored, ...own].toSorted(compareLists).slice(0, limit);
   }
 
-  protected override async stateOf(list: ListKey): Promise<ListState | undefined> {
-    const draft = await this.#unit.findDraft(list);
-    if (draft === undefined) return super.stateOf(list);
-    if (draft.clock === undefined) return undefined;
-    const { clock: timestamp, horizon, liveCount: live, deadCount: dead } = draft;
-    return { kind: list.kind, parent: list.parent, timestamp, horizon, live, dead };
+  protected override async stateOf(list: ListKey): Promise<ListState> {
+    return (await this.#unit.findOverlay(list))?.state ?? super.stateOf(list);
   }
 
-  /** Every list that may have tombstones. */
-  async #listsOf(kind: string | undefined, parent: string | undefined): Promise<readonly ListKey[]> {
+  /** Returns every list that takes part in a purge. */
+  async #listsOf({ kind, parent }: Purge): Promise<readonly ListKey[]> {
     const kinds = kind === undefined ? await this.registeredKinds() : [kind];
     const lists: ListKey[] = [];
     for (const each of kinds) {
@@ -227,70 +213,65 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return lists;
   }
 
-  #view(draft: ListDraft): ListView {
-    return new ListView(this.reads, draft.list, draft, () => this.#unit.loseOver(draft.list));
+  async #purgeList(overlay: ListOverlay, purge: Purge): Promise<void> {
+    const view = this.#view(overlay);
+    const most = purge.mostOf(overlay.state.dead);
+    if (most === 0) return;
+    const older = await view.countRange('dead', { low: -Infinity, high: purge.before - 1 });
+    const count = Math.min(older, most);
+    if (count === 0) return;
+    overlay.purge(await latestOf(view, purge.before, older, count), count);
+    purge.count += count;
   }
 
-  async #draftOf(list: ListKey, id: string): Promise<ListDraft> {
-    const draft = await this.#unit.draft(list, [id]);
-    await this.#learn(draft, id);
+  #view(overlay: ListOverlay): ListView {
+    return new ListView(this.reads, overlay.list, overlay, () => this.#unit.loseOver(overlay.list));
+  }
+
+  async #overlayOf(list: ListKey, id: string): Promise<ListOverlay> {
+    const overlay = await this.#unit.overlay(list, [id]);
+    await this.#learn(overlay, id);
     this.#unit.requireOpen();
-    return draft;
+    return overlay;
   }
 
-  async #findLive(draft: ListDraft, id: string): Promise<StoredObject | undefined> {
-    await this.#learn(draft, id);
-    return draft.findLive(id);
+  /** Reads what the server has of an id, unless the overlay knows it. */
+  async #learn(overlay: ListOverlay, id: string): Promise<void> {
+    if (!overlay.knows(id)) await this.#view(overlay).byIds([id]);
   }
 
-  /** Fetches what the server has of an id. */
-  async #learn(draft: ListDraft, id: string): Promise<void> {
-    if (!draft.knows(id)) await this.#view(draft).byIds([id]);
+  /** Keeps an entry that a selection found. */
+  #learnFrom(overlay: ListOverlay, entry: StoredObject | Tombstone): void {
+    if (!overlay.knows(entry.id)) overlay.learn(entry.id, entry);
   }
 
-  /** Keeps an entry that a selection has found. */
-  #learnFrom(draft: ListDraft, entry: StoredObject | Tombstone): void {
-    if (!draft.knows(entry.id)) draft.learn(entry.id, entry);
-  }
-
-  async #put(draft: ListDraft, id: string, text: string, given: number | undefined): Promise<StoredObject> {
-    const object = new StoredObject(id, await this.#nextTimestamp(draft, given, id), text);
-    draft.advance(object.lastModified);
-    draft.put(id, object);
+  async #put(overlay: ListOverlay, id: string, text: string, given: number | undefined): Promise<StoredObject> {
+    const object = new StoredObject(id, await this.#timestampFor(overlay, given, id), text);
+    overlay.put(id, object, { clock: object.lastModified });
     return object;
   }
 
-  /** The timestamp that a write gets; nothing is changed yet. */
-  async #nextTimestamp(draft: ListDraft, given: number | undefined, id: string): Promise<number> {
-    if (given === undefined || given === draft.clock) return this.#nextFree(draft);
-    if (draft.clock === undefined || given > draft.clock) return given;
-    for await (const entries of this.#view(draft).walk('both', { low: given, high: given }, false, 2)) {
-      if (entries.some((entry) => entry.id !== id)) {
-        throw new IntegrityError('another object has this last_modified');
+  async #timestampFor(overlay: ListOverlay, given: number | undefined, id: string): Promise<number> {
+    if (mayBeTaken(overlay.state, given)) {
+      for await (const entries of this.#view(overlay).walk('both', { low: given, high: given }, false, 2)) {
+        const holders = entries.map((entry) => entry.id);
+        requireFree(holders, id);
       }
     }
-    return given;
-  }
-
-  #nextFree({ clock }: ListDraft): number {
-    return clock === undefined ? this.#unit.now : Math.max(this.#unit.now, clock + 1);
+    return requireTimestamp(overlay.state, this.#unit.now, given);
   }
 }
 
-/** The timestamp of the nth tombstone below a timestamp, counted from one end; `undefined`: there are fewer. */
-async function nthTombstone(
-  view: ListView,
-  below: number,
-  isNewestFirst: boolean,
-  n: number,
-): Promise<number | undefined> {
-  if (n === 0) return below;
-  let left = n;
+/** Returns the timestamp of the latest of the `count` oldest tombstones, of `all` that are below a timestamp. */
+async function latestOf(view: ListView, below: number, all: number, count: number): Promise<number> {
+  const newer = all - count;
+  const isNewestFirst = newer < count;
+  let left = isNewestFirst ? newer + 1 : count;
   const range = { low: -Infinity, high: below - 1 };
-  for await (const entries of view.walk('dead', range, isNewestFirst, Math.min(n, piece))) {
+  for await (const entries of view.walk('dead', range, isNewestFirst, Math.min(left, piece))) {
     const entry = entries[left - 1];
     if (entry !== undefined) return entry.lastModified;
     left -= entries.length;
   }
-  return undefined;
+  throw new Error('a list has fewer tombstones than were counted');
 }

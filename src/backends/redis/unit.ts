@@ -1,24 +1,26 @@
-// A unit of work: what it has read under its turns, what it will write, and nothing on the server before the commit. The
-// commit verifies that the lists it took turns on are unchanged, so that no other process can come in between.
+// A unit of work: what it has read under its turns, and what it will write. Nothing is on the server before the commit, which
+// verifies that no other process has changed the lists of the unit meanwhile.
 import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import type { Transaction } from '../../contracts/database.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
+import { keyOfList, keyOfObject } from '../../core/lists/list-key.ts';
+import { unwritten } from '../../core/lists/list-state.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { SharedLocks } from './shared-locks.ts';
-import { ListDraft } from './list-draft.ts';
+import { ListOverlay } from './list-overlay.ts';
 import type { Leases } from './leases.ts';
 import { PermissionLog } from './permission-log.ts';
 import type { ListQueue } from './list-queue.ts';
 
 /** Everything a unit wants written, and what it relies on. */
 export interface UnitContents {
-  readonly drafts: readonly ListDraft[];
-  /** Objects that must still be there. */
+  readonly overlays: readonly ListOverlay[];
+  /** Objects that must still exist at the commit. */
   readonly held: readonly { readonly list: ListKey; readonly id: string }[];
-  /** URIs below which all lists are emptied, those of the drafts apart. */
+  /** URIs below which all lists are emptied, except those of the overlays. */
   readonly cascades: readonly string[];
-  /** Whether all lists are dropped before the drafts are written. */
+  /** Whether all lists are deleted before the overlays are written. */
   readonly isFlushed: boolean;
   readonly permissions: PermissionLog;
 }
@@ -29,12 +31,12 @@ export interface UnitHost {
   readonly queue: ListQueue;
   readonly sharedLocks: SharedLocks;
   readonly leases: Leases;
-  /** Whether `commit` has sent everything when it returns, so that what is sent later sees it. */
+  /** Whether `commit` has sent everything when it returns, so that commands sent later see it. */
   readonly sendsAtOnce: boolean;
-  /** Makes the writes of a unit happen; resolves when they are known to. */
+  /** Writes the contents of a unit. Resolves when they are known to be written. */
   commit(contents: UnitContents): Promise<void>;
-  /** Lets go of what a unit held that writes nothing. */
-  release(drafts: readonly ListDraft[]): void;
+  /** Releases the leases of a unit that writes nothing. */
+  release(overlays: readonly ListOverlay[]): void;
   /** Called once when the unit has ended. */
   ended(unit: RedisUnit): void;
 }
@@ -42,8 +44,8 @@ export interface UnitHost {
 export class RedisUnit implements Transaction {
   readonly permissions = new PermissionLog();
   readonly #host: UnitHost;
-  readonly #drafts = new Map<string, Promise<ListDraft>>();
-  readonly #ready = new Map<string, ListDraft>();
+  readonly #overlays = new Map<string, Promise<ListOverlay>>();
+  readonly #ready = new Map<string, ListOverlay>();
   readonly #turns = new Set<string>();
   readonly #inOrder = new InOrder();
   readonly #held = new Map<string, { readonly list: ListKey; readonly id: string }>();
@@ -63,8 +65,8 @@ export class RedisUnit implements Transaction {
     return this.#isFlushed;
   }
 
-  /** The drafts there are, in the order they began. */
-  get drafts(): readonly ListDraft[] {
+  /** The overlays of the unit, in the order in which they began. */
+  get overlays(): readonly ListOverlay[] {
     return [...this.#ready.values()];
   }
 
@@ -76,52 +78,52 @@ export class RedisUnit implements Transaction {
     if (!this.#isOpen) throw new Error('the transaction has ended already');
   }
 
-  /** The draft of a list, when there is one, or when the list cannot be read without. */
-  async findDraft(list: ListKey): Promise<ListDraft | undefined> {
+  /** Returns the overlay of a list when it has one, or when committed state would be wrong for the unit. */
+  async findOverlay(list: ListKey): Promise<ListOverlay | undefined> {
     this.requireOpen();
-    const known = this.#drafts.get(nameOf(list));
-    if (known !== undefined || this.#isFlushed || this.#isBelowCascade(list)) return this.draft(list);
+    const known = this.#overlays.get(keyOfList(list));
+    if (known !== undefined || this.#isFlushed || this.#isBelowCascade(list)) return this.overlay(list);
     return undefined;
   }
 
-  /** Takes the turn on a list, and reads its clock and some of its entries. */
-  async draft(list: ListKey, ids: readonly string[] = []): Promise<ListDraft> {
+  /** Returns the overlay of a list. Takes the turn of the list first, and reads its state and some of its entries. */
+  async overlay(list: ListKey, ids: readonly string[] = []): Promise<ListOverlay> {
     this.requireOpen();
-    const name = nameOf(list);
-    let opening = this.#drafts.get(name);
+    const name = keyOfList(list);
+    let opening = this.#overlays.get(name);
     if (opening === undefined) {
-      // Turns are taken in the order in which they are asked for, or units that ask in one order could wait in a circle.
+      // Turns are taken in the order of the calls. Otherwise units with the same order of calls could deadlock.
       opening = this.#inOrder.run(Promise.resolve(), () => this.#open(name, list, ids));
-      this.#drafts.set(name, opening);
-      opening.catch(() => this.#drafts.delete(name));
+      this.#overlays.set(name, opening);
+      opening.catch(() => this.#overlays.delete(name));
     }
     return opening;
   }
 
-  /** Resolves when the turns asked for so far have been taken, or refused. */
+  /** Resolves when each turn requested so far was taken or refused. */
   async turnsTaken(): Promise<void> {
-    if (this.#drafts.size > this.#ready.size) await Promise.allSettled(this.#drafts.values());
+    if (this.#overlays.size > this.#ready.size) await Promise.allSettled(this.#overlays.values());
   }
 
-  /** Keeps an object from being deleted by other units of this process, which wait. */
+  /** Locks an object, so that other units of this process wait before they delete it. */
   async lockShared(list: ListKey, id: string): Promise<void> {
     this.requireOpen();
     await this.#naming(list, this.#host.sharedLocks.take({ kind: 'hold', list, id }, this));
   }
 
-  /** The lost race over a list that another process has changed meanwhile; the next attempt keeps it out. */
+  /** Returns the conflict with a process that has changed a list meanwhile. The retry takes a lease on the list. */
   loseOver(list: ListKey): TransactionConflict {
     this.#host.leases.expectContention(list);
-    const lists = this.drafts.map((draft) => draft.list);
+    const lists = this.overlays.map((overlay) => overlay.list);
     return new TransactionConflict('another process has changed the list', { lists });
   }
 
-  /** Lets the commit fail when another process has deleted the object. */
+  /** Makes the commit fail when another process has deleted the object. */
   relyOn(list: ListKey, id: string): void {
-    this.#held.set(`${nameOf(list)}\0${id}`, { list, id });
+    this.#held.set(keyOfObject(list, id), { list, id });
   }
 
-  /** Waits for the units of this process that hold an object which is to be deleted. */
+  /** Waits for the units of this process that have locked an object, before it is deleted. */
   async outlive(list: ListKey, id: string): Promise<void> {
     await this.#naming(list, this.#host.sharedLocks.take({ kind: 'delete', list, id }, this));
     this.requireOpen();
@@ -132,16 +134,16 @@ export class RedisUnit implements Transaction {
     this.requireOpen();
     await this.#naming(undefined, this.#host.sharedLocks.take({ kind: 'cascade', uri }, this));
     this.requireOpen();
-    for (const draft of this.#ready.values()) if (isBelow(draft.list.parent, uri)) draft.empty(this.now);
+    for (const overlay of this.#ready.values()) if (isBelow(overlay.list.parent, uri)) overlay.empty(this.now);
     if (!this.#isFlushed) this.#cascades.push(uri);
   }
 
-  /** Forgets all lists. */
+  /** Deletes all lists. */
   flush(): void {
     this.requireOpen();
     this.#isFlushed = true;
     this.#cascades = [];
-    this.#drafts.clear();
+    this.#overlays.clear();
     this.#ready.clear();
     this.#held.clear();
   }
@@ -149,19 +151,19 @@ export class RedisUnit implements Transaction {
   async commit(): Promise<void> {
     this.requireOpen();
     this.#isOpen = false;
-    const drafts = this.drafts;
+    const overlays = this.overlays;
     const { permissions } = this;
     const writes =
-      this.#isFlushed || this.#cascades.length > 0 || !permissions.isEmpty || drafts.some(({ isDirty }) => isDirty);
-    // Those of lists that have a draft are the unit's own to change, or unchanged as their list is.
-    const held = [...this.#held.values()].filter(({ list }) => !this.#ready.has(nameOf(list)));
+      this.#isFlushed || this.#cascades.length > 0 || !permissions.isEmpty || overlays.some(({ isDirty }) => isDirty);
+    // Lists with an overlay are verified as a whole, with all their objects.
+    const held = [...this.#held.values()].filter(({ list }) => !this.#ready.has(keyOfList(list)));
     try {
       if (!writes) {
-        this.#host.release(drafts);
+        this.#host.release(overlays);
         return;
       }
       const answer = this.#host.commit({
-        drafts,
+        overlays,
         held,
         cascades: this.#cascades,
         isFlushed: this.#isFlushed,
@@ -177,42 +179,42 @@ export class RedisUnit implements Transaction {
   async rollback(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#host.release(this.drafts);
+    this.#host.release(this.overlays);
     this.#end();
   }
 
-  async #open(name: string, list: ListKey, ids: readonly string[]): Promise<ListDraft> {
+  async #open(name: string, list: ListKey, ids: readonly string[]): Promise<ListOverlay> {
     await this.#naming(list, this.#host.queue.take(name, this));
     this.#turns.add(name);
     if (!this.#isOpen) {
       this.#releaseTurns();
       this.requireOpen();
     }
-    let draft: ListDraft;
+    let overlay: ListOverlay;
     if (this.#isFlushed) {
-      draft = new ListDraft(list, { clock: undefined, version: '', horizon: 0, liveCount: 0, deadCount: 0 });
-      draft.empty(this.now);
+      overlay = new ListOverlay(list, { ...unwritten, version: '' });
+      overlay.empty(this.now);
     } else {
       const { head, isLeased } = await this.#naming(list, this.#host.leases.lock(list, ids, this.#ready.size > 0));
-      draft = new ListDraft(list, head, isLeased);
-      for (const [index, id] of ids.entries()) draft.learn(id, head.entries[index]);
-      if (this.#isBelowCascade(list)) draft.empty(this.now);
+      overlay = new ListOverlay(list, head, isLeased);
+      for (const [index, id] of ids.entries()) overlay.learn(id, head.entries[index]);
+      if (this.#isBelowCascade(list)) overlay.empty(this.now);
     }
-    this.#ready.set(name, draft);
-    return draft;
+    this.#ready.set(name, overlay);
+    return overlay;
   }
 
   #isBelowCascade({ parent }: ListKey): boolean {
     return this.#cascades.some((uri) => isBelow(parent, uri));
   }
 
-  /** Lets a lost race say over which lists, so that the next attempt takes them in order. */
+  /** Adds the lists of the unit to a conflict, so that the retry locks them in order. */
   async #naming<T>(list: ListKey | undefined, waiting: Promise<T>): Promise<T> {
     try {
       return await waiting;
     } catch (error) {
       if (!(error instanceof TransactionConflict)) throw error;
-      const lists = this.drafts.map((draft) => draft.list);
+      const lists = this.overlays.map((overlay) => overlay.list);
       throw new TransactionConflict(error.message, {
         cause: error,
         lists: list === undefined ? lists : [...lists, list],
@@ -234,8 +236,4 @@ export class RedisUnit implements Transaction {
 
 function isBelow(parent: string, uri: string): boolean {
   return parent === uri || parent.startsWith(`${uri}/`);
-}
-
-function nameOf({ kind, parent }: ListKey): string {
-  return `${kind}\0${parent}`;
 }

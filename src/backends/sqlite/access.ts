@@ -1,32 +1,30 @@
-// How a backend reaches its tables: committed state through the snapshots, a unit of work through the writer.
+// Access of a backend to its tables: to committed state by snapshots, inside a unit of work by the writer.
 import type { Connection } from './connection.ts';
 import type { BackendName } from './errors.ts';
 import type { Changes, ReadCache } from './read-cache.ts';
 import type { Snapshots } from './snapshots.ts';
-import { runWithPauses, type Steps } from '../../base/steps.ts';
+import { pause, runWithPauses, type Steps } from '../../base/steps.ts';
 import type { WriterUnit } from './writer-queue.ts';
 
 export interface Access {
-  /** Runs one operation without interruption. */
-  run<T>(operation: (connection: Connection) => T): Promise<T>;
-  /** Runs a read in one snapshot, with pauses when it yields. */
-  read<T>(read: (connection: Connection) => Steps<T>): Promise<T>;
+  /** Runs one operation without interruption, with the cache of committed state where it applies. */
+  run<T>(operation: (connection: Connection, cache?: ReadCache) => T | Promise<T>): Promise<T>;
+  /** Runs a read in one snapshot, with pauses when it yields; a read that has yielded runs without the cache. */
+  read<T>(read: (connection: Connection, cache?: ReadCache) => Steps<T>): Promise<T>;
 }
 
-/** The same, with what is remembered of committed state. */
+/** Access to committed state, which always has a cache. */
 export interface CommittedAccess extends Access {
   run<T>(operation: (connection: Connection, cache: ReadCache) => T | Promise<T>): Promise<T>;
-  /** Without memory once it has yielded. */
-  read<T>(read: (connection: Connection, cache: ReadCache | undefined) => Steps<T>): Promise<T>;
 }
 
-/** The same, inside a unit of work. */
+/** Access inside a unit of work. */
 export interface UnitAccess extends Access {
-  /** Notes here what it is going to change. */
+  /** Objects, lists and entries that the unit is going to change. */
   readonly changes: Changes;
 }
 
-/** Access to committed state. */
+/** Returns access to committed state. */
 export function accessCommitted(snapshots: Snapshots, backend: BackendName): CommittedAccess {
   return {
     run: async (operation) => snapshots.run(backend, operation),
@@ -34,11 +32,20 @@ export function accessCommitted(snapshots: Snapshots, backend: BackendName): Com
   };
 }
 
-/** Access inside a unit of work. It holds the turn to write, so nobody changes anything between steps. */
+/** An operation that has taken longer is followed by a turn of the event loop. */
+const longOperationMs = 4;
+
+/** Returns access inside a unit of work. The unit is the only writer, so nothing changes between steps. */
 export function accessUnit(unit: WriterUnit, backend: BackendName): UnitAccess {
   return {
     changes: unit.changes,
-    run: async (operation) => unit.run(backend, operation),
+    async run(operation) {
+      const startedAt = performance.now();
+      const result = unit.run(backend, operation);
+      // Others are served between two operations on large objects.
+      if (performance.now() - startedAt > longOperationMs) await pause('urgent');
+      return result;
+    },
     read: async (read) => {
       const steps = unit.run(backend, read);
       return runWithPauses(steps, 'urgent', (step) => unit.run(backend, step));

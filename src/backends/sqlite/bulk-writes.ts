@@ -1,45 +1,45 @@
-// Writes to whole lists and subtrees. What may touch many rows goes in steps, so that requests are served meanwhile;
-// the unit of work keeps the turn of the writer until it ends.
-import type { PurgeOptions } from '../../contracts/storage.ts';
+// Writes to whole lists and subtrees. A write that may change many rows goes in steps, between which reads are served. The
+// unit of work remains the only writer until it ends.
+import type { Steps } from '../../base/steps.ts';
+import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Selection } from '../../core/query/ast.ts';
-import type { Connection, SqlValue } from './connection.ts';
-import { detachContents, findList, raiseHorizon, updateList, type ListRow } from './lists.ts';
-import { compileSelection, fromWhere, walkWindows } from './selection.ts';
-import type { Steps } from '../../base/steps.ts';
+import { planSelection } from '../../core/query/plan-page.ts';
 import { rangeBelow } from '../sql/text-range.ts';
+import type { Connection, SqlValue } from './connection.ts';
+import type { ListRows } from './list-rows.ts';
+import { detachContents, listColumns, type ListRow, type ListTuple } from './lists.ts';
+import { compileSelection, fromWhere, walkWindows } from './selection.ts';
 
-/** Rows that one statement deletes. */
+/** Number of rows that one statement deletes. */
 const chunkRows = 2000;
-const afterAllTimestamps = Number.MAX_SAFE_INTEGER + 1;
 
 /**
  * Empties every list whose parent is the URI or lies below it.
  *
- * @param nextClock the clock of a list that loses live objects
- * @returns whether there was anything in them
+ * @returns whether any of them held something
  */
-export function deleteBelow(connection: Connection, uri: string, nextClock: (clock: number) => number): boolean {
+export function deleteBelow(connection: Connection, uri: string, now: number): boolean {
   const { low, high } = rangeBelow(uri);
-  const rows = connection.all<[string, string, number, number, number, number]>(
-    `SELECT kind, parent, list, clock, live, dead FROM lists
-    WHERE (parent = ? OR (parent >= ? AND parent < ?)) AND (live > 0 OR dead > 0)`,
+  const rows = connection.all<[...ListTuple, kind: string, parent: string]>(
+    `SELECT ${listColumns}, l.kind, l.parent FROM lists l
+    WHERE (l.parent = ? OR (l.parent >= ? AND l.parent < ?)) AND (l.live > 0 OR l.dead > 0)`,
     uri,
     low,
     high,
   );
-  for (const [kind, parent, list, clock, live, dead] of rows) {
-    detachContents(connection, { kind, parent }, { list, clock, live, dead }, live > 0 ? nextClock(clock) : clock);
+  for (const [list, clock, horizon, live, dead, kind, parent] of rows) {
+    detachContents(connection, { kind, parent }, { list, clock, horizon, live, dead }, now);
   }
   return rows.length > 0;
 }
 
-/** Forgets tombstones, list by list; returns how many. */
-export function* purgeTombstones(connection: Connection, options: PurgeOptions): Steps<number> {
-  const { kind, parent, before, maxRetained, limit = Infinity } = options;
-  if (before !== undefined && maxRetained !== undefined) throw new Error('give either before or maxRetained');
+/** Deletes tombstones, list by list. Returns their number. */
+export function* purgeTombstones(connection: Connection, rows: ListRows, options: PurgeOptions): Steps<number> {
+  const purge = new Purge(options);
+  const { kind, parent, maxRetained } = purge;
   const conditions = ['dead > ?'];
-  const parameters: SqlValue[] = [maxRetained ?? 0];
+  const parameters: SqlValue[] = [maxRetained];
   if (kind !== undefined) {
     conditions.push('kind = ?');
     parameters.push(kind);
@@ -48,44 +48,48 @@ export function* purgeTombstones(connection: Connection, options: PurgeOptions):
     conditions.push('parent = ?');
     parameters.push(parent);
   }
-  const sql = `SELECT list, clock, dead FROM lists WHERE ${conditions.join(' AND ')}`;
-  let purged = 0;
-  for (const [list, clock, dead] of connection.all<[number, number, number]>(sql, ...parameters)) {
-    let left = Math.min(limit - purged, maxRetained === undefined ? Infinity : dead - maxRetained);
-    while (left > 0) {
-      const wanted = Math.min(left, chunkRows);
-      const latest = connection.get<[number | null]>(
-        `SELECT max(last_modified) FROM (SELECT last_modified FROM tombstones WHERE list = ? AND last_modified < ?
-        ORDER BY last_modified LIMIT ?)`,
-        list,
-        before ?? afterAllTimestamps,
-        wanted,
-      )?.[0];
-      if (typeof latest !== 'number') break;
-      const gone = connection.run('DELETE FROM tombstones WHERE list = ? AND last_modified <= ?', list, latest);
-      updateList(connection, list, clock, { dead: -gone });
-      raiseHorizon(connection, list, latest);
-      purged += gone;
-      left -= gone;
-      if (gone < wanted) break;
-      yield;
-    }
+  const sql = `SELECT kind, parent FROM lists WHERE ${conditions.join(' AND ')}`;
+  for (const [ofKind, ofParent] of connection.all<[string, string]>(sql, ...parameters)) {
+    yield* purgeList(connection, rows, { kind: ofKind, parent: ofParent }, purge);
   }
-  return purged;
+  return purge.count;
+}
+
+function* purgeList(connection: Connection, rows: ListRows, key: ListKey, purge: Purge): Steps<void> {
+  for (;;) {
+    const row = rows.find(connection, key);
+    const wanted = row === undefined ? 0 : Math.min(purge.mostOf(row.dead), chunkRows);
+    if (row === undefined || wanted === 0) return;
+    const latest = connection.get<[number | null]>(
+      `SELECT max(last_modified) FROM (SELECT last_modified FROM tombstones WHERE list = ? AND last_modified < ?
+      ORDER BY last_modified LIMIT ?)`,
+      row.list,
+      purge.before,
+      wanted,
+    )?.[0];
+    if (typeof latest !== 'number') return;
+    const gone = connection.run('DELETE FROM tombstones WHERE list = ? AND last_modified <= ?', row.list, latest);
+    rows.change(connection, key, { dead: -gone, horizon: latest });
+    rows.store(connection);
+    purge.count += gone;
+    if (gone < wanted) return;
+    yield;
+  }
 }
 
 /**
- * Keeps the newest of the selected live objects; the others go without tombstones.
+ * Keeps the newest of the selected live objects, and deletes the others without tombstones.
  *
- * @param options.changing is told of each object before it goes
+ * @param options.changing is called with the id of each object before it is deleted
  */
 export function* trimList(
   connection: Connection,
+  rows: ListRows,
   key: ListKey,
   selection: Selection,
   { maxObjects, changing }: { readonly maxObjects: number; readonly changing: (id: string) => void },
 ): Steps<number> {
-  const row = findList(connection, key);
+  const row = rows.find(connection, key);
   if (row === undefined || row.live <= maxObjects) return 0;
   const excess = yield* selectExcess(connection, row, selection, maxObjects);
   let trimmed = 0;
@@ -95,7 +99,8 @@ export function* trimList(
     for (const [, , id] of chunk) changing(id);
     const objects = JSON.stringify(chunk.map(([object]) => object));
     const gone = connection.run('DELETE FROM objects WHERE object IN (SELECT value FROM json_each(?))', objects);
-    if (gone > 0) updateList(connection, row.list, row.clock, { live: -gone });
+    if (gone > 0) rows.change(connection, key, { live: -gone });
+    rows.store(connection);
     trimmed += gone;
   }
   return trimmed;
@@ -103,14 +108,14 @@ export function* trimList(
 
 type Excess = readonly [object: number, lastModified: number, id: string];
 
-/** The selected live objects beyond the newest `maxObjects`, with their row numbers. */
+/** Returns the selected live objects beyond the newest `maxObjects`, with their row numbers. */
 function* selectExcess(
   connection: Connection,
   row: ListRow,
   selection: Selection,
   maxObjects: number,
 ): Steps<readonly Excess[]> {
-  const compiled = compileSelection(row, selection, false);
+  const compiled = compileSelection(row, planSelection({ ...selection, includeDeleted: false }));
   // The windows of a list come newest first; those of ids do not, so their rows are sorted together at the end.
   const selected: Excess[] = [];
   yield* walkWindows(connection, compiled, 'descending', (window) => {

@@ -3,7 +3,8 @@ import type { Clock } from '../../base/clock.ts';
 import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
 import type { Connection } from './connection.ts';
-import { CompanionFile, companionPath } from './companion-file.ts';
+import { CompanionFile } from './companion-file.ts';
+import { companionPath } from './database-path.ts';
 import { cacheMigrations } from './schema.ts';
 import { rangeOfPrefix } from '../sql/text-range.ts';
 

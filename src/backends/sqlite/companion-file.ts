@@ -9,12 +9,6 @@ import { applyNextMigration, pendingMigrations, requireKnownSchema, type Migrati
 
 const retryMs = 5;
 
-/** The name of such a file: `coffer.sqlite3` and `cache` → `coffer-cache.sqlite3`. */
-export function companionPath(databasePath: string, name: string): string {
-  const hasExtension = /\.[^./\\]+$/.test(databasePath);
-  return hasExtension ? databasePath.replace(/(\.[^./\\]+)$/, `-${name}$1`) : `${databasePath}-${name}`;
-}
-
 export interface CompanionFileOptions {
   readonly path: string;
   readonly migrations: readonly Migration[];

@@ -1,28 +1,30 @@
-// Writes that are a unit of work of their own. Those that wait at the same time share one turn of the writer, in which
-// everything that they have in common is done once: the savepoint, looking up and storing the rows of their lists.
+// Conditional writes. Those that wait at the same time share one turn of the writer, which does once what they have in
+// common: the savepoint, and reading and storing the rows of their lists.
 import type { Clock } from '../../base/clock.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import type { ConditionalWrite } from '../../contracts/database.ts';
 import { BackendError, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
 import type { ObjectEntries } from '../../contracts/permission.ts';
+import { keyOfObject } from '../../core/lists/list-key.ts';
+import { conditionalTimestamp, putChange, removalChange, unwritten } from '../../core/lists/list-state.ts';
 import { isSameObject, StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
 import { countPrincipals, deleteEntries, Folders, replaceEntries } from './entry-rows.ts';
 import { grantAll } from './grant-all.ts';
-import { Drafts } from './list-drafts.ts';
-import { keyOfObject, type Changes } from './read-cache.ts';
+import { ListRows } from './list-rows.ts';
+import type { Changes } from './read-cache.ts';
 import { findObject, insertObjects, putObject, removeObject, type Found, type NewRow } from './object-rows.ts';
 import type { WriterQueue, WriterUnit } from './writer-queue.ts';
 
-/** Writes that are done in one go, while nobody else is served: about a millisecond. A longer text is written by itself. */
+/** Limits of the writes that are done without a pause, in about a millisecond. A longer text is written by itself. */
 const maxTogether = 100;
 const maxCharsTogether = 100_000;
 
-/** Who gives an object more entries does it as a unit of work, which pauses for others. */
+/** A unit of work grants more principals than this, in steps between which reads are served. */
 const mostPrincipals = 100;
 
-/** Nobody's id: all of these count as one user. */
-const alone = '';
+/** User id under which all conditional writes wait for their turn. */
+const sharedUser = '';
 
 interface Waiting {
   readonly write: ConditionalWrite;
@@ -40,7 +42,7 @@ export class ConditionalWrites {
     this.#clock = clock;
   }
 
-  /** Does what `writeConditionally` of the contracts promises. */
+  /** Does what `Database.writeConditionally` promises. */
   write(write: ConditionalWrite): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ write, resolve, reject });
@@ -57,11 +59,11 @@ export class ConditionalWrites {
     return end === -1 ? this.#waiting.length : end;
   }
 
-  /** Waits for the turn, and does what is waiting by then. Never fails. */
+  /** Waits for the turn, and does the writes that wait by then. Never fails. */
   async #takeTurn(): Promise<void> {
     let unit: WriterUnit;
     try {
-      unit = await this.#queue.begin({ userId: alone });
+      unit = await this.#queue.begin({ userId: sharedUser });
     } catch (error) {
       for (const { reject } of this.#waiting.splice(0)) reject(error);
       return;
@@ -78,40 +80,41 @@ export class ConditionalWrites {
       for (const [index, { resolve }] of together.entries()) resolve(stamps[index]);
     } catch (error) {
       await unit.rollback();
-      // Each of them is done again by itself, so that none fails for the fault of another.
-      const told =
+      // Each write is retried by itself, so that none fails because of another.
+      const reported =
         error instanceof BackendError && (together.length === 1 || !(error instanceof UnstorableText))
           ? error
           : new TransactionConflict('SQLite: the write has failed', { cause: error });
-      for (const { reject } of together) reject(told);
+      for (const { reject } of together) reject(reported);
     }
   }
 }
 
-/** Writes that are done one after the other without a pause. */
+/** Writes that are done one after another without a pause. */
 class Round {
   readonly #connection: Connection;
   readonly #changes: Changes;
-  readonly #drafts: Drafts;
+  readonly #now: number;
+  readonly #lists = new ListRows();
   readonly #folders = new Folders();
-  /** Objects above lists that are there. */
+  /** Objects above lists that are known to exist. */
   readonly #holders = new Set<string>();
-  /** New objects that are still to be stored. */
+  /** New objects that are not stored yet. */
   #rows: NewRow[] = [];
-  /** Entries of objects that nobody has referred to yet. */
+  /** Permission entries of new objects, which are granted together. */
   readonly #entries: ObjectEntries[] = [];
 
   constructor(connection: Connection, changes: Changes, now: number) {
     this.#connection = connection;
     this.#changes = changes;
-    this.#drafts = new Drafts(connection, now);
+    this.#now = now;
   }
 
-  /** Returns the timestamp of each; `undefined` for those that found something else than they expected. */
+  /** Returns the timestamp of each write; `undefined` for those that found something else than they expected. */
   run(writes: readonly ConditionalWrite[]): readonly (number | undefined)[] {
     const stamps = writes.map((write) => this.#do(write));
     this.#insertRows();
-    this.#drafts.store();
+    this.#lists.store(this.#connection);
     if (this.#entries.length > 0) runAtOnce(grantAll(this.#connection, this.#entries, this.#folders));
     return stamps;
   }
@@ -123,15 +126,15 @@ class Round {
     const found = isFresh ? undefined : this.#find(list, id);
     if (!isSameObject(found?.object, expected)) return undefined;
     if (text === undefined && found?.object === undefined) return undefined;
-    const draft = this.#drafts.of(list);
-    const lastModified = draft.nextTimestamp(write.lastModified);
+    const state = this.#lists.find(connection, list) ?? unwritten;
+    const lastModified = conditionalTimestamp(state, this.#now, write.lastModified);
     if (lastModified === undefined) return undefined;
-    const number = draft.advance(lastModified);
+    const { list: number } = this.#lists.ensure(connection, list, lastModified);
     if (text === undefined) {
       this.#changes.ofObject(list, id);
       this.#holders.clear();
       removeObject(connection, number, id, lastModified);
-      draft.count({ live: -1, dead: 1 });
+      this.#lists.change(connection, list, removalChange(lastModified, true));
       if (uri !== undefined) {
         this.#changes.ofEntries(uri);
         deleteEntries(connection, uri);
@@ -140,16 +143,16 @@ class Round {
     }
     const object = new StoredObject(id, lastModified, text);
     if (found === undefined) {
-      // Nobody can have read, and remembered, anything of it.
+      // A new id is in no cache of objects.
       this.#changes.ofList(list);
       this.#rows.push({ list: number, object });
-      draft.count({ live: 1 });
+      this.#lists.change(connection, list, { clock: lastModified, live: 1 });
       if (uri !== undefined) this.#entries.push({ objectId: uri, permissions: entries });
       return lastModified;
     }
     this.#changes.ofObject(list, id);
     putObject(connection, number, object, found);
-    draft.count({ live: found.object === undefined ? 1 : 0, dead: found.tombstone === undefined ? 0 : -1 });
+    this.#lists.change(connection, list, putChange(lastModified, found));
     if (uri !== undefined) {
       this.#changes.ofEntries(uri);
       runAtOnce(replaceEntries(connection, uri, entries, this.#folders));
@@ -157,7 +160,7 @@ class Round {
     return lastModified;
   }
 
-  /** Whether the object is there that the list belongs to. */
+  /** Whether the object that the list belongs to exists. */
   #isHeld(holder: ConditionalWrite['holder']): boolean {
     if (holder === undefined) return true;
     const key = keyOfObject(holder.list, holder.id);
@@ -166,6 +169,7 @@ class Round {
     this.#holders.add(key);
     return true;
   }
+
   #find(list: ListKey, id: string): Found {
     this.#insertRows();
     return findObject(this.#connection, list, id);

@@ -57,9 +57,9 @@ export interface SqliteDatabase extends Database {
   committed(backend: BackendName): CommittedAccess;
   /** Access inside a transaction that this database opened. */
   within(transaction: Transaction, backend: BackendName): UnitAccess;
-  /** Tells that rows have been detached and wait for deletion in the background. */
-  announceDoomed(): void;
-  /** Deletes in one go what the background work would delete little by little. */
+  /** Starts the reaper, after rows were detached. */
+  wakeReaper(): void;
+  /** Deletes at once what the reaper would delete in small pieces. */
   reapAll(): Promise<void>;
 }
 
@@ -219,7 +219,7 @@ function createDatabase(
       if (transaction instanceof WriterUnit && transaction.belongsTo(queue)) return accessUnit(transaction, backend);
       throw new Error('the transaction belongs to another database');
     },
-    announceDoomed: () => reaping.wake(),
+    wakeReaper: () => reaping.wake(),
     async reapAll() {
       while (await reaper.reapChunk());
     },

@@ -1,108 +1,63 @@
-// The rows of lists: which number a list has, its clock and its counts.
+// The rows of lists: the number of each list, and its state.
+import type { ListSummary } from '../../contracts/storage.ts';
+import { emptyState, type ListState } from '../../core/lists/list-state.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
-import type { ListState } from '../../contracts/storage.ts';
 import type { Connection } from './connection.ts';
 
-export interface ListRow {
-  /** Internal number, under which objects and tombstones are kept. */
+/** A list that exists. */
+export interface ListRow extends ListState {
+  /** Internal number, under which objects and tombstones are stored. */
   readonly list: number;
-  /** The highest timestamp ever given. */
   readonly clock: number;
-  /** Number of live objects. */
-  readonly live: number;
-  /** Number of tombstones. */
-  readonly dead: number;
 }
 
-/** The row of a list with what only readers need. */
-export interface StoredListRow extends ListRow {
-  /** The highest timestamp of a deletion that no tombstone tells of; 0 when there is none. */
-  readonly horizon: number;
-}
+/** Columns of the row of a list. */
+export const listColumns = 'l.list, l.clock, l.horizon, l.live, l.dead';
+export type ListTuple = [list: number, clock: number, horizon: number, live: number, dead: number];
 
-/** How a write changes the counts of its list. */
-export interface CountChange {
-  readonly live?: number;
-  readonly dead?: number;
-}
-
-type StateTuple = [kind: string, parent: string, clock: number, horizon: number, live: number, dead: number];
-type ListTuple = [list: number, clock: number, live: number, dead: number, horizon: number];
-
-/** The list, `undefined` when it was never read nor written. */
-export function findList(connection: Connection, { kind, parent }: ListKey): StoredListRow | undefined {
-  const row = connection.get<ListTuple>(
-    'SELECT list, clock, live, dead, horizon FROM lists WHERE kind = ? AND parent = ?',
-    kind,
-    parent,
-  );
+/** Returns the row of a list; `undefined` when it was never read nor written. */
+export function findList(connection: Connection, { kind, parent }: ListKey): ListRow | undefined {
+  const sql = `SELECT ${listColumns} FROM lists l WHERE l.kind = ? AND l.parent = ?`;
+  const row = connection.get<ListTuple>(sql, kind, parent);
   if (row === undefined) return undefined;
-  const [list, clock, live, dead, horizon] = row;
-  return { list, clock, live, dead, horizon };
+  const [number, clock, horizon, live, dead] = row;
+  return { list: number, clock, horizon, live, dead };
 }
 
-/** The first lists after one, by parent and then by kind. */
-export function listsAfter(connection: Connection, after: ListKey | undefined, limit: number): readonly ListState[] {
-  const found: ListState[] = [];
-  const collect = (condition: string, parameters: readonly string[]): void => {
-    const wanted = limit - found.length;
-    if (wanted <= 0) return;
-    const sql = `SELECT kind, parent, clock, horizon, live, dead FROM lists ${condition} ORDER BY parent, kind LIMIT ?`;
-    for (const [kind, parent, timestamp, horizon, live, dead] of connection.all<StateTuple>(
-      sql,
-      ...parameters,
-      wanted,
-    )) {
-      found.push({ kind, parent, timestamp, horizon, live, dead });
-    }
-  };
-  if (after === undefined) collect('', []);
-  else {
-    collect('WHERE parent = ? AND kind > ?', [after.parent, after.kind]);
-    collect('WHERE parent > ?', [after.parent]);
-  }
-  return found;
+/** Returns the first lists after one, by parent and then by kind. */
+export function listsAfter(connection: Connection, after: ListKey | undefined, limit: number): readonly ListSummary[] {
+  const condition = after === undefined ? '' : 'WHERE (parent, kind) > (?, ?)';
+  const sql = `SELECT kind, parent, clock, horizon, live, dead FROM lists ${condition} ORDER BY parent, kind LIMIT ?`;
+  const parameters = after === undefined ? [limit] : [after.parent, after.kind, limit];
+  return connection
+    .all<[kind: string, parent: string, clock: number, horizon: number, live: number, dead: number]>(sql, ...parameters)
+    .map(([kind, parent, timestamp, horizon, live, dead]) => ({ kind, parent, timestamp, horizon, live, dead }));
 }
 
-/** Stores a list that does not exist yet, empty. */
-export function insertList(connection: Connection, { kind, parent }: ListKey, clock: number, horizon = 0): ListRow {
-  const row = connection.get<[number]>(
-    'INSERT INTO lists (kind, parent, clock, live, dead, horizon) VALUES (?, ?, ?, 0, 0, ?) RETURNING list',
-    kind,
-    parent,
-    clock,
-    horizon,
-  )!;
-  return { list: row[0], clock, live: 0, dead: 0 };
-}
-
-/** Moves the clock forward, never back, and changes the counts. */
-export function updateList(
+/** Stores the row of a list that does not exist yet. */
+export function insertList(
   connection: Connection,
-  list: number,
-  clock: number,
-  { live = 0, dead = 0 }: CountChange = {},
-): void {
-  connection.run(
-    'UPDATE lists SET clock = max(clock, ?), live = live + ?, dead = dead + ? WHERE list = ?',
-    clock,
-    live,
-    dead,
-    list,
-  );
+  { kind, parent }: ListKey,
+  { clock, horizon, live, dead }: Omit<ListRow, 'list'>,
+): ListRow {
+  const sql = 'INSERT INTO lists (kind, parent, clock, horizon, live, dead) VALUES (?, ?, ?, ?, ?, ?) RETURNING list';
+  const [list] = connection.get<[number]>(sql, kind, parent, clock, horizon, live, dead)!;
+  return { list, clock, horizon, live, dead };
 }
 
-/** Moves the horizon forward, never back. */
-export function raiseHorizon(connection: Connection, list: number, timestamp: number): void {
-  connection.run('UPDATE lists SET horizon = max(horizon, ?) WHERE list = ?', timestamp, list);
+/** Writes the state of a list that exists. */
+export function updateList(connection: Connection, { list, clock, horizon, live, dead }: ListRow): void {
+  const sql = 'UPDATE lists SET clock = ?, horizon = ?, live = ?, dead = ? WHERE list = ?';
+  connection.run(sql, clock, horizon, live, dead, list);
 }
 
 /**
- * Empties a list in one step, whatever it holds: the list gets a new number, and what is stored under the old one is
- * left to the reaper. Nothing tells of what it held, so its horizon is its clock.
+ * Empties a list together with its parent, in one step whatever it holds. The list gets a new number, and the reaper
+ * deletes what is stored under the old one.
  */
-export function detachContents(connection: Connection, key: ListKey, { list }: ListRow, clock: number): void {
-  connection.run('INSERT INTO doomed_lists (list) VALUES (?)', list);
-  connection.run('DELETE FROM lists WHERE list = ?', list);
-  insertList(connection, key, clock, clock);
+export function detachContents(connection: Connection, key: ListKey, row: ListRow, now: number): void {
+  const { clock = row.clock, horizon, live, dead } = emptyState(row, now);
+  connection.run('INSERT INTO doomed_lists (list) VALUES (?)', row.list);
+  connection.run('DELETE FROM lists WHERE list = ?', row.list);
+  insertList(connection, key, { clock, horizon, live, dead });
 }

@@ -1,10 +1,9 @@
-// The rows of objects and tombstones: what is found under an id, and how it is replaced. The row of their list, with its
-// clock and counts, is up to those who call.
-import { IntegrityError, TransactionConflict } from '../../contracts/errors.ts';
+// The rows of objects and tombstones: what is stored under an id, and how it is replaced. Callers update the row of the list.
+import { TransactionConflict } from '../../contracts/errors.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { isTaken } from './errors.ts';
-import type { ListRow } from './lists.ts';
+import { listColumns, type ListRow, type ListTuple } from './lists.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
 import { RowInsert } from './row-insert.ts';
 
@@ -17,17 +16,6 @@ export interface Found {
 
 const nothing: Found = { list: undefined, object: undefined, tombstone: undefined };
 
-/**
- * The timestamp after this one, which is the time if that is later.
- *
- * @throws IntegrityError when a client has used up all timestamps with one far in the future
- */
-export function nextAfter(timestamp: number, now: number): number {
-  const next = Math.max(now, timestamp + 1);
-  if (!Number.isSafeInteger(next)) throw new IntegrityError('the list has no timestamps left');
-  return next;
-}
-
 const insert = new RowInsert('INSERT INTO objects (list, id, last_modified, plain, data)', 5);
 
 /** A new object and the number of its list. */
@@ -37,9 +25,9 @@ export interface NewRow {
 }
 
 /**
- * Stores new objects. The rows of their lists are the caller's.
+ * Stores new objects.
  *
- * @throws TransactionConflict when others have an id, which nobody looked for
+ * @throws TransactionConflict when an id is taken
  */
 export function insertObjects(connection: Connection, rows: readonly NewRow[]): void {
   const values: SqlValue[] = [];
@@ -55,20 +43,10 @@ export function insertObjects(connection: Connection, rows: readonly NewRow[]): 
   }
 }
 
-/** The list and what is stored under the id, in one look. */
+/** Reads the row of the list and what is stored under the id, in one query. */
 export function findObject(connection: Connection, { kind, parent }: ListKey, id: string): Found {
-  const row = connection.get<
-    [
-      list: number,
-      clock: number,
-      live: number,
-      dead: number,
-      modified: number | null,
-      data: string | null,
-      deleted: number | null,
-    ]
-  >(
-    `SELECT l.list, l.clock, l.live, l.dead, o.last_modified, o.data, t.last_modified FROM lists l
+  const row = connection.get<[...ListTuple, modified: number | null, data: string | null, deleted: number | null]>(
+    `SELECT ${listColumns}, o.last_modified, o.data, t.last_modified FROM lists l
     LEFT JOIN objects o ON o.list = l.list AND o.id = ?
     LEFT JOIN tombstones t ON t.list = l.list AND t.id = ?
     WHERE l.kind = ? AND l.parent = ?`,
@@ -78,20 +56,50 @@ export function findObject(connection: Connection, { kind, parent }: ListKey, id
     parent,
   );
   if (row === undefined) return nothing;
-  const [list, clock, live, dead, modified, data, deleted] = row;
+  const [list, clock, horizon, live, dead, modified, data, deleted] = row;
   return {
-    list: { list, clock, live, dead },
+    list: { list, clock, horizon, live, dead },
     object: modified === null || data === null ? undefined : new StoredObject(id, modified, data),
     tombstone: deleted === null ? undefined : { id, lastModified: deleted, deleted: true },
   };
 }
 
-/** Stores a live object in place of what was found under its id. The list's row is the caller's. */
+/** A list, when it exists, and whether something is stored under one of its ids; `undefined` stands for nothing. */
+export interface Presence {
+  readonly list: ListRow | undefined;
+  readonly object: unknown;
+  readonly tombstone: unknown;
+}
+
+/** Returns what `findObject` does without the text, which may be long and is not needed to replace it. */
+export function findPresence(connection: Connection, { kind, parent }: ListKey, id: string): Presence {
+  const row = connection.get<
+    [list: number, clock: number, live: number, dead: number, horizon: number, isLive: 0 | 1, isDead: 0 | 1]
+  >(
+    `SELECT l.list, l.clock, l.live, l.dead, l.horizon,
+    EXISTS (SELECT 1 FROM objects o WHERE o.list = l.list AND o.id = ?),
+    EXISTS (SELECT 1 FROM tombstones t WHERE t.list = l.list AND t.id = ?)
+    FROM lists l WHERE l.kind = ? AND l.parent = ?`,
+    id,
+    id,
+    kind,
+    parent,
+  );
+  if (row === undefined) return nothing;
+  const [list, clock, live, dead, horizon, isLive, isDead] = row;
+  return {
+    list: { list, clock, live, dead, horizon },
+    object: isLive === 1 || undefined,
+    tombstone: isDead === 1 || undefined,
+  };
+}
+
+/** Stores a live object in place of what was found under its id. */
 export function putObject(
   connection: Connection,
   list: number,
   object: StoredObject,
-  found: Pick<Found, 'object' | 'tombstone'>,
+  found: Pick<Presence, 'object' | 'tombstone'>,
 ): void {
   if (found.object === undefined) insertObjects(connection, [{ list, object }]);
   else {
@@ -105,9 +113,9 @@ export function putObject(
 }
 
 /**
- * Removes a live object and leaves a tombstone when there is a timestamp for one. The list's row is the caller's.
+ * Removes a live object, and stores a tombstone when a timestamp for one is given.
  *
- * @returns whether there was an object
+ * @returns whether the object existed
  */
 export function removeObject(connection: Connection, list: number, id: string, tombstone: number | undefined): boolean {
   if (connection.run('DELETE FROM objects WHERE list = ? AND id = ?', list, id) === 0) return false;

@@ -1,14 +1,15 @@
-// Finds one page of a list. Sorted by timestamp or id the index delivers it; in any other order the sort keys of all
-// selected rows are compared, but only the rows of the page are fetched.
+// Finds one page of a list as planned. An index delivers pages sorted by timestamp or id. For any other order the sort
+// keys of all candidates are compared, and only the rows of the page are fetched.
 import { parseStoredJson, type JsonValue } from '../../base/json.ts';
-import { fitPage, PageFill } from '../../core/objects/page-text.ts';
+import { cutPage, PageFill, type EntryPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
-import { readEntryField } from '../../core/query/fields.ts';
-import { splitIdBounds, type IdBound } from '../../core/query/id-bounds.ts';
-import { comparePositions } from '../../core/query/sort.ts';
+import { isIdField, isTimestampField } from '../../core/query/fields.ts';
+import type { IdBound } from '../../core/query/id-range.ts';
+import { planPage, type PagePlan } from '../../core/query/plan-page.ts';
+import { comparePositions, positionOf } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
-import { compileAttributeTerm, isOwnField, jsonPathOf, type Condition } from './filter-terms.ts';
+import { compileAttributeTerm, isOwnField, jsonPathOf, type Condition } from './filter-sql.ts';
 import { TopN } from '../../base/top-n.ts';
 import type { ListRow } from './lists.ts';
 import {
@@ -16,6 +17,7 @@ import {
   fromWhere,
   mostRows,
   narrowSelection,
+  sqlOrder,
   walkFromBothEnds,
   walkWindows,
   windowRows,
@@ -24,58 +26,49 @@ import {
   type Window,
 } from './selection.ts';
 import type { Steps } from '../../base/steps.ts';
-import { isIdField, isTimestampField, rangeAfter } from '../../core/query/timestamp-range.ts';
 
-export interface SelectedPage {
-  readonly entries: readonly StoredEntry[];
-  readonly more: boolean;
-}
-
-/** Sort keys that SQLite reads; with more of them the whole object is read. */
+/** Maximum number of sort keys that SQLite extracts; with more, the whole object is read. */
 const maxPaths = 3;
 
-/** The number of a row stands for a text that is too long to be read before it is certain to be on the page. */
+/** `data` is the row number for a text that is too long to be read before it is known to be on the page. */
 type EntryRow = [id: string, lastModified: number, data: string | number | null];
 
-/** One page of the list; tombstones take part when `includeDeleted` says so, whatever the query says. */
-export function* selectPage(
+/** Returns one page of the list, with tombstones when `includeDeleted` says so, whatever the query says. */
+export function selectPage(
   connection: Connection,
   list: ListRow,
   query: PageQuery,
   includeDeleted: boolean,
-): Steps<SelectedPage> {
-  const selection = compileSelection(list, query, includeDeleted);
-  if (selection.tables.length === 0) return { entries: [], more: false };
-  const [first] = query.sort;
-  const after = query.after?.[0];
-  const isFirstPage = query.after === undefined;
-  let entries: readonly StoredEntry[];
-  if (selection.ids === undefined && first !== undefined && isTimestampField(first.field)) {
-    if (isFirstPage) {
-      entries = yield* selectByTimestamp(connection, selection, query);
-    } else if (typeof after === 'number') {
-      const range = rangeAfter(selection.range, first.direction, after);
-      entries = yield* selectByTimestamp(connection, { ...selection, range }, query);
-    } else entries = yield* selectByPosition(connection, selection, query);
-  } else if (
-    selection.ids === undefined &&
-    first !== undefined &&
-    isIdField(first.field) &&
-    splitIdBounds(query.filters).rest.length === 0 &&
-    (isFirstPage || typeof after === 'string')
-  ) {
-    entries = selectById(connection, selection, query, typeof after === 'string' ? after : undefined);
-  } else entries = yield* selectByPosition(connection, selection, query);
-  return fitPage({ entries: entries.slice(0, query.limit), more: entries.length > query.limit }, query.maxBytes);
+): Steps<EntryPage> {
+  return selectPlanned(connection, list, planQuery({ ...query, includeDeleted }));
 }
 
-/** In the order of the index by timestamp, which is unique: further sort keys never matter. */
+/** Plans a page. The index by id serves pages without further filters: a scan of it could not pause. */
+export function planQuery(query: PageQuery): PagePlan {
+  return planPage(query, 'unfiltered');
+}
+
+/** Returns the page that was planned by `planQuery`. */
+export function* selectPlanned(connection: Connection, list: ListRow, plan: PagePlan): Steps<EntryPage> {
+  const selection = compileSelection(list, plan);
+  if (selection.tables.length === 0) return { entries: [], more: false };
+  switch (plan.by) {
+    case 'time':
+      return cutPage(yield* selectByTimestamp(connection, selection, plan), plan);
+    case 'id':
+      return cutPage(selectById(connection, selection, plan), plan);
+    case 'lookup':
+    case 'scan':
+      return cutPage(yield* selectByPosition(connection, selection, plan), plan);
+  }
+}
+
+/** Reads in the order of the index by timestamp. */
 function* selectByTimestamp(
   connection: Connection,
   selection: CompiledSelection,
-  { sort, limit, maxBytes }: PageQuery,
+  { direction, limit, maxBytes }: PagePlan & { readonly by: 'time' },
 ): Steps<readonly StoredEntry[]> {
-  const { direction } = sort[0]!;
   const found = new FoundEntries(connection, maxBytes);
   const visit = (window: Window): boolean => {
     const wanted = limit + 1 - found.entries.length;
@@ -86,23 +79,20 @@ function* selectByTimestamp(
     return found.isFull || found.entries.length > limit;
   };
   const unfiltered = selection.tables.every(({ condition }) => condition === undefined);
-  if (unfiltered && limit <= windowRows) visit({ range: selection.range, ids: undefined });
+  if (unfiltered && limit <= windowRows) visit(selection);
   else yield* walkWindows(connection, selection, direction, visit, { mayEndSoon: limit <= windowRows });
   return found.entries;
 }
 
-/** In the order of the index by id, which also keeps to bounds on ids. */
+/** Reads in the order of the index by id. */
 function selectById(
   connection: Connection,
   selection: CompiledSelection,
-  { filters, sort, limit, maxBytes }: PageQuery,
-  after: string | undefined,
+  { direction, ids, limit, maxBytes }: PagePlan & { readonly by: 'id' },
 ): readonly StoredEntry[] {
-  const { direction } = sort[0]!;
-  const bounds: IdBound[] = [...splitIdBounds(filters).bounds];
-  if (after !== undefined) bounds.push({ operator: direction === 'ascending' ? 'gt' : 'lt', id: after });
+  const bounds = [ids.low, ids.high].filter((bound) => bound !== undefined);
   const conditions = bounds.map(({ operator }) => ` AND e.id ${comparisons[operator]} ?`).join('');
-  const own: SqlValue[] = [selection.list, ...bounds.map(({ id }) => id)];
+  const own: SqlValue[] = [selection.list, ...bounds.map(({ value }) => value)];
   const parameters: SqlValue[] = [];
   const arms = selection.tables.map(({ table }) => {
     const data = dataOf(table, inlineBytes(limit + 1, maxBytes));
@@ -117,7 +107,7 @@ function selectById(
 
 const comparisons: Readonly<Record<IdBound['operator'], string>> = { gt: '>', min: '>=', lt: '<', max: '<=' };
 
-/** Rows of a window, live objects and tombstones merged from their indexes. */
+/** Returns the first rows of a window: live objects and tombstones, merged from their indexes. */
 function selectRows(
   connection: Connection,
   selection: CompiledSelection,
@@ -135,26 +125,26 @@ function selectRows(
   return connection.allMatching<EntryRow>(selection.filters, sql, [...parameters, limit]);
 }
 
-/** A candidate for the page; a live object is fetched when it is certain to be on it. */
+/** A candidate for the page. The text of a live object is read when the object is known to be on the page. */
 interface Candidate {
   readonly position: PagePosition;
   readonly id: string;
   readonly lastModified: number;
-  /** Row number of the live object. */
+  /** Row number of the live object; absent for a tombstone. */
   readonly object: number | undefined;
 }
 
-/** In any order, by comparing the sort keys of all selected rows as the query evaluator does. */
+/** Reads in any order, by comparing the sort keys of all candidates as the query evaluator does. */
 function* selectByPosition(
   connection: Connection,
   selection: CompiledSelection,
-  { sort, after, limit, maxBytes }: PageQuery,
+  { sort, after, limit, maxBytes }: PagePlan,
 ): Steps<readonly StoredEntry[]> {
-  const best = new TopN<Candidate>(limit + 1, (a, b) => comparePositions(a.position, b.position, sort));
+  const first = new TopN<Candidate>(limit + 1, (a, b) => comparePositions(a.position, b.position, sort));
   const keys = compileKeys(sort);
   yield* walkFromBothEnds(connection, selection, (window) => {
-    // Most rows are refused by SQLite, which costs far less than to look at them here.
-    const bound = boundOf(sort, best.worst?.position);
+    // SQLite refuses most rows, which takes far less time than comparing them here.
+    const bound = boundOf(sort, first.worst?.position);
     const bounded = bound === undefined ? selection : narrowSelection(selection, bound);
     for (const source of bounded.tables) {
       const isLive = source.table === 'objects';
@@ -166,16 +156,19 @@ function* selectByPosition(
         isLive ? [...keys.parameters, ...from.parameters] : from.parameters,
       );
       for (const [id, lastModified, object, ...values] of rows) {
-        const position = object === null ? keys.ofTombstone(id, lastModified) : keys.ofObject(id, lastModified, values);
+        const position =
+          object === null
+            ? positionOf({ id, lastModified, deleted: true }, sort)
+            : keys.positionOf(id, lastModified, values);
         if (after !== undefined && comparePositions(position, after, sort) <= 0) continue;
-        best.add({ position, id, lastModified, object: object ?? undefined });
+        first.add({ position, id, lastModified, object: object ?? undefined });
       }
     }
   });
-  return fetchEntries(connection, best.finish(), maxBytes);
+  return fetchEntries(connection, first.finish(), maxBytes);
 }
 
-/** What all rows before the position pass; `undefined` where SQLite cannot test it by itself. */
+/** Returns a filter that all rows before the position match; `undefined` when SQLite cannot test one by itself. */
 function boundOf([first]: readonly SortKey[], position: PagePosition | undefined): Filter | undefined {
   if (first === undefined || position === undefined || isOwnField(first.field)) return undefined;
   const { field, direction } = first;
@@ -185,24 +178,22 @@ function boundOf([first]: readonly SortKey[], position: PagePosition | undefined
   return compileAttributeTerm(bound) === undefined ? undefined : bound;
 }
 
-/** How the values of the sort keys are read from a row: by SQLite, or, where its paths do not reach, from `data`. */
+/** Returns how sort keys are read from a row: extracted by SQLite, or from `data` when its paths do not reach them. */
 function compileKeys(sort: readonly SortKey[]): {
   readonly columns: readonly string[];
   readonly parameters: readonly SqlValue[];
-  ofObject(id: string, lastModified: number, values: readonly (string | null)[]): PagePosition;
-  ofTombstone(id: string, lastModified: number): PagePosition;
+  positionOf(id: string, lastModified: number, values: readonly (string | null)[]): PagePosition;
 } {
   const ofAttributes = sort.filter(({ field }) => !isOwnField(field));
   const paths = ofAttributes.map(({ field }) => jsonPathOf(field));
-  // Not for any number of keys, which would make as many statements.
+  // Limited, since each number of keys makes a statement of its own.
   const byPath = paths.length <= maxPaths && paths.every((path) => path !== undefined);
-  const positionAt = (entry: StoredEntry): PagePosition => sort.map(({ field }) => readEntryField(entry, field));
   return {
-    // `->` gives the JSON text of the value, with all the digits of a number.
+    // `->` returns the JSON text of the value, with all digits of a number.
     columns: byPath ? paths.map(() => 'e.data -> ?') : ['e.data'],
     parameters: byPath ? paths : [],
-    ofObject(id, lastModified, values) {
-      if (!byPath) return positionAt(new StoredObject(id, lastModified, values[0]!));
+    positionOf(id, lastModified, values) {
+      if (!byPath) return positionOf(new StoredObject(id, lastModified, values[0]!), sort);
       let next = 0;
       return sort.map(({ field }): JsonValue | undefined => {
         if (isTimestampField(field)) return lastModified;
@@ -212,7 +203,6 @@ function compileKeys(sort: readonly SortKey[]): {
         return typeof text === 'string' ? parseStoredJson(text) : undefined;
       });
     },
-    ofTombstone: (id, lastModified) => positionAt({ id, lastModified, deleted: true }),
   };
 }
 
@@ -242,7 +232,7 @@ function fetchEntries(
   return found.entries;
 }
 
-/** The entries of rows, until they fill the page. */
+/** Collects the entries of rows until they fill the page. */
 class FoundEntries {
   readonly entries: StoredEntry[] = [];
   readonly #connection: Connection;
@@ -274,22 +264,18 @@ class FoundEntries {
   }
 }
 
-/** Shorter texts are read with their rows in any case. */
+/** Texts up to this length are always read with their rows. */
 const leastInlineBytes = 1024;
 
-/** How long the texts of so many rows may be to be read with their rows, so that all of them have no more than a page has. */
+/** Returns the length up to which the texts of so many rows are read with them, so that they do not exceed a page. */
 function inlineBytes(rows: number, maxBytes: number | undefined): number | undefined {
   if (maxBytes === undefined) return undefined;
   return Math.max(leastInlineBytes, Math.floor(maxBytes / Math.min(Math.max(1, rows), mostRows)));
 }
 
-/** The text of an entry, or the number of its row where the text is too long. */
+/** Returns the expression for the text of an entry, or for its row number when the text is too long. */
 function dataOf(table: TableName, inline: number | undefined): Condition {
   if (table === 'tombstones') return { sql: 'NULL', parameters: [] };
   if (inline === undefined) return { sql: 'e.data', parameters: [] };
   return { sql: 'CASE WHEN octet_length(e.data) <= ? THEN e.data ELSE e.object END', parameters: [inline] };
-}
-
-function sqlOrder(direction: SortKey['direction']): string {
-  return direction === 'ascending' ? 'ASC' : 'DESC';
 }

@@ -26,7 +26,7 @@ interface Answer {
 
 export class SqlitePermissionWriter extends SqlitePermissionReader implements PermissionWriter {
   readonly #changes: Changes;
-  readonly #announceDoomed: () => void;
+  readonly #wakeReaper: () => void;
   /**
    * Answers given in this unit, as the entries of a batch ask for the same. Nobody else changes entries or memberships while
    * it lasts; what it changes itself is forgotten.
@@ -34,10 +34,10 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   readonly #answers = new Map<string, Answer>();
   readonly #folders = new Folders();
 
-  constructor(access: UnitAccess, announceDoomed: () => void) {
+  constructor(access: UnitAccess, wakeReaper: () => void) {
     super(access);
     this.#changes = access.changes;
-    this.#announceDoomed = announceDoomed;
+    this.#wakeReaper = wakeReaper;
   }
 
   override checkPermission(
@@ -158,7 +158,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
       );
       if (doomed === 0) return;
       connection.run('DELETE FROM folders WHERE uri >= ? AND uri < ?', low, high);
-      this.#announceDoomed();
+      this.#wakeReaper();
     });
   }
 

@@ -10,6 +10,6 @@ export function createSqlitePermission(database: SqliteDatabase): PermissionBack
     database,
     reader: new CommittedPermissionReader(database.committed('permission')),
     writer: (transaction) =>
-      new SqlitePermissionWriter(database.within(transaction, 'permission'), () => database.announceDoomed()),
+      new SqlitePermissionWriter(database.within(transaction, 'permission'), () => database.wakeReaper()),
   };
 }

@@ -1,30 +1,31 @@
-// What reads of committed state have found, kept for as long as it is true. Three rules make it so:
+// Rows of committed state that were read, cached for as long as they are true. Three rules make it so:
 //
-// 1. Whatever stands here was read in the snapshot that short reads share, or in an earlier one, and the two say the same
-//    about it. It is read and written only while that snapshot is open (`Snapshots`), never across an `await`.
-// 2. A unit of work notes what it changes in the `Changes` of its group, before it does, and whether or not it is undone
-//    later. All of that is forgotten in the same moment in which reads move on to a snapshot with the commit of the group.
-// 3. When anybody else has committed to the file, everything is forgotten before the first read that sees it.
+// 1. Every cached row was read in the snapshot that short reads share, or in an earlier one that has the same row. The cache
+//    is read and written only while that snapshot is open (`Snapshots`), never across an `await`.
+// 2. A unit of work notes its changes in the `Changes` of its group, before it makes them, and whether or not it is rolled
+//    back later. All of them are removed at the moment when reads move on to a snapshot with the commit of the group.
+// 3. When another process has committed to the file, the cache is emptied before the first read that sees the commit.
 //
-// Where a unit cannot say cheaply what it changes, it says "everything". So what is forgotten may be too much, never too
-// little. Things that are not there are not remembered, except entries and memberships, of which there may be none.
+// A unit that cannot cheaply name its changes notes "everything". So the cache removes too much at times, never too little.
+// Absent rows are not cached, except permission entries and memberships, of which an object or a user may have none.
 //
-// Entries and memberships that are too many to be kept are known in part: a principal that was asked about is in or not.
+// Permission entries and memberships that are too many are cached in part: whether a principal is among them.
 import { GenerationCache } from '../../base/generation-cache.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import { keyOfList, keyOfObject } from '../../core/lists/list-key.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { PageText } from '../../contracts/storage.ts';
-import type { StoredListRow } from './lists.ts';
+import type { ListRow } from './lists.ts';
 
-/** A part of a list, and the row of the list as it was remembered then: the two go together. */
+/** A part of a list, and the cached row of the list at that moment. They are valid together only. */
 export interface CachedPage {
-  readonly row: StoredListRow;
+  readonly row: ListRow;
   readonly page: PageText;
 }
 
 /**
- * Stands for entries or memberships that are too many to be kept. Another one each time that they are read, and what was
- * found out about them belongs to it: when they are forgotten, nothing that is remembered can be reached any more.
+ * Stands for permission entries or memberships that are too many to cache. Each read makes a new one, to which the answers
+ * about single principals belong. When it is removed from the cache, none of these answers can be found any more.
  */
 export class TooMany {
   static #count = 0;
@@ -34,21 +35,21 @@ export class TooMany {
 /** Characters and, for each text, object and place in the table, about as many bytes as they take. */
 const bytesOfFact = 400;
 const bytesOfText = 120;
-/** A group that changes more than this has changed everything. */
+/** Maximum number of changes that a group notes one by one; beyond it, it notes everything. */
 const mostChanges = 10_000;
 const defaultMostPrincipals = 200;
 
 export class ReadCache {
-  readonly #lists: GenerationCache<StoredListRow>;
+  readonly #lists: GenerationCache<ListRow>;
   readonly #objects: GenerationCache<StoredObject>;
   readonly #pages: GenerationCache<CachedPage>;
   readonly #entries: GenerationCache<ObjectPermissions | TooMany>;
   readonly #principals: GenerationCache<readonly string[] | TooMany>;
   readonly #answers: GenerationCache<boolean>;
-  /** More principals in the entries of one object, or more groups of one user, are not kept. */
+  /** Maximum number of cached principals in the permission entries of one object, or of groups of one user. */
   readonly mostPrincipals: number;
 
-  /** @param maxBytes about how much all of it may take; 0: nothing is remembered */
+  /** @param maxBytes approximate size of the cache; 0: nothing is cached */
   constructor(maxBytes: number, mostPrincipals: number = defaultMostPrincipals) {
     this.mostPrincipals = mostPrincipals;
     this.#objects = new GenerationCache(maxBytes * 0.35);
@@ -59,8 +60,8 @@ export class ReadCache {
     this.#answers = new GenerationCache(maxBytes * 0.02);
   }
 
-  /** The row of the list, from memory or else from the database. */
-  listRow(list: ListKey, read: () => StoredListRow | undefined): StoredListRow | undefined {
+  /** Returns the row of the list from the cache, or else from the database. */
+  listRow(list: ListKey, read: () => ListRow | undefined): ListRow | undefined {
     const key = keyOfList(list);
     const known = this.#lists.get(key);
     if (known !== undefined) return known;
@@ -69,7 +70,7 @@ export class ReadCache {
     return row;
   }
 
-  /** The live object. What its attributes are parsed into is not kept with it. */
+  /** Returns the live object. Its parsed attributes are not cached. */
   object(list: ListKey, id: string, read: () => StoredObject | undefined): StoredObject | undefined {
     const key = keyOfObject(list, id);
     const known = this.#objects.get(key);
@@ -79,20 +80,20 @@ export class ReadCache {
     return object;
   }
 
-  /** A part of a list that has been kept, if nothing of the list has changed since. */
-  page(list: ListKey, part: string, row: StoredListRow): PageText | undefined {
+  /** Returns a cached part of a list, unless the list has changed since. */
+  page(list: ListKey, part: string, row: ListRow): PageText | undefined {
     const known = this.#pages.get(keyOfObject(list, part));
-    // Another row, even one that says the same, was read later: something may have changed in between.
+    // Another row, even an equal one, was read later. The list may have changed in between.
     return known?.row === row ? known.page : undefined;
   }
 
-  /** Keeps a part of a list. */
+  /** Caches a part of a list. */
   keepPage(list: ListKey, part: string, remembered: CachedPage): void {
     const key = keyOfObject(list, part);
     this.#pages.set(key, remembered, key.length + remembered.page.text.length + bytesOfFact);
   }
 
-  /** All entries of an object, unless they are too many. */
+  /** Returns all permission entries of an object, unless they are too many. */
   entries(objectId: string, read: () => ObjectPermissions | TooMany): ObjectPermissions | TooMany {
     const known = this.#entries.get(objectId);
     if (known !== undefined) return known;
@@ -105,7 +106,7 @@ export class ReadCache {
     return entries;
   }
 
-  /** What a user, or `system.Authenticated`, was given by itself, unless it is too much. */
+  /** Returns the principals of a user, or of `system.Authenticated`, unless they are too many. */
   principals(userId: string, read: () => readonly string[] | TooMany): readonly string[] | TooMany {
     const known = this.#principals.get(userId);
     if (known !== undefined) return known;
@@ -116,10 +117,10 @@ export class ReadCache {
   }
 
   /**
-   * Whether any of the texts belongs to what is too much to be kept.
+   * Whether any of the texts is among permission entries or memberships that are too many to cache.
    *
-   * @param part of it that is meant, such as one of many entries; may be empty
-   * @param read which of the texts do: those that nobody has asked for yet, and only when none of the others does
+   * @param part names a part of them, such as one permission; may be empty
+   * @param read returns the texts that are. It is called with the texts of unknown answer, when no known answer is positive
    */
   hasAny(
     whole: TooMany,
@@ -143,7 +144,7 @@ export class ReadCache {
     return found.size > 0;
   }
 
-  /** Forgets what a group of units of work has changed. */
+  /** Removes what a group of units of work has changed. */
   forget(changes: Changes): void {
     if (changes.isEverything) {
       this.forgetAll();
@@ -156,13 +157,13 @@ export class ReadCache {
   }
 
   forgetAll(): void {
-    for (const shelf of [this.#lists, this.#objects, this.#pages, this.#entries, this.#principals, this.#answers]) {
-      shelf.clear();
+    for (const cache of [this.#lists, this.#objects, this.#pages, this.#entries, this.#principals, this.#answers]) {
+      cache.clear();
     }
   }
 }
 
-/** What the units of one group change. */
+/** The changes of the units of one group. */
 export class Changes {
   #isEverything = false;
   readonly lists = new Set<string>();
@@ -174,28 +175,28 @@ export class Changes {
     return this.#isEverything;
   }
 
-  /** The clock, the counts or the contents of a list. Every change of an object is one of its list as well. */
+  /** Notes a change of the state or the contents of a list. Every change of an object is one of its list as well. */
   ofList(list: ListKey): void {
     this.#add(this.lists, keyOfList(list));
   }
 
-  /** An object that may have been there before. */
+  /** Notes a change of an object that may have existed before. */
   ofObject(list: ListKey, id: string): void {
     this.ofList(list);
     this.#add(this.objects, keyOfObject(list, id));
   }
 
-  /** Entries of an object. */
+  /** Notes a change of the permission entries of an object. */
   ofEntries(objectId: string): void {
     this.#add(this.entries, objectId);
   }
 
-  /** What a user was given. */
+  /** Notes a change of the principals of a user. */
   ofPrincipals(userId: string): void {
     this.#add(this.principals, userId);
   }
 
-  /** Anything. */
+  /** Notes that anything may have changed. */
   ofEverything(): void {
     this.#isEverything = true;
     for (const keys of [this.lists, this.objects, this.entries, this.principals]) keys.clear();
@@ -206,16 +207,6 @@ export class Changes {
     keys.add(key);
     if (keys.size > mostChanges) this.ofEverything();
   }
-}
-
-/** A text of its own for each list: with the length before it, no two are alike. */
-export function keyOfList({ kind, parent }: ListKey): string {
-  return `${kind.length} ${kind}${parent}`;
-}
-
-/** The same for each object, or part, of a list. */
-export function keyOfObject({ kind, parent }: ListKey, id: string): string {
-  return `${kind.length} ${parent.length} ${kind}${parent}${id}`;
 }
 
 function copyOf({ id, lastModified, text }: StoredObject): StoredObject {

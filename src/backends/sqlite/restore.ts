@@ -1,5 +1,7 @@
-// Puts entries into a list exactly as they were elsewhere.
+// Puts entries into a list exactly as they are in another store.
+import type { Steps } from '../../base/steps.ts';
 import type { Restoration } from '../../contracts/storage.ts';
+import { restoredClock } from '../../core/lists/list-state.ts';
 import {
   isTombstone,
   type ListKey,
@@ -8,43 +10,45 @@ import {
   type Tombstone,
 } from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
-import { findList, insertList, raiseHorizon, updateList } from './lists.ts';
+import type { ListRows } from './list-rows.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
-import type { Steps } from '../../base/steps.ts';
 
-/** Entries stored without a pause. */
+/** Number of entries stored without a pause. */
 const entriesPerStep = 100;
 
-/** Stores the entries, in steps each of which leaves the list's row right. */
+/** Stores the entries in steps, each of which leaves the row of the list right. */
 export function* restoreEntries(
   connection: Connection,
+  rows: ListRows,
   key: ListKey,
   { clock, entries, horizon, gone = [] }: Restoration,
 ): Steps<void> {
-  const { list } = findList(connection, key) ?? insertList(connection, key, clock);
-  updateList(connection, list, clock);
-  if (horizon !== undefined) raiseHorizon(connection, list, horizon);
+  const { list } = rows.ensure(connection, key, clock);
+  rows.change(connection, key, { clock, horizon });
+  rows.store(connection);
   for (let start = 0; start < gone.length; start += entriesPerStep) {
     const counts = { live: 0, dead: 0 };
     for (const id of gone.slice(start, start + entriesPerStep)) {
       counts.live -= connection.run('DELETE FROM objects WHERE list = ? AND id = ?', list, id);
       counts.dead -= connection.run('DELETE FROM tombstones WHERE list = ? AND id = ?', list, id);
     }
-    updateList(connection, list, clock, counts);
+    rows.change(connection, key, counts);
+    rows.store(connection);
     yield;
   }
   for (let start = 0; start < entries.length; start += entriesPerStep) {
     if (start > 0) yield;
-    restoreStep(connection, key, entries.slice(start, start + entriesPerStep));
+    restoreStep(connection, rows, key, entries.slice(start, start + entriesPerStep));
   }
 }
 
-function restoreStep(connection: Connection, key: ListKey, entries: readonly StoredEntry[]): void {
-  const row = findList(connection, key)!;
+function restoreStep(connection: Connection, rows: ListRows, key: ListKey, entries: readonly StoredEntry[]): void {
+  const latest = restoredClock(0, entries);
+  const row = rows.ensure(connection, key, latest);
   const objects = entries.filter((entry) => entry instanceof StoredObject);
   const tombstones = entries.filter(isTombstone);
   const counts = { live: 0, dead: 0 };
-  // Objects in the way of objects are noticed when those are stored, and tombstones in the way of tombstones.
+  // Storing an object finds the objects in its way, and storing a tombstone the tombstones.
   if (row.dead > 0) counts.dead -= clear(connection, 'tombstones', row.list, objects);
   if (row.live > 0) counts.live -= clear(connection, 'objects', row.list, tombstones);
   for (const object of objects) {
@@ -58,23 +62,23 @@ function restoreStep(connection: Connection, key: ListKey, entries: readonly Sto
   }
   counts.live += objects.length;
   counts.dead += tombstones.length;
-  const latest = entries.reduce((highest, { lastModified }) => Math.max(highest, lastModified), 0);
-  updateList(connection, row.list, latest, counts);
+  rows.change(connection, key, { ...counts, clock: latest });
+  rows.store(connection);
 }
 
-/** Stores an object, unless another one has its id or its timestamp. */
+/** Stores an object, unless another one has its id or its timestamp. Returns whether it was stored. */
 function insertObject(connection: Connection, list: number, { id, lastModified, text }: StoredObject): boolean {
   const sql = `INSERT INTO objects (list, id, last_modified, plain, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
   return connection.run(sql, list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text) > 0;
 }
 
-/** Stores a tombstone, unless another one has its id or its timestamp. */
+/** Stores a tombstone, unless another one has its id or its timestamp. Returns whether it was stored. */
 function insertTombstone(connection: Connection, list: number, { id, lastModified }: Tombstone): boolean {
   const sql = 'INSERT INTO tombstones (list, id, last_modified) VALUES (?, ?, ?) ON CONFLICT DO NOTHING';
   return connection.run(sql, list, id, lastModified) > 0;
 }
 
-/** Removes what has the ids or timestamps of the entries; returns how many. */
+/** Removes the rows that have an id or a timestamp of the entries. Returns their number. */
 function clear(
   connection: Connection,
   table: 'objects' | 'tombstones',
@@ -85,7 +89,7 @@ function clear(
   return entries.reduce((sum, entry) => sum + clearPlace(connection, table, list, entry), 0);
 }
 
-/** Removes what has the id or the timestamp of the entry; returns how many. */
+/** Removes the rows that have the id or the timestamp of the entry. Returns their number. */
 function clearPlace(
   connection: Connection,
   table: 'objects' | 'tombstones',
@@ -100,7 +104,7 @@ function clearPlace(
   );
 }
 
-/** Whether the table may have something of the ids or timestamps. While a list is being filled it has not, mostly. */
+/** Whether the table may have rows of the ids or timestamps. Mostly it has none while a list is being filled. */
 function isInTheWay(
   connection: Connection,
   table: 'objects' | 'tombstones',

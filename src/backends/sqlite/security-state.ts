@@ -8,7 +8,8 @@ import {
   type SecurityStatement,
   type SqlSecurityStateOptions,
 } from '../sql/security-state.ts';
-import { CompanionFile, companionPath } from './companion-file.ts';
+import { CompanionFile } from './companion-file.ts';
+import { companionPath } from './database-path.ts';
 import { securityStateMigrations } from './schema.ts';
 
 export interface SqliteSecurityStateOptions extends SqlSecurityStateOptions {

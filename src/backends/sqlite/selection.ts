@@ -1,64 +1,60 @@
-// What a query selects from one list, as SQL: the source rows (a stretch of timestamps, or a set of ids) and the
-// conditions on them. Scans walk the source in windows, so that no statement runs for long.
-import type { Filter, Selection } from '../../core/query/ast.ts';
-import { namedIds } from '../../core/query/named-ids.ts';
+// Translates plans into SQL: the source rows of one list (a range of timestamps, or a set of ids) and the conditions on
+// them. Scans read the source in windows, so that no statement runs for long.
+import type { Direction, Filter } from '../../core/query/ast.ts';
+import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
+import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { Connection, SqlValue } from './connection.ts';
-import { liveCondition, tombstoneCondition } from './filter-sql.ts';
-import type { Condition } from './filter-terms.ts';
+import { liveCondition, tombstoneCondition, type Condition } from './filter-sql.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { ListRow } from './lists.ts';
 import { isLong } from './schema.ts';
-import { splitTimestampRange, type TimestampRange } from '../../core/query/timestamp-range.ts';
 
-/** Index entries that most walks look at without a pause. */
+/** Rows that are few enough to be read without a pause. */
 export const windowRows = 1000;
-/** Those of the first window; the others are as large as the time they take allows, for rows may be of any size. */
+/** Rows of the first window. Later windows depend on the time that rows take, since rows may be of any size. */
 const firstRows = 100;
-/** The same where there are many windows anyway. */
+/** Rows of the first window of a scan that needs many windows in any case. */
 const firstRowsOfMany = 16;
+/** Maximum number of rows of a window. */
 export const mostRows = 5000;
+/** Time that a window may take, in milliseconds; a window of few rows may take longer. */
 const windowMs = 1;
 const fewRows = 64;
 const fewRowsMs = 4;
-/** So long, and over so many rows, walks go without a pause that may end soon. */
+/** Time and row budget of a scan before its first pause, when it may end soon. */
 const hopefulMs = 3;
 const hopefulRows = 2000;
 
 export type TableName = 'objects' | 'tombstones';
 
-/** A compiled selection of one list. */
-export interface CompiledSelection {
-  /** The internal number of the list. */
-  readonly list: number;
-  readonly filters: readonly Filter[];
-  /** Those that the range does not stand for. */
-  readonly rest: readonly Filter[];
-  readonly range: TimestampRange;
-  /** The only ids in question, without duplicates. */
-  readonly ids: readonly string[] | undefined;
-  /** Which tables to look into, and what their rows must fulfil beyond source and range. */
-  readonly tables: readonly { readonly table: TableName; readonly condition: Condition | undefined }[];
-  /** Whether so little is in the list that looking at it hardly needs a pause. */
-  readonly isSmall: boolean;
-}
-
-/** A part of the source: timestamps, of the ids when there are any. */
+/** A part of the source: rows with a timestamp in the range and, when `ids` is given, with one of these ids. */
 export interface Window {
   readonly range: TimestampRange;
   readonly ids: readonly string[] | undefined;
 }
 
-/** Compiles filters and ids; a table takes part only when one of its rows can match at all. */
-export function compileSelection(list: ListRow, selection: Selection, includeDeleted: boolean): CompiledSelection {
-  const { range, rest } = splitTimestampRange(selection.filters);
-  const ids = selection.ids ?? namedIds(rest);
+/** A compiled selection of one list; as a window, it is the whole source. */
+export interface CompiledSelection extends Window {
+  /** Internal number of the list. */
+  readonly list: number;
+  /** Filters that rows of the source have to match. */
+  readonly filters: readonly Filter[];
+  /** Tables to read, and the filters as a condition on their rows. */
+  readonly tables: readonly { readonly table: TableName; readonly condition: Condition | undefined }[];
+  /** Whether the list is small enough to be read without a pause. */
+  readonly isSmall: boolean;
+}
+
+/** Compiles a plan. Tables are left out when none of their rows can match. */
+export function compileSelection(list: ListRow, plan: SelectionPlan | PagePlan): CompiledSelection {
+  const { range, residual, includeDeleted } = plan;
   const names: readonly TableName[] = [
     ...(list.live > 0 ? (['objects'] as const) : []),
     ...(includeDeleted && list.dead > 0 ? (['tombstones'] as const) : []),
   ];
-  const tables = compileTables(names, rest);
+  const ids = plan.by === 'lookup' ? plan.ids : undefined;
   const isSmall = list.live + list.dead <= windowRows;
-  return { list: list.list, filters: selection.filters, rest, range, ids: ids && [...new Set(ids)], tables, isSmall };
+  return { list: list.list, filters: residual, range, ids, tables: compileTables(names, residual), isSmall };
 }
 
 function compileTables(names: readonly TableName[], filters: readonly Filter[]): CompiledSelection['tables'] {
@@ -68,14 +64,14 @@ function compileTables(names: readonly TableName[], filters: readonly Filter[]):
   });
 }
 
-/** The part of a selection that passes one more filter. */
+/** Returns the part of a selection that matches one more filter. */
 export function narrowSelection(selection: CompiledSelection, filter: Filter): CompiledSelection {
-  const filters = [...selection.rest, filter];
+  const filters = [...selection.filters, filter];
   const names = selection.tables.map(({ table }) => table);
-  return { ...selection, filters: [...selection.filters, filter], tables: compileTables(names, filters) };
+  return { ...selection, filters, tables: compileTables(names, filters) };
 }
 
-/** `FROM … WHERE …` for the rows of one table in a window, the rows being `e`. */
+/** Returns `FROM … WHERE …` for the rows `e` of one table in a window. */
 export function fromWhere(
   { list }: CompiledSelection,
   { table, condition }: CompiledSelection['tables'][number],
@@ -96,15 +92,16 @@ export function fromWhere(
 }
 
 /**
- * Walks the source window by window, with pauses when there will be several.
+ * Visits the source window by window, with pauses when it needs several.
  *
- * @param visit returns whether the walk may stop
- * @param options.mayEndSoon whether it is likely to: then it begins without a pause, although it may have to be begun anew
+ * @param visit returns whether the scan ends here
+ * @param options.mayEndSoon whether the first windows are likely to be enough. The scan then begins without a pause,
+ *   although a scan that pauses later is started again from the beginning.
  */
 export function* walkWindows(
   connection: Connection,
   selection: CompiledSelection,
-  direction: 'ascending' | 'descending',
+  direction: Direction,
   visit: (window: Window) => boolean,
   { mayEndSoon = false }: { readonly mayEndSoon?: boolean } = {},
 ): Steps<void> {
@@ -144,23 +141,22 @@ export function* walkWindows(
 }
 
 /**
- * The timestamp of the first long object of a range: where one window held several, nobody else would be served meanwhile,
- * whatever the rows before them have taken.
+ * Returns the timestamp of the first long object of a range, `undefined` when it has none. A window ends at a long object:
+ * a window with several would block the event loop for too long, however short the rows before them are.
  */
 function findLong(
   connection: Connection,
   { list, tables }: CompiledSelection,
   { low, high }: TimestampRange,
-  direction: 'ascending' | 'descending',
+  direction: Direction,
 ): number | undefined {
   if (!tables.some(({ table }) => table === 'objects')) return undefined;
-  const order = direction === 'descending' ? 'DESC' : 'ASC';
   const sql = `SELECT e.last_modified FROM objects e WHERE e.list = ? AND ${isLong} AND e.last_modified BETWEEN ? AND ?
-    ORDER BY e.last_modified ${order} LIMIT 1`;
+    ORDER BY e.last_modified ${sqlOrder(direction)} LIMIT 1`;
   return connection.get<[number]>(sql, list, low, high)?.[0];
 }
 
-/** @param atOnce most ids of one window */
+/** @param atOnce maximum number of ids of a window */
 function* walkIds(
   { range }: CompiledSelection,
   ids: readonly string[],
@@ -179,8 +175,8 @@ function* walkIds(
 }
 
 /**
- * The same for those who keep the best of all, whatever the order: the oldest window comes first, then the others from the
- * newest on. What grows or shrinks with time has its extremes at the ends, and once they are known little else is any good.
+ * Visits all windows of the source for a page in any order: the oldest window first, then the others from the newest on.
+ * Values that grow or shrink with time have their extremes at both ends. With those known, SQLite refuses most other rows.
  */
 export function* walkFromBothEnds(
   connection: Connection,
@@ -202,34 +198,37 @@ export function* walkFromBothEnds(
   yield* walkWindows(connection, { ...selection, range: rest }, 'descending', visitAll);
 }
 
-/** Whether the whole source is so little that it hardly needs a pause. */
-function isFew(connection: Connection, selection: CompiledSelection, direction: 'ascending' | 'descending'): boolean {
+/** Whether the whole source is small enough to be read without a pause. */
+function isFew(connection: Connection, selection: CompiledSelection, direction: Direction): boolean {
   return findEdge(connection, selection, selection.range, direction, windowRows) === undefined;
 }
 
 /**
- * How many rows take the time of a window, going by what so many have taken: it depends on how large they are. Few may take
- * longer, for some of it is the price of a statement, however few they are.
+ * Returns the number of rows for the next window, from the time that the last one took. Few rows may take longer, since
+ * each statement has a cost of its own.
  */
 function nextRows(rows: number, tookMs: number): number {
   const fitting = Math.round(rows * Math.min((rows <= fewRows ? fewRowsMs : windowMs) / tookMs, 4));
   return Math.max(1, Math.min(fitting, mostRows));
 }
 
-/** The far end of a window of so many rows, or `undefined` when the rest fits into it. */
+/** Returns the far end of a window of so many rows; `undefined` when the whole range fits into it. */
 function findEdge(
   connection: Connection,
   { list, tables }: CompiledSelection,
   { low, high }: TimestampRange,
-  direction: 'ascending' | 'descending',
+  direction: Direction,
   rows: number,
 ): number | undefined {
-  const order = direction === 'descending' ? 'DESC' : 'ASC';
   const edges = tables.flatMap(({ table }) => {
     const sql = `SELECT e.last_modified FROM ${table} e WHERE e.list = ? AND e.last_modified BETWEEN ? AND ?
-      ORDER BY e.last_modified ${order} LIMIT 1 OFFSET ?`;
+      ORDER BY e.last_modified ${sqlOrder(direction)} LIMIT 1 OFFSET ?`;
     return connection.get<[number]>(sql, list, low, high, rows - 1) ?? [];
   });
   if (edges.length === 0) return undefined;
   return direction === 'descending' ? Math.max(...edges) : Math.min(...edges);
+}
+
+export function sqlOrder(direction: Direction): string {
+  return direction === 'ascending' ? 'ASC' : 'DESC';
 }

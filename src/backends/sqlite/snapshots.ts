@@ -1,23 +1,24 @@
-// Reads of durable state. Short ones run at once and share a snapshot as long as the event loop does not turn, and what
-// was remembered from it or from earlier ones that said the same; long ones get a connection of their own, whose snapshot
-// stays while others are served. While a commit is on its way to the disk, reads see what was there before.
+// Reads of durable state. Short reads run at once and share one snapshot until the event loop turns, with a cache of what
+// that snapshot, or an earlier one with the same data, has returned. Long reads have connections of their own, whose snapshots
+// last while other requests are served. While a commit is being flushed to the disk, reads see the state before it.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Connection } from './connection.ts';
 import { translateError, type BackendName } from './errors.ts';
 import type { Changes, ReadCache } from './read-cache.ts';
 import { runWithPauses, type Steps } from '../../base/steps.ts';
+import { TaskLimit } from '../../base/task-limit.ts';
 
-/** Long reads that go on at the same time; more wait for their turn. */
+/** Maximum number of long reads at the same time; more wait for their turn. */
 const maxLongReads = 3;
 
 export interface SnapshotSources {
-  /** Opens a connection that reads. */
+  /** Opens a read-only connection. */
   readonly open: () => Connection;
-  /** The connection of the only writer of this process. */
+  /** Connection of the only writer of this process. */
   readonly writer: Pick<Connection, 'dataVersion'>;
-  /** What short reads remember. */
+  /** Cache of short reads. */
   readonly cache: ReadCache;
-  /** Called with each error of the driver that a read meets. */
+  /** Called with each driver error of a read. */
   readonly failed?: (error: unknown) => void;
 }
 
@@ -27,30 +28,28 @@ export class Snapshots {
   readonly #cache: ReadCache;
   readonly #failed: ((error: unknown) => void) | undefined;
   #short: Connection;
-  /** Whether the shared snapshot could not be ended: reads on that connection would keep seeing outdated state. */
+  /** Whether the shared snapshot could not be ended, so that its connection would continue to read outdated state. */
   #isStuck = false;
-  /** The version of the data in the shared snapshot: another one when anybody has committed, our own writer included. */
+  /** Version of the data in the shared snapshot, which changes with every commit, including those of our own writer. */
   #seen: number | undefined;
-  /** That of the writer: another one when anybody else has committed. All that it counts is in the snapshot of `#seen`. */
+  /** Version that the writer sees, which changes with commits of other connections. The snapshot of `#seen` has them all. */
   #foreign: number | undefined;
   readonly #free: Connection[] = [];
-  /** Long reads that wait until one of the others has ended. */
-  readonly #waiting: (() => void)[] = [];
-  #longConnections = 0;
+  readonly #longLimit = new TaskLimit({ atOnce: maxLongReads, waiting: Infinity });
   #longReads = 0;
-  /** Those of them that keep a snapshot. */
+  /** Number of long reads that hold a snapshot. */
   #longSnapshots = 0;
-  /** Whether no more of them are let begin. */
+  /** Whether long reads have to wait before they begin. */
   #areLongReadsHeld = false;
-  /** Called when the last of them has ended. */
+  /** Called when the last of these snapshots has ended. */
   #drained: (() => void) | undefined;
   #closed = false;
-  /** Ends the shared snapshot with this turn of the event loop. */
+  /** Ends the shared snapshot when the event loop turns. */
   #turnEnd: NodeJS.Immediate | undefined;
   #idle: (() => void) | undefined;
-  /** Whether a commit is on its way to the disk. */
+  /** Whether a commit is being flushed to the disk. */
   #isHeld = false;
-  /** Long reads that wait until they may begin. */
+  /** Long reads that wait for permission to begin. */
   readonly #held: (() => void)[] = [];
   #failure: BackendUnavailable | undefined;
 
@@ -62,7 +61,7 @@ export class Snapshots {
     this.#short = open();
   }
 
-  /** Runs an operation without interruption, in one snapshot, with what is remembered of it. */
+  /** Runs an operation without interruption, in one snapshot and with the cache of it. */
   run<T>(backend: BackendName, operation: (connection: Connection, cache: ReadCache) => T): T {
     this.#requireUsable(backend);
     return this.#guard(backend, () => {
@@ -75,7 +74,7 @@ export class Snapshots {
     });
   }
 
-  /** Runs the operation, reports what it throws, and translates it. */
+  /** Runs the operation, reports an error that it throws, and translates the error. */
   #guard<T>(backend: BackendName, operation: () => T): T {
     try {
       return operation();
@@ -86,8 +85,8 @@ export class Snapshots {
   }
 
   /**
-   * Runs all steps in one snapshot. A read that yields is a long one and is started anew where it may pause, without memory:
-   * its snapshot is one of its own.
+   * Runs all steps in one snapshot. A read that yields is long: it is started again on a connection of its own, without the
+   * cache, since it has a snapshot of its own.
    */
   async read<T>(
     backend: BackendName,
@@ -97,13 +96,13 @@ export class Snapshots {
     return first.done === true ? first.value : this.#readLong(backend, (connection) => read(connection, undefined));
   }
 
-  /** Keeps reads from seeing what is committed from now on, until `release`. */
+  /** Hides later commits from reads until `release`. */
   hold(): void {
     this.#openSnapshot();
     this.#isHeld = true;
   }
 
-  /** Lets the next read see everything that has been committed, and forgets what it has changed. */
+  /** Lets later reads see all commits, and removes what they have changed from the cache. */
   release(changes: Changes): void {
     this.#cache.forget(changes);
     this.#letGo();
@@ -115,7 +114,7 @@ export class Snapshots {
     for (const go of this.#held.splice(0)) go();
   }
 
-  /** Refuses all reads from now on: what was committed last may be lost, and must not be seen before that is known. */
+  /** Refuses all later reads: the last commit may be lost, and must not be seen while that is unknown. */
   fail(failure: BackendUnavailable): void {
     this.#failure = failure;
     this.#letGo();
@@ -131,36 +130,36 @@ export class Snapshots {
     closeQuietly(this.#short);
     this.#short = successor;
     this.#isStuck = false;
-    // What was remembered since belongs to the snapshot that did not end.
+    // The cache belongs to the snapshot that could not be ended.
     this.#cache.forgetAll();
     this.#seen = undefined;
   }
 
-  /** Opens the shared snapshot, and sees to it that nothing is remembered that is not true in it. */
+  /** Opens the shared snapshot, and clears the cache unless the cache agrees with it. */
   #begin(): void {
     try {
       const version = this.#takeSnapshot();
       if (version === this.#seen) return;
-      // What our own writer has committed since the last snapshot was forgotten on release. Looking at it now tells of
-      // everybody else who has committed before this snapshot, and maybe of some who came later.
+      // The changes of our own writer since the last snapshot left the cache on release. The version that the writer sees
+      // now counts the commits of other connections before this snapshot, and possibly some after it.
       const foreign = this.#writer.dataVersion;
       if (foreign === this.#foreign) {
         this.#seen = version;
         return;
       }
       this.#cache.forgetAll();
-      // Those who came later have to be in the snapshot, for they will not be told of again.
+      // The snapshot has to include the later ones, because this version does not count them again.
       this.#short.run('COMMIT');
       this.#seen = this.#takeSnapshot();
       this.#foreign = foreign;
     } catch (error) {
-      // Else the next read would take the snapshot for one that has been looked at.
+      // Otherwise the next read would assume that the cache agrees with this snapshot.
       this.#isStuck = !endSnapshot(this.#short);
       throw error;
     }
   }
 
-  /** BEGIN alone takes no snapshot: reading the version does. */
+  /** Takes a snapshot by reading the version; BEGIN alone takes none. */
   #takeSnapshot(): number {
     this.#short.run('BEGIN');
     return this.#short.dataVersion;
@@ -176,8 +175,8 @@ export class Snapshots {
   }
 
   /**
-   * Does something while no long read is under way: those that are end first, and new ones wait. After so long new ones begin
-   * all the same, and the task is done in any case, for whoever keeps it waiting may be waiting for a read.
+   * Runs a task while no long read holds a snapshot: it waits for the present ones, and new ones wait for it. After the given
+   * time new ones begin and the task runs in any case, since a present long read may itself wait for another read.
    */
   async betweenLongReads(patienceMs: number, task: () => Promise<void>): Promise<void> {
     this.#areLongReadsHeld = true;
@@ -203,7 +202,7 @@ export class Snapshots {
     for (const go of this.#held.splice(0)) go();
   }
 
-  /** Refuses new reads, waits for long ones and closes the connections. */
+  /** Refuses new reads, waits for the end of long reads and closes the connections. */
   async close(): Promise<void> {
     this.#letGo();
     this.#closed = true;
@@ -218,14 +217,17 @@ export class Snapshots {
   async #readLong<T>(backend: BackendName, read: (connection: Connection) => Steps<T>): Promise<T> {
     this.#longReads++;
     try {
-      const connection = await this.#take(backend);
-      try {
-        while (this.#isHeld || this.#areLongReadsHeld) await this.#untilReleased();
-        if (this.#failure !== undefined) throw this.#failure;
-        return await this.#inSnapshot(backend, connection, read);
-      } finally {
-        this.#giveBack(connection);
-      }
+      return await this.#longLimit.run(async () => {
+        const connection = this.#free.pop() ?? this.#guard(backend, this.#open);
+        try {
+          while (this.#isHeld || this.#areLongReadsHeld) await this.#untilReleased();
+          if (this.#failure !== undefined) throw this.#failure;
+          return await this.#inSnapshot(backend, connection, read);
+        } finally {
+          if (connection.inTransaction) closeQuietly(connection);
+          else this.#free.push(connection);
+        }
+      });
     } finally {
       this.#longReads--;
       if (this.#longReads === 0) this.#idle?.();
@@ -253,34 +255,11 @@ export class Snapshots {
       this.#held.push(resolve);
     });
   }
-
-  async #take(backend: BackendName): Promise<Connection> {
-    for (;;) {
-      const free = this.#free.pop();
-      if (free !== undefined) return free;
-      if (this.#longConnections < maxLongReads) {
-        const connection = this.#guard(backend, this.#open);
-        this.#longConnections++;
-        return connection;
-      }
-      await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
-      });
-    }
-  }
-
-  #giveBack(connection: Connection): void {
-    if (connection.inTransaction) {
-      this.#longConnections--;
-      closeQuietly(connection);
-    } else this.#free.push(connection);
-    this.#waiting.shift()?.();
-  }
 }
 
 /**
- * Ends the snapshot of a connection that reads; returns whether it could. Never throws: a read that failed, on a damaged
- * page for instance, makes COMMIT fail as well, and this runs where nothing could handle that.
+ * Ends the snapshot of a read-only connection and returns whether it has ended. Never throws: after a read that failed, such as
+ * one of a damaged page, COMMIT fails too, and the callers cannot handle that.
  */
 function endSnapshot(connection: Connection): boolean {
   for (const sql of ['COMMIT', 'ROLLBACK']) {
@@ -288,7 +267,7 @@ function endSnapshot(connection: Connection): boolean {
     try {
       connection.run(sql);
     } catch {
-      // The read that failed has reported why.
+      // The failed read has reported its error.
     }
   }
   return !connection.inTransaction;
@@ -298,6 +277,6 @@ function closeQuietly(connection: Connection): void {
   try {
     connection.close();
   } catch {
-    // It is not used any more.
+    // The connection is no longer used.
   }
 }

@@ -1,14 +1,19 @@
-// The reading half of the storage contract. The same code serves committed state and units of work.
-import type { KindCount, ListState, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+// The reading half of the storage contract. The same code reads committed state, with a cache, and inside a unit of work.
+import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import { joinPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
+import { isWholeList, planSelection, timeRangeKey, type PagePlan } from '../../core/query/plan-page.ts';
 import type { Access } from './access.ts';
 import type { Connection } from './connection.ts';
-import { findList, listsAfter, type ListRow, type StoredListRow } from './lists.ts';
-import { selectPage } from './page.ts';
+import { findList, listsAfter, type ListRow } from './lists.ts';
+import { planQuery, selectPlanned } from './page.ts';
+import type { ReadCache } from './read-cache.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
-import type { Steps } from '../../base/steps.ts';
+import { pause, type Steps } from '../../base/steps.ts';
+
+/** Length in bytes up to which texts of committed objects are read in the turn of the event loop that asks for them. */
+const mostBytesAtOnce = 262_144;
 
 export class SqliteStorageReader implements StorageReader {
   protected readonly access: Access;
@@ -18,19 +23,45 @@ export class SqliteStorageReader implements StorageReader {
   }
 
   get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    return this.access.run((connection) => readObject(connection, list, id));
+    return this.access.run((connection, cache) => {
+      if (cache === undefined) return readObject(connection, list, id);
+      const seen = { isLong: false };
+      const object = cache.object(list, id, () => {
+        const read = readShortObject(connection, list, id, mostBytesAtOnce);
+        if (read !== 'long') return read;
+        seen.isLong = true;
+        return undefined;
+      });
+      return seen.isLong ? this.#getLong(list, id) : object;
+    });
+  }
+
+  /**
+   * Reads a long text in a turn of the event loop of its own. The request processes it before the next long text is read,
+   * so that of many requests at once only one holds a text in memory.
+   */
+  async #getLong(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    await pause('normal');
+    return this.access.run((connection, cache) => {
+      const read = (): StoredObject | undefined => readObject(connection, list, id);
+      return cache === undefined ? read() : cache.object(list, id, read);
+    });
   }
 
   listAll(list: ListKey, query: PageQuery): Promise<Page> {
-    return this.access.read((connection) => readPage(connection, findList(connection, list), query));
+    return this.access.read((connection, cache) =>
+      readPage(connection, readListRow(connection, cache, list), planQuery(query)),
+    );
   }
 
-  async listText(list: ListKey, query: PageQuery): Promise<PageText> {
-    return joinPage(await this.listAll(list, query), query.maxBytes);
+  listText(list: ListKey, query: PageQuery): Promise<PageText> {
+    return this.access.read((connection, cache) => readPageText(connection, cache, list, query));
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {
-    return this.access.read((connection) => readCount(connection, findList(connection, list), selection));
+    return this.access.read((connection, cache) =>
+      readCount(connection, readListRow(connection, cache, list), selection),
+    );
   }
 
   countKinds(): Promise<ReadonlyMap<string, KindCount>> {
@@ -42,7 +73,7 @@ export class SqliteStorageReader implements StorageReader {
   }
 
   resourceTimestamp(list: ListKey): Promise<number | undefined> {
-    return this.access.run((connection) => findList(connection, list)?.clock);
+    return this.access.run((connection, cache) => readListRow(connection, cache, list)?.clock);
   }
 
   allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
@@ -57,21 +88,21 @@ export class SqliteStorageReader implements StorageReader {
     );
   }
 
-  lists(after: ListKey | undefined, limit: number): Promise<readonly ListState[]> {
+  lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]> {
     return this.access.run((connection) => listsAfter(connection, after, limit));
   }
 }
 
-/** The live object, `undefined` when there is none. */
-export function readObject(connection: Connection, list: ListKey, id: string): StoredObject | undefined {
+/** Returns the live object, `undefined` when there is none. */
+function readObject(connection: Connection, list: ListKey, id: string): StoredObject | undefined {
   const object = readShortObject(connection, list, id, noLimit);
   return object === 'long' ? undefined : object;
 }
 
 const noLimit = Number.MAX_SAFE_INTEGER;
 
-/** The live object, unless its text has more bytes. */
-export function readShortObject(
+/** Returns the live object, or `'long'` when its text has more bytes. */
+function readShortObject(
   connection: Connection,
   { kind, parent }: ListKey,
   id: string,
@@ -89,19 +120,41 @@ export function readShortObject(
   return row[1] === null ? 'long' : new StoredObject(id, row[0], row[1]);
 }
 
-/** One page of a list that may not be there. */
-export function* readPage(connection: Connection, row: StoredListRow | undefined, query: PageQuery): Steps<Page> {
+function readListRow(connection: Connection, cache: ReadCache | undefined, list: ListKey): ListRow | undefined {
+  const read = (): ListRow | undefined => findList(connection, list);
+  return cache === undefined ? read() : cache.listRow(list, read);
+}
+
+/** Returns one page of a list that may not exist. */
+function* readPage(connection: Connection, row: ListRow | undefined, plan: PagePlan): Steps<Page> {
   if (row === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
-  const page = yield* selectPage(connection, row, query, query.includeDeleted === true);
+  const page = yield* selectPlanned(connection, row, plan);
   return { timestamp: row.clock, horizon: row.horizon, ...page };
 }
 
-/** How many entries of a list that may not be there are selected; without filters and ids its row knows. */
-export function* readCount(connection: Connection, row: ListRow | undefined, selection: Selection): Steps<number> {
+function* readPageText(
+  connection: Connection,
+  cache: ReadCache | undefined,
+  list: ListKey,
+  query: PageQuery,
+): Steps<PageText> {
+  const row = readListRow(connection, cache, list);
+  const plan = planQuery(query);
+  const key = timeRangeKey(plan);
+  const known = cache && row && key && cache.page(list, key, row);
+  if (known) return known;
+  const page = yield* joinPage(yield* readPage(connection, row, plan), query.maxBytes);
+  // A read that yields starts again without a cache, so the snapshot is still the one of the row.
+  if (cache && row && key) cache.keepPage(list, key, { row, page });
+  return page;
+}
+
+/** Returns the number of selected entries of a list that may not exist. The row of a list has its total. */
+function* readCount(connection: Connection, row: ListRow | undefined, selection: Selection): Steps<number> {
   if (row === undefined) return 0;
-  const includeDeleted = selection.includeDeleted === true;
-  if (selection.filters.length === 0 && selection.ids === undefined) return row.live + (includeDeleted ? row.dead : 0);
-  const compiled = compileSelection(row, selection, includeDeleted);
+  const plan = planSelection(selection);
+  if (isWholeList(plan)) return row.live + (plan.includeDeleted ? row.dead : 0);
+  const compiled = compileSelection(row, plan);
   let total = 0;
   yield* walkWindows(connection, compiled, 'descending', (window) => {
     for (const source of compiled.tables) {

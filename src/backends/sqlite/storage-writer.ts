@@ -1,60 +1,67 @@
-// The writing half of the storage contract, for single objects. A unit of work holds the turn of the only writer, so
-// what it reads stays true until it ends; every check is made before the first change of an operation.
+// The writing half of the storage contract, for single objects. A unit of work is the only writer of the file, so what it
+// has read stays true until it ends. Every check precedes the first change of an operation.
 import type { Clock } from '../../base/clock.ts';
-import { IntegrityError, UnicityError } from '../../contracts/errors.ts';
+import type { Steps } from '../../base/steps.ts';
+import { UnicityError } from '../../contracts/errors.ts';
+import { requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
 import type {
+  DeletedPage,
+  DeleteOptions,
+  CreateOptions,
   Deletion,
   LockedState,
   NewObject,
-  PurgeOptions,
   Restoration,
   StorageWriter,
 } from '../../contracts/storage.ts';
+import { keyOfObject } from '../../core/lists/list-key.ts';
+import { mayBeTaken, putChange, removalChange, unwritten, type ListChange } from '../../core/lists/list-state.ts';
+import type { PurgeOptions } from '../../core/lists/purge.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import type { Connection } from './connection.ts';
-import { findList, insertList, raiseHorizon, updateList, type ListRow } from './lists.ts';
-import { keyOfObject, type Changes } from './read-cache.ts';
-import { findObject, insertObjects, nextAfter, putObject, removeObject, type Found } from './object-rows.ts';
+import { ListRows } from './list-rows.ts';
+import type { ListRow } from './lists.ts';
+import { findObject, findPresence, insertObjects, putObject, removeObject, type Presence } from './object-rows.ts';
 import { selectPage } from './page.ts';
+import type { Changes } from './read-cache.ts';
 import { restoreEntries } from './restore.ts';
-import type { Steps } from '../../base/steps.ts';
 import { SqliteStorageReader } from './storage-reader.ts';
 
-/** Objects written or deleted without a pause. */
+/** Number of objects written or deleted without a pause. */
 const objectsPerStep = 100;
+/** Number of characters written without a pause. A longer text is written by itself. */
+const charsPerStep = 500_000;
 
 export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
   readonly #changes: Changes;
   readonly #clock: Clock;
-  readonly #announceDoomed: () => void;
+  readonly #wakeReaper: () => void;
   /**
-   * Objects that others are written below, as each entry of a batch asks for them again. Nobody else changes them while the
-   * unit lasts; it forgets them all when it may have changed one itself.
+   * Objects that the unit writes below: each entry of a batch asks for them again. No other unit changes them meanwhile,
+   * and the unit forgets them when it may have changed one itself.
    */
-  readonly #held = new Map<string, Promise<StoredObject | undefined>>();
+  readonly #parents = new Map<string, Promise<StoredObject | undefined>>();
+  readonly #rows = new ListRows();
 
-  /** The list that the unit has looked at or written to last, as it is now: most units write to one. */
-  #last: { readonly list: ListKey; readonly row: ListRow } | undefined;
-
-  constructor(access: UnitAccess, clock: Clock, announceDoomed: () => void) {
+  constructor(access: UnitAccess, clock: Clock, wakeReaper: () => void) {
     super(access);
     this.#changes = access.changes;
     this.#clock = clock;
-    this.#announceDoomed = announceDoomed;
+    this.#wakeReaper = wakeReaper;
   }
 
   override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    return this.#held.get(keyOfObject(list, id)) ?? super.get(list, id);
+    return this.#parents.get(keyOfObject(list, id)) ?? super.get(list, id);
   }
 
-  /** Nothing to take: the unit holds the turn to write since it began. */
+  /** Takes no lock: the unit is the only writer of the file from its start to its end. */
   lock(list: ListKey, id?: string): Promise<LockedState> {
     return this.access.run((connection) => {
       if (id === undefined) {
-        const timestamp = this.#findList(connection, list)?.clock;
+        const timestamp = this.#rows.find(connection, list)?.clock;
         return { timestamp, object: undefined, tombstone: undefined };
       }
       const { list: row, object, tombstone } = findObject(connection, list, id);
@@ -62,19 +69,16 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     });
   }
 
-  /** Nothing to hold: while the unit lasts nobody else deletes. */
+  /** Takes no lock: no other unit deletes while this one lasts. */
   lockShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
     const object = this.get(list, id);
-    this.#held.set(keyOfObject(list, id), object);
+    this.#parents.set(keyOfObject(list, id), object);
     return object;
   }
 
   touch(list: ListKey): Promise<number> {
-    this.#last = undefined;
     this.#changes.ofList(list);
-    return this.access.run(
-      (connection) => (findList(connection, list) ?? insertList(connection, list, this.#clock.now())).clock,
-    );
+    return this.access.run((connection) => this.#rows.ensure(connection, list, this.#clock.now()).clock);
   }
 
   create(
@@ -82,13 +86,13 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     id: string,
     text: string,
     lastModified?: number,
-    { isFresh = false }: { readonly isFresh?: boolean } = {},
+    { isFresh = false }: CreateOptions = {},
   ): Promise<StoredObject> {
     this.#changing(list, id);
     return this.access.run((connection) => {
       const found = isFresh
-        ? { list: this.#findList(connection, list), object: undefined, tombstone: undefined }
-        : findObject(connection, list, id);
+        ? { list: this.#rows.find(connection, list), object: undefined, tombstone: undefined }
+        : findPresence(connection, list, id);
       if (found.object !== undefined) throw new UnicityError('id');
       return this.#put(connection, list, found, id, text, lastModified);
     });
@@ -102,64 +106,53 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
     this.#changing(list, id);
     return this.access.run((connection) =>
-      this.#put(connection, list, findObject(connection, list, id), id, text, lastModified),
+      this.#put(connection, list, findPresence(connection, list, id), id, text, lastModified),
     );
   }
 
   delete(
     list: ListKey,
     id: string,
-    options: { readonly lastModified?: number | undefined; readonly keepTombstone?: boolean } = {},
+    { lastModified: given, keepTombstone = true }: DeleteOptions = {},
   ): Promise<Deletion | undefined> {
     this.#changing(list, id);
-    this.#last = undefined;
-    const { lastModified: given, keepTombstone = true } = options;
     return this.access.run((connection) => {
       const { list: row, object: old } = findObject(connection, list, id);
       if (row === undefined || old === undefined) return undefined;
-      const lastModified = this.#nextTimestamp(connection, row, given, id);
+      const lastModified = this.#timestampFor(connection, row, given, id);
       removeObject(connection, row.list, id, keepTombstone ? lastModified : undefined);
-      updateList(connection, row.list, lastModified, { live: -1, dead: keepTombstone ? 1 : 0 });
-      if (!keepTombstone) raiseHorizon(connection, row.list, lastModified);
+      this.#change(connection, list, removalChange(lastModified, keepTombstone));
       return { old, tombstone: { id, lastModified, deleted: true } };
     });
   }
 
-  deleteAll(
-    list: ListKey,
-    query: PageQuery,
-  ): Promise<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
+  deleteAll(list: ListKey, query: PageQuery): Promise<DeletedPage> {
     this.#changes.ofList(list);
-    return this.#inSteps((connection) =>
-      deletePage(connection, list, query, { clock: this.#clock, changes: this.#changes }),
-    );
+    return this.#inSteps((connection) => this.#deletePage(connection, list, query));
   }
 
   deleteChildren(uri: string): Promise<void> {
     this.#changingEverything();
     return this.access.run((connection) => {
-      const now = this.#clock.now();
-      // A list without timestamps left must not keep its parent from being deleted.
-      const next = (clock: number): number => Math.min(Math.max(now, clock + 1), Number.MAX_SAFE_INTEGER);
-      if (deleteBelow(connection, uri, next)) this.#announceDoomed();
+      if (deleteBelow(connection, uri, this.#clock.now())) this.#wakeReaper();
     });
   }
 
   purgeDeleted(options: PurgeOptions = {}): Promise<number> {
     this.#changingEverything();
-    return this.access.read((connection) => purgeTombstones(connection, options));
+    return this.access.read((connection) => purgeTombstones(connection, this.#rows, options));
   }
 
   trimObjects(list: ListKey, selection: Selection, maxObjects: number): Promise<number> {
     this.#changes.ofList(list);
     const changing = (id: string): void => this.#changes.ofObject(list, id);
-    return this.#inSteps((connection) => trimList(connection, list, selection, { maxObjects, changing }));
+    return this.#inSteps((connection) => trimList(connection, this.#rows, list, selection, { maxObjects, changing }));
   }
 
   restore(list: ListKey, restoration: Restoration): Promise<void> {
-    // Others may have to make room for the timestamps.
+    // Entries that are in the way of the timestamps are removed.
     this.#changingEverything();
-    return this.#inSteps((connection) => restoreEntries(connection, list, restoration));
+    return this.#inSteps((connection) => restoreEntries(connection, this.#rows, list, restoration));
   }
 
   flush(): Promise<void> {
@@ -168,7 +161,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   #changing(list: ListKey, id: string): void {
-    if (this.#held.size > 0) this.#held.delete(keyOfObject(list, id));
+    if (this.#parents.size > 0) this.#parents.delete(keyOfObject(list, id));
     this.#changes.ofObject(list, id);
   }
 
@@ -177,40 +170,38 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     this.#changes.ofEverything();
   }
 
-  /** What is asked for between two steps may be changed by a later one. */
+  /** Forgets what was read before, and what is read between two steps: a later step may change it. */
   #inSteps<T>(write: (connection: Connection) => Steps<T>): Promise<T> {
     this.#forget();
     return this.access.read(write).finally(() => this.#forget());
   }
 
   #forget(): void {
-    this.#held.clear();
-    this.#last = undefined;
+    this.#parents.clear();
+    this.#rows.forget();
   }
 
-  #findList(connection: Connection, list: ListKey): ListRow | undefined {
-    const last = this.#last;
-    if (last?.list.kind === list.kind && last.list.parent === list.parent) return last.row;
-    const row = findList(connection, list);
-    if (row !== undefined) this.#last = { list, row };
-    return row;
+  /** Changes the row of the list and writes it. */
+  #change(connection: Connection, list: ListKey, change: ListChange): void {
+    this.#rows.change(connection, list, change);
+    this.#rows.store(connection);
   }
 
   *#putAll(connection: Connection, list: ListKey, objects: readonly NewObject[]): Steps<readonly StoredObject[]> {
+    const now = this.#clock.now();
     const stored: StoredObject[] = [];
-    for (let start = 0; start < objects.length; start += objectsPerStep) {
-      if (start > 0) yield;
-      const now = this.#clock.now();
-      const row = findList(connection, list) ?? insertList(connection, list, now - 1);
-      let lastModified = row.clock;
-      const step = objects.slice(start, start + objectsPerStep);
-      const rows = step.map(({ id, text }) => {
-        lastModified = nextAfter(lastModified, now);
-        return { list: row.list, object: new StoredObject(id, lastModified, text) };
+    while (stored.length < objects.length) {
+      if (stored.length > 0) yield;
+      const state = this.#rows.find(connection, list) ?? unwritten;
+      const first = requireTimestamps(state, now, objects.length - stored.length);
+      const { list: number } = this.#rows.ensure(connection, list, first);
+      const step = takeStep(objects, stored.length);
+      const rows = step.map(({ id, text }, index) => {
+        return { list: number, object: new StoredObject(id, first + index, text) };
       });
       insertObjects(connection, rows);
       for (const { object } of rows) stored.push(object);
-      updateList(connection, row.list, lastModified, { live: step.length });
+      this.#change(connection, list, { clock: first + step.length - 1, live: step.length });
     }
     return stored;
   }
@@ -219,69 +210,59 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   #put(
     connection: Connection,
     key: ListKey,
-    found: Found,
+    found: Presence,
     id: string,
     text: string,
     given: number | undefined,
   ): StoredObject {
-    this.#last = undefined;
-    const lastModified =
-      found.list === undefined ? (given ?? this.#clock.now()) : this.#nextTimestamp(connection, found.list, given, id);
-    const row = found.list ?? insertList(connection, key, lastModified);
-    const { list } = row;
+    const lastModified = this.#timestampFor(connection, found.list, given, id);
+    const { list } = this.#rows.ensure(connection, key, lastModified);
     const object = new StoredObject(id, lastModified, text);
     putObject(connection, list, object, found);
-    const live = found.object === undefined ? 1 : 0;
-    const dead = found.tombstone === undefined ? 0 : -1;
-    updateList(connection, list, lastModified, { live, dead });
-    const clock = Math.max(row.clock, lastModified);
-    this.#last = { list: key, row: { list, clock, live: row.live + live, dead: row.dead + dead } };
+    this.#change(connection, key, putChange(lastModified, found));
     return object;
   }
 
-  /**
-   * The timestamp that a write to the object gets.
-   *
-   * @throws IntegrityError when another entry of the list has the one given
-   */
-  #nextTimestamp(connection: Connection, row: ListRow, given: number | undefined, id: string): number {
-    if (given === undefined || given === row.clock) return nextAfter(row.clock, this.#clock.now());
-    if (given > row.clock) return given;
-    const holder =
-      connection.get<[string]>('SELECT id FROM objects WHERE list = ? AND last_modified = ?', row.list, given) ??
-      connection.get<[string]>('SELECT id FROM tombstones WHERE list = ? AND last_modified = ?', row.list, given);
-    if (holder !== undefined && holder[0] !== id) throw new IntegrityError('another object has this last_modified');
-    return given;
+  #timestampFor(connection: Connection, row: ListRow | undefined, given: number | undefined, id: string): number {
+    if (row !== undefined && mayBeTaken(row, given)) {
+      const holder =
+        connection.get<[string]>('SELECT id FROM objects WHERE list = ? AND last_modified = ?', row.list, given) ??
+        connection.get<[string]>('SELECT id FROM tombstones WHERE list = ? AND last_modified = ?', row.list, given);
+      if (holder !== undefined) requireFree(holder, id);
+    }
+    return requireTimestamp(row ?? unwritten, this.#clock.now(), given);
+  }
+
+  /** Deletes one page of live objects in steps, each of which leaves the row of the list right. */
+  *#deletePage(connection: Connection, key: ListKey, query: PageQuery): Steps<DeletedPage> {
+    const row = this.#rows.find(connection, key);
+    if (row === undefined) return { deletions: [], more: false };
+    const { entries, more } = yield* selectPage(connection, row, query, false);
+    const now = this.#clock.now();
+    const deletions: Deletion[] = [];
+    for (let start = 0; start < entries.length; start += objectsPerStep) {
+      if (start > 0) yield;
+      const first = requireTimestamps(this.#rows.find(connection, key) ?? row, now, entries.length - start);
+      const before = deletions.length;
+      for (const old of entries.slice(start, start + objectsPerStep)) {
+        if (!(old instanceof StoredObject)) continue;
+        const lastModified = first + deletions.length - before;
+        this.#changes.ofObject(key, old.id);
+        // Another operation of the same unit of work may have deleted it meanwhile.
+        if (!removeObject(connection, row.list, old.id, lastModified)) continue;
+        deletions.push({ old, tombstone: { id: old.id, lastModified, deleted: true } });
+      }
+      const count = deletions.length - before;
+      if (count > 0) this.#change(connection, key, { clock: first + count - 1, live: -count, dead: count });
+    }
+    return { deletions, more };
   }
 }
 
-/** Deletes one page of live objects in steps, each of which leaves the list's row right. */
-function* deletePage(
-  connection: Connection,
-  key: ListKey,
-  query: PageQuery,
-  { clock, changes }: { readonly clock: Clock; readonly changes: Changes },
-): Steps<{ readonly deletions: readonly Deletion[]; readonly more: boolean }> {
-  const row = findList(connection, key);
-  if (row === undefined) return { deletions: [], more: false };
-  const { entries, more } = yield* selectPage(connection, row, query, false);
-  const now = clock.now();
-  const deletions: Deletion[] = [];
-  for (let start = 0; start < entries.length; start += objectsPerStep) {
-    if (start > 0) yield;
-    let lastModified = findList(connection, key)?.clock ?? row.clock;
-    const before = deletions.length;
-    for (const old of entries.slice(start, start + objectsPerStep)) {
-      if (!(old instanceof StoredObject)) continue;
-      const next = nextAfter(lastModified, now);
-      changes.ofObject(key, old.id);
-      // Another operation of the same unit of work may have deleted it meanwhile.
-      if (!removeObject(connection, row.list, old.id, next)) continue;
-      lastModified = next;
-      deletions.push({ old, tombstone: { id: old.id, lastModified, deleted: true } });
-    }
-    const count = deletions.length - before;
-    if (count > 0) updateList(connection, row.list, lastModified, { live: -count, dead: count });
-  }
-  return { deletions, more };
+/** Returns the objects, from a place on, that are written in one step. */
+function takeStep(objects: readonly NewObject[], start: number): readonly NewObject[] {
+  let chars = 0;
+  const step = objects.slice(start, start + objectsPerStep);
+  const end = step.findIndex(({ text }, index) => (chars += text.length) > charsPerStep && index > 0);
+  return end === -1 ? step : step.slice(0, end);
 }

@@ -212,10 +212,9 @@ export class WriterQueue {
   #advance(): void {
     if (this.#current !== undefined || this.#retry !== undefined || this.#isPaused) return;
     if (this.#group !== undefined && this.#isComplete(this.#group)) {
-      if (this.#isFlushing) return;
-      this.#endGroup(this.#group);
-    }
-    if (this.#task !== undefined) {
+      // The last unit may have taken long, and so may the commit: others are served between the two.
+      if (!this.#isFlushing) this.#endGroupNextTurn();
+    } else if (this.#task !== undefined) {
       if (!this.#isFlushing) this.#pauseFor(this.#task);
     } else if (this.#hasWaiters()) {
       if (this.#group !== undefined) this.#grant(this.#group);
@@ -226,13 +225,17 @@ export class WriterQueue {
       for (const close of this.#closers.splice(0)) close();
     } else {
       // Requests that arrive in this turn of the event loop still join the group.
-      this.#commit ??= setImmediate(() => {
-        this.#commit = undefined;
-        if (this.#current !== undefined || this.#group === undefined || this.#isFlushing) return;
-        this.#endGroup(this.#group);
-        this.#advance();
-      });
+      this.#endGroupNextTurn();
     }
+  }
+
+  #endGroupNextTurn(): void {
+    this.#commit ??= setImmediate(() => {
+      this.#commit = undefined;
+      if (this.#current !== undefined || this.#group === undefined || this.#isFlushing) return;
+      this.#endGroup(this.#group);
+      this.#advance();
+    });
   }
 
   #pauseFor(task: () => Promise<void>): void {

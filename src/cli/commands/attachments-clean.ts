@@ -29,7 +29,7 @@ export function attachmentsCleanCommand(): Command {
         throw new Exit(exitCodes.usage, '--older-than must be a whole number of hours, 1 or more');
       }
       const dryRun = options.dryRun === true;
-      const { cleanAttachments } = await import('../../app/maintenance.ts');
+      const { cleanAttachments } = await import('../../maintenance/deletions.ts');
       const files = await cleanAttachments(loadDurable(options), { olderThanHours: Number(options.olderThan), dryRun });
       if (options.quiet === true) return;
       if (dryRun) for (const { name, sizeBytes } of files) print(`${name} (${sizeBytes} bytes)`);

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import process from 'node:process';
 import { Command, InvalidArgumentError } from 'commander';
-import type { Finding } from '../../app/check.ts';
+import type { Finding } from '../../maintenance/check-backends.ts';
 import { findConfigFile, type Examined } from '../../settings/load.ts';
 import { describeProblem, SettingsError } from '../../settings/problems.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -64,7 +64,7 @@ async function acceptSecrets(options: CheckOptions): Promise<void> {
   if (settings.get('readonly')) {
     throw new Exit(exitCodes.failed, 'readonly is true: use a configuration that may write');
   }
-  await (await import('../../app/check.ts')).acceptSecrets(settings);
+  await (await import('../../maintenance/check-backends.ts')).acceptSecrets(settings);
   if (options.quiet !== true) print('ok       secrets: the current ones are accepted as the secrets of the data');
 }
 

@@ -1,7 +1,7 @@
 // `coffer copy`: copies all data to another backend and compares the two.
 import { Command } from 'commander';
-import type { CopyResult } from '../../app/copy/copy.ts';
-import { loadSettings } from '../../settings/load.ts';
+import type { CopyResult } from '../../transfer/copy/copy.ts';
+import { loadSettings } from '../../backends/load-settings.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { loadForBackends, transferMode, type CommonOptions, type TransferOptions } from '../common.ts';
 import { formatList, formatTable } from '../comparison-table.ts';
@@ -70,8 +70,8 @@ async function copy(options: CopyCommandOptions): Promise<void> {
   if (options.from !== undefined && options.fromConfig !== undefined) {
     throw new Exit(exitCodes.usage, 'give one source: either --from or --from-config');
   }
-  const { CopyRefused, settingsOfUrl } = await import('../../app/copy/places.ts');
-  const { copyStores } = await import('../../app/copy/copy.ts');
+  const { CopyRefused, settingsOfUrl } = await import('../../transfer/copy/places.ts');
+  const { copyStores } = await import('../../transfer/copy/copy.ts');
   const read = (url: string | undefined, file: string | undefined): Settings | undefined => {
     if (url !== undefined) return settingsOfUrl(url);
     return file === undefined ? undefined : loadSettings({ configFile: file, environment: {}, purpose: 'backends' });

@@ -30,7 +30,7 @@ export function createUserCommand(): Command {
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<UserOptions>();
       const settings = loadDurable(options, 'accounts');
-      const { createUser, findObstacle } = await import('../../app/create-user.ts');
+      const { createUser, findObstacle } = await import('../../maintenance/create-user.ts');
       switch (findObstacle(settings)) {
         case 'readonly':
           throw new Exit(exitCodes.createUserReadonly, 'readonly is true: use a configuration that may write');
@@ -48,7 +48,7 @@ async function completeUser(
   given: UserOptions,
   settings: Settings,
 ): Promise<{ readonly username: string; readonly password: string }> {
-  const { isUserName } = await import('../../app/create-user.ts');
+  const { isUserName } = await import('../../maintenance/create-user.ts');
   const isFine = (name: string): boolean => isUserName(settings, name);
   if (given.username !== undefined && isFine(given.username) && given.password !== undefined && given.password !== '') {
     return { username: given.username, password: given.password };

@@ -29,7 +29,7 @@ export function deleteCollectionCommand(): Command {
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<DeleteOptions>();
       const { bucket, collection } = options;
-      const { deleteCollection } = await import('../../app/maintenance.ts');
+      const { deleteCollection } = await import('../../maintenance/deletions.ts');
       const outcome = await deleteCollection(loadDurable(options), { bucket, collection });
       switch (outcome) {
         case 'done':

@@ -39,8 +39,8 @@ export function exportCommand(): Command {
 }
 
 async function exportAll(file: string, options: CommonOptions): Promise<void> {
-  const { exportInto } = await import('../../app/export/export.ts');
-  const { ExportRefused } = await import('../../app/export/export-file.ts');
+  const { exportInto } = await import('../../transfer/export/export.ts');
+  const { ExportRefused } = await import('../../transfer/export/export-file.ts');
   try {
     const target = file === '-' ? process.stdout : file;
     const { lists, objects, tombstones, permissions, moving } = await withProgress(options.quiet, (onProgress) =>

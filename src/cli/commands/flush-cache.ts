@@ -18,7 +18,7 @@ export function flushCacheCommand(): Command {
         if (options.quiet !== true) print('cache_backend is memory: restart the service to empty the cache.');
         return;
       }
-      const { flushCache } = await import('../../app/maintenance.ts');
+      const { flushCache } = await import('../../maintenance/deletions.ts');
       await flushCache(settings);
       if (options.quiet !== true) print('The cache is empty.');
     });

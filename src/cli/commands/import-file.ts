@@ -1,7 +1,7 @@
 // `coffer import file`, or `coffer import` for short: restores data from a file of `coffer export`.
 import process from 'node:process';
 import { Command } from 'commander';
-import type { ImportFileResult } from '../../app/export/export.ts';
+import type { ImportFileResult } from '../../transfer/export/export.ts';
 import { loadTarget, transferMode, withCommonOptions, type CommonOptions, type TransferOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { withProgress } from '../progress.ts';
@@ -49,9 +49,9 @@ export function importFileCommand(): Command {
 }
 
 async function importFile(path: string, options: ImportFileCommandOptions): Promise<void> {
-  const { importFrom } = await import('../../app/export/export.ts');
-  const { ExportRefused } = await import('../../app/export/export-file.ts');
-  const { withSpooled } = await import('../../app/export/spooled-input.ts');
+  const { importFrom } = await import('../../transfer/export/export.ts');
+  const { ExportRefused } = await import('../../transfer/export/export-file.ts');
+  const { withSpooled } = await import('../../transfer/export/spooled-input.ts');
   if (path === '-' && process.stdin.isTTY) {
     throw new Exit(exitCodes.usage, 'standard input is a terminal: redirect an export to it, as in < backup.ndjson');
   }

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { Command } from 'commander';
-import type { ImportOptions, ImportResult } from '../../app/import/import.ts';
+import type { ImportOptions, ImportResult } from '../../transfer/import/import.ts';
 import { loadTarget, withCommonOptions, type CommonOptions } from '../common.ts';
 import { formatList, formatTable } from '../comparison-table.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
@@ -91,7 +91,7 @@ function collect(value: string, earlier: readonly string[] = []): readonly strin
 }
 
 async function importKinto(options: ImportCommandOptions): Promise<void> {
-  const { ImportRefused } = await import('../../app/import/transport.ts');
+  const { ImportRefused } = await import('../../transfer/import/transport.ts');
   const isQuiet = options.quiet === true;
   const mode = modeOf(options);
   const work: ImportOptions = {
@@ -114,9 +114,9 @@ async function importKinto(options: ImportCommandOptions): Promise<void> {
   };
   try {
     const settings = loadTarget(options);
-    const { importWith } = await import('../../app/import/run.ts');
+    const { importWith } = await import('../../transfer/import/import.ts');
     if (options.dryRun === true) {
-      const { survey } = await import('../../app/import/survey.ts');
+      const { survey } = await import('../../transfer/import/survey.ts');
       for (const line of await survey(settings, work)) print(line);
       return;
     }

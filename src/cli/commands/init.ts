@@ -3,31 +3,45 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, relative } from 'node:path';
 import process from 'node:process';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { builtInBackends } from '../../backends/built-in-backends.ts';
+import { examineSettings } from '../../backends/load-settings.ts';
+import type { BuiltInBackend } from '../../contracts/backend-module.ts';
+import { namesOf } from '../../settings/backend-description.ts';
 import { coreFamilies } from '../../settings/families.ts';
-import { examineSettings, findNamedFile } from '../../settings/load.ts';
+import { findNamedFile } from '../../settings/load.ts';
 import { describeProblem } from '../../settings/problems.ts';
 import { dataFolder, findKeptSecret } from '../../settings/profile.ts';
 import { rewriteConfigFile } from '../../settings/rewrite.ts';
-import { coreSettings } from '../../settings/table.ts';
+import { coreSettingsFor, tablesOfBackends } from '../../settings/table.ts';
 import { formatTemplate } from '../../settings/template.ts';
 import { namedFile, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { ask, isInteractive, print, printError } from '../terminal.ts';
 
 const defaultTarget = 'config/coffer.ini';
-const storages = ['sqlite', 'postgresql', 'redis', 'memory'] as const;
-const caches = ['memory', 'sqlite', 'postgresql', 'redis', 'memcached'] as const;
+const caches = namesOf(builtInBackends, 'cache');
+/** Backends that lose the data with the process are last. */
+const storages = namesOf(
+  builtInBackends.toSorted((a, b) => Number(a.isVolatile ?? false) - Number(b.isVolatile ?? false)),
+  'storage',
+);
 
 interface InitOptions extends CommonOptions {
-  readonly backend?: (typeof storages)[number];
-  readonly cacheBackend?: (typeof caches)[number];
+  readonly backend?: string;
+  readonly cacheBackend?: string;
   readonly host: string;
   readonly port: number;
   readonly from?: string;
 }
 
-/** Default cache of each storage: shared between processes if the storage is. */
-const cacheOf = { sqlite: 'memory', postgresql: 'postgresql', redis: 'redis', memory: 'memory' } as const;
+/** Returns the default cache of a storage: the same backend if several processes can share it. */
+function cacheFor(storage: string): string {
+  return find(storage)?.reasonForOneProcess === undefined ? storage : 'memory';
+}
+
+function find(name: string): BuiltInBackend | undefined {
+  return builtInBackends.find((backend) => backend.name === name);
+}
 
 const examples = `
 Existing files are never replaced. Without --backend the command asks on a terminal, and chooses SQLite otherwise. The
@@ -63,14 +77,22 @@ async function init(options: InitOptions): Promise<void> {
   const path =
     findNamedFile({ configFile: namedFile(options), environment: process.env, cwd: process.cwd() }) ?? defaultTarget;
   const asks = isInteractive();
-  const backend = options.backend ?? (asks ? await ask('Backend of objects and permissions?', storages) : storages[0]);
+  const backend = options.backend ?? (asks ? await ask('Backend of objects and permissions?', storages) : storages[0]!);
   const cacheBackend = options.cacheBackend ?? (await chooseCache(backend, asks));
   const format = extname(path).toLowerCase() === '.toml' ? 'toml' : 'ini';
   const secret = findKeptSecret(process.cwd());
-  const text = formatTemplate({ format, backend, cacheBackend, host: options.host, port: options.port, secret });
+  const text = formatTemplate({
+    format,
+    backends: builtInBackends,
+    backend,
+    cacheBackend,
+    host: options.host,
+    port: options.port,
+    secret,
+  });
   writeNewFile(path, text);
   const shown = relative(process.cwd(), path);
-  const needsUrl = backend === 'postgresql' || cacheBackend === 'postgresql';
+  const needsUrl = [backend, cacheBackend].some((name) => find(name)?.needsMigration === true);
   const first = needsUrl ? ` Set the URL of your database in it, then run: coffer migrate --config ${shown}.` : '';
   const kept =
     secret === undefined
@@ -79,8 +101,8 @@ async function init(options: InitOptions): Promise<void> {
   print(`Wrote ${shown}.${kept}${first} Start the service with: coffer start --config ${shown}`);
 }
 
-async function chooseCache(backend: (typeof storages)[number], asks: boolean): Promise<(typeof caches)[number]> {
-  const suitable = cacheOf[backend];
+async function chooseCache(backend: string, asks: boolean): Promise<string> {
+  const suitable = cacheFor(backend);
   if (!asks) return suitable;
   return ask('Backend of the cache?', [suitable, ...caches.filter((name) => name !== suitable)]);
 }
@@ -99,12 +121,12 @@ export function parsePort(given: string): number {
  * @throws Exit when the file cannot be written
  */
 async function initFrom(source: string, target: string | undefined): Promise<void> {
-  const { findVocabulary } = await import('../../app/vocabulary.ts');
+  const { findVocabulary } = await import('../../app/plugins.ts');
   const { settings } = examineSettings({ configFile: source, environment: {}, purpose: 'other' });
   const { tables, families } = await findVocabulary(settings);
   const { text, problems } = rewriteConfigFile(source, {
     format: target !== undefined && extname(target).toLowerCase() === '.toml' ? 'toml' : 'ini',
-    tables: [coreSettings, ...tables],
+    tables: [coreSettingsFor(builtInBackends), ...tablesOfBackends(builtInBackends), ...tables],
     families: [...coreFamilies, ...families],
   });
   for (const problem of problems) printError(describeProblem(problem));

@@ -25,7 +25,7 @@ export function migrateCommand(): Command {
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<MigrateOptions>();
-      const { migrate } = await import('../../app/maintenance.ts');
+      const { migrate } = await import('../../maintenance/schemas.ts');
       const settings = loadForBackends(options);
       const dryRun = options.dryRun === true;
       const lines = await migrate(settings, { dryRun });

@@ -32,7 +32,7 @@ export function purgeDeletedCommand(): Command {
     .action(async (words: readonly string[], _options, command: Command) => {
       const options = command.optsWithGlobals<PurgeCommandOptions>();
       const limits = readLimits(words, options.olderThan);
-      const { purgeDeleted } = await import('../../app/maintenance.ts');
+      const { purgeDeleted } = await import('../../maintenance/deletions.ts');
       print(String(await purgeDeleted(loadDurable(options), limits)));
     });
 }

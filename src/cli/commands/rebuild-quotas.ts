@@ -1,6 +1,6 @@
 // `coffer rebuild-quotas`: recounts the contents of buckets and collections.
 import { Command } from 'commander';
-import type { RebuildOptions } from '../../app/quotas.ts';
+import type { RebuildOptions } from '../../maintenance/quotas.ts';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { withProgress } from '../progress.ts';
@@ -30,7 +30,7 @@ export function rebuildQuotasCommand(): Command {
 }
 
 async function rebuild(options: RebuildCommandOptions): Promise<void> {
-  const { rebuildQuotas } = await import('../../app/quotas.ts');
+  const { rebuildQuotas } = await import('../../maintenance/quotas.ts');
   const dryRun = options.dryRun === true;
   const lines: string[] = [];
   const outcome = await withProgress(options.quiet, (update) =>

@@ -26,7 +26,7 @@ export function resyncCommand(): Command {
       if (settings.get('readonly')) {
         throw new Exit(exitCodes.failed, 'readonly is true: use a configuration that may write');
       }
-      const { resyncAll } = await import('../../app/resync.ts');
+      const { resyncAll } = await import('../../maintenance/resync.ts');
       const count = await resyncAll(settings);
       if (options.quiet !== true) print(`Clients of ${count} lists will synchronise in full.`);
     });

@@ -18,7 +18,7 @@ export function sendEmailCommand(): Command {
     .addHelpText('after', examples)
     .action(async (recipient: string, _options, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>();
-      const { isRecipient, sendTestMail } = await import('../../app/send-email.ts');
+      const { isRecipient, sendTestMail } = await import('../../maintenance/send-email.ts');
       if (!isRecipient(recipient)) throw new Exit(exitCodes.usage, `${recipient} is not an e-mail address`);
       await sendTestMail(loadWith(options, {}, { purpose: 'other' }), recipient);
       if (options.quiet !== true) print(`Sent a mail to ${recipient}.`);

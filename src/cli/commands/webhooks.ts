@@ -27,7 +27,7 @@ export function webhooksCommand(): Command {
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<WebhookOptions>();
-      const { emptyWebhookDeadLetters, reviewWebhooks } = await import('../../app/webhook-maintenance.ts');
+      const { emptyWebhookDeadLetters, reviewWebhooks } = await import('../../maintenance/webhooks.ts');
       const settings = loadDurable(options);
       const { retry, forget } = options;
       if (retry !== undefined && forget !== undefined)

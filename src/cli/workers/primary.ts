@@ -17,7 +17,7 @@ export function countWorkers(settings: Settings): number {
  * @param reload loads the settings again for a restart of the workers
  */
 export async function superviseWorkers(settings: Settings, reload: () => Settings): Promise<void> {
-  const { closeLogger, createLogger } = await import('../../app/logger.ts');
+  const { closeLogger, createLogger } = await import('../../observability/logger.ts');
   const logger = createLogger({
     level: settings.get('log_level'),
     format: settings.get('log_format'),

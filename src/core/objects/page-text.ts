@@ -1,46 +1,65 @@
-// The entries of a page joined to one JSON text, in the form that clients see. Lists are read repeatedly, so joined texts can
-// be cached.
-import { formatEntries, isTombstone, type StoredEntry } from './stored.ts';
+// The entries of a page as one response text. Most pages are requested many times, and the joined text can be cached.
+import type { Steps } from '../../base/steps.ts';
+import { charsOf, formatEntries, isTombstone, type StoredEntry } from './stored.ts';
 
-/** Entries in their order, in the form that clients see. */
-export interface JoinedEntries {
-  /** JSON of the entries with `id` and `last_modified`, separated by commas. */
-  readonly text: string;
-  readonly count: number;
-  readonly last: Pick<StoredEntry, 'id' | 'lastModified'> | undefined;
+/** The entries of a page in their order. */
+export interface EntryPage<T extends StoredEntry = StoredEntry> {
+  readonly entries: readonly T[];
   /** Whether more entries follow the last one. */
   readonly more: boolean;
 }
 
-/** Limit of a page whose query has none: longer texts could exhaust the memory of a process. */
+/** The entries of a page as response text. */
+export interface JoinedEntries {
+  /** JSON of each entry, including `id` and `last_modified`, separated by commas. */
+  readonly text: string;
+  readonly count: number;
+  readonly last: Pick<StoredEntry, 'id' | 'lastModified'> | undefined;
+  readonly more: boolean;
+}
+
+/** Limit for queries without one, in bytes: a process cannot hold texts much longer than this. */
 const mostPageBytes = 100_000_000;
 
-/** Returns a page with its entries joined, cut to at most `maxBytes`. */
-export function joinPage<T extends { readonly entries: readonly StoredEntry[]; readonly more: boolean }>(
+/** Entries that are joined in one step: about a millisecond. */
+const entriesPerStep = 2000;
+
+/** Joins the entries of a page, which ends early at the given length in bytes. */
+export function* joinPage<T extends EntryPage>(
   { entries: all, more: follow, ...page }: T,
   maxBytes: number = mostPageBytes,
-): Omit<T, 'entries' | 'more'> & JoinedEntries {
+): Steps<Omit<T, 'entries' | 'more'> & JoinedEntries> {
   const { entries, more } = fitPage({ entries: all, more: follow }, maxBytes);
   const last = entries.at(-1);
+  const texts: string[] = [];
+  for (let start = 0; start < entries.length; start += entriesPerStep) {
+    if (start > 0) yield;
+    texts.push(formatEntries(entries.slice(start, start + entriesPerStep)));
+  }
   return {
     ...page,
-    text: formatEntries(entries),
+    text: texts.join(','),
     count: entries.length,
     last: last && { id: last.id, lastModified: last.lastModified },
     more,
   };
 }
 
-/** Returns the page cut before the entry with which its texts would exceed `maxBytes`. At least one entry stays. */
-export function fitPage<T extends { readonly entries: readonly StoredEntry[]; readonly more: boolean }>(
-  page: T,
-  maxBytes: number | undefined,
-): T {
+/** Returns the page of entries read for it, one more than its limit when there are more. */
+export function cutPage<T extends StoredEntry>(
+  found: readonly T[],
+  { limit, maxBytes }: { readonly limit: number; readonly maxBytes?: number | undefined },
+): EntryPage<T> {
+  return fitPage({ entries: found.slice(0, limit), more: found.length > limit }, maxBytes);
+}
+
+/** Returns the page, ending before the entry whose text would exceed the maximum length, but with at least one entry. */
+export function fitPage<T extends EntryPage>(page: T, maxBytes: number | undefined): T {
   if (maxBytes === undefined) return page;
   const { entries } = page;
-  // Counting bytes costs more than reading the length, and hardly any page needs it.
+  // Counting the bytes of a text takes longer than reading its length, and hardly any page needs it.
   let chars = 0;
-  for (const entry of entries) if (!isTombstone(entry)) chars += entry.text.length;
+  for (const entry of entries) chars += charsOf(entry);
   if (chars * mostBytesOfChar <= maxBytes) return page;
   let bytes = 0;
   const tooFar = entries.findIndex((entry, index) => {
@@ -50,10 +69,10 @@ export function fitPage<T extends { readonly entries: readonly StoredEntry[]; re
   return tooFar === -1 ? page : { ...page, entries: entries.slice(0, tooFar), more: true };
 }
 
-/** Maximum number of UTF-8 bytes per UTF-16 code unit. */
+/** Maximum number of bytes in UTF-8 of a UTF-16 code unit. */
 export const mostBytesOfChar = 3;
 
-/** Tracks the size of a page while it is read, so that reading stops soon after the page is full. */
+/** Counts the text of a page while it is read, so that reading stops soon after the page is full. */
 export class PageFill {
   readonly #maxBytes: number;
   #chars = 0;
@@ -63,13 +82,13 @@ export class PageFill {
     this.#maxBytes = maxBytes;
   }
 
-  /** Whether a further entry cannot be on the page. Texts have at least as many bytes as characters. */
+  /** Whether no further entry fits on the page. Texts have at least as many bytes as characters. */
   get isFull(): boolean {
     return this.#chars > this.#maxBytes && this.#entries > 1;
   }
 
   add(entry: StoredEntry): void {
     this.#entries++;
-    if (!isTombstone(entry)) this.#chars += entry.text.length;
+    this.#chars += charsOf(entry);
   }
 }

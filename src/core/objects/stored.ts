@@ -77,7 +77,12 @@ export function isTombstone(entry: StoredEntry): entry is Tombstone {
   return !(entry instanceof StoredObject);
 }
 
-/** Ids that need no escaping in JSON, as almost all. */
+/** Returns the length of the text of an entry; tombstones have none. */
+export function charsOf(entry: StoredEntry): number {
+  return isTombstone(entry) ? 0 : entry.text.length;
+}
+
+/** Ids that are their own JSON text between quotes, as almost all are. */
 const plainId = /^[\w-]*$/;
 
 /** Returns the JSON text of an object or tombstone for clients, with `id` and `last_modified`. */

@@ -1,5 +1,5 @@
-// The one order over all JSON values, and equality and containment that agree with it. Every backend sorts and
-// filters as if by these functions; numbers are compared by their decimal digits, never rounded.
+// The one order over all JSON values, and equality and containment that agree with it. Every backend sorts and filters as
+// if by these functions. Numbers are compared by their decimal digits and never rounded.
 import type { StepBudget } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 import { ExactNumber, getKey, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from '../../base/json.ts';
@@ -25,7 +25,7 @@ export function compareValues(a: JsonValue | undefined, b: JsonValue | undefined
   return 0;
 }
 
-/** Whether the values are the same in the order of `compareValues`: `1.0` equals `1`, the order of keys is nothing. */
+/** Whether the values are equal in the order of `compareValues`: `1.0` equals `1`, and the order of keys is ignored. */
 export function equalValues(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' && typeof b !== 'object') return false;
@@ -42,7 +42,7 @@ export function equalValues(a: JsonValue | undefined, b: JsonValue | undefined):
   return true;
 }
 
-/** What `equalValues` returns, in steps. */
+/** Returns the result of `equalValues`, in steps. */
 export function* equalInSteps(a: JsonValue | undefined, b: JsonValue | undefined, budget: StepBudget): Steps<boolean> {
   if (budget.spend(1)) yield;
   if (isJsonArray(a) && isJsonArray(b)) {
@@ -58,8 +58,8 @@ export function* equalInSteps(a: JsonValue | undefined, b: JsonValue | undefined
 }
 
 /**
- * Whether an element of a stored array is what a `contains` filter wants: an object by containment (the element may
- * hold more, at any depth), anything else by equality.
+ * Whether an element of a stored array matches a value of a `contains` filter. An object matches elements that contain it,
+ * with any further members at any depth. Other values match by equality.
  */
 export function containsValue(element: JsonValue, wanted: JsonValue): boolean {
   return isJsonObject(wanted)
@@ -75,13 +75,13 @@ function containsMembers(object: JsonObject, wanted: JsonObject): boolean {
   return true;
 }
 
-/** Inside a wanted object arrays, too, are matched by containment: each wanted element by some stored one. */
+/** Arrays inside a wanted object match by containment as well: each wanted element has to match a stored one. */
 function containsNested(value: JsonValue, wanted: JsonValue): boolean {
   if (!isJsonArray(wanted)) return containsValue(value, wanted);
   return isJsonArray(value) && wanted.every((item) => value.some((element) => containsNested(element, item)));
 }
 
-/** Orders text by code point, which is the order of its UTF-8 bytes and not that of `<`. */
+/** Orders text by code point. This is the order of UTF-8 bytes; the operator `<` compares UTF-16 units. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);
@@ -95,12 +95,12 @@ export function compareText(a: string, b: string): number {
 
 const firstSurrogate = 0xd800;
 
-/** Halves of surrogate pairs stand for code points above all others. */
+/** Surrogates represent code points above those of all other units. */
 function liftSurrogate(unit: number): number {
   return unit < 0xe000 ? unit + 0x2800 : unit - 0x800;
 }
 
-/** The keys in the order in which objects are compared: short ones (in UTF-8 bytes) first, then by code point. */
+/** Returns the keys in the order in which objects are compared: by length in UTF-8 bytes, then by code point. */
 export function sortedKeys(object: JsonObject): readonly string[] {
   return Object.keys(object).toSorted((a, b) => Buffer.byteLength(a) - Buffer.byteLength(b) || compareText(a, b));
 }
@@ -138,7 +138,7 @@ function compareObjects(a: JsonObject, b: JsonObject): number {
 }
 
 function compareNumbers(a: number | ExactNumber, b: number | ExactNumber): number {
-  // Rounding keeps the order, so only numbers with the same nearest double need a look at their digits.
+  // Rounding keeps the order, so digits matter only for numbers with the same nearest double.
   const x = Number(a);
   const y = Number(b);
   if (x !== y) return x < y ? -1 : 1;
@@ -146,14 +146,14 @@ function compareNumbers(a: number | ExactNumber, b: number | ExactNumber): numbe
   return compareDecimals(readDecimal(textOf(a)), readDecimal(textOf(b)));
 }
 
-/** ± 0.`digits` × 10^`exponent`, without zeros at either end of the digits; zero has none. */
+/** ± 0.`digits` × 10^`exponent`. The digits have no zeros at either end; the number zero has no digits. */
 interface Decimal {
   readonly negative: boolean;
   readonly digits: string;
   readonly exponent: number;
 }
 
-/** Exponents beyond this belong to numbers too small for anyone to tell apart. */
+/** Longer exponents are read as infinite. */
 const maxExponentDigits = 15;
 
 function readDecimal(text: string): Decimal {

@@ -1,31 +1,31 @@
-// What filters mean. Memory lists are filtered by these functions, and every compiler of filters to another language
-// is tested against them.
+// Defines the meaning of filters. Lists in memory are filtered by these functions, and every compiler of filters to another
+// language is tested against them.
 import { formatJson, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { StoredEntry } from '../objects/stored.ts';
 import type { Filter } from './ast.ts';
 import { compareValues, containsValue, equalValues, isJsonArray } from './compare.ts';
 import { readEntryField, readField } from './fields.ts';
 
-/** Whether the object or tombstone passes all filters. */
+/** Whether the object or tombstone matches all filters. */
 export function matches(entry: StoredEntry, filters: readonly Filter[]): boolean {
   for (const filter of filters) if (!matchesFilter(readEntryField(entry, filter.field), filter)) return false;
   return true;
 }
 
-/** Whether a plain value, an entry of a list that is not stored, passes all filters. */
+/** Whether a plain value, an entry of a list that is not stored, matches all filters. */
 export function matchesValue(value: JsonObject, filters: readonly Filter[]): boolean {
   for (const filter of filters) if (!matchesFilter(readField(value, filter.field), filter)) return false;
   return true;
 }
 
-/** Whether the value of the filter's field, `undefined` when missing, passes the filter. */
+/** Whether the value of the filter's field, `undefined` when missing, matches the filter. */
 export function matchesFilter(value: JsonValue | undefined, filter: Filter): boolean {
   switch (filter.operator) {
     case 'eq':
       return equalValues(value, filter.value);
     case 'not':
       return !equalValues(value, filter.value);
-    // Missing is above everything in the order, which makes it match `gt` and `min` and nothing else.
+    // A missing value is above all others, so it matches `gt` and `min`, but neither `lt` nor `max`.
     case 'lt':
       return compareValues(value, filter.value) < 0;
     case 'max':
@@ -60,12 +60,12 @@ function holdsElement(array: readonly JsonValue[], wanted: JsonValue): boolean {
   return false;
 }
 
-/** Text is searched as it is, any other value in its compact JSON text. */
+/** Returns the text that is searched: a text itself, or the compact JSON of any other value. */
 function searchedText(value: JsonValue): string {
   return (typeof value === 'string' ? value : formatJson(value)).toLowerCase();
 }
 
-/** Whether the text is the parts in order with anything between them; see `like` in the AST. */
+/** Whether the text consists of the parts in order, with any text between them; see `like` in the AST. */
 function matchesParts(text: string, parts: readonly string[]): boolean {
   const first = parts[0] ?? '';
   if (parts.length < 2) return first === '' || text === first;
@@ -73,7 +73,7 @@ function matchesParts(text: string, parts: readonly string[]): boolean {
   if (!text.startsWith(first) || !text.endsWith(last)) return false;
   const end = text.length - last.length;
   let at = first.length;
-  // Taking each part where it comes first leaves the most room for those that follow.
+  // The first occurrence of each part leaves the most room for later parts.
   for (let i = 1; i < parts.length - 1; i++) {
     const part = parts[i]!;
     const found = text.indexOf(part, at);

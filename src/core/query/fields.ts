@@ -1,4 +1,4 @@
-// How a field of a query is found in an object: dots descend into objects, and only own members count.
+// Finds the field of a query in an object: dots descend into objects, and only own members count.
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { isTombstone, type StoredEntry } from '../objects/stored.ts';
 import type { Field } from './ast.ts';
@@ -6,12 +6,27 @@ import type { Field } from './ast.ts';
 export const idField: Field = { name: 'id', path: ['id'] };
 export const lastModifiedField: Field = { name: 'last_modified', path: ['last_modified'] };
 
-/** The field of a name as clients write it. Keys that hold dots themselves cannot be addressed. */
+/** Whether the field is the id of the entry itself. */
+export function isIdField({ path }: Field): boolean {
+  return path.length === 1 && path[0] === 'id';
+}
+
+/** Whether the field is the timestamp of the entry itself. */
+export function isTimestampField({ path }: Field): boolean {
+  return path.length === 1 && path[0] === 'last_modified';
+}
+
+/** Whether the field is the id or the timestamp, of which no two entries of a list have the same. */
+export function isUniqueField(field: Field): boolean {
+  return isIdField(field) || isTimestampField(field);
+}
+
+/** Returns the field of a name as clients write it. Keys that contain dots cannot be addressed. */
 export function parseField(name: string): Field {
   return { name, path: name.split('.') };
 }
 
-/** The value of the field; `undefined` when it, or an object on the way to it, is missing. */
+/** Returns the value of the field; `undefined` when it, or an object on the path to it, is missing. */
 export function readField(value: JsonObject, field: Field): JsonValue | undefined {
   let current: JsonValue | undefined = value;
   for (const key of field.path) {
@@ -21,7 +36,7 @@ export function readField(value: JsonObject, field: Field): JsonValue | undefine
   return current;
 }
 
-/** `readField` on the entry as clients see it, without building that object. */
+/** Returns the value of a field of the entry as clients see it, without building that object. */
 export function readEntryField(entry: StoredEntry, field: Field): JsonValue | undefined {
   const { path } = field;
   const first = path[0];

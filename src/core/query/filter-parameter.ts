@@ -1,44 +1,43 @@
-// From one filter parameter (`min_age=3`) to a filter, with the rules of every operator and of the fields that
-// identify objects. See docs/reference/http-api/lists.md#filters.
+// Parses one filter parameter (`min_age=3`) into a filter, with the rules of each operator and of the fields that identify
+// objects. See docs/reference/http-api/lists.md#filters.
 import type { JsonValue } from '../../base/json.ts';
 import type { Issue } from '../errors.ts';
 import type { Field, Filter } from './ast.ts';
 import { isJsonArray } from './compare.ts';
 import { parseField } from './fields.ts';
-import { parseTimestamp, timestampForm } from './parameters.ts';
-import { parseQueryValue } from './query-value.ts';
+import { issueOf, parseQueryValue, parseTimestamp, timestampForm } from './parameters.ts';
 import { suggestFilter } from './suggestions.ts';
 
 export interface FilterOptions {
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
-  /** Which fields may be filtered and how; absent: any. */
+  /** Whether a field may be filtered by an operator; absent means always. */
   readonly allows?: ((field: Field, operator: Filter['operator']) => boolean) | undefined;
-  /** Fields that hold text and are compared as text whatever the value looks like: `id=1` means the id "1". */
+  /** Fields whose filters are always compared as text: `id=1` means the id "1". */
   readonly textFields: readonly string[];
 }
 
-// `contains_any` stands before its own beginning, so that it is tried first.
+// `contains_any` comes before its own prefix `contains`, so that it is tried first.
 const comparisons = ['eq', 'not', 'lt', 'max', 'gt', 'min'] as const;
 const operators = [...comparisons, 'in', 'exclude', 'like', 'has', 'contains_any', 'contains'] as const;
 const operatorAndField = new RegExp(`^(${operators.join('|')})_([\\p{L}\\p{N}_.]+)$`, 'u');
 
-/** Thrown inside this module only, and turned into an issue at its edge. */
+/** Thrown inside this module only; `parseFilter` returns it as an issue. */
 class RefusedFilter extends Error {}
 
-/** Reads one filter parameter; an issue when it is not acceptable. */
+/** Returns the filter of one parameter, or an issue when the parameter is refused. */
 export function parseFilter(name: string, value: string, options: FilterOptions): Filter | Issue {
   try {
     return readFilter(name, value, options);
   } catch (error) {
     if (!(error instanceof RefusedFilter)) throw error;
-    return { location: 'querystring', name, description: error.message };
+    return issueOf(name, error.message);
   }
 }
 
 function readFilter(name: string, text: string, options: FilterOptions): Filter {
   const match = operatorAndField.exec(name);
-  // A name that starts with no operator is a field as a whole.
+  // A name without an operator is the name of a field.
   const operator = operators.find((known) => known === match?.[1]) ?? 'eq';
   const field = parseField(match?.[2] ?? name);
   if (options.allows !== undefined && !options.allows(field, operator)) {
@@ -68,7 +67,7 @@ function readCompared(field: Field, text: string, { now, textFields }: FilterOpt
   return typeof value !== 'string' && textFields.includes(field.name) ? text : value;
 }
 
-/** One value of a list. Ids are strict here, other text fields are not. */
+/** Reads one value of a list. Ids have to be strings here; other text fields accept any value. */
 function readListed(field: Field, text: string, options: FilterOptions): JsonValue {
   if (field.name !== 'id') return readCompared(field, text, options);
   const value = readValue(text);

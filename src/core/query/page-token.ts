@@ -1,5 +1,5 @@
-// Page tokens: the position of the last object of a page as text that clients hand back. A token is input like any
-// other, so nothing in it is trusted; with a key it is authenticated as well.
+// Page tokens: the position of the last object of a page, as text that clients send back. A token is input like any other,
+// so its content is validated. With a key it is authenticated as well.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import {
   formatJson,
@@ -14,26 +14,26 @@ import {
 } from '../../base/json.ts';
 import type { PagePosition, SortKey } from './ast.ts';
 
-/** What a token says: where the next page begins. Clients take it as it is. */
+/** The content of a token, which is opaque to clients: the position where the next page begins. */
 export interface PageToken {
   readonly position: PagePosition;
-  /** How many objects were read up to there. Informative only. */
+  /** Number of objects before the next page. Informative only. */
   readonly offset: number;
-  /** Random text by which tokens of deletions are used once. */
+  /** Random text that lets tokens of deletions be used only once. */
   readonly nonce: string;
 }
 
-/** What nonces start with; the rest is a UUID. */
+/** Prefix of nonces; the rest is a UUID. */
 export const noncePrefix = 'pagination-token-';
 
-/** Longer tokens are refused unread; a URL of that length does not get here. */
+/** Maximum length of a token; longer tokens are refused without being decoded. */
 const maxTokenLength = 65_536;
 const maxNonceLength = 200;
 /** Stored objects are at most 500 levels deep, and a token wraps their members twice. */
 const maxDepth = 512;
 
 /**
- * The text of a token, in plain base64: percent-encode it in a URL.
+ * Returns the text of a token, in plain base64 that has to be percent-encoded in a URL.
  *
  * @param options.key authenticates the token
  */
@@ -56,10 +56,11 @@ const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads a token for a list in this order; `undefined` when it is none, does not fit the order, or is not ours.
+ * Reads a token for a list in this order. Returns `undefined` for text that is not a token, for a token of another order,
+ * and for a token that the key has not authenticated.
  *
- * @param options.requiredFields sort fields that no object of the list lacks
- * @param options.key the key which must have authenticated the token; without one, authenticated tokens are refused
+ * @param options.requiredFields sort fields that every object of the list has
+ * @param options.key key of authenticated tokens; without one, authenticated tokens are refused
  */
 export function parseToken(
   text: string,
@@ -88,12 +89,12 @@ function decode(payload: string): JsonValue | undefined {
   try {
     return parseJson(strictUtf8.decode(Buffer.from(payload, 'base64')), { ...defaultJsonLimits, maxDepth });
   } catch {
-    // Neither bytes that are no UTF-8 nor text that is no JSON can be a token; the caller says so to the client.
+    // Bytes other than UTF-8 and text other than JSON are not a token; the caller reports that to the client.
     return undefined;
   }
 }
 
-/** Timestamps are integers; every other field that identifies objects is text. */
+/** Whether a value fits a field that identifies objects: timestamps are integers, all others are text. */
 function isFitting(name: string, value: JsonValue | undefined): boolean {
   return name === 'last_modified' ? isCount(value) : typeof value === 'string';
 }

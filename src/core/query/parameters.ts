@@ -1,20 +1,18 @@
-// First look at a query string: the shape of every parameter, before anything is known of the list. Nothing here
-// throws, since these issues are reported together with those of headers and body.
-import { isStorableText } from '../../base/json.ts';
+// Reads the shape of each parameter of a query string, before the list is known. Issues are collected and not thrown, since
+// they are reported together with those of headers and body.
+import { isStorableText, JsonSyntaxError, parseJson, type JsonValue } from '../../base/json.ts';
 import type { Issue } from '../errors.ts';
-import { parseQueryValue } from './query-value.ts';
-import { reservedNames, type ReservedName } from './reserved-names.ts';
-import { suggestReserved } from './suggestions.ts';
+import { reservedNames, suggestReserved, type ReservedName } from './suggestions.ts';
 
-/** What a request asks of a list, as far as it can be told without knowing the list. */
+/** The parameters of a request to a list, as far as they can be read without knowing the list. */
 export interface ListParameters {
-  /** Everything wrong so far. When there is any, the other members are incomplete. */
+  /** All issues so far. With at least one, the other members are incomplete. */
   readonly issues: readonly Issue[];
-  /** Filter parameters in the order sent, not interpreted yet. */
+  /** Filter parameters in the order sent, not parsed yet. */
   readonly filters: readonly (readonly [name: string, value: string])[];
-  /** `_since`: only later changes. */
+  /** `_since`: selects later changes only. */
   readonly since: number | undefined;
-  /** `_before`, and `_to`, its old name: only earlier changes. */
+  /** `_before`, and its deprecated name `_to`: select earlier changes only. */
   readonly before: readonly number[];
   readonly usesDeprecatedTo: boolean;
   /** `_limit`; `undefined` when absent, empty or 0. */
@@ -25,7 +23,7 @@ export interface ListParameters {
   readonly fields: string | undefined;
 }
 
-/** Lists take everything, list deletions have nothing to project, single objects know `_fields` alone. */
+/** Lists accept all parameters, deletions of lists all but `_fields`, and single objects `_fields` only. */
 export type ParameterUse = 'list' | 'deletion' | 'object';
 
 const reservedByUse: Readonly<Record<ParameterUse, ReadonlySet<string>>> = {
@@ -47,9 +45,9 @@ const nothingAsked: ListParameters = {
 };
 
 /**
- * Reads the decoded pairs of a query string. Names that start with `_` and mean nothing are ignored, as are all
- * parameters that have no place in this use. A deletion refuses those that look like a condition which the client takes
- * for granted: without it, more would be deleted than was meant.
+ * Reads the decoded pairs of a query string. Unknown names that start with `_` are ignored, as are parameters that do not
+ * apply to this use. A deletion refuses unknown names that resemble a condition, since ignoring one would delete more than
+ * the client intends.
  *
  * @param options.now milliseconds since 1970 UTC
  */
@@ -111,7 +109,7 @@ const badLimit = new Refused('expected an integer from 0 to 2^63');
 const dayMilliseconds = 24 * 60 * 60 * 1000;
 const integer = /^(?:\d+|"\d+")$/;
 
-/** A timestamp, bare or in quotes as in entity tags; `undefined` for anything else and for a day ahead of `now`. */
+/** Reads a timestamp, bare or in quotes as in entity tags; `undefined` for other text and from a day after `now` on. */
 export function parseTimestamp(text: string, now: number): number | undefined {
   if (!integer.test(text)) return undefined;
   const timestamp = Number(unquote(text));
@@ -129,7 +127,7 @@ function parseLimit(text: string): number | undefined | Refused {
   return digits.length > highestLimitDigits || BigInt(digits) > highestLimit ? badLimit : Number(digits);
 }
 
-/** Names and tokens may stand in quotes, as every value that is JSON. */
+/** Reads names and tokens, which may be quoted like any JSON text. */
 function parseText(text: string): string | undefined | Refused {
   const value = parseQueryValue(text);
   if (value === undefined) return new Refused('null characters and lone surrogates are not allowed');
@@ -137,15 +135,30 @@ function parseText(text: string): string | undefined | Refused {
   return content === '' ? undefined : content;
 }
 
+/** Returns the JSON value of a text, or else the text itself; `undefined` for JSON with text that cannot be stored. */
+export function parseQueryValue(text: string): JsonValue | undefined {
+  // Most values are plain words. Detecting them by a syntax error would take many times as long.
+  if (!mayBeJson.test(text)) return text;
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError && error.path !== undefined) return undefined;
+    if (error instanceof JsonSyntaxError) return text;
+    throw error;
+  }
+}
+
+const mayBeJson = /^[\s"[{\d-]|^(?:true|false|null)\s*$/;
+
 function unquote(text: string): string {
   return text.startsWith('"') ? text.slice(1, -1) : text;
 }
 
-function issueOf(name: string, description: string): Issue {
+export function issueOf(name: string | null, description: string): Issue {
   return { location: 'querystring', name, description };
 }
 
-/** A parameter repeated a thousand times is told once. */
+/** Reports a repeated parameter once. */
 function uniqueIssues(issues: readonly Issue[]): readonly Issue[] {
   if (issues.length < 2) return issues;
   const seen = new Map(issues.map((issue) => [`${issue.name} ${issue.description}`, issue]));

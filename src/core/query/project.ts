@@ -1,11 +1,11 @@
-// The `_fields` parameter: which members of an object a response shows.
+// The `_fields` parameter: the members of an object that a response shows.
 import { getKey, isJsonObject, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 
-/** Members to show, in the order asked for: the whole value (`'all'`) or a projection of it. */
+/** The members to show, in the requested order: the whole value (`'all'`) or a projection of it. */
 export type Projection = ReadonlyMap<string, Projection | 'all'>;
 type MutableProjection = Map<string, MutableProjection | 'all'>;
 
-/** Reads a comma-separated list of names; dots descend, empty names are skipped, a whole member includes its parts. */
+/** Reads a comma-separated list of names. Dots descend, empty names are skipped, and a whole member includes its parts. */
 export function parseFields(text: string): Projection {
   const projection: MutableProjection = new Map();
   for (const name of text.split(',')) if (name !== '') addPath(projection, name.split('.'));
@@ -27,10 +27,10 @@ function addPath(projection: MutableProjection, path: readonly string[]): void {
   }
 }
 
-/** The members asked for, and always `id`, `last_modified` and the mark of tombstones where the object has them. */
+/** Returns the requested members, and always `id`, `last_modified` and the `deleted` of tombstones. */
 export function project(value: JsonObject, projection: Projection): JsonObject {
   const shown = pick(value, projection);
-  // Only tombstones hold `true` here, and clients that follow a list must be able to tell them.
+  // Clients that synchronise a list recognise tombstones by `deleted: true`.
   const always = value['deleted'] === true ? ['id', 'last_modified', 'deleted'] : ['id', 'last_modified'];
   for (const key of always) {
     const own = getKey(value, key);
@@ -43,7 +43,7 @@ function pick(value: JsonObject, projection: Projection): MutableJsonObject {
   const picked: MutableJsonObject = {};
   for (const [key, below] of projection) {
     const member = getKey(value, key);
-    // What is no object cannot be taken apart and is shown whole.
+    // Values other than objects have no members and are shown whole.
     if (member !== undefined)
       setKey(picked, key, below === 'all' || !isJsonObject(member) ? member : pick(member, below));
   }

@@ -1,27 +1,28 @@
-// Second look at a query string: what its parameters mean for a certain list, as a query that storage can run.
+// Resolves the parameters of a query string for a certain list into a query that storage can run.
 import { invalidParameters, type Issue } from '../errors.ts';
 import type { Field, Filter, PageQuery, SortKey } from './ast.ts';
-import { lastModifiedField, parseField } from './fields.ts';
+import { isTimestampField, lastModifiedField, parseField } from './fields.ts';
 import { parseFilter } from './filter-parameter.ts';
 import { parseToken, type PageToken } from './page-token.ts';
-import type { ListParameters } from './parameters.ts';
+import { issueOf, type ListParameters } from './parameters.ts';
 import { parseFields, type Projection } from './project.ts';
+import { newestFirst } from './sort.ts';
 
-/** What distinguishes a list from that of a schema-less kind; every member has the default for those. */
+/** Differences of a list from one of a schemaless kind, for which all defaults are made. */
 export interface ListTraits {
-  /** The fields that objects of this list may have, for filters, sort and `_fields`. Absent: any. */
+  /** Fields that objects of this list may have, for filters, sort and `_fields`. Absent means any. */
   readonly knownFields?: readonly string[] | undefined;
-  /** Fields about which filters and sorting must not find anything out. */
+  /** Fields that filters and sorting must not reveal. */
   readonly hiddenFields?: readonly string[] | undefined;
-  /** Further fields, filtered by `contains_` and `contains_any_` only and never sorted by. */
+  /** Further fields, which only `contains_` and `contains_any_` accept and no sort does. */
   readonly arrayFields?: readonly string[] | undefined;
-  /** Fields compared as text whatever the value looks like; default `id`. */
+  /** Fields whose filters are always compared as text; default `id`. */
   readonly textFields?: readonly string[] | undefined;
-  /** Fields that every object has, each with a value of its own; default `last_modified` and `id`. */
+  /** Fields that every object has, with a different value in each; default `last_modified` and `id`. */
   readonly uniqueFields?: readonly string[] | undefined;
-  /** Appended to every sort, the last by a unique field; default `last_modified` descending. */
+  /** Sort keys appended to every sort, the last by a unique field; default `last_modified` descending. */
   readonly tieBreakers?: readonly SortKey[] | undefined;
-  /** Whether filters and sort keys on `last_modified` are checked and then dropped, since nothing here has one. */
+  /** Whether filters and sort keys on `last_modified` are validated and then dropped, as for objects without one. */
   readonly ignoreTimestamps?: boolean | undefined;
 }
 
@@ -41,11 +42,11 @@ export interface QueryOptions {
   readonly limits: QueryLimits;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
-  /** Key that page tokens must be authenticated with. */
+  /** Key of authenticated page tokens; without one, tokens are not authenticated. */
   readonly tokenKey?: Buffer | undefined;
 }
 
-/** A query for one page, with what the response needs besides. `limit` is the effective one, as in `Next-Page`. */
+/** A query for one page, with further values that the response needs. `limit` is the effective one, as in `Next-Page`. */
 export interface ListQuery extends PageQuery {
   readonly includeDeleted: boolean;
   /** The token that gave `after`. */
@@ -55,14 +56,13 @@ export interface ListQuery extends PageQuery {
 
 const defaultMaxFilters = 100;
 const defaultMaxSortKeys = 20;
-const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
 const storedUniqueFields: readonly string[] = ['last_modified', 'id'];
 const storedTextFields: readonly string[] = ['id'];
 
 /**
- * The query that the parameters ask for.
+ * Returns the query of the parameters.
  *
- * @throws ServiceError invalidParameters with everything that is wrong, the issues of the first look included
+ * @throws ServiceError invalidParameters with all issues, including those of the parameters themselves
  */
 export function resolveQuery(parameters: ListParameters, options: QueryOptions): ListQuery {
   const { traits, limits } = options;
@@ -75,10 +75,10 @@ export function resolveQuery(parameters: ListParameters, options: QueryOptions):
   const token = text === undefined ? undefined : parseToken(text, sort, { requiredFields, key: options.tokenKey });
   if (text !== undefined && token === undefined) issues.push(issueOf(null, 'the page token is not valid here'));
   if (issues.length > 0) throw invalidParameters(issues);
-  const filters = traits.ignoreTimestamps ? asked.filter(({ field }) => !isTimestamp(field)) : asked;
+  const filters = traits.ignoreTimestamps ? asked.filter(({ field }) => !isTimestampField(field)) : asked;
   return {
     filters,
-    includeDeleted: filters.some(({ field }) => isTimestamp(field)),
+    includeDeleted: filters.some(({ field }) => isTimestampField(field)),
     sort,
     limit: effectiveLimit(parameters.limit, limits),
     maxBytes: limits.maxPageBytes,
@@ -128,9 +128,9 @@ function resolveSort(text: string | undefined, { traits, limits }: QueryOptions,
   if (text === undefined) return upToUnique(tieBreakers, uniqueFields);
   const keys: SortKey[] = [];
   const names = new Set<string>();
-  // Only the first key of a name decides anything.
+  // A later key of the same name has no effect.
   const add = (key: SortKey): void => {
-    if (names.has(key.field.name) || (ignoreTimestamps && isTimestamp(key.field))) return;
+    if (names.has(key.field.name) || (ignoreTimestamps && isTimestampField(key.field))) return;
     names.add(key.field.name);
     keys.push(key);
   };
@@ -147,13 +147,13 @@ function resolveSort(text: string | undefined, { traits, limits }: QueryOptions,
   return upToUnique(keys, uniqueFields);
 }
 
-/** Keys after a unique one never decide anything, and storage wants the last one to be unique. */
+/** Drops keys after a unique one: they have no effect, and storage expects the last key to be unique. */
 function upToUnique(keys: readonly SortKey[], uniqueFields: readonly string[]): readonly SortKey[] {
   const index = keys.findIndex(({ field }) => uniqueFields.includes(field.name));
   return index === -1 ? keys : keys.slice(0, index + 1);
 }
 
-/** Kept on every object, whether or not a kind names them. */
+/** Members that every response shows, for all kinds. */
 const alwaysShown: readonly string[] = ['id', 'last_modified', 'deleted'];
 
 function readProjection(text: string | undefined, traits: ListTraits, issues: Issue[]): Projection | undefined {
@@ -172,22 +172,14 @@ function readProjection(text: string | undefined, traits: ListTraits, issues: Is
 }
 
 function effectiveLimit(asked: number | undefined, { paginateBy, maxFetchSize }: QueryLimits): number {
-  // A page size that is not positive means none is set.
+  // A page size of 0 or less means that none is set.
   const page = paginateBy !== undefined && paginateBy > 0 ? paginateBy : Infinity;
   return Math.max(1, Math.min(asked ?? page, page, maxFetchSize));
 }
 
-/** Parts of a known field are known. Timestamps are known even where they are ignored. */
+/** Whether a field may be used. Parts of a known field are known; timestamps are known even when they are ignored. */
 function isKnown(field: Field, { knownFields, hiddenFields, ignoreTimestamps }: ListTraits): boolean {
   if (hiddenFields?.some((name) => name === field.name || name === field.path[0]) === true) return false;
-  if (knownFields === undefined || (ignoreTimestamps && isTimestamp(field))) return true;
+  if (knownFields === undefined || (ignoreTimestamps && isTimestampField(field))) return true;
   return field.path[0] !== undefined && knownFields.includes(field.path[0]);
-}
-
-function isTimestamp(field: Field): boolean {
-  return field.name === 'last_modified';
-}
-
-function issueOf(name: string | null, description: string): Issue {
-  return { location: 'querystring', name, description };
 }

@@ -1,12 +1,15 @@
-// What a query parameter that does nothing useful was probably meant to be: operators and parameters as other services
-// spell them, and slips of the keyboard.
+// Suggests what the client probably meant by a query parameter without effect: operators and parameters as other services
+// spell them, and typing errors.
 import { findClosestMatch } from '../../base/closest-match.ts';
-import { reservedNames } from './reserved-names.ts';
 
-/** Longer names are no slips, and would cost time. */
+/** The parameters that mean something to lists; other names that start with `_` are ignored. */
+export const reservedNames = ['_since', '_before', '_to', '_limit', '_sort', '_token', '_fields'] as const;
+export type ReservedName = (typeof reservedNames)[number];
+
+/** Maximum length of a name that is compared; a longer one is no typing error. */
 const maxNameChars = 60;
 
-/** Operators as others spell them, and what they are here. */
+/** Operators as other services spell them, with their names here. */
 const operators: ReadonlyMap<string, string> = new Map([
   ['gte', 'min'],
   ['ge', 'min'],
@@ -33,16 +36,16 @@ const operators: ReadonlyMap<string, string> = new Map([
   ['exists', 'has'],
 ]);
 
-/** `minutes__gte`, `minutes[gte]` and `minutes[$gte]`. */
+/** Matches `minutes__gte`, `minutes[gte]` and `minutes[$gte]`. */
 const markedOperator = /^(.+?)(?:__|\[\$?)([a-z]+)\]?$/;
-/** `minutes>=3` without an encoded operator: the name ends before the first `=`. */
+/** Matches the name of `minutes>=3`, which ends before the first `=`. */
 const comparison = /^([^<>!]+)([<>!])$/;
 const comparisons: ReadonlyMap<string, string> = new Map([
   ['>', 'min'],
   ['<', 'max'],
   ['!', 'not'],
 ]);
-/** `minutes_gte`; operators that are words of their own are names of attributes too often. */
+/** Matches `minutes_gte`. Operators that are words are left out, since attributes often end in them. */
 const plainOperator = /^(.+)_(gte|lte|gt|lt|ne)$/;
 
 const wholeListWords: readonly (readonly [string, readonly string[]])[] = [
@@ -60,7 +63,7 @@ const knownWords: ReadonlyMap<string, string> = new Map(
   wholeListWords.flatMap(([meant, words]) => words.map((word) => [word, meant] as const)),
 );
 
-/** Of the words above and the reserved names, those that are hardly ever names of attributes. */
+/** Words above and reserved names that attributes hardly ever have as names. */
 const rareAttributes: ReadonlySet<string> = new Set(
   'limit sort fields since before token offset page per_page page_size order order_by orderby ordering sort_by sortby search q query'.split(
     ' ',
@@ -70,8 +73,8 @@ const rareAttributes: ReadonlySet<string> = new Set(
 const longNames: readonly string[] = reservedNames.filter((name) => name.length > 3);
 
 /**
- * Returns what a parameter that starts with `_` and is ignored was probably meant to be; `undefined` for parameters that
- * mean something, and for others such as those that keep caches from answering.
+ * Returns the probable meaning of an ignored parameter that starts with `_`. Returns `undefined` for parameters with a
+ * meaning, and for those without a likely one, such as cache busters.
  */
 export function suggestReserved(name: string): string | undefined {
   if (name.length < 2 || name.length > maxNameChars || reservedNames.some((known) => known === name)) return undefined;
@@ -80,8 +83,8 @@ export function suggestReserved(name: string): string | undefined {
 }
 
 /**
- * Returns what a filter on equality with an attribute of that name was probably meant to be. Only a hint: objects may have
- * such an attribute.
+ * Returns the probable meaning of a filter on equality with an attribute of this name. It is only a hint, since objects may
+ * have such an attribute.
  */
 export function suggestFilter(name: string): string | undefined {
   if (name.length > maxNameChars) return undefined;
@@ -90,7 +93,7 @@ export function suggestFilter(name: string): string | undefined {
   const first = underscore === -1 ? '' : name.slice(0, underscore);
   const byPrefix = operators.get(first);
   const field = name.slice(underscore + 1);
-  // What is an operator here is one, and no attribute.
+  // An operator of this service is read as one, and not as part of a name.
   if (byPrefix !== undefined && field !== '') return byPrefix === first ? undefined : `${byPrefix}_${field}`;
   const [, compared = '', sign = ''] = comparison.exec(name) ?? [];
   const bySign = comparisons.get(sign);

@@ -1,56 +1,39 @@
-// Takes the bounds on `last_modified` out of a query, so that they become the bounds of an index search. What cannot be
-// said as a range of integers stays with the other filters.
-import type { Field, Filter, PagePosition, SortKey } from './ast.ts';
+// Ranges of timestamps: filters on `last_modified` become the ends of a search in the index by timestamp. A filter that no
+// range of integers expresses, such as `not`, remains a filter.
+import type { Direction, Filter } from './ast.ts';
+import { isTimestampField } from './fields.ts';
 
-/** Both ends inclusive; empty when `low` is above `high`. */
+/** Both ends are included. Empty when `low` is above `high`. */
 export interface TimestampRange {
   readonly low: number;
   readonly high: number;
 }
 
-/** All timestamps there can be. */
+/** All possible timestamps. */
 export const everyTimestamp: TimestampRange = { low: 0, high: Number.MAX_SAFE_INTEGER };
 
-/** Whether the field is the timestamp of the entry itself. */
-export function isTimestampField({ path }: Field): boolean {
-  return path.length === 1 && path[0] === 'last_modified';
-}
-
-/** Whether the field is the id of the entry itself. */
-export function isIdField({ path }: Field): boolean {
-  return path.length === 1 && path[0] === 'id';
-}
-
-/** The range that the filters allow, and the filters which it does not stand for. */
-export function splitTimestampRange(filters: readonly Filter[]): {
-  readonly range: TimestampRange;
-  readonly rest: readonly Filter[];
-} {
-  let range = everyTimestamp;
-  const rest: Filter[] = [];
-  for (const filter of filters) {
-    const bounds = isTimestampField(filter.field) ? boundsOf(filter) : undefined;
-    if (bounds === undefined) rest.push(filter);
-    else range = intersectRanges(range, bounds);
-  }
-  return { range, rest };
+/** Whether the range excludes no timestamp. */
+export function isEveryTimestamp({ low, high }: TimestampRange): boolean {
+  return low <= everyTimestamp.low && high >= everyTimestamp.high;
 }
 
 /**
- * Up to which moment whoever asks says to know the list: `T` of `_since=T`, one less than that of `min_last_modified`.
- * `undefined` when nothing is said, or that nothing is known.
+ * Returns the timestamp up to which the client already knows the list: `T` for `_since=T`, `T - 1` for
+ * `min_last_modified=T`. `undefined` when no filter states one, or it is 0.
  */
 export function knownUntil(filters: readonly Filter[]): number | undefined {
   let known = 0;
   for (const filter of filters) {
-    if (!isTimestampField(filter.field) || (filter.operator !== 'gt' && filter.operator !== 'min')) continue;
-    known = Math.max(known, (boundsOf(filter)?.low ?? 0) - 1);
+    if (filter.operator === 'gt' || filter.operator === 'min') {
+      known = Math.max(known, (timestampRangeOf(filter)?.low ?? 0) - 1);
+    }
   }
   return known > 0 ? known : undefined;
 }
 
-function boundsOf(filter: Filter): TimestampRange | undefined {
-  if (!('value' in filter) || typeof filter.value !== 'number') return undefined;
+/** Returns the timestamps that match the filter; `undefined` when they are no range, or it is on another field. */
+export function timestampRangeOf(filter: Filter): TimestampRange | undefined {
+  if (!isTimestampField(filter.field) || !('value' in filter) || typeof filter.value !== 'number') return undefined;
   const { operator, value } = filter;
   const { low, high } = everyTimestamp;
   switch (operator) {
@@ -69,22 +52,14 @@ function boundsOf(filter: Filter): TimestampRange | undefined {
   }
 }
 
-/** The part of the range strictly after the timestamp in the direction. */
-export function rangeAfter(range: TimestampRange, direction: SortKey['direction'], last: number): TimestampRange {
+/** Returns the part of the range strictly after the timestamp in the direction. */
+export function rangeAfter({ low, high }: TimestampRange, direction: Direction, last: number): TimestampRange {
   return direction === 'ascending'
-    ? intersectRanges(range, { low: Math.floor(last) + 1, high: range.high })
-    : intersectRanges(range, { low: range.low, high: Math.ceil(last) - 1 });
+    ? { low: Math.max(low, Math.floor(last) + 1), high }
+    : { low, high: Math.min(high, Math.ceil(last) - 1) };
 }
 
-/** The same after a position in a list sorted by timestamp; `undefined` when that does not begin with a number. */
-export function continueRange(
-  range: TimestampRange,
-  direction: SortKey['direction'],
-  [last]: PagePosition,
-): TimestampRange | undefined {
-  return typeof last === 'number' ? rangeAfter(range, direction, last) : undefined;
-}
-
-function intersectRanges(a: TimestampRange, b: TimestampRange): TimestampRange {
+/** Returns the timestamps that are in both ranges. */
+export function intersectRanges(a: TimestampRange, b: TimestampRange): TimestampRange {
   return { low: Math.max(a.low, b.low), high: Math.min(a.high, b.high) };
 }

@@ -1,14 +1,14 @@
-// From what a verb has done to the event that tells of it.
+// Creates events from the changes and reads of verbs.
 import type { StoredEntry } from '../../core/objects/stored.ts';
-import type { Change } from '../kind.ts';
+import type { Change } from './event.ts';
 import type { Scope } from '../scope.ts';
 
 /**
- * Queues the event of changes to one list, all with the same action.
+ * Queues the event of changes to one list, all with the same action, if a subscriber wants it.
  *
- * @param clock of the list before the changes, as far as known
+ * @param clock timestamp of the list before the changes, if known
  */
-export function announceChanges(scope: Scope, clock: number | undefined, changes: readonly Change[]): void {
+export function announceChanges(scope: Scope<unknown>, clock: number | undefined, changes: readonly Change[]): void {
   const { kind, context, list } = scope;
   const [first] = changes;
   if (first === undefined || !context.unit.hears(kind.name, first.action)) return;
@@ -19,12 +19,20 @@ export function announceChanges(scope: Scope, clock: number | undefined, changes
   context.unit.events.add({ action, kind: kind.name, list, timestamp: newest, path, ids, userId, request, changes });
 }
 
-/** Queues the event of a read, for those who want to know; mostly nobody does, and nothing has to be put together. */
-export function announceRead(scope: Scope, entries: readonly StoredEntry[], clock?: number): Promise<void> | undefined {
+/** Queues the event of a read, if a subscriber wants it; returns `undefined` otherwise. */
+export function announceRead(
+  scope: Scope<unknown>,
+  entries: readonly StoredEntry[],
+  clock?: number,
+): Promise<void> | undefined {
   return scope.context.unit.hears(scope.kind.name, 'read') ? queueRead(scope, entries, clock) : undefined;
 }
 
-async function queueRead(scope: Scope, entries: readonly StoredEntry[], clock: number | undefined): Promise<void> {
+async function queueRead(
+  scope: Scope<unknown>,
+  entries: readonly StoredEntry[],
+  clock: number | undefined,
+): Promise<void> {
   const { kind, context, list } = scope;
   const { unit, path, ids, request, caller } = context;
   const timestamp = clock ?? (await unit.reader.storage.resourceTimestamp(list)) ?? 0;

@@ -1,38 +1,58 @@
-// Events: what happened to the objects of one list in one unit of work. One event for each list and action, however
-// many requests of a batch had a part in it.
+// Events: the changes and reads in one list in one unit of work. All entries of a batch share one event per list and
+// action.
 import type { JsonObject } from '../../base/json.ts';
+import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { Action, ChangeAction, PayloadSource } from '../../core/events/payload.ts';
-import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
-import type { ServiceRequest, ServiceResponse } from '../exchange.ts';
-import type { Change } from '../kind.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
+import type { PathIds } from '../../core/objects/object-id.ts';
+import type { ListKey, StoredEntry, StoredObject } from '../../core/objects/stored.ts';
+import type { Caller } from '../caller.ts';
+import type { ServiceRequest } from '../exchange.ts';
+
+/** A change that was written in the open transaction. */
+export interface Change {
+  readonly action: ChangeAction;
+  readonly kind: string;
+  readonly list: ListKey;
+  readonly uri: string;
+  /** Ids in the URI of the object, including its own. */
+  readonly ids: PathIds;
+  readonly old: StoredObject | undefined;
+  readonly new: StoredEntry;
+  /** Entries of the object after the change; none for user resources and deleted objects. */
+  readonly permissions: ObjectPermissions;
+  readonly caller: Caller;
+  /** Whether the service itself wrote it (`Objects`), not a client; default `false`. */
+  readonly isByService?: boolean;
+  /** URI of the object whose attributes the service has copied; absent for other writes. */
+  readonly copiedFrom?: string | undefined;
+}
 
 interface EventOf<A extends Action> extends PayloadSource {
   readonly action: A;
   readonly list: ListKey;
-  /** The first request that had a part in it. */
+  /** The first request that contributed to it. */
   readonly request: ServiceRequest;
 }
 
 /** Objects of a list were created, updated or deleted. */
 export interface ChangeEvent extends EventOf<ChangeAction> {
-  /** In the order in which they happened; an object changed twice is here twice. */
+  /** Changes in order; one for each change of an object. */
   readonly changes: readonly Change[];
 }
 
-/** Objects of a list were shown to somebody. */
+/** Objects of a list were read. */
 export interface ReadEvent extends EventOf<'read'> {
   readonly entries: readonly StoredEntry[];
 }
 
 export type ResourceEvent = ChangeEvent | ReadEvent;
 
-/** Something that a plugin tells of by a name of its own, such as `ReviewRequested`. */
+/** An event of a plugin, by a name of its own, such as `ReviewRequested`. */
 export interface NamedEvent {
   readonly name: string;
-  /** What may leave the process. */
+  /** Payload that may leave the process. */
   readonly payload: JsonObject;
-  /** The changes that it is about. */
+  /** The changes that caused it. */
   readonly changes: readonly Change[];
   readonly request: ServiceRequest;
 }
@@ -40,12 +60,4 @@ export interface NamedEvent {
 /** Everything was deleted. */
 export interface FlushEvent {
   readonly request: ServiceRequest;
-}
-
-/** What a subscriber inside the unit of work may do beside looking. */
-export interface EventScope {
-  /** Its writes are kept or undone together with what the event is about, and may cause further events. */
-  readonly unit: UnitOfWork;
-  /** The answer to the outer request; another one may be put in its place. */
-  response: ServiceResponse;
 }

@@ -1,135 +1,109 @@
-// Who wants to hear of which events, and the table of them that is made once at start.
+// Subscribers to events, and the table that calls the subscribers of an event.
 import { actions as allActions, type Action } from '../../core/events/payload.ts';
-import type { Change } from '../kind.ts';
+import type { ServiceResponse } from '../exchange.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import type { ChangeEvent, EventScope, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
+import type { Change, ChangeEvent, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
 
-interface Filters {
-  /** What logs and metrics call it. */
+/** What a subscriber inside the unit of work may use besides the event. */
+export interface EventScope {
+  /** Its writes are committed or undone together with the event, and may cause further events. */
+  readonly unit: UnitOfWork;
+  /** The response to the outer request, which a subscriber may replace. */
+  response: ServiceResponse;
+}
+
+interface SubscriberOn<Moment extends string, Parameters extends readonly unknown[]> {
+  /** Name in logs and metrics. */
   readonly name: string;
-  /** Absent: all that the event can have. */
+  readonly on: Moment;
+  readonly handle: (...parameters: Parameters) => void | Promise<void>;
+}
+
+interface ResourceFilters {
+  /** Absent: all actions that the event can have. */
   readonly actions?: readonly Action[];
-  /** Names of kinds, `record`; absent: all. */
+  /** Names of kinds, such as `record`; absent: all. */
   readonly kinds?: readonly string[];
 }
 
-interface ChangeSubscriber extends Filters {
-  /** Called inside the transaction, before it is committed. Throwing undoes the whole request. */
-  readonly on: 'ResourceChanged';
-  readonly handle: (event: ChangeEvent, scope: EventScope) => void | Promise<void>;
-}
-
-interface RequestSubscriber extends Filters {
-  /**
-   * Called inside the transaction, once, when all events of the request have been told: with everything that it changed,
-   * in the order in which it happened, whatever the list. For those who sum up, and write once.
-   */
-  readonly on: 'RequestChanged';
-  readonly handle: (changes: readonly Change[], scope: EventScope) => void | Promise<void>;
-}
-
-interface CopySubscriber {
-  readonly name: string;
-  /**
-   * Called inside the transaction with an object that the service has copied (`Change.copiedFrom`), when all events of the
-   * request have been told. The object may have been changed or deleted since.
-   */
-  readonly on: 'ObjectCopied';
-  /** Names of kinds, `record`. */
-  readonly kinds: readonly string[];
-  readonly handle: (change: Change, scope: EventScope) => void | Promise<void>;
-}
-
-interface DeletionSubscriber extends Filters {
-  /**
-   * Called inside the transaction when an object has just been deleted, while what lies below it is still there. The same
-   * change comes again with the events. Throwing undoes the whole request.
-   */
-  readonly on: 'ResourceDeleting';
-  readonly handle: (change: Change, unit: UnitOfWork) => void | Promise<void>;
-}
-
-interface ReadSubscriber extends Filters {
-  readonly on: 'ResourceRead';
-  readonly handle: (event: ReadEvent, scope: EventScope) => void | Promise<void>;
-}
-
-interface AfterChangeSubscriber extends Filters {
-  /** Called when the change is known to be committed. Errors are logged and change nothing. */
-  readonly on: 'AfterResourceChanged';
-  readonly handle: (event: ChangeEvent) => void | Promise<void>;
-}
-
-interface AfterReadSubscriber extends Filters {
-  readonly on: 'AfterResourceRead';
-  readonly handle: (event: ReadEvent) => void | Promise<void>;
-}
-
-interface FlushSubscriber {
-  readonly name: string;
-  readonly on: 'ServerFlushed';
-  readonly handle: (event: FlushEvent, scope: EventScope) => void | Promise<void>;
-}
-
-interface NamedSubscriber {
-  readonly name: string;
-  /** Called inside the transaction. Throwing undoes the whole request. */
-  readonly on: 'NamedEvent';
+interface NamedFilters {
   /** Names of the events; absent: all. */
   readonly events?: readonly string[];
-  readonly handle: (event: NamedEvent, scope: EventScope) => void | Promise<void>;
 }
 
-interface AfterNamedSubscriber {
-  readonly name: string;
-  /** Called when what the event tells of is known to be committed. Errors are logged and change nothing. */
-  readonly on: 'AfterNamedEvent';
-  readonly events?: readonly string[];
-  readonly handle: (event: NamedEvent) => void | Promise<void>;
-}
+/** Called inside the transaction, before it is committed. Throwing undoes the whole request. */
+type ChangeSubscriber = ResourceFilters & SubscriberOn<'ResourceChanged', [event: ChangeEvent, scope: EventScope]>;
 
-interface BeforeFlushSubscriber {
-  readonly name: string;
-  /** Called while everything is still there. */
-  readonly on: 'BeforeServerFlushed';
-  readonly handle: (event: FlushEvent, unit: UnitOfWork) => void | Promise<void>;
-}
+/** Called like `ResourceChanged`. */
+type ReadSubscriber = ResourceFilters & SubscriberOn<'ResourceRead', [event: ReadEvent, scope: EventScope]>;
+
+/**
+ * Called inside the transaction after all events of the request, once, with all of its changes in order, in any list. For
+ * subscribers that write a summary once.
+ */
+type RequestSubscriber = ResourceFilters &
+  SubscriberOn<'RequestChanged', [changes: readonly Change[], scope: EventScope]>;
+
+/**
+ * Called inside the transaction with a deleted object while the objects below it still exist. The events contain the same
+ * change later. Throwing undoes the whole request.
+ */
+type DeletionSubscriber = ResourceFilters & SubscriberOn<'ResourceDeleting', [change: Change, unit: UnitOfWork]>;
+
+/** Called after the commit. Errors are logged and have no other effect. */
+type AfterChangeSubscriber = ResourceFilters & SubscriberOn<'AfterResourceChanged', [event: ChangeEvent]>;
+
+/** Called after the commit. Errors are logged and have no other effect. */
+type AfterReadSubscriber = ResourceFilters & SubscriberOn<'AfterResourceRead', [event: ReadEvent]>;
+
+/**
+ * Called inside the transaction, after all events of the request, with an object of one of the kinds that the service has
+ * copied (`Change.copiedFrom`). The object may have been changed or deleted since.
+ */
+type CopySubscriber = Required<Pick<ResourceFilters, 'kinds'>> &
+  SubscriberOn<'ObjectCopied', [change: Change, scope: EventScope]>;
+
+/** Called before everything is deleted. */
+type BeforeFlushSubscriber = SubscriberOn<'BeforeServerFlushed', [event: FlushEvent, unit: UnitOfWork]>;
+
+/** Called inside the transaction after everything was deleted. */
+type FlushSubscriber = SubscriberOn<'ServerFlushed', [event: FlushEvent, scope: EventScope]>;
+
+/** Called inside the transaction. Throwing undoes the whole request. */
+type NamedSubscriber = NamedFilters & SubscriberOn<'NamedEvent', [event: NamedEvent, scope: EventScope]>;
+
+/** Called after the commit. Errors are logged and have no other effect. */
+type AfterNamedSubscriber = NamedFilters & SubscriberOn<'AfterNamedEvent', [event: NamedEvent]>;
+
+/** Subscribers to changes and reads. */
+type ResourceSubscriber =
+  | ChangeSubscriber
+  | ReadSubscriber
+  | RequestSubscriber
+  | DeletionSubscriber
+  | AfterChangeSubscriber
+  | AfterReadSubscriber;
 
 export type Subscriber =
-  | ChangeSubscriber
-  | RequestSubscriber
+  | ResourceSubscriber
   | CopySubscriber
-  | DeletionSubscriber
-  | ReadSubscriber
-  | AfterChangeSubscriber
-  | AfterReadSubscriber
+  | BeforeFlushSubscriber
   | FlushSubscriber
   | NamedSubscriber
-  | AfterNamedSubscriber
-  | BeforeFlushSubscriber;
+  | AfterNamedSubscriber;
 
-/** Those who hear of changes and reads. */
-type ResourceSubscriber = Exclude<
-  Subscriber,
-  FlushSubscriber | BeforeFlushSubscriber | CopySubscriber | NamedSubscriber | AfterNamedSubscriber
->;
-
-/** A subscriber that has been found to want one event, whatever its kind. */
-export interface Inside {
-  readonly name: string;
-  readonly handle: (scope: EventScope) => void | Promise<void>;
-}
-
-export interface After {
+/** A call of a subscriber with one event, after the commit. */
+export interface AfterCall {
   readonly name: string;
   readonly handle: () => void | Promise<void>;
 }
 
+/** All subscribers of the service. Calls are made in the order of registration. */
 export class Subscribers {
   static readonly none: Subscribers = new Subscribers([]);
 
   readonly #all: readonly Subscriber[];
-  /** For each action the kinds that somebody wants to hear of, or all of them. */
+  /** For each action, the kinds that any subscriber wants, or `all`. */
   readonly #wanted: ReadonlyMap<Action, ReadonlySet<string> | 'all'>;
 
   constructor(all: readonly Subscriber[]) {
@@ -137,57 +111,77 @@ export class Subscribers {
     this.#wanted = new Map(allActions.map((action) => [action, wantedKinds(all, action)]));
   }
 
-  /** Whether anybody listens; asked on the way of every request, so that others need not pay for events. */
+  /** Returns whether any subscriber wants an event. Every request calls it, and creates no event without subscribers. */
   wants(kind: string, action: Action): boolean {
     const kinds = this.#wanted.get(action)!;
     return kinds === 'all' || kinds.has(kind);
   }
 
-  /** Those to be called before the commit, in the order of registration. */
-  inside(event: ResourceEvent): readonly Inside[] {
-    return this.#all.flatMap((subscriber): Inside[] => {
-      if (!isWantedBy(subscriber, event.kind, event.action)) return [];
-      const { name } = subscriber;
-      if (subscriber.on === 'ResourceChanged' && event.action !== 'read') {
-        return [{ name, handle: (scope) => subscriber.handle(event, scope) }];
-      }
-      if (subscriber.on === 'ResourceRead' && event.action === 'read') {
-        return [{ name, handle: (scope) => subscriber.handle(event, scope) }];
-      }
-      return [];
-    });
-  }
-
-  /** Whether anybody wants to hear of everything at the end of the request, this included. */
+  /** Returns whether a subscriber to `RequestChanged` wants such changes. */
   collects(kind: string, action: Action): boolean {
     return this.#all.some((subscriber) => subscriber.on === 'RequestChanged' && isWantedBy(subscriber, kind, action));
   }
 
-  /** Those to be called, before the commit, with everything that was changed. */
-  atEnd(changes: readonly Change[]): readonly Inside[] {
-    return this.#all.flatMap((subscriber): Inside[] => {
-      if (subscriber.on !== 'RequestChanged') return [];
-      const wanted = changes.filter(({ kind, action }) => isWantedBy(subscriber, kind, action));
-      if (wanted.length === 0) return [];
-      return [{ name: subscriber.name, handle: (scope) => subscriber.handle(wanted, scope) }];
-    });
-  }
-
-  /** Whether a subscriber wants to hear of copied objects of a kind. */
+  /** Returns whether a subscriber wants copied objects of a kind. */
   wantsCopies(kind: string): boolean {
     return this.#all.some((subscriber) => subscriber.on === 'ObjectCopied' && subscriber.kinds.includes(kind));
   }
 
-  /** Those to be called, before the commit, with an object that the service has copied. */
-  onCopy(change: Change): readonly Inside[] {
-    return this.#all.flatMap((subscriber) =>
-      subscriber.on === 'ObjectCopied' && subscriber.kinds.includes(change.kind)
-        ? [{ name: subscriber.name, handle: (scope: EventScope) => subscriber.handle(change, scope) }]
-        : [],
-    );
+  /** Returns whether a subscriber wants events of this name. */
+  wantsNamed(name: string): boolean {
+    return this.#all.some((subscriber) => isNamedWantedBy(subscriber, name));
   }
 
-  /** Tells of a deletion before what lies below the object is gone. */
+  /** Calls the subscribers to a change or a read before the commit. */
+  async deliver(event: ResourceEvent, scope: EventScope): Promise<void> {
+    for (const subscriber of this.#all) {
+      if (!isWantedBy(subscriber, event.kind, event.action)) continue;
+      if (event.action === 'read') {
+        if (subscriber.on === 'ResourceRead') await subscriber.handle(event, scope);
+      } else if (subscriber.on === 'ResourceChanged') await subscriber.handle(event, scope);
+    }
+  }
+
+  /** Calls the subscribers to all changes of a request before the commit. */
+  async deliverAll(changes: readonly Change[], scope: EventScope): Promise<void> {
+    for (const subscriber of this.#all) {
+      if (subscriber.on !== 'RequestChanged') continue;
+      const wanted = changes.filter(({ kind, action }) => isWantedBy(subscriber, kind, action));
+      if (wanted.length > 0) await subscriber.handle(wanted, scope);
+    }
+  }
+
+  /** Calls the subscribers to an object that the service has copied, before the commit. */
+  async deliverCopy(change: Change, scope: EventScope): Promise<void> {
+    for (const subscriber of this.#all) {
+      if (subscriber.on === 'ObjectCopied' && subscriber.kinds.includes(change.kind)) {
+        await subscriber.handle(change, scope);
+      }
+    }
+  }
+
+  /** Calls the subscribers to the event of a plugin before the commit. */
+  async deliverNamed(event: NamedEvent, scope: EventScope): Promise<void> {
+    for (const subscriber of this.#all) {
+      if (subscriber.on === 'NamedEvent' && isNamedWantedBy(subscriber, event.name)) {
+        await subscriber.handle(event, scope);
+      }
+    }
+  }
+
+  /** Calls the subscribers before the commit after everything was deleted. */
+  async deliverFlush(event: FlushEvent, scope: EventScope): Promise<void> {
+    for (const subscriber of this.#all) if (subscriber.on === 'ServerFlushed') await subscriber.handle(event, scope);
+  }
+
+  /** Calls the subscribers before everything is deleted. */
+  async beforeFlush(event: FlushEvent, unit: UnitOfWork): Promise<void> {
+    for (const subscriber of this.#all) {
+      if (subscriber.on === 'BeforeServerFlushed') await subscriber.handle(event, unit);
+    }
+  }
+
+  /** Calls the subscribers to a deletion before the objects below are deleted. */
   async beforeCascade(change: Change, unit: UnitOfWork): Promise<void> {
     for (const subscriber of this.#all) {
       if (subscriber.on !== 'ResourceDeleting' || !isWantedBy(subscriber, change.kind, change.action)) continue;
@@ -195,72 +189,42 @@ export class Subscribers {
     }
   }
 
-  /** Those to be called after the commit. */
-  after(event: ResourceEvent): readonly After[] {
-    return this.#all.flatMap((subscriber): After[] => {
+  /** Returns the calls to make for a change or a read after the commit. */
+  after(event: ResourceEvent): readonly AfterCall[] {
+    return this.#all.flatMap((subscriber): AfterCall[] => {
       if (!isWantedBy(subscriber, event.kind, event.action)) return [];
       const { name } = subscriber;
-      if (subscriber.on === 'AfterResourceChanged' && event.action !== 'read') {
-        return [{ name, handle: () => subscriber.handle(event) }];
+      if (event.action === 'read') {
+        return subscriber.on === 'AfterResourceRead' ? [{ name, handle: () => subscriber.handle(event) }] : [];
       }
-      if (subscriber.on === 'AfterResourceRead' && event.action === 'read') {
-        return [{ name, handle: () => subscriber.handle(event) }];
-      }
-      return [];
+      return subscriber.on === 'AfterResourceChanged' ? [{ name, handle: () => subscriber.handle(event) }] : [];
     });
   }
 
-  /** Whether anybody listens to events of this name. */
-  wantsNamed(name: string): boolean {
-    return this.#all.some((subscriber) => isNamedWantedBy(subscriber, name));
-  }
-
-  /** Those to be called before the commit when a plugin tells of something. */
-  onNamed(event: NamedEvent): readonly Inside[] {
-    return this.#all.flatMap((subscriber) =>
-      subscriber.on === 'NamedEvent' && isNamedWantedBy(subscriber, event.name)
-        ? [{ name: subscriber.name, handle: (scope: EventScope) => subscriber.handle(event, scope) }]
-        : [],
-    );
-  }
-
-  /** Those to be called after the commit when a plugin has told of something. */
-  afterNamed(event: NamedEvent): readonly After[] {
+  /** Returns the calls to make for the event of a plugin after the commit. */
+  afterNamed(event: NamedEvent): readonly AfterCall[] {
     return this.#all.flatMap((subscriber) =>
       subscriber.on === 'AfterNamedEvent' && isNamedWantedBy(subscriber, event.name)
         ? [{ name: subscriber.name, handle: () => subscriber.handle(event) }]
         : [],
     );
   }
-
-  /** Calls those that want to look at everything before it is deleted. */
-  async beforeFlush(event: FlushEvent, unit: UnitOfWork): Promise<void> {
-    for (const subscriber of this.#all) {
-      if (subscriber.on === 'BeforeServerFlushed') await subscriber.handle(event, unit);
-    }
-  }
-
-  /** Those to be called, before the commit, when everything was deleted. */
-  onFlush(event: FlushEvent): readonly Inside[] {
-    return this.#all.flatMap((subscriber) =>
-      subscriber.on === 'ServerFlushed'
-        ? [{ name: subscriber.name, handle: (scope: EventScope) => subscriber.handle(event, scope) }]
-        : [],
-    );
-  }
 }
 
-/** The actions an event can have. */
-function actionsOf(on: ResourceSubscriber['on']): readonly Action[] {
-  if (on === 'ResourceDeleting') return ['delete'];
-  return on === 'ResourceRead' || on === 'AfterResourceRead' ? ['read'] : ['create', 'update', 'delete'];
-}
+const changeActions: readonly Action[] = ['create', 'update', 'delete'];
 
-/** Whether a subscriber is one to changes and reads at all. */
-function hearsOfResources(subscriber: Subscriber): subscriber is ResourceSubscriber {
-  const { on } = subscriber;
-  if (on === 'ServerFlushed' || on === 'BeforeServerFlushed' || on === 'ObjectCopied') return false;
-  return on !== 'NamedEvent' && on !== 'AfterNamedEvent';
+/** The actions of the events at each moment. Other moments have no actions. */
+const actionsOf: Readonly<Record<ResourceSubscriber['on'], readonly Action[]>> = {
+  ResourceChanged: changeActions,
+  RequestChanged: changeActions,
+  AfterResourceChanged: changeActions,
+  ResourceDeleting: ['delete'],
+  ResourceRead: ['read'],
+  AfterResourceRead: ['read'],
+};
+
+function isResourceSubscriber(subscriber: Subscriber): subscriber is ResourceSubscriber {
+  return Object.hasOwn(actionsOf, subscriber.on);
 }
 
 function isNamedWantedBy(subscriber: Subscriber, name: string): boolean {
@@ -269,18 +233,16 @@ function isNamedWantedBy(subscriber: Subscriber, name: string): boolean {
 }
 
 function isWantedBy(subscriber: Subscriber, kind: string, action: Action): boolean {
-  if (!hearsOfResources(subscriber) || !actionsOf(subscriber.on).includes(action)) return false;
-  const { actions, kinds } = subscriber;
-  return (actions === undefined || actions.includes(action)) && (kinds === undefined || kinds.includes(kind));
+  return wantsAction(subscriber, action) && subscriber.kinds?.includes(kind) !== false;
+}
+
+function wantsAction(subscriber: Subscriber, action: Action): subscriber is ResourceSubscriber {
+  if (!isResourceSubscriber(subscriber) || !actionsOf[subscriber.on].includes(action)) return false;
+  return subscriber.actions?.includes(action) !== false;
 }
 
 function wantedKinds(all: readonly Subscriber[], action: Action): ReadonlySet<string> | 'all' {
-  const kinds = new Set<string>();
-  for (const subscriber of all) {
-    if (!hearsOfResources(subscriber) || !actionsOf(subscriber.on).includes(action)) continue;
-    if (subscriber.actions?.includes(action) === false) continue;
-    if (subscriber.kinds === undefined) return 'all';
-    for (const kind of subscriber.kinds) kinds.add(kind);
-  }
-  return kinds;
+  const subscribers = all.filter((subscriber) => wantsAction(subscriber, action));
+  const kinds = subscribers.map(({ kinds: wanted }) => wanted);
+  return kinds.includes(undefined) ? 'all' : new Set(kinds.flatMap((wanted) => wanted ?? []));
 }

@@ -1,5 +1,5 @@
-// POST on a list: a new object, under an id of the client's or of the server's choice. An id that exists is answered
-// with the object as it is.
+// POST on a list: creates an object under an id that the client or the service chooses. If the id exists, the response
+// shows the object unchanged.
 import type { JsonValue } from '../../base/json.ts';
 import { runFromNow } from '../../base/steps.ts';
 import { invalidParameters } from '../../core/errors.ts';
@@ -8,16 +8,15 @@ import { readEnvelope, required } from '../envelope.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions } from '../object-permissions.ts';
-import { requireOwnId } from '../visibility.ts';
+import { presentState, requireOwnId } from '../visibility.ts';
 import { readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
-import { idsWith, type Scope } from '../scope.ts';
-import { refusedId } from '../refused-id.ts';
+import { idsWith, refusedId, type Scope } from '../scope.ts';
 import { warnOfEmptyBody } from '../warnings.ts';
-import { beginWrite, byRule } from './begin-write.ts';
-import { checkData, prepareWrite, presentState, writeObject } from './write.ts';
+import { beginWrite, byRule } from '../begin-write.ts';
+import { checkData, prepareWrite, writeObject } from '../write-object.ts';
 
-/** Creates an object, or answers with the one that has the posted id. */
+/** Creates an object, or returns the one that has the posted id. */
 export async function createObject(scope: Scope): Promise<ServiceResponse> {
   const { kind, context } = scope;
   const { issues, request } = context;
@@ -36,7 +35,7 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
   const begun = await beginWrite(scope, {
     id: sentId,
     action: 'update',
-    // An id that exists takes the right to read it: the answer discloses the object.
+    // For an id that exists the caller needs the right to read, because the response shows the object.
     authorize: byRule(scope, ids, (exists) => (exists ? kind.rules.read : kind.rules.create)),
     expects: sentId === undefined ? [false] : [false, true],
     check: () =>
@@ -44,17 +43,17 @@ export async function createObject(scope: Scope): Promise<ServiceResponse> {
     prepare: (attributes, old) =>
       old === undefined ? prepareWrite(scope, { id, old, attributes }, request.body.isLarge) : undefined,
   });
-  const { writer, state, checked: attributes } = begun;
+  const { state, checked: attributes } = begun;
   requireWritable(preconditions, presentState(scope, state), state.timestamp);
   if (state.object !== undefined) {
-    const { permission } = writer ?? context.unit.reader;
+    const { permission } = begun.reader;
     const permissions = kind.isShareable ? await permission.getObjectPermissions(kind.objectUri(ids)) : {};
     await announceRead(scope, [state.object], state.timestamp);
     return objectResponse(scope, 200, state.object, permissions);
   }
-  const written = await writeObject(scope, writer, {
+  const written = await writeObject(scope, begun, {
     id,
-    isFresh: sentId === undefined && kind.ids.isUnique,
+    isIdGenerated: sentId === undefined,
     old: undefined,
     clock: state.timestamp,
     attributes,

@@ -1,15 +1,24 @@
-// GET and HEAD on a list: one page of it, or how much there is.
+// GET and HEAD on a list: one page, or the number of objects.
 import { formatInSteps, largeTextChars } from '../../base/json-steps.ts';
 import { runFromNow, type Steps } from '../../base/steps.ts';
 import type { JoinedEntries } from '../../core/objects/page-text.ts';
-import { entryInSteps, entryValue, formatEntries, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import {
+  charsOf,
+  entryInSteps,
+  entryValue,
+  formatEntries,
+  isTombstone,
+  type StoredEntry,
+} from '../../core/objects/stored.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
 import { ServiceError } from '../../core/errors.ts';
-import type { Field, PagePosition, PageQuery } from '../../core/query/ast.ts';
+import type { PagePosition, PageQuery } from '../../core/query/ast.ts';
 import { parseParameters, type ListParameters } from '../../core/query/parameters.ts';
+import { planPage, planSelection } from '../../core/query/plan-page.ts';
 import { project } from '../../core/query/project.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
-import { everyTimestamp, isIdField, isTimestampField, splitTimestampRange } from '../../core/query/timestamp-range.ts';
+import { isTimestampField, isUniqueField } from '../../core/query/fields.ts';
+import { everyTimestamp } from '../../core/query/timestamp-range.ts';
 import { positionInSteps, positionOf } from '../../core/query/sort.ts';
 import { findObjects, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
@@ -25,7 +34,7 @@ import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from
 import { requireRoomForPage } from '../stored-work.ts';
 import { fewestToWalk, manyShared, readSharedPage } from '../shared-page.ts';
 
-/** Answers with a page of the objects that the caller may see, or with their number for HEAD. */
+/** Responds with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
   const { context, options, list } = scope;
   const { reader } = context.unit;
@@ -33,8 +42,8 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   const needsClock = context.request.method === 'HEAD' || ifMatch !== undefined || ifNoneMatch !== undefined;
   requireOpenList(scope);
   const ahead = context.unit.isRemote && !needsClock ? planAhead(scope) : undefined;
-  // Asked for together, but a missing parent is told only to those who have access. The clock comes before what it dates:
-  // the other way round a client would take itself to have seen what came between the two.
+  // All in parallel, but only callers with access learn that a parent is missing. The clock is read before the objects: read
+  // after them, it would let the client assume that it has seen changes in between.
   const [access, complaint, clock, firstPage] = await Promise.all([
     requireReadAccess(scope),
     findMissingParent(scope, reader),
@@ -64,7 +73,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   return readPage(scope, access, query, { headers, firstPage: isWhole ? firstPage : undefined });
 }
 
-/** For callers who may see so many objects one by one that it matters how they are found. */
+/** Reads a page for callers with permissions on so many single objects that the way to find them matters. */
 async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseHeaders): Promise<ServiceResponse> {
   const { kind, context, list } = scope;
   const { caller, ids, unit } = context;
@@ -86,22 +95,22 @@ async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseH
   return readPage(scope, { ids: found }, query, { headers, firstPage });
 }
 
-/** How many times as many entries as expected a walk may look at before it is given up. */
+/** Factor by which a scan may exceed the expected number of entries before it ends without a page. */
 const walkSlack = 4;
 
 interface Ahead {
   readonly parameters: ListParameters;
   readonly query: ListQuery;
-  /** Entries that are read ahead. */
+  /** Number of entries to read ahead. */
   readonly limit: number;
 }
 
-/** Callers who have no access make the database read no more than this. */
+/** Maximum number of entries that the database reads for callers without access. */
 const maxEntriesAhead = 200;
 
 /**
- * What to read before it is known whether the caller has access to the whole list: nothing where something is wrong with
- * the request, which is for later, or where the answer may take the database more than a look into an index.
+ * Returns the page to read while the access to the whole list is still being checked. Returns `undefined` for an invalid
+ * request, which is reported later, and for a page that no index finds.
  */
 function planAhead(scope: Scope): Ahead | undefined {
   const { context } = scope;
@@ -109,19 +118,16 @@ function planAhead(scope: Scope): Ahead | undefined {
   if (parameters.issues.length > 0) return undefined;
   const query = findListQuery(scope, parameters);
   if (query === undefined) return undefined;
-  const isQuick = query.filters.every(({ field }) => isByIndex(field)) && isByIndex(query.sort[0]!.field);
+  const { by, residual } = planPage(query);
+  const isQuick = by !== 'scan' && residual.every(({ field }) => isUniqueField(field));
   return isQuick ? { parameters, query, limit: Math.min(query.limit, maxEntriesAhead) } : undefined;
-}
-
-function isByIndex(field: Field): boolean {
-  return isIdField(field) || isTimestampField(field);
 }
 
 function findListQuery(scope: Scope, parameters: ListParameters): ListQuery | undefined {
   try {
     return readListQuery(scope, parameters);
   } catch (error) {
-    // Told to those who have access, when the query is read again.
+    // The query is read again for callers with access, and the error is reported to them.
     if (error instanceof ServiceError) return undefined;
     throw error;
   }
@@ -143,12 +149,12 @@ function askedList({ kind, context: { caller, ids } }: Scope): AskedList {
   return { uri: kind.listUri(ids), idName, whole: rules.readList, create, own: rules.read };
 }
 
-/** How many shared objects are enough to look further; `undefined` where a walk would be no way to the answer. */
+/** Returns the number of shared objects from which a scan may be faster; `undefined` when the list cannot be scanned. */
 function findManyShared(scope: Scope): number | undefined {
   return scope.context.request.method === 'HEAD' || planAhead(scope) === undefined ? undefined : fewestToWalk;
 }
 
-/** A poll finds little, however much it may find. */
+/** Expected number of entries of a poll, which usually finds less than its limit. */
 const polledEntries = 100;
 
 async function findMany({ context, list }: Scope, { filters, limit }: ListQuery): Promise<number> {
@@ -157,7 +163,7 @@ async function findMany({ context, list }: Scope, { filters, limit }: ListQuery)
   return manyShared(isPoll ? Math.min(limit, polledEntries) : limit, total);
 }
 
-/** Stands in for the right to create where a list is never refused. */
+/** Replaces the permission to create for lists that never refuse access. */
 const openToAll = { principals: new Set<string>(), entries: undefined, authenticated: true };
 
 async function countList(
@@ -167,7 +173,7 @@ async function countList(
   { headers, clock }: { readonly headers: ResponseHeaders; readonly clock: number | undefined },
 ): Promise<ServiceResponse> {
   const timestamp = clock ?? (await requireTimestamp(scope));
-  // Tombstones are never counted, whatever the filters.
+  // Tombstones are never counted, even when filters select them.
   await announceRead(scope, [], timestamp);
   const count = await scope.context.unit.reader.storage.countAll(scope.list, { filters, ids });
   if (count === 0) warnOfFilters(headers, scope.context.query);
@@ -189,7 +195,7 @@ async function readPage(
   const selected: PageQuery = ids === undefined ? query : { ...query, ids };
   let page = firstPage ?? (await findUnchanged(scope, query)) ?? (await selectPage(scope, query, selected));
   if (page.timestamp === undefined) {
-    // The list has a clock from here on, but may have got it with its first objects: they must be in the answer.
+    // The list now has a clock, possibly from its first objects, which have to be in the response.
     await requireTimestamp(scope);
     page = await selectPage(scope, query, selected);
   }
@@ -204,24 +210,27 @@ async function readPage(
     const next = { sort, limit, position, offset: (token?.offset ?? 0) + count };
     all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
   }
-  return { status: 200, headers: all, body: `{"data":[${text}]}` };
+  // To concatenate a long text would copy it.
+  const body = text.length < largeTextChars ? `{"data":[${text}]}` : ['{"data":[', text, ']}'];
+  return { status: 200, headers: all, body };
 }
 
-/** What is asked of storage: a text where objects are shown as they are stored, and nobody else wants to see them. */
+/** Reads a page as response text when objects are shown as stored and no subscriber needs them, else as entries. */
 function selectPage(scope: Scope, { projection, sort }: ListQuery, selected: PageQuery): Promise<Page | PageText> {
   const { context, kind, list } = scope;
   const { storage } = context.unit.reader;
   const isAsStored = projection === undefined && kind.declaration.present === undefined;
-  const isPlain = isAsStored && sort.every(({ field }) => isByIndex(field)) && !context.unit.hears(kind.name, 'read');
+  const isPlain =
+    isAsStored && sort.every(({ field }) => isUniqueField(field)) && !context.unit.hears(kind.name, 'read');
   return isPlain ? storage.listText(list, selected) : storage.listAll(list, selected);
 }
 
-/** What a page shows, and where it ends in the order of the query. */
+/** The content of a page, and the position of its end in the order of the query. */
 interface Shown extends Omit<JoinedEntries, 'last'> {
   readonly position: PagePosition | undefined;
 }
 
-/** Pages that come as texts are sorted by what every entry has. */
+/** Returns the content of a page in text form, which is always sorted by fields of the entry itself. */
 function endOf({ text, count, more, last }: PageText, { sort }: ListQuery): Shown {
   return { text, count, more, position: last && positionOf({ ...last, deleted: true }, sort) };
 }
@@ -239,13 +248,13 @@ async function showEntries(scope: Scope, page: Page, query: ListQuery, timestamp
 }
 
 /**
- * The empty page of a list that has not changed since the moment asked about, as its clock alone says: what polls mostly
- * get. Who has seen all up to the clock has missed nothing, so the horizon does not matter. Backends on another machine find
- * out by themselves, in the same trip.
+ * Returns the empty page of a list that has not changed since the requested time, which its clock alone shows: the usual
+ * result of a poll. A client that has seen all changes up to the clock has missed none, so the horizon does not matter.
+ * Remote backends compare the clock themselves, in the same round trip.
  */
 async function findUnchanged({ context, list }: Scope, { filters }: ListQuery): Promise<Page | undefined> {
   if (context.unit.isRemote || filters.length === 0) return undefined;
-  const { low } = splitTimestampRange(filters).range;
+  const { low } = planSelection({ filters }).range;
   if (low <= everyTimestamp.low) return undefined;
   const timestamp = await context.unit.reader.storage.resourceTimestamp(list);
   return timestamp !== undefined && timestamp < low ? { timestamp, horizon: 0, entries: [], more: false } : undefined;
@@ -262,7 +271,7 @@ function* formatPage(scope: Scope, entries: readonly StoredEntry[], { projection
   for (const entry of shown) {
     const value = isTombstone(entry) ? entryValue(entry) : yield* entryInSteps(entry);
     texts.push(yield* formatInSteps(project(value, projection)));
-    chars += isTombstone(entry) ? 0 : entry.text.length;
+    chars += charsOf(entry);
     if (chars < largeTextChars) continue;
     chars = 0;
     yield;

@@ -1,4 +1,4 @@
-// PATCH on an object: change some of its attributes or permissions.
+// PATCH on an object: changes some of its attributes or permissions.
 import { getKey, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 import { StepBudget } from '../../base/json-steps.ts';
 import { runFromNow, type Steps } from '../../base/steps.ts';
@@ -12,10 +12,10 @@ import { presentObject } from '../visibility.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, type Scope } from '../scope.ts';
-import { beginWrite, forChange } from './begin-write.ts';
-import { takeLargeTurn } from './large-turns.ts';
+import { beginWrite, forChange } from '../begin-write.ts';
+import { takeLargeObjectTurn } from '../large-object-turns.ts';
 import { parsePatch, type Patch, type Patched } from './patch-format.ts';
-import { ChangedMeanwhile, checkData, prepareWrite, requireSameId, writeObject } from './write.ts';
+import { checkData, prepareWrite, requireSameId, writeObject } from '../write-object.ts';
 
 type Behavior = 'full' | 'light' | 'diff';
 
@@ -40,19 +40,17 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
       if (object !== undefined) ahead = await modifyAhead(scope, patch, object);
     },
   });
-  const { writer, state, checked: patch } = begun;
+  const { state, checked: patch } = begun;
   const old = state.object;
   if (old === undefined) throw missingObject(scope, id);
   const shown = presentObject(scope, old);
   requireMatch(preconditions, old.lastModified, shown);
 
-  const { permission } = writer ?? context.unit.reader;
-  const stored =
-    begun.permissions ?? (kind.isShareable ? await permission.getObjectPermissions(kind.objectUri(context.ids)) : {});
+  const stored = begun.permissions ?? {};
   const isAsAhead = ahead !== undefined && isSameObject(ahead.old, old) && isSamePermissions(ahead.stored, stored);
   const modifying = isAsAhead ? ahead! : runFromNow(modify(scope, patch, old, stored), 'urgent');
   const { patched, attributes } = modifying instanceof Promise ? await modifying : modifying;
-  const { object, permissions } = await writeObject(scope, writer, {
+  const { object, permissions } = await writeObject(scope, begun, {
     id,
     old,
     stored,
@@ -61,14 +59,14 @@ export async function modifyObject(scope: Scope): Promise<ServiceResponse> {
     sentTimestamp: patched.data.lastModified,
     permissions: () => patched.permissions,
   });
-  // The answer may show less than what the patch has made of the object.
+  // The response may show less than the patched object, so its growth is counted here.
   if (object.text.length > old.text.length) context.request.memory?.takeStored(object.text.length - old.text.length);
   if (behavior === 'full') return objectResponse(scope, 200, object, permissions);
   const trimming = runFromNow(trim(behavior, patched.sent, shown, presentObject(scope, object)), 'urgent');
   return partialResponse(object.lastModified, trimming instanceof Promise ? await trimming : trimming);
 }
 
-/** What a patch makes of an object and its permissions. */
+/** The result of a patch on an object and its permissions. */
 interface Modified {
   readonly old: StoredObject;
   readonly stored: ObjectPermissions;
@@ -76,7 +74,11 @@ interface Modified {
   readonly attributes: JsonObject;
 }
 
-/** @throws ServiceError when the patch does not fit the object, or makes something of it that its kind does not allow */
+/**
+ * Applies a patch and checks the result.
+ *
+ * @throws ServiceError when the patch does not fit the object, or its kind does not allow the result
+ */
 function* modify(scope: Scope, patch: Patch, old: StoredObject, stored: ObjectPermissions): Steps<Modified> {
   const patched = yield* patch(presentObject(scope, old), stored);
   requireSameId(patched.data.id, old.id);
@@ -88,18 +90,16 @@ function* modify(scope: Scope, patch: Patch, old: StoredObject, stored: ObjectPe
 }
 
 /**
- * Applies a patch before the list is locked, where that takes long. What is wrong with it is reported when it is applied
- * under the lock.
+ * Applies a patch before the list is locked, if that may take long. Faults are reported when it is applied under the lock.
  *
- * @throws ChangedMeanwhile when another request has just changed the object
+ * @throws StaleState when another request has just changed the large object
  */
 async function modifyAhead(scope: Scope, patch: Patch, old: StoredObject): Promise<Modified | undefined> {
   const { kind, context } = scope;
   const isLarge = old.isLarge || context.request.body.isLarge;
   if (kind.declaration.prepareWrite === undefined && !isLarge) return undefined;
   const uri = kind.objectUri(context.ids);
-  // The one before it has changed the object.
-  if (isLarge && (await takeLargeTurn(uri, context))) throw new ChangedMeanwhile();
+  if (isLarge) await takeLargeObjectTurn(uri, context);
   const { permission } = context.unit.reader;
   const stored = kind.isShareable ? await permission.getObjectPermissions(uri) : {};
   try {
@@ -123,7 +123,7 @@ function readBehavior({ request, issues }: Context): Behavior {
   return 'full';
 }
 
-/** `light`: what the request changed; `diff`: what came out otherwise than sent. Only of the attributes sent. */
+/** Returns those of the sent attributes that changed (`light`), or that differ from what was sent (`diff`). */
 function* trim(behavior: Behavior, sent: JsonObject, before: StoredObject, after: StoredObject): Steps<JsonObject> {
   const now = yield* entryInSteps(after);
   const reference = behavior === 'light' ? yield* entryInSteps(before) : sent;

@@ -1,4 +1,4 @@
-// The three formats of PATCH, each read into one function from the stored object to what the client wants it to be.
+// The three formats of PATCH. Each is parsed into a function from the stored object to the object that the client wants.
 import type { JsonObject } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
@@ -12,15 +12,15 @@ import { parseBody, parseEnvelope, splitData, type SentData } from '../envelope.
 import type { RequestBody } from '../exchange.ts';
 import { changedPermissions } from '../object-permissions.ts';
 
-/** Media types a PATCH body may have. */
+/** Accepted media types of a PATCH body. */
 export const patchTypes = ['application/json', 'application/merge-patch+json', 'application/json-patch+json'] as const;
 
 export interface Patched {
-  /** Data as the client sent it, for `Response-Behavior`; with JSON Patch the whole result. */
+  /** Data as sent, for `Response-Behavior`; for a JSON Patch, the whole result. */
   readonly sent: JsonObject;
-  /** Whether the patch is about attributes, as far as its form tells. */
+  /** Whether the patch may change attributes, judged by its form. */
   readonly hasData: boolean;
-  /** What the object shall be, not yet checked against the rules of its kind. */
+  /** The object after the patch, not yet checked against the rules of its kind. */
   readonly data: SentData;
   readonly permissions: ObjectPermissions;
 }
@@ -31,8 +31,8 @@ export type Patch = (shown: StoredObject, permissions: ObjectPermissions) => Ste
 type PatchedKind = Pick<CompiledKind, 'permissions' | 'declaration'>;
 
 /**
- * Reads the body of a PATCH; what is wrong with it is added to the issues, and the patch then has no effect. A patch without
- * content fails when it is applied: that the object exists, and its preconditions, are judged before.
+ * Parses the body of a PATCH. Faults go to the issues, and the patch then has no effect. A patch without content fails when
+ * it is applied, because a missing object and failed preconditions are reported first.
  */
 export function* parsePatch(type: string, body: RequestBody, kind: PatchedKind, issues: Issue[]): Steps<Patch> {
   if (type === 'application/json-patch+json') {

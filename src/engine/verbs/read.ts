@@ -7,26 +7,26 @@ import { requireAllowed } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
-import { isWriterByGroup, presentObject } from '../visibility.ts';
+import { askGroupAccessAhead, presentObject } from '../visibility.ts';
 import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, requireNoIssues, requireParent, type Scope } from '../scope.ts';
 import { requireRoom } from '../stored-work.ts';
 import { warnOfIgnoredFields } from '../warnings.ts';
 
-/** Answers with an object, or with the fields asked for. */
+/** Returns an object, or the requested fields of it. */
 export async function readObject(scope: Scope): Promise<ServiceResponse> {
   const { kind, context, list } = scope;
   const { reader } = context.unit;
   const id = objectId(scope);
-  // Asked for together, because each may be a way to another machine; nothing is told before access is granted.
-  // A group of the caller may decide about what is shown of the permissions.
+  // Read together, because each may be a round trip. The response reveals nothing unless access is granted. A group of the
+  // caller may decide whether the permissions are shown.
   const [, object, permissions, byGroup] = await Promise.all([
     requireAllowed(kind.rules.read, context.caller, reader, context.ids),
     reader.storage.get(list, id),
     kind.isShareable ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : {},
-    kind.isShareable && context.unit.isRemote ? isWriterByGroup(scope, id) : undefined,
+    askGroupAccessAhead(scope, id),
   ]);
-  // An object that exists has its parent; looking is for the others, and comes before all other complaints.
+  // An object that exists has a parent. For others a missing parent is reported before all other faults.
   if (object === undefined) await requireParent(scope, reader);
   const preconditions = readPreconditions(context);
   const { fields, issues } = parseParameters(context.query, { now: context.now, use: 'object' });

@@ -1,10 +1,11 @@
-// DELETE on a list: one page of the objects that the caller may delete.
+// DELETE on a list: deletes one page of the objects that the caller may delete.
 import { runFromNow } from '../../base/steps.ts';
 import type { Deletion } from '../../contracts/storage.ts';
 import { formatEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
 import { positionInSteps } from '../../core/query/sort.ts';
 import { requireListAccess } from '../access.ts';
+import { finishDeletions } from '../delete-objects.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
@@ -15,15 +16,14 @@ import { timestampHeaders } from '../respond.ts';
 import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
 import type { Writer } from '../unit-of-work.ts';
 import { warnOfFilters } from '../warnings.ts';
-import { finishDeletions } from './remove.ts';
 
-/** Deletes what the filters select and answers with the tombstones, in the order of the selection. */
+/** Deletes the objects that the filters select and returns their tombstones, in the order of the query. */
 export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const { kind, context, list, options } = scope;
   const { reader } = context.unit;
   const { rules } = kind;
   requireOpenList(scope);
-  // Asked for together, but a missing parent is told only to those who have access.
+  // Read together, but a missing parent is reported only to callers with access.
   const [access, complaint] = await Promise.all([
     requireListAccess(
       {
@@ -70,8 +70,8 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
 }
 
 /**
- * Deletes what the query selects, up to its limit, however long the objects are together: they are read in pieces, and what
- * is kept of them until the request ends is reserved.
+ * Deletes what the query selects, up to its limit. Large objects are read in several pieces, and the memory for what is kept
+ * of them until the request ends is reserved.
  */
 async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): Promise<DeletedPage> {
   const { kind, list, context } = scope;
@@ -93,12 +93,12 @@ async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): 
   }
 }
 
-/** What is left of a deletion whose object is not looked at any more. */
+/** Drops the text of a deleted object that neither hooks nor subscribers need. */
 function withoutText({ old, tombstone }: Deletion): Deletion {
   return { old: new StoredObject(old.id, old.lastModified, '{}'), tombstone };
 }
 
-/** Texts that need no reservation. */
+/** Characters that need no reservation. */
 const smallChars = 65_536;
 
 interface DeletedPage {
@@ -108,7 +108,11 @@ interface DeletedPage {
 
 const purpose = 'list-deletion';
 
-/** @throws SecurityStateFull when the address of the client has too many deletions under way */
+/**
+ * Stores a nonce for the token of the next page.
+ *
+ * @throws SecurityStateFull when the client address has too many unfinished deletions
+ */
 async function issueNonce({ context, options }: Scope): Promise<string> {
   const { securityState, tokenValiditySeconds, requesterOf } = options;
   const key = newNonce();
@@ -119,10 +123,10 @@ async function issueNonce({ context, options }: Scope): Promise<string> {
 }
 
 const issued = '1';
-/** A token may hold any text. */
+/** The form of nonces; a token from a client may contain any text. */
 const nonceForm = /^[\w-]{1,100}$/;
 
-/** The token of a deletion serves once: repeating it must not delete what came later. A deletion undone gives it back. */
+/** Consumes the nonce of a token: a repeated request must not delete newer objects. An undone deletion restores it. */
 async function consumeNonce({ context, options }: Scope, key: string): Promise<void> {
   const taken = nonceForm.test(key) ? await options.securityState.take({ purpose, key }, issued) : undefined;
   if (taken === undefined) throw staleToken();

@@ -1,18 +1,19 @@
-// PUT on an object: create it, or replace its attributes, its permissions, or both.
+// PUT on an object: creates it, or replaces its attributes, its permissions, or both.
 import type { JsonObject } from '../../base/json.ts';
 import { runFromNow, type Steps } from '../../base/steps.ts';
 import { invalidParameters, type Issue } from '../../core/errors.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import { isAllowed } from '../access.ts';
+import { lockedTimestamp } from '../conditional-write.ts';
 import { readEnvelope, type Envelope, type SentData } from '../envelope.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions, replacedPermissions } from '../object-permissions.ts';
-import { requireOwnId } from '../visibility.ts';
+import { presentState, requireOwnId } from '../visibility.ts';
 import { preconditionFailed, readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { objectId, type Scope } from '../scope.ts';
-import { beginWrite, byRule } from './begin-write.ts';
-import { ChangedMeanwhile, checkData, prepareWrite, presentState, requireSameId, writeObject } from './write.ts';
+import { beginWrite, byRule } from '../begin-write.ts';
+import { checkData, prepareWrite, requireSameId, writeObject } from '../write-object.ts';
 
 /** Creates or replaces an object. Without `data` the attributes of an existing object are kept. */
 export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
@@ -20,18 +21,18 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
   const id = objectId(scope);
   requireOwnId(scope, id);
   const preconditions = readPreconditions(context);
-  // With `If-None-Match: *` nothing existing will be changed, so the right to create is enough to be told.
+  // With `If-None-Match: *` an existing object is not changed, so the right to create is enough for a response.
   const createsOnly = preconditions.ifNoneMatch?.any === true;
   const choose = byRule(scope, context.ids, (exists) =>
     exists && !createsOnly ? kind.rules.write : kind.rules.create,
   );
-  // Attributes of a large object that are kept as they are.
+  // Parsed attributes of a large object that keeps them.
   let kept: { readonly text: string; readonly attributes: JsonObject } | undefined;
   const prepareKept = async (old: StoredObject): Promise<void> => {
     kept = { text: old.text, attributes: await runFromNow(old.read(), 'normal') };
     await prepareWrite(scope, { id, old, attributes: kept.attributes }, true);
   };
-  const { writer, state, permissions, checked } = await beginWrite(scope, {
+  const begun = await beginWrite(scope, {
     id,
     action: 'update',
     authorize: choose,
@@ -46,26 +47,25 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
       return prepareWrite(scope, { id, old, attributes: chooseAttributes(sent, old) }, context.request.body.isLarge);
     },
   });
+  const { reader, state, checked } = begun;
   const { envelope, data } = checked;
   if (state.object === undefined) requireComplete(checked);
   if (
     state.object !== undefined &&
     createsOnly &&
-    !(await isAllowed(kind.rules.read, context.caller, writer ?? context.unit.reader, context.ids))
+    !(await isAllowed(kind.rules.read, context.caller, reader, context.ids))
   ) {
-    // What is told is the clock of the list, which is not known to a write that is to be done alone.
-    if (writer === undefined) throw new ChangedMeanwhile();
-    throw preconditionFailed(state.timestamp);
+    throw preconditionFailed(lockedTimestamp(begun));
   }
   // A deleted object may be recreated on condition that it was not deleted again.
   requireWritable(preconditions, presentState(scope, state), state.tombstone?.lastModified);
   requireSameId(data.id, id);
 
   const old = state.object;
-  const written = await writeObject(scope, writer, {
+  const written = await writeObject(scope, begun, {
     id,
     old,
-    stored: permissions,
+    stored: begun.permissions,
     clock: state.timestamp,
     attributes: kept !== undefined && kept.text === old?.text ? kept.attributes : chooseAttributes(checked, old),
     sentTimestamp: data.lastModified,
@@ -79,11 +79,11 @@ interface Sent {
   readonly envelope: Envelope;
   readonly data: SentData;
   readonly attributes: JsonObject;
-  /** What a new object lacks, where the body has no data: one that exists keeps its attributes. */
+  /** Faults of a body without data, if the object is new: an existing object keeps its attributes. */
   readonly lacking: readonly Issue[];
 }
 
-/** Reads and checks the body; what is wrong with it is added to the issues. */
+/** Reads and checks the body. Faults go to the issues. */
 function* readSent(scope: Scope): Steps<Sent> {
   const { kind, context } = scope;
   const { envelope, data } = yield* readEnvelope(scope);
@@ -93,12 +93,16 @@ function* readSent(scope: Scope): Steps<Sent> {
   return { envelope, data, attributes: yield* checkData(scope, data, { prefix: 'data.', hasData }, issues), lacking };
 }
 
-/** @throws ServiceError invalidParameters when a new object would lack something */
+/**
+ * Requires what a new object needs.
+ *
+ * @throws ServiceError invalidParameters
+ */
 function requireComplete({ lacking }: Sent): void {
   if (lacking.length > 0) throw invalidParameters(lacking);
 }
 
-/** Those sent; without `data` those that are there. */
+/** Returns the attributes to write: those sent, or without `data` those of the existing object. */
 function chooseAttributes(
   { envelope, attributes }: Pick<Sent, 'envelope' | 'attributes'>,
   old: StoredObject | undefined,

@@ -2,24 +2,12 @@
 // document is built once.
 import type { JsonObject } from '../../base/json.ts';
 import { formatJson } from '../../base/json.ts';
-import type { AuthenticationPolicy } from '../../contracts/authentication.ts';
 import { describeDocument } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceRequest, ServiceResponse } from '../../engine/exchange.ts';
 import { openApiDocument } from './openapi.ts';
+import type { DocumentOptions } from './operations.ts';
 import { swaggerDocument } from './swagger.ts';
-
-export interface DocumentOptions {
-  readonly projectName: string;
-  readonly projectDocs: string;
-  readonly httpApiVersion: string;
-  readonly versionPrefix: string;
-  readonly policies: readonly AuthenticationPolicy[];
-  /** Status for clients that do not accept JSON. */
-  readonly notAcceptableStatus: number;
-  /** Returns all endpoints of the service, including these; called for the first document. */
-  readonly endpoints: () => readonly Endpoint[];
-}
 
 /** Returns the endpoints of both formats. */
 export function documentEndpoints(options: DocumentOptions): readonly Endpoint[] {

@@ -9,8 +9,8 @@ import {
   tagsOf,
   type DescribedOperation,
   type DescribedPath,
+  type DocumentOptions,
 } from './operations.ts';
-import type { DocumentOptions } from './document-endpoint.ts';
 import { reachableSchemas, referTo } from './schemas.ts';
 import { errorSchema, otherError, sharedError, sharedErrorList } from './shared-errors.ts';
 

@@ -1,5 +1,6 @@
 // Converts endpoints to described operations with tags, path parameters and all responses. Both formats are derived from them.
 import type { JsonObject } from '../../base/json.ts';
+import type { AuthenticationPolicy } from '../../contracts/authentication.ts';
 import type { DescribedResponse, OperationDescription } from '../../engine/description.ts';
 import type { Endpoint, Method, Operation } from '../../engine/endpoint.ts';
 
@@ -28,9 +29,19 @@ export interface DescribedPath {
 }
 
 export interface DescribedService {
+  /** Returns all endpoints of the service, including these; called for the first document. */
   readonly endpoints: () => readonly Endpoint[];
   /** Status for clients that do not accept JSON. */
   readonly notAcceptableStatus: number;
+}
+
+/** Facts about the service in the head of a document. */
+export interface DocumentOptions extends DescribedService {
+  readonly projectName: string;
+  readonly projectDocs: string;
+  readonly httpApiVersion: string;
+  readonly versionPrefix: string;
+  readonly policies: readonly AuthenticationPolicy[];
 }
 
 /** Describes all endpoints except pages and files for browsers. */

@@ -4,8 +4,14 @@ import type { JsonObject, JsonValue, MutableJsonObject } from '../../base/json.t
 import { getKey, isJsonObject } from '../../base/json.ts';
 import type { AuthenticationPolicy } from '../../contracts/authentication.ts';
 import type { DescribedHeader, DescribedParameter, DescribedResponse } from '../../engine/description.ts';
-import type { DocumentOptions } from './document-endpoint.ts';
-import { describePaths, schemasOf, tagsOf, type DescribedOperation, type DescribedPath } from './operations.ts';
+import {
+  describePaths,
+  schemasOf,
+  tagsOf,
+  type DescribedOperation,
+  type DescribedPath,
+  type DocumentOptions,
+} from './operations.ts';
 import { reachableSchemas } from './schemas.ts';
 import { errorSchema, otherError, sharedError, sharedErrorList } from './shared-errors.ts';
 import { swaggerSchema, swaggerValue } from './swagger-schema.ts';

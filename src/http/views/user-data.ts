@@ -15,10 +15,10 @@ import type { OperationDescription } from '../../engine/description.ts';
 import { plainText, type Endpoint } from '../../engine/endpoint.ts';
 import { announceChanges } from '../../engine/events/announce.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import type { EngineOptions, Scope } from '../../engine/scope.ts';
 import type { Writer } from '../../engine/unit-of-work.ts';
-import { finishDeletions } from '../../engine/verbs/remove.ts';
+import { finishDeletions } from '../../engine/delete-objects.ts';
 import { byId, pageBytes } from '../../engine/walk.ts';
 
 export interface UserDataOptions {

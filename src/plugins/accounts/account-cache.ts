@@ -1,18 +1,18 @@
-// Keys and values of what the plugin keeps about accounts outside of their objects. They are derived with the secret of
-// the service: a reader of the cache or of the security state learns neither names nor passwords.
+// Keys and values of entries about accounts in the cache and the security state. They are derived with the secret of the
+// service, so that a reader of either learns neither names nor passwords.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** hex(HMAC-SHA256(key, text)) */
+/** Returns HMAC-SHA256(key, text) in hexadecimal. */
 export function digest(key: string, text: string): string {
   return createHmac('sha256', key).update(text).digest('hex');
 }
 
-/** What the cache keys of an account are derived from. */
+/** Returns the key from which the cache keys of an account are derived. */
 export function cacheSecret(secret: string, id: string): string {
   return digest(secret, `accounts:${id}:verified`);
 }
 
-/** Whether two digests are the same, in a time that does not depend on where they differ. */
+/** Returns whether two digests are equal, in constant time. */
 export function equalDigests(value: unknown, expected: string): boolean {
   return (
     typeof value === 'string' &&

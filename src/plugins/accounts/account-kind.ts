@@ -1,25 +1,25 @@
-// Accounts as a kind of object: who owns them, what is checked, how passwords are kept, and who sees what of them.
+// Accounts as a kind of object: their owners, checks, stored passwords and visibility.
 import { getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatAttributes, StoredObject } from '../../core/objects/stored.ts';
 import type { Complain, PendingWrite, ResourceKind, Viewer } from '../../engine/kind.ts';
 import { accountIds, accountPrincipal } from './account.ts';
-import type { PreparedHashes } from './hashes.ts';
+import type { PreparedHashes } from './passwords.ts';
 import { isTexts } from './mail-template.ts';
 import type { Validation } from './validation.ts';
 
 export interface AccountKindOptions {
   readonly hashes: PreparedHashes;
-  /** Whether nobody sees hashes. */
+  /** Whether hashes are masked for all callers. */
   readonly hidesPasswords: boolean;
   readonly passwordLength: { readonly min: number; readonly max: number };
-  /** Absent where addresses are not validated. */
+  /** Validation of addresses; `undefined`: addresses are not validated. */
   readonly validation: Validation | undefined;
-  /** Forgets what is kept for logins of the account. */
+  /** Revokes one-time codes of an account after a change. */
   readonly forget: (id: string, change: 'create' | 'update' | 'delete') => Promise<void>;
 }
 
-/** Stands in the place of a hash that is not shown. Sent back, it leaves the password as it is. */
+/** Shown in place of a hash. A client that sends it back keeps the password. */
 const mask = '**********';
 
 export function accountKind(options: AccountKindOptions): ResourceKind {
@@ -88,12 +88,12 @@ function checkAttributes(
   return attributes;
 }
 
-/** What answers show in the place of a password, and clients may send back. */
+/** Returns whether the text is what responses show as a password, which clients may send back. */
 function isShown(password: string): boolean {
   return password === mask || /^\$(?:scrypt|2[aby])\$.{50}/.test(password);
 }
 
-/** A password that is not the stored one, in either of the forms in which that is shown. */
+/** Returns the sent password if it is new; `undefined` for the stored one in either of its shown forms. */
 function newPassword({ attributes, old }: PendingWrite): string | undefined {
   const password = getKey(attributes, 'password');
   if (typeof password !== 'string') return undefined;
@@ -101,7 +101,7 @@ function newPassword({ attributes, old }: PendingWrite): string | undefined {
   return isKept ? undefined : password;
 }
 
-/** The attributes as they are stored: the password hashed, and `validated` as administrators have it. */
+/** Returns the attributes to store: the password hashed, and `validated` as administrators have set it. */
 async function complete(write: PendingWrite, { hashes, validation }: AccountKindOptions): Promise<JsonObject> {
   validation?.requireAddress(write);
   const completed: MutableJsonObject = { ...write.attributes };
@@ -111,14 +111,13 @@ async function complete(write: PendingWrite, { hashes, validation }: AccountKind
       ? getKey(write.old.attributes, 'password')
       : await hashes.take(write.unit, password ?? '');
   setKey(completed, 'password', hash ?? '');
-  if (validation?.isOwnWrite(write.attributes) === true) return completed;
   const validated = settledValidation(write, validation !== undefined);
   if (validated !== undefined) setKey(completed, 'validated', validated);
   if (write.old === undefined && validated === false) await validation?.begin(write, completed);
   return completed;
 }
 
-/** Only administrators say who is validated. */
+/** Returns the value of `validated` to store, which only administrators choose. */
 function settledValidation(write: PendingWrite, isValidating: boolean): JsonValue | undefined {
   const sent = getKey(write.attributes, 'validated');
   const before = write.old === undefined ? undefined : getKey(write.old.attributes, 'validated');

@@ -1,22 +1,22 @@
-// What an account is to storage and permissions: where it is kept and who owns it.
+// Accounts in storage and permissions: their list, URIs, ids and owners.
 import { findIdGenerator, type IdGenerator } from '../../core/objects/ids.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 
-/** All accounts are one list, so that administrators can page through it; others only see their own. */
+/** The list of all accounts. Administrators can page through it; other callers only see their own account. */
 export const accountList: ListKey = { kind: 'account', parent: '' };
 
-/** The policy gives ids with this prefix, whatever it is called in the settings. */
+/** Prefix of user ids from the policy, independent of its name in the settings. */
 export const policyName = 'account';
 
-/** The user that an account is. */
+/** Returns the user id of an account. */
 export function accountPrincipal(id: string): string {
   return `${policyName}:${id}`;
 }
 
-/** The key of its permissions. */
+/** Returns the URI of an account. */
 export function accountUri(id: string): string {
   return `/accounts/${id}`;
 }
 
-/** Ids are names or e-mail addresses; no setting changes that. */
+/** Accounts have names or e-mail addresses as ids; no setting changes that. */
 export const accountIds: IdGenerator = findIdGenerator('AccountIdGenerator')!;

@@ -1,35 +1,37 @@
-// Local accounts: users sign up, log in with a name and a password, and change them. See docs/guides/accounts.md.
+// Local accounts: users sign up, log in with name and password, and manage their accounts. See docs/guides/accounts.md.
 import type { PolicyFactory } from '../../contracts/authentication.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { accountKind } from './account-kind.ts';
-import { PreparedHashes } from './hashes.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
-import { createPasswords, type Passwords } from './passwords.ts';
+import { createPasswords, PreparedHashes, type Passwords } from './passwords.ts';
 import { AccountsPolicy } from './policy.ts';
+import { accountSettings } from './settings.ts';
 import { checkSettings } from './start-checks.ts';
 import { Throttle } from './throttle.ts';
 import { Validation } from './validation.ts';
 
 export const accounts = definePlugin({
   name: 'accounts',
+  settings: accountSettings,
   setup(host) {
     const { settings } = host;
     const order = checkSettings(settings);
+    const own = settings.read(accountSettings);
     const passwords = createPasswords({
-      cost: settings.get('account_hash_cost'),
-      atOnce: settings.get('account_hashes_at_once'),
-      waiting: settings.get('account_hashes_waiting'),
+      cost: own.account_hash_cost,
+      atOnce: own.account_hashes_at_once,
+      waiting: own.account_hashes_waiting,
     });
-    const codes = settings.get('account_validation') ? oneTimeCodes(host) : undefined;
+    const codes = own.account_validation ? oneTimeCodes(host) : undefined;
     const validation = codes === undefined ? undefined : createValidation(host, codes);
     return {
       kinds: [
         accountKind({
           hashes: new PreparedHashes(passwords),
-          hidesPasswords: settings.get('account_hide_password'),
+          hidesPasswords: own.account_hide_password,
           passwordLength: {
-            min: settings.get('account_password_min_length'),
-            max: settings.get('account_password_max_length'),
+            min: own.account_password_min_length,
+            max: own.account_password_max_length,
           },
           validation,
           async forget(id, change) {
@@ -59,6 +61,7 @@ interface PolicyParts {
 
 function policyFactory({ settings, cache, securityState, stores }: PluginHost, parts: PolicyParts): PolicyFactory {
   const secret = settings.get('userid_hmac_secret');
+  const own = settings.read(accountSettings);
   return ({ parameter }) =>
     new AccountsPolicy({
       ...parts,
@@ -67,12 +70,12 @@ function policyFactory({ settings, cache, securityState, stores }: PluginHost, p
       cache,
       storage: stores.storage.reader,
       throttle: new Throttle(securityState, secret, {
-        windowSeconds: settings.get('account_login_window_seconds'),
-        failuresPerAccount: settings.get('account_login_failures_per_account'),
-        failuresPerAddress: settings.get('account_login_failures_per_address'),
-        knownAddressesPerAccount: settings.get('account_known_addresses_max'),
+        windowSeconds: own.account_login_window_seconds,
+        failuresPerAccount: own.account_login_failures_per_account,
+        failuresPerAddress: own.account_login_failures_per_address,
+        knownAddressesPerAccount: own.account_known_addresses_max,
       }),
-      cacheTtlSeconds: settings.get('account_cache_ttl_seconds'),
+      cacheTtlSeconds: own.account_cache_ttl_seconds,
       maxIdLength: settings.get('max_id_length'),
     });
 }
@@ -84,8 +87,9 @@ interface Codes {
 
 function oneTimeCodes({ settings, securityState }: PluginHost): Codes {
   const secret = settings.get('userid_hmac_secret');
-  const activationSeconds = settings.get('account_validation.validation_key_cache_ttl_seconds');
-  const resetSeconds = settings.get('account_validation.reset_password_cache_ttl_seconds');
+  const own = settings.read(accountSettings);
+  const activationSeconds = own['account_validation.validation_key_cache_ttl_seconds'];
+  const resetSeconds = own['account_validation.reset_password_cache_ttl_seconds'];
   return {
     activation: new OneTimeCodes(securityState, secret, 'account-activation', activationSeconds),
     temporary: new OneTimeCodes(securityState, secret, 'password-reset', resetSeconds),
@@ -93,25 +97,26 @@ function oneTimeCodes({ settings, securityState }: PluginHost): Codes {
 }
 
 function createValidation({ settings, securityState, mailer, logger }: PluginHost, codes: Codes): Validation {
+  const own = settings.read(accountSettings);
   return new Validation({
-    addressForm: new RegExp(settings.get('account_validation.email_regexp')),
-    sender: settings.get('account_validation.email_sender'),
+    addressForm: new RegExp(own['account_validation.email_regexp']),
+    sender: own['account_validation.email_sender'],
     templates: {
       activation: {
-        subject: settings.get('account_validation.email_subject_template'),
-        body: settings.get('account_validation.email_body_template'),
+        subject: own['account_validation.email_subject_template'],
+        body: own['account_validation.email_body_template'],
       },
       confirmation: {
-        subject: settings.get('account_validation.email_confirmation_subject_template'),
-        body: settings.get('account_validation.email_confirmation_body_template'),
+        subject: own['account_validation.email_confirmation_subject_template'],
+        body: own['account_validation.email_confirmation_body_template'],
       },
       reset: {
-        subject: settings.get('account_validation.email_reset_password_subject_template'),
-        body: settings.get('account_validation.email_reset_password_body_template'),
+        subject: own['account_validation.email_reset_password_subject_template'],
+        body: own['account_validation.email_reset_password_body_template'],
       },
     },
-    resetMailsPerHour: settings.get('account_validation.reset_mails_per_hour'),
-    resetRequestsPerAddressPerHour: settings.get('account_validation.reset_requests_per_address_per_hour'),
+    resetMailsPerHour: own['account_validation.reset_mails_per_hour'],
+    resetRequestsPerAddressPerHour: own['account_validation.reset_requests_per_address_per_hour'],
     ...codes,
     securityState,
     secret: settings.get('userid_hmac_secret'),

@@ -1,4 +1,4 @@
-// Texts of mails with placeholders in braces.
+// Mail templates: texts with placeholders in braces.
 import { formatJson, getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 
 export interface MailTemplate {
@@ -9,17 +9,17 @@ export interface MailTemplate {
 /** Values by placeholder. */
 export type Placeholders = ReadonlyMap<string, string>;
 
-/** Whether this is an object whose values are all texts. */
+/** Returns whether the value is an object of texts. */
 export function isTexts(value: JsonValue): boolean {
   return isJsonObject(value) && Object.values(value).every((text) => typeof text === 'string');
 }
 
-/** Longest value put into a mail: users choose most of them. */
+/** Maximum length of a value in a mail, since users choose most values. */
 const maxValueChars = 1000;
 
 /**
- * What may stand in the mails about an account: its attributes, its `email-context`, and above both what the service
- * says, so that nobody can send keys of their own in its name.
+ * Returns the values for mails about an account: its attributes and its `email-context`. Values of the service override
+ * both, so that no user can send false keys in the name of the service.
  */
 export function placeholdersOf(attributes: JsonObject, own: Readonly<Record<string, string>>): Placeholders {
   const values = new Map<string, string>();
@@ -34,7 +34,7 @@ export function placeholdersOf(attributes: JsonObject, own: Readonly<Record<stri
   return values;
 }
 
-/** Replaces each known `{placeholder}`; the others stay as they are. */
+/** Replaces each known `{placeholder}`; unknown ones stay. */
 export function fillTemplate(template: string, placeholders: Placeholders): string {
   return template.replaceAll(/\{([^{}]+)\}/g, (whole, name: string) => placeholders.get(name) ?? whole);
 }

@@ -1,12 +1,13 @@
-// Codes sent to the owner of an account, each of which works once: activation keys and temporary passwords.
+// One-time codes that are sent to the owner of an account: activation keys and temporary passwords.
 import { randomUUID } from 'node:crypto';
 import type { SecurityState } from '../../contracts/security-state.ts';
 import { digest } from './account-cache.ts';
 
 export type CodePurpose = 'account-activation' | 'password-reset';
 
-/** A code that was used up, and how to make it usable again when the request comes to nothing. */
+/** A code that was used up. */
 export interface TakenCode {
+  /** Makes the code valid again, when the request is undone. */
   readonly giveBack: () => Promise<void>;
 }
 
@@ -24,26 +25,26 @@ export class OneTimeCodes {
   }
 
   /**
-   * Makes a code for an account, which replaces an earlier one.
+   * Creates a code for an account, which replaces an earlier one.
    *
-   * @param requester whose share of the security state it uses up
+   * @param requester whose share of the security state the code counts against
    * @throws SecurityStateFull
    */
   async issue(id: string, requester: string | undefined): Promise<string> {
     const code = randomUUID();
     const key = this.#key(id);
-    // An account has one code of a purpose at most.
+    // At most one code per account and purpose, so the number of entries is limited.
     const entry = { purpose: this.#purpose, key, requester, isBoundElsewhere: true };
     await this.#state.put(entry, digest(key, code), this.#ttlSeconds);
     return code;
   }
 
-  /** Removes the code of an account, if it has one. */
+  /** Deletes the code of an account, if it has one. */
   async revoke(id: string): Promise<void> {
     await this.#state.remove({ purpose: this.#purpose, key: this.#key(id) });
   }
 
-  /** Uses the code up; of concurrent calls exactly one succeeds. A wrong code leaves the right one usable. */
+  /** Uses the code up. Of concurrent calls exactly one succeeds; a wrong code leaves the right one valid. */
   async take(id: string, code: string): Promise<TakenCode | undefined> {
     const key = this.#key(id);
     const taken = await this.#state.take({ purpose: this.#purpose, key }, digest(key, code));

@@ -1,21 +1,26 @@
-// Hashing and checking of passwords: off the event loop, a few at a time, and as slow for accounts that do not exist as
-// for others.
+// Hashes and checks passwords off the event loop, a limited number at a time. A check takes as long for a missing account
+// as for an existing one.
 import { TaskLimit, TooManyTasks, type TaskLimitOptions } from '../../base/task-limit.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from './scrypt-hash.ts';
 
 export interface Passwords {
-  /** @throws BackendUnavailable when too many are waiting */
+  /**
+   * Hashes a password.
+   *
+   * @throws BackendUnavailable when too many are waiting
+   */
   hash(password: string): Promise<string>;
   /**
-   * Whether the password has the hash. Without one the same work is done, and the answer is no.
+   * Returns whether the password has the hash. Without a hash it does the same work and returns `false`.
    *
    * @throws BackendUnavailable when too many are waiting
    */
   matches(password: string, hash: string | undefined): Promise<boolean>;
 }
 
-/** Passwords with new hashes of the given cost. */
+/** Creates the functions, with new hashes of the given cost. */
 export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readonly cost: number }): Passwords {
   const limit = new TaskLimit(limits);
   const decoy = unmatchableHash(cost);
@@ -33,7 +38,7 @@ export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readon
   };
 }
 
-/** `$2b$12$…` as existing deployments have it; a cost that takes minutes is not theirs. */
+/** `$2b$12$…` of imported accounts, up to the highest cost that can be checked in reasonable time. */
 const bcryptForm = /^\$2[aby]\$(?:0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}$/;
 
 async function check(password: string, hash: string | undefined, decoy: string): Promise<boolean> {
@@ -45,4 +50,30 @@ async function check(password: string, hash: string | undefined, decoy: string):
   if (matches !== undefined) return matches;
   await matchesScrypt(password, decoy);
   return false;
+}
+
+/** Password hashes computed before the list is locked, kept until the write uses them. */
+export class PreparedHashes {
+  readonly #passwords: Passwords;
+  readonly #byUnit = new WeakMap<UnitOfWork, Map<string, string>>();
+
+  constructor(passwords: Passwords) {
+    this.#passwords = passwords;
+  }
+
+  /** Hashes a password that the unit of work will probably write. */
+  async prepare(unit: UnitOfWork, password: string): Promise<void> {
+    const hash = await this.#passwords.hash(password);
+    const known = this.#byUnit.get(unit) ?? new Map<string, string>();
+    known.set(password, hash);
+    this.#byUnit.set(unit, known);
+  }
+
+  /** Returns the prepared hash once; computes it now if the password was not prepared. */
+  async take(unit: UnitOfWork, password: string): Promise<string> {
+    const known = this.#byUnit.get(unit);
+    const hash = known?.get(password);
+    known?.delete(password);
+    return hash ?? this.#passwords.hash(password);
+  }
 }

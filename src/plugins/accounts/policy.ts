@@ -1,7 +1,7 @@
-// The accounts policy: Basic credentials checked against accounts. A password that was right a moment ago is recognised
-// without the slow check; wrong ones are counted, and too many of them are refused unchecked. The quick check counts
-// nothing, so it must not answer guesses: it works for addresses that have sent the right password, until somebody there
-// has guessed too often.
+// The accounts policy: checks Basic credentials against accounts. A password that was recently correct passes a quick check
+// in place of the slow one; wrong ones are counted, and after too many they are refused unchecked. The quick check does not
+// count, so it must not serve guesses: it applies to addresses that have sent the right password, until they exceed the
+// limit of failures.
 import { LRUCache } from 'lru-cache';
 import type { AuthenticationPolicy, Credentials, OnceIdentity, OnceRequest } from '../../contracts/authentication.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
@@ -24,11 +24,11 @@ export interface AccountsPolicyOptions {
   readonly passwords: Passwords;
   readonly throttle: Throttle;
   readonly cacheTtlSeconds: number;
-  /** Longest id that an account may have; 0: no limit. */
+  /** Maximum length of an account id; 0 means unlimited. */
   readonly maxIdLength: number;
-  /** Whether another policy takes Basic credentials that are no account's, so that they are not a failed login. */
+  /** Whether a later policy accepts Basic credentials of other users, so that an unknown name is not a failed login. */
   readonly isFollowed: boolean;
-  /** Temporary passwords; absent where they are not given out. */
+  /** Temporary passwords; `undefined`: not supported. */
   readonly temporary: OneTimeCodes | undefined;
 }
 
@@ -39,11 +39,11 @@ export class AccountsPolicy implements AuthenticationPolicy {
   readonly challenge: string;
   readonly #options: AccountsPolicyOptions;
   /**
-   * Slow checks in progress, by account with address, then by password: requests that arrive together with the same
-   * credentials wait for one of them.
+   * Slow checks in progress, by account and address, then by password. Concurrent requests with the same credentials share
+   * one check.
    */
   readonly #checks = new Map<string, Map<string, Promise<boolean>>>();
-  /** Cache keys whose time to live was renewed lately; there is no need to do so at every request. */
+  /** Cache keys whose lifetime was extended recently, so that not every request does it. */
   readonly #renewed: LRUCache<string, true>;
 
   constructor(options: AccountsPolicyOptions) {
@@ -62,7 +62,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
     const [account, verified] = await Promise.all([storage.get(accountList, login.user), cache.get(key)]);
     const password = account === undefined ? undefined : getKey(account.attributes, 'password');
     const hash = typeof password === 'string' ? password : undefined;
-    // Bound to the hash, what was verified ends with the password, whoever changes it and wherever.
+    // Bound to the hash, so that the cache entry becomes invalid when any process changes the password.
     const fingerprint = digest(`${accountSecret}${hash ?? ''}`, login.password);
     const isQuick = !wasBeingChecked && !this.#checks.has(key);
     let isRight = isQuick && hash !== undefined && equalDigests(verified, fingerprint);
@@ -75,7 +75,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
     return isRight && isValidated ? login.user : undefined;
   }
 
-  /** A temporary password lets its owner set a new one, and do nothing else. */
+  /** Accepts a temporary password for a request that only sets a new password. */
   async authenticateOnce({ headers }: Credentials, request: OnceRequest): Promise<OnceIdentity | undefined> {
     const { temporary } = this.#options;
     if (temporary === undefined || !['PUT', 'PATCH'].includes(request.method)) return undefined;
@@ -95,7 +95,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
   #renew(key: string): void {
     if (this.#renewed.has(key)) return;
     this.#renewed.set(key, true);
-    // The request need not wait; without it the next slow check only comes earlier.
+    // The request does not wait: if this fails, the next slow check only comes earlier.
     this.#options.cache.expire(key, this.#options.cacheTtlSeconds).catch(() => this.#renewed.delete(key));
   }
 
@@ -114,7 +114,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
 
   async #check(login: Login, { key, hash, fingerprint, address }: Given): Promise<boolean> {
     const { cache, passwords, throttle, isFollowed, cacheTtlSeconds } = this.#options;
-    // Credentials that were wrong a moment ago still are: a client that goes on with an old password does no harm.
+    // Repeated wrong credentials are not counted again, so a client with an old password does not lock the account.
     const refused = digest(fingerprint, 'refused');
     if ((await cache.get(refused)) === true) return false;
     const attempt = await throttle.begin(login.user, address);
@@ -140,14 +140,14 @@ export class AccountsPolicy implements AuthenticationPolicy {
 }
 
 interface Given {
-  /** Cache key of the account with the address. */
+  /** Cache key of the account and address. */
   readonly key: string;
   readonly hash: string | undefined;
   readonly fingerprint: string;
   readonly address: string | undefined;
 }
 
-/** Whether the body is `{"data": {"password": …}}` and nothing more. */
+/** Returns whether the body is exactly `{"data": {"password": …}}`. */
 function setsPasswordOnly({ readBody }: OnceRequest): boolean {
   const body = readBody();
   if (!isJsonObject(body) || Object.keys(body).join() !== 'data') return false;

@@ -1,22 +1,62 @@
-// An account written from the command line, beside the pipeline: whoever can do that may do anything.
-import { formatAttributes } from '../../core/objects/stored.ts';
-import type { Writer } from '../../engine/unit-of-work.ts';
-import { accountIds, accountList, accountPrincipal, accountUri } from './account.ts';
-import { createPasswords } from './passwords.ts';
+// Writes an account without a running service, for the command line: through the kind and the pipeline of the service, but
+// without subscribers and without settings of other kinds.
+import { systemClock } from '../../base/clock.ts';
+import { anonymous } from '../../engine/caller.ts';
+import { compileKinds, type KindSettings } from '../../engine/compiled-kind.ts';
+import { internalRequest } from '../../engine/exchange.ts';
+import { Objects } from '../../engine/objects.ts';
+import type { WriteOptions } from '../../engine/scope.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
+import { accountKind } from './account-kind.ts';
+import { accountIds } from './account.ts';
+import { createPasswords, PreparedHashes } from './passwords.ts';
 
-/** Whether an account may have this name. */
+const kindSettings: KindSettings = {
+  maxIdLength: 0,
+  text: () => undefined,
+  list: () => [],
+  cacheSeconds: () => undefined,
+  flag: (_key, byDefault) => byDefault,
+};
+
+const unlimited: WriteOptions = {
+  explicitPermissions: false,
+  maxPrincipals: 0,
+  maxObjectChars: Infinity,
+  maxObjectValues: Infinity,
+  isImpossibleGroup: () => false,
+  clock: systemClock,
+};
+
+/** Returns whether an account may have this name. */
 export function isAccountName(name: string, maxIdLength: number): boolean {
   return accountIds.match(name) && (maxIdLength === 0 || name.length <= maxIdLength);
 }
 
-/** Hashes one password. */
-export function hashPassword(password: string, cost: number): Promise<string> {
-  return createPasswords({ cost, atOnce: 1, waiting: 0 }).hash(password);
+export interface NewAccount {
+  readonly id: string;
+  readonly password: string;
+  /** Cost of the password hash, as in the setting `account_hash_cost`. */
+  readonly hashCost: number;
+  /** Revokes the one-time codes of the account. */
+  readonly revokeCodes: (id: string) => Promise<void>;
 }
 
-/** Creates the account, or replaces all its attributes. Its owner alone may change it, and an earlier password is over. */
-export async function replaceAccount({ storage, permission }: Writer, id: string, hash: string): Promise<void> {
-  await storage.lock(accountList, id);
-  await storage.update(accountList, id, formatAttributes({ password: hash }));
-  await permission.replaceObjectPermissions(accountUri(id), { write: [accountPrincipal(id)] });
+/** Creates the account, or replaces all its attributes. Its owner alone may change it. */
+export async function replaceAccount(unit: UnitOfWork, account: NewAccount): Promise<void> {
+  const passwords = createPasswords({ cost: account.hashCost, atOnce: 1, waiting: 0 });
+  const kind = accountKind({
+    hashes: new PreparedHashes(passwords),
+    hidesPasswords: true,
+    passwordLength: { min: 0, max: Infinity },
+    validation: undefined,
+    forget: account.revokeCodes,
+  });
+  const objects = new Objects(compileKinds([kind], kindSettings), unlimited);
+  // Before the transaction opens, because hashing is slow.
+  const hash = await passwords.hash(account.password);
+  const actor = { unit, caller: anonymous, request: internalRequest('create-user') };
+  // Verbatim, because the password is hashed already, and an account from the operator needs no activation.
+  const change = { attributes: () => ({ password: hash }), isVerbatim: true };
+  await objects.write(actor, objects.place('account', { account_id: account.id }), change);
 }

@@ -1,5 +1,5 @@
-// Hashes of passwords as texts: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`, so that costs can be raised and old hashes stay
-// good.
+// Password hashes as texts: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. They contain their cost, so old hashes stay valid when
+// the cost is raised.
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
 interface ScryptHash {
@@ -16,7 +16,7 @@ const hashBytes = 32;
 const blockSize = 8;
 const parallelism = 3;
 
-/** Beyond these a hash is not checked: it did not come from here, and could cost anything. */
+/** Maximum parameters of a hash that is checked: a foreign hash could be arbitrarily expensive. */
 const most = { ln: 20, r: 16, p: 16 };
 
 const form = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{8,88})\$([A-Za-z0-9+/]{22,88})$/;
@@ -27,7 +27,7 @@ export async function hashWithScrypt(password: string, ln: number): Promise<stri
   return formatHash({ ...parameters, hash: await derive(password, parameters, hashBytes) });
 }
 
-/** A hash that no password has, and that takes as long as others to find that out. */
+/** Creates a hash that no password matches, with the usual cost of a check. */
 export function unmatchableHash(ln: number): string {
   return formatHash({
     ln,
@@ -38,7 +38,7 @@ export function unmatchableHash(ln: number): string {
   });
 }
 
-/** Whether the password has the hash; `undefined` for texts that are no such hash. */
+/** Returns whether the password has the hash; `undefined` for texts of another form. */
 export async function matchesScrypt(password: string, text: string): Promise<boolean | undefined> {
   const stored = parseHash(text);
   if (stored === undefined) return undefined;
@@ -48,7 +48,7 @@ export async function matchesScrypt(password: string, text: string): Promise<boo
 function derive(password: string, { ln, r, p, salt }: Omit<ScryptHash, 'hash'>, length: number): Promise<Buffer> {
   const cost = 2 ** ln;
   return new Promise((resolve, reject) => {
-    // Letters that look alike are one letter, however the keyboard makes them.
+    // Normalized, because keyboards encode the same letters differently.
     scrypt(
       password.normalize('NFC'),
       salt,

@@ -1,29 +1,31 @@
-// What must fit together before accounts can be served. Each complaint says what to change.
+// Checks at start that settings of accounts fit together. Each error says what to change.
 import { EVERYONE } from '../../core/permissions/principals.ts';
 import { policyClass } from '../../settings/kinto-names.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { policyName } from './account.ts';
+import { accountSettings } from './settings.ts';
 
 export interface PolicyOrder {
-  /** Whether a policy after that of accounts takes Basic credentials too. */
+  /** Whether a policy after that of accounts accepts Basic credentials too. */
   readonly isFollowed: boolean;
 }
 
 /**
  * Checks the settings of accounts.
  *
- * @throws Error
+ * @throws Error for settings that do not fit together
  */
 export function checkSettings(settings: Settings): PolicyOrder {
   const order = checkPolicies(settings);
-  const writers = settings.get('account_write_principals');
-  const strangers = settings
-    .get('account_create_principals')
-    .filter((principal) => principal !== EVERYONE && !writers.includes(principal));
+  const own = settings.read(accountSettings);
+  const writers = own.account_write_principals;
+  const strangers = own.account_create_principals.filter(
+    (principal) => principal !== EVERYONE && !writers.includes(principal),
+  );
   if (strangers.length > 0) {
     throw new Error(
       `account_create_principals names ${strangers.join(', ')}, which account_write_principals does not name: ` +
-        'authenticated users only have their own account, so whoever creates accounts of others must be in both.',
+        'authenticated users only have their own account, so principals that create other accounts must be in both.',
     );
   }
   return order;
@@ -55,7 +57,7 @@ function checkPolicies(settings: Settings): PolicyOrder {
   return { isFollowed: basic !== -1 };
 }
 
-/** Returns the name of the policy that `use` means, or that the name alone means. */
+/** Returns the policy class that the setting `use` names, or that the policy name implies. */
 function implementationOf(settings: Settings, name: string): string {
   const byDefault = ['basicauth', 'account', 'accounts'].includes(name) ? name : '';
   return policyClass(settings.lookup(`multiauth.policy.${name}.use`) ?? byDefault);

@@ -1,9 +1,9 @@
-// Limits on failed logins, counted in the security state and so by all processes together. An attempt counts before it is
-// checked, so that concurrent attempts do not slip through, and is taken back when it turns out to be good.
+// Limits on failed logins, counted in the security state, which all processes share. An attempt is counted before it is
+// checked, so that concurrent attempts cannot exceed the limit, and taken back when it succeeds.
 //
-// A guesser must not be able to lock the owner out: each address from which an account was used before has a counter of
-// its own with that account, which attempts from elsewhere do not touch. Its purpose is its own as well, so that entries
-// made by strangers cannot fill it up.
+// Guessing must not lock the owner out: each address from which an account was used before has its own counter for that
+// account, which attempts from other addresses do not change. These counters have a purpose of their own, so that entries
+// of unknown addresses cannot fill it.
 import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
 import { addressGroup, requesterOf } from '../../http/address-group.ts';
@@ -11,20 +11,20 @@ import { digest } from './account-cache.ts';
 
 export interface ThrottleOptions {
   readonly windowSeconds: number;
-  /** 0: no limit. */
+  /** Failures per account within the window; 0 means unlimited. */
   readonly failuresPerAccount: number;
   readonly failuresPerAddress: number;
   readonly knownAddressesPerAccount: number;
 }
 
 export interface Attempt {
-  /** Ends an attempt that was no failure after all. */
+  /** Ends an attempt that does not count as a failure. */
   takeBack(): Promise<void>;
-  /** Ends an attempt with the right password: the account is used from this address. */
+  /** Ends an attempt with the right password, and makes the address a known one of the account. */
   succeed(): Promise<void>;
 }
 
-/** How long an address counts as known after a login from it. */
+/** Time for which an address is known after a login from it. */
 const knownSeconds = 30 * 24 * 3600;
 
 interface Counter {
@@ -43,7 +43,7 @@ export class Throttle {
     this.#options = options;
   }
 
-  /** Begins an attempt, or returns after how many seconds there may be another one. */
+  /** Begins an attempt, or returns the seconds until the next one is allowed. */
   async begin(id: string, address: string | undefined): Promise<Attempt | { readonly retryAfterSeconds: number }> {
     const place = address === undefined ? undefined : addressGroup(address);
     const known = this.#knownAddress(id, place ?? '');
@@ -69,20 +69,20 @@ export class Throttle {
     };
   }
 
-  /** Counts a failure in advance; returns `undefined`, or the seconds until another one may be counted. */
+  /** Counts a failure in advance; returns the seconds until another one may be counted if the limit is reached. */
   async #count(entry: SecurityEntry, limit: number): Promise<number | undefined> {
     const { windowSeconds } = this.#options;
     try {
       const secondsLeft = await this.#state.increment(entry, { limit, ttlSeconds: windowSeconds });
       return secondsLeft === undefined ? undefined : Math.max(1, Math.ceil(secondsLeft));
     } catch (error) {
-      // An attempt that cannot be counted must not be checked.
+      // An attempt that cannot be counted must not be checked, so it is refused.
       if (error instanceof SecurityStateFull) return error.retryAfterSeconds;
       throw error;
     }
   }
 
-  /** Without room the address stays unknown, which only means the stricter limits of unknown addresses. */
+  /** Stores a known address. If the security state is full, the stricter limits of unknown addresses apply. */
   async #remember(known: SecurityEntry): Promise<void> {
     try {
       await this.#state.put(known, '1', knownSeconds);
@@ -107,7 +107,7 @@ export class Throttle {
       .map(({ key, limit }) => ({ entry: { purpose: 'login', key, requester }, limit }));
   }
 
-  /** Known addresses are the share of the account: only its owner can add to them, and strangers cannot use up room. */
+  /** Known addresses count against the share of the account, to which only its owner can add. */
   #knownAddress(id: string, place: string): SecurityEntry {
     return {
       purpose: 'known-address',

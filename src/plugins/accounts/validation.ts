@@ -1,4 +1,4 @@
-// Accounts with e-mail addresses: activation before the first login, and new passwords for those who forgot theirs.
+// Accounts with e-mail addresses: activation before the first login, and temporary passwords for forgotten ones.
 import { getKey, isJsonObject, type JsonObject } from '../../base/json.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import type { Logger } from '../../contracts/logger.ts';
@@ -13,11 +13,11 @@ import { plainText } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import type { PendingWrite } from '../../engine/kind.ts';
 import { presentObject } from '../../engine/visibility.ts';
-import type { ResourceAction } from '../../engine/resource-action.ts';
+import type { ResourceAction } from '../../engine/resource-endpoints.ts';
 import { timestampHeaders } from '../../engine/respond.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';
-import { writeObject } from '../../engine/verbs/write.ts';
+import { changeObject } from '../../engine/write-object.ts';
 import { addressGroup, requesterOf } from '../../http/address-group.ts';
 import { digest } from './account-cache.ts';
 import { fillTemplate, isTexts, placeholdersOf, type MailTemplate } from './mail-template.ts';
@@ -41,24 +41,22 @@ const anHour = 3600;
 
 export class Validation {
   readonly #options: ValidationOptions;
-  /** Attributes written by the activation itself, which nobody else may write. */
-  readonly #own = new WeakSet<JsonObject>();
 
   constructor(options: ValidationOptions) {
     this.#options = options;
   }
 
-  /** @throws ServiceError invalidParameters when a new account has no address as its id */
+  /**
+   * Requires the id of a new account to be an address.
+   *
+   * @throws ServiceError invalidParameters
+   */
   requireAddress({ action, id }: Pick<PendingWrite, 'action' | 'id'>): void {
     if (action !== 'create' || this.#options.addressForm.test(id)) return;
     throw invalidParameters([{ location: 'body', name: 'data.id', description: 'expected an e-mail address' }]);
   }
 
-  isOwnWrite(attributes: JsonObject): boolean {
-    return this.#own.has(attributes);
-  }
-
-  /** Sends the key of a new account, once the account is known to be there. */
+  /** Issues the activation key of a new account, and sends it after the commit. */
   async begin({ id, unit, clientAddress }: PendingWrite, attributes: JsonObject): Promise<void> {
     const { activation } = this.#options;
     const key = await activation.issue(id, requesterOf(clientAddress));
@@ -66,7 +64,7 @@ export class Validation {
     unit.afterCommit(() => this.#post('activation', id, attributes, { 'activation-key': key }));
   }
 
-  /** `POST /accounts/{account_id}/validate/{key}` and `POST /accounts/{account_id}/reset-password` */
+  /** Serves `POST /accounts/{account_id}/validate/{key}` and `POST /accounts/{account_id}/reset-password`. */
   get actions(): readonly ResourceAction[] {
     return [
       {
@@ -91,28 +89,28 @@ export class Validation {
   }
 
   async #validate(scope: Scope): Promise<ServiceResponse> {
-    const { context, list } = scope;
+    const { context } = scope;
     const { unit } = context;
     requireNoIssues(scope);
     const id = objectId(scope);
     const taken = await this.#options.activation.take(id, context.parameters['key']!);
     if (taken === undefined) throw wrongKey();
     unit.onAbandon(taken.giveBack);
-    const writer = await unit.writer();
-    const { object: old, timestamp } = await writer.storage.lock(list, id);
-    if (old === undefined) throw wrongKey();
-    const attributes: JsonObject = { ...old.attributes, validated: true };
-    this.#own.add(attributes);
-    const write = { id, old, clock: timestamp, attributes, sentTimestamp: undefined };
-    const { object } = await writeObject(scope, writer, { ...write, permissions: (stored) => stored });
+    const written = await changeObject(scope, {
+      attributes: (account) => (account === undefined ? undefined : { ...account.attributes, validated: true }),
+      // The attributes are those that were stored, with the password hashed.
+      isVerbatim: true,
+    });
+    if (written === undefined) throw wrongKey();
+    const { object } = written;
     unit.afterCommit(() => this.#post('confirmation', id, object.attributes, {}));
     const body = formatEntry(presentObject(scope, object));
     return { status: 200, headers: timestampHeaders(object.lastModified), body };
   }
 
   /**
-   * Whether there is such an account can be told neither from the answer nor from the time it takes: nobody looks before the
-   * answer is on its way.
+   * Accepts a request for a temporary password. The account is looked up after the response has been sent, so neither its
+   * content nor its time reveals whether the account exists.
    */
   async #resetPassword(scope: Scope): Promise<ServiceResponse> {
     const { context, list } = scope;
@@ -138,13 +136,13 @@ export class Validation {
     return jsonResponse(200, { message: 'A temporary password was sent by mail, if there is such an account.' });
   }
 
-  /** Sends a temporary password, if there is such an account. */
+  /** Sends a temporary password, if the account exists. */
   async #mailPassword(unit: UnitOfWork, list: ListKey, { id, mailContext, requester }: ResetRequest): Promise<void> {
     const { temporary, logger, resetMailsPerHour } = this.#options;
     try {
       const account = await unit.reader.storage.get(list, id);
       if (account === undefined) return;
-      // Counted for accounts alone: names that strangers make up must not use up the room for counters.
+      // Counted for existing accounts only, so that invented names cannot fill the security state.
       const ofAccount = { requester: undefined, isBoundElsewhere: true };
       if (!(await this.#mayCount(`to ${id}`, resetMailsPerHour, ofAccount))) return;
       const password = await temporary.issue(id, requester);
@@ -155,8 +153,8 @@ export class Validation {
   }
 
   /**
-   * Whether one more may be counted in this hour. Strangers with very many addresses, who have used up all entries, must
-   * not keep others from getting a mail: the count of each account, which is always kept, still limits mails then.
+   * Counts a request, and returns whether the limit of this hour allows it. When clients with many addresses have used up
+   * all entries, it is allowed: the counter of each account, which always has room, still limits mails.
    */
   async #mayCount(
     of: string,
@@ -223,7 +221,7 @@ function wrongKey(): ServiceError {
   return new ServiceError('forbidden', { message: 'The account and the activation key do not match.' });
 }
 
-/** `{"data": {"email-context": {…}}}`, which may be absent. */
+/** Reads the optional body `{"data": {"email-context": {…}}}`. */
 function readMailContext(scope: Scope): JsonObject {
   const { kind, context } = scope;
   const { request, issues } = context;

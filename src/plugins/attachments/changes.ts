@@ -5,9 +5,8 @@ import { ServiceError } from '../../core/errors.ts';
 import type { StoredEntry } from '../../core/objects/stored.ts';
 import { isTombstone } from '../../core/objects/stored.ts';
 import { equalValues } from '../../core/query/compare.ts';
-import type { ChangeEvent } from '../../engine/events/event.ts';
+import type { Change, ChangeEvent } from '../../engine/events/event.ts';
 import type { Subscriber } from '../../engine/events/subscriber.ts';
-import type { Change } from '../../engine/kind.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { addressOf, type Attachments } from './attachments.ts';
 import {

@@ -1,16 +1,17 @@
-// The personal bucket: `/buckets/default` and everything below it stand for a bucket that belongs to the caller and
-// comes into being, with its collections, when it is first used.
+// The personal bucket: `/buckets/default` is an alias of a bucket that belongs to the caller. The bucket and its collections
+// are created when they are first used.
 import { getKey, isJsonObject, JsonSyntaxError, setKey } from '../../base/json.ts';
 import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
+import { TransactionConflict } from '../../contracts/errors.ts';
 import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
 import type { ObjectId } from '../../core/objects/object-id.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
-import { refusal } from '../../engine/access.ts';
+import { isConfirmed, refusal } from '../../engine/access.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
+import type { Actor, ObjectPlace, Objects } from '../../engine/objects.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import type { AliasedRequest, AliasRequest } from '../../http/alias.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
-import { createIfMissing } from './implicit.ts';
 import { personalBucketId, personalBucketSecret } from './personal-bucket.ts';
 
 const alias = '/buckets/default';
@@ -30,7 +31,7 @@ export const defaultBucket = definePlugin({
       },
       userInfo: ({ userId }) => (userId === undefined ? {} : { bucket: personalBucketId(secret, userId) }),
       aliases: [{ path: alias, resolve: (request) => resolve(request, secret, host) }],
-      // There is nothing personal about buckets that are not there.
+      // Fails at start rather than at the first request.
       start() {
         host.objects.kind('collection');
         personalId(host, personalBucketId(secret, ''));
@@ -45,7 +46,7 @@ async function resolve(
   host: PluginHost,
 ): Promise<AliasedRequest> {
   if (caller.userId === undefined) throw refusal(caller);
-  // Using it creates it, so that not even reading is allowed.
+  // Any use may create the bucket, so in read-only mode not even reading is allowed.
   if (host.settings.get('readonly')) throw new ServiceError('methodNotAllowed', { headers: { Allow: 'OPTIONS' } });
   const below = path.slice(alias.length);
   const [, resource, childId = '', ...rest] = below.split('/');
@@ -67,7 +68,11 @@ async function resolve(
   return { path: `/buckets/${id}${below}`, request: aliased, prepare };
 }
 
-/** @throws Error when the kind of buckets does not accept what personal buckets are called */
+/**
+ * Returns the text as the id of a bucket.
+ *
+ * @throws Error when buckets do not accept such ids
+ */
 function personalId({ objects }: PluginHost, text: string): ObjectId {
   const id = objects.kind('bucket').ids.parse(text);
   if (id === undefined)
@@ -75,12 +80,38 @@ function personalId({ objects }: PluginHost, text: string): ObjectId {
   return id;
 }
 
+/**
+ * Creates the object, without attributes and owned by the caller, unless it exists. Reads do not open a transaction.
+ * Schemas of the bucket and rights to create do not apply: the plugin itself grants the personal bucket.
+ *
+ * @throws ServiceError forbidden; TransactionConflict when the bucket was deleted in the meantime, so that a new attempt
+ *   creates it again
+ */
+async function createIfMissing(objects: Objects, actor: Actor, place: ObjectPlace): Promise<void> {
+  if ((await objects.find(actor, place)) !== undefined) return;
+  const { caller, unit } = actor;
+  const { create } = objects.kind(place.kind).rules;
+  // An authorization policy has the last word.
+  if (!(await isConfirmed(create, caller, unit.reader, place.ids))) throw refusal(caller);
+  try {
+    await objects.write(actor, place, {
+      attributes: (old) => (old === undefined ? {} : undefined),
+      permissions: () => ({ write: [caller.principal] }),
+      isVerbatim: true,
+      isByService: false,
+    });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.key !== 'missingParent') throw error;
+    throw new TransactionConflict('the bucket was deleted while an object in it was created', { cause: error });
+  }
+}
+
 async function requireBucket({ reader }: UnitOfWork, id: ObjectId, below: string): Promise<void> {
   if ((await reader.storage.get(buckets, id)) !== undefined) return;
   throw notFound(below === '' ? 'missingObject' : 'missingParent', 'bucket', id);
 }
 
-/** `default` as an id in the body means the bucket itself, where it is addressed, and nothing anywhere else. */
+/** Replaces `default` as the id in the body of a request to the bucket itself. Elsewhere that id is refused. */
 function replaceAliasInBody(request: ServiceRequest, bucketId: string | undefined): ServiceRequest {
   const body = parseQuietly(request.body);
   const data = body === undefined ? undefined : getKey(body, 'data');
@@ -91,7 +122,7 @@ function replaceAliasInBody(request: ServiceRequest, bucketId: string | undefine
   return { ...request, body: RequestBody.ofValue(replaced) };
 }
 
-/** A body that is no JSON is for the engine to refuse, after it has granted access. */
+/** Returns `undefined` for a body that is not a JSON object; the engine reports it once access is granted. */
 function parseQuietly(body: RequestBody): JsonObject | undefined {
   if (body.isEmpty) return undefined;
   try {

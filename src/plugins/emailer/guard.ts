@@ -2,8 +2,8 @@
 import { getKey } from '../../base/json.ts';
 import { invalidParameters, type Issue } from '../../core/errors.ts';
 import { isTombstone } from '../../core/objects/stored.ts';
-import type { ChangeEvent, EventScope } from '../../engine/events/event.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change, ChangeEvent } from '../../engine/events/event.ts';
+import type { EventScope } from '../../engine/events/subscriber.ts';
 import type { Objects } from '../../engine/objects.ts';
 import { attributeName, readHooks, type Hook, type HookRules } from './hooks.ts';
 

@@ -5,7 +5,7 @@ import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer, MailMessage } from '../../contracts/mailer.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { isTombstone, type StoredObject } from '../../core/objects/stored.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import { addressOf, isAddress } from './addresses.ts';
 import { Background } from './background.ts';
 import { maxSubjectChars, readHooks, type Hook, type HookRules } from './hooks.ts';

@@ -1,9 +1,8 @@
 // What a mail is about: one object that was changed, or of which a plugin tells by an event of its own. Gives filters and
 // placeholders their values.
 import { formatJson } from '../../base/json.ts';
-import type { NamedEvent } from '../../engine/events/event.ts';
+import type { Change, NamedEvent } from '../../engine/events/event.ts';
 import type { ServiceRequest } from '../../engine/exchange.ts';
-import type { Change } from '../../engine/kind.ts';
 import { EVERYONE } from '../../core/permissions/principals.ts';
 import type { Filter } from './filters.ts';
 import type { Placeholders } from './template.ts';

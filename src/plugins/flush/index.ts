@@ -29,7 +29,7 @@ export const flush = definePlugin({
               }),
               async handle({ unit, request }) {
                 const { storage, permission } = await unit.writer();
-                await unit.events.beforeFlush({ request }, unit);
+                await unit.events.beforeFlush({ request });
                 await storage.flush();
                 await permission.flush();
                 await host.cache.flush();

@@ -1,6 +1,6 @@
 // One history entry as text: what was done to which object, by whom, and the whole object after it.
 import { formatEntry } from '../../core/objects/stored.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 
 /**
  * The attributes of the entry about a change. The object goes in as the text it is stored as, so that it loses nothing.

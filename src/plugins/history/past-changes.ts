@@ -5,8 +5,9 @@ import type { StorageReader } from '../../contracts/storage.ts';
 import { formatEntry, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { parseField } from '../../core/query/fields.ts';
-import type { Change } from '../../engine/kind.ts';
-import { newestFirst, walk } from '../../engine/walk.ts';
+import { newestFirst } from '../../core/query/sort.ts';
+import type { Change } from '../../engine/events/event.ts';
+import { walk } from '../../engine/walk.ts';
 import { where } from './where.ts';
 
 /** One change, as much of it as tells what there was. */

@@ -1,6 +1,6 @@
 // The places that the settings leave out of the history: object URIs, and what a change has to do with them.
 import { createUriParser, objectTemplate, type ObjectAddress } from '../../core/objects/uris.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import { list, type Reader } from '../../settings/readers.ts';
 
 /** The kinds that have a history. */

@@ -6,7 +6,7 @@ import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { compareText } from '../../core/query/compare.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import type { UnitOfWork, Writer } from '../../engine/unit-of-work.ts';
 import { formatHistoryEntry } from './entry.ts';
 import { bucketUri, liesIn } from './places.ts';

@@ -2,7 +2,7 @@
 // are written.
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import { anonymous } from '../../engine/caller.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import type { Writer } from '../../engine/unit-of-work.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { oldestFirst, walk } from '../../engine/walk.ts';

@@ -3,7 +3,7 @@
 // number and sum and estimate no quantiles: those cost memory for each set of labels, and cannot be added up over
 // processes.
 import type { Counter, Registry } from 'prom-client';
-import type { Labels } from '../../http/metrics/sink.ts';
+import type { Labels } from '../../observability/metrics/sink.ts';
 
 export interface KeptMetricOptions {
   readonly name: string;

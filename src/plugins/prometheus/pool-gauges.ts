@@ -1,7 +1,7 @@
 // Gauges of the connections to databases, looked at when somebody collects them.
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../../contracts/database.ts';
-import { helpOf } from '../../http/metrics/sink.ts';
+import { helpOf } from '../../observability/metrics/sink.ts';
 
 /** Adds the gauges of the databases that have a pool, or a queue of writers. */
 export function addPoolGauges(registry: Registry, prefix: string, databases: Iterable<Database>): void {

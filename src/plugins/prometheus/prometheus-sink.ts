@@ -1,7 +1,7 @@
 // Keeps metrics for Prometheus. Each is made when it is first needed, since names of policies and listeners are part of
 // some.
 import type { Registry } from 'prom-client';
-import { helpOf, type Labels, type MetricSink } from '../../http/metrics/sink.ts';
+import { helpOf, type Labels, type MetricSink } from '../../observability/metrics/sink.ts';
 import { KeptMetric, type KeptMetricOptions } from './kept-metric.ts';
 
 export interface PrometheusOptions {

@@ -6,10 +6,12 @@ import type { Logger } from '../../contracts/logger.ts';
 import type { OperationDescription } from '../../engine/description.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import { forReading } from '../../engine/endpoint.ts';
-import { metricsObserver } from '../../http/metrics/metrics-observer.ts';
+import { metricsObserver } from '../../observability/metrics/metrics-observer.ts';
+import { metricsOptions } from '../../observability/metrics/settings.ts';
 import type { PluginHost, PluginParts } from '../../http/plugin.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { addPoolGauges } from './pool-gauges.ts';
+import { prometheusSettings } from './settings.ts';
 import { PrometheusSink } from './prometheus-sink.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { WorkerSide } from './worker-side.ts';
@@ -36,16 +38,17 @@ export function setUp({ settings, stores, logger, documentationUrl }: PluginHost
   }
   const registry = new Registry();
   const prefix = prefixOf(settings);
-  const named = settings.get('prometheus_disabled_metrics');
-  const renamed = settings.get('prometheus_strict_names') ? strictNames : new Map<string, string>();
+  const own = settings.read(prometheusSettings);
+  const named = own.prometheus_disabled_metrics;
+  const renamed = own.prometheus_strict_names ? strictNames : new Map<string, string>();
   const inner = new Map([...renamed].map(([name, shown]) => [shown, name]));
   const bareNames = named.map((name) => bareName(name, prefix));
   const disabled = new Set(bareNames.map((name) => inner.get(name) ?? name));
   const sink = new PrometheusSink({
     registry,
     prefix,
-    buckets: settings.get('prometheus_histogram_buckets'),
-    tellsCreation: settings.get('prometheus_created_metrics_enabled'),
+    buckets: own.prometheus_histogram_buckets,
+    tellsCreation: own.prometheus_created_metrics_enabled,
     renamed,
     disabled,
   });
@@ -57,10 +60,7 @@ export function setUp({ settings, stores, logger, documentationUrl }: PluginHost
   const collect = async (): Promise<string> => (await workers?.askForAll()) ?? (await registry.metrics());
   const handle = (): Promise<ServiceResponse> => answer(collect, logger);
   return {
-    observer: metricsObserver(sink, {
-      idLabels: settings.get('metrics_matchdict_fields').map((name) => name.replaceAll(/\W/g, '_')),
-      limits: { values: settings.get('metrics_max_label_values'), series: settings.get('metrics_max_series') },
-    }),
+    observer: metricsObserver(sink, metricsOptions(settings)),
     capabilities: {
       prometheus: {
         description: 'GET /__metrics__ tells metrics in the form that Prometheus reads.',
@@ -107,7 +107,7 @@ async function answer(collect: () => Promise<string>, logger: Logger): Promise<S
 
 /** In lower case, with letters and digits only and an underscore behind; Prometheus wants no digit first. */
 function prefixOf(settings: Settings): string {
-  const given = settings.get('prometheus_prefix') ?? settings.get('project_name');
+  const given = settings.read(prometheusSettings).prometheus_prefix ?? settings.get('project_name');
   const bare = given.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
   if (bare === '') return '';
   return `${/^\d/.test(bare) ? '_' : ''}${bare}_`;

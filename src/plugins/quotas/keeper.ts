@@ -2,7 +2,7 @@
 import { ServiceError } from '../../core/errors.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import {
   add,

@@ -1,5 +1,5 @@
 // Adds up what a request has changed, for each bucket and each collection it touched.
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import { add, nothing, subtract, type Amounts } from './counters.ts';
 import { sizeOf } from './size.ts';
 

@@ -1,48 +1,23 @@
 // Sources that are created at start, for services that are to be ready without anybody preparing them.
 import { anonymous } from '../../engine/caller.ts';
-import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
-import { Retry } from '../../engine/retry.ts';
-import { UnitOfWork } from '../../engine/unit-of-work.ts';
+import { internalRequest } from '../../engine/exchange.ts';
+import { runInUnit } from '../../engine/retry.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { targetsOf, type Resource } from './routes.ts';
 import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';
 import { ensureTarget, signTarget } from './targets.ts';
 import { writeSource } from './tracking.ts';
 
-/** The plugin acts without having been asked. */
-const noRequest: ServiceRequest = {
-  method: 'PUT',
-  target: '/',
-  headers: {},
-  body: RequestBody.none,
-  origin: '',
-  id: 'signer-start',
-};
-
 /**
  * Creates the source of a line as far as it is not there: the bucket, and the collection when the line names one.
  *
  * @param writers principals that may write to what is created
  */
-export async function createSource(
-  service: SignerService,
-  resource: Resource,
-  writers: readonly string[],
-): Promise<void> {
+export function createSource(service: SignerService, resource: Resource, writers: readonly string[]): Promise<void> {
   const { stores, logger } = service.host;
-  const races = new Retry();
-  for (;;) {
-    const unit = new UnitOfWork(stores, logger, { contended: races.contended });
-    try {
-      await create(service, unit, resource, writers);
-      return await unit.end(true);
-    } catch (error) {
-      await unit.abandon();
-      // Other processes may be starting at the same time.
-      if (!races.isLost(error)) throw error;
-      await races.pause();
-    }
-  }
+  // Other processes may be starting at the same time and conflict with this one.
+  return runInUnit(stores, logger, (unit) => create(service, unit, resource, writers));
 }
 
 async function create(
@@ -52,7 +27,7 @@ async function create(
   writers: readonly string[],
 ): Promise<void> {
   const { objects } = service.host;
-  const actor = { unit, request: noRequest, caller: pluginCaller };
+  const actor = { unit, request: internalRequest('signer-start'), caller: pluginCaller };
   const asNew = {
     attributes: (old: object | undefined) => (old === undefined ? {} : undefined),
     permissions: () => ({ write: writers }),

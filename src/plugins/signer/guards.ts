@@ -2,7 +2,7 @@
 // deletions of what a source still needs.
 import { getKey, formatJson, type JsonObject } from '../../base/json.ts';
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change } from '../../engine/events/event.ts';
 import type { Actor } from '../../engine/objects.ts';
 import { byId, walk } from '../../engine/walk.ts';
 import { holdsFloat } from './canonical-json.ts';

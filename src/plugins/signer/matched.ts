@@ -2,7 +2,7 @@
 // need a review, and expressions mean nothing to them.
 import type { ChangeEvent } from '../../engine/events/event.ts';
 import type { Subscriber } from '../../engine/events/subscriber.ts';
-import { UnitOfWork } from '../../engine/unit-of-work.ts';
+import { DatabaseUnit } from '../../engine/database-unit.ts';
 import type { PluginHost } from '../../http/plugin.ts';
 import { readCollections } from './guards.ts';
 import { isPattern, matchesPattern } from './patterns.ts';
@@ -38,7 +38,7 @@ export class MatchedCollections {
   /** Looks through the collections that are there. */
   async start(): Promise<void> {
     if (this.#patterns.length === 0) return;
-    const unit = new UnitOfWork(this.#host.stores, this.#host.logger);
+    const unit = new DatabaseUnit(this.#host.stores, this.#host.logger);
     try {
       for (const bucket of this.#found.keys()) {
         for await (const collection of readCollections({ unit }, bucket)) this.#add({ bucket, collection });

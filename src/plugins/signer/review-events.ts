@@ -1,8 +1,7 @@
 // The events by which the plugin tells others of reviews, such as those who send mails.
 import { getKey, type JsonObject } from '../../base/json.ts';
 import { formatPayload } from '../../core/events/payload.ts';
-import type { ChangeEvent } from '../../engine/events/event.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change, ChangeEvent } from '../../engine/events/event.ts';
 import { countBytes, countChanges, type Difference } from './records.ts';
 import type { Work } from './service.ts';
 

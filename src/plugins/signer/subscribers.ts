@@ -1,7 +1,6 @@
 // Who hears of which changes: clients edit sources, ask for reviews and signatures, and try what they must not.
-import type { ChangeEvent, EventScope } from '../../engine/events/event.ts';
-import type { Subscriber } from '../../engine/events/subscriber.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change, ChangeEvent } from '../../engine/events/event.ts';
+import type { EventScope, Subscriber } from '../../engine/events/subscriber.ts';
 import { refuseBucket, refuseFloats, refuseGroups, refuseOnTarget, refuseRecords, readCollections } from './guards.ts';
 import { parseCollectionUri, targetsOf, type CollectionId } from './routes.ts';
 import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';

@@ -2,8 +2,8 @@
 // the request that asked for them.
 import { formatJson, getKey, type JsonObject } from '../../base/json.ts';
 import { entryValue, isTombstone } from '../../core/objects/stored.ts';
-import type { ChangeEvent, EventScope } from '../../engine/events/event.ts';
-import type { Change } from '../../engine/kind.ts';
+import type { Change, ChangeEvent } from '../../engine/events/event.ts';
+import type { EventScope } from '../../engine/events/subscriber.ts';
 import { compareRecords, publishRecords, restoreRecords } from './copy.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { forbidden, invalid } from './refusals.ts';

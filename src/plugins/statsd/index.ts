@@ -1,9 +1,11 @@
 // Sends metrics to StatsD, over UDP: nobody waits for it, and nobody notices when it is not there.
-import { metricsObserver } from '../../http/metrics/metrics-observer.ts';
+import { metricsObserver } from '../../observability/metrics/metrics-observer.ts';
+import { metricsOptions } from '../../observability/metrics/settings.ts';
 import { definePlugin, type PluginHost, type PluginParts } from '../../http/plugin.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { softwareName } from '../../settings/version.ts';
 import { Datagrams } from './datagrams.ts';
+import { statsdSettings } from './settings.ts';
 import { StatsdSink } from './statsd-sink.ts';
 
 const defaultPort = '8125';
@@ -11,6 +13,7 @@ const gaugeIntervalMs = 10_000;
 
 export const statsd = definePlugin({
   name: 'statsd',
+  settings: statsdSettings,
   observes: true,
   setup: setUp,
 });
@@ -19,7 +22,7 @@ function setUp({ settings, stores, logger }: PluginHost): PluginParts {
   if (settings.get('includes').includes('prometheus')) {
     throw new Error('includes names prometheus as well, but metrics go to one of the two.');
   }
-  const url = settings.get('statsd_url');
+  const url = settings.read(statsdSettings).statsd_url;
   if (url === undefined) throw new Error('statsd_url must be set, to udp://host:port.');
   const { hostname, port } = new URL(url);
   const datagrams = new Datagrams(hostname.replaceAll(/[[\]]/g, ''), Number(port || defaultPort), logger);
@@ -37,10 +40,7 @@ function setUp({ settings, stores, logger }: PluginHost): PluginParts {
   };
   const timer = setInterval(sendGauges, gaugeIntervalMs).unref();
   return {
-    observer: metricsObserver(sink, {
-      idLabels: settings.get('metrics_matchdict_fields').map((name) => name.replaceAll(/\W/g, '_')),
-      limits: { values: settings.get('metrics_max_label_values'), series: settings.get('metrics_max_series') },
-    }),
+    observer: metricsObserver(sink, metricsOptions(settings)),
     async stop() {
       clearInterval(timer);
       sendGauges();
@@ -52,6 +52,7 @@ function setUp({ settings, stores, logger }: PluginHost): PluginParts {
 /** Returns the name of the project where it has one of its own, as existing deployments have it. */
 function prefixOf(settings: Settings): string {
   const project = settings.get('project_name');
-  const prefix = project === softwareName ? (settings.get('statsd_prefix') ?? project.toLowerCase()) : project;
+  const prefix =
+    project === softwareName ? (settings.read(statsdSettings).statsd_prefix ?? project.toLowerCase()) : project;
   return prefix.replaceAll(/[^\w.-]/g, '_').replace(/\.+$/, '');
 }

@@ -1,5 +1,5 @@
 // Metrics as lines of StatsD: names with dots, labels appended as `.label.value`.
-import type { Labels, MetricSink } from '../../http/metrics/sink.ts';
+import type { Labels, MetricSink } from '../../observability/metrics/sink.ts';
 
 export class StatsdSink implements MetricSink {
   readonly #prefix: string;

@@ -1,69 +1,69 @@
-// Settings about where things are kept.
-import { setting } from '../definition.ts';
-import { choice, dottedChoiceOr, flag, integer, list, matching, optional, orNone, text } from '../readers.ts';
+// Settings about where data is kept. What a single backend reads alone is in the folder of the backend.
+import { namesOf, type BackendKind, type BackendDescription } from '../backend-description.ts';
+import { setting, type Setting } from '../definition.ts';
+import { choice, dottedChoiceOr, duration, integer, optional, orNone, text, type Reader } from '../readers.ts';
 
-/** Backends that this version has, by kind. */
-const backends = ['memory', 'sqlite', 'postgresql', 'redis'] as const;
-const names = {
-  isDeprecated: true,
-  form: 'a package, or the path of a module',
-  // Dotted names are those of modules of the reference server, which are no packages here.
-  pattern: /^(?:(?:\.{0,2}\/|file:).+|(?:@[\w.-]+\/)?[\w-]+(?:\/[\w./-]+)?)$/,
-  aliases: { 'kinto_redis.storage': 'redis', 'kinto_redis.permission': 'redis', 'kinto_redis.cache': 'redis' },
-} as const;
-const backend = dottedChoiceOr(backends, names);
-const cacheBackend = dottedChoiceOr([...backends, 'memcached'] as const, names);
+// Dotted names are those of modules of the reference server, which are no packages here.
+const moduleName = /^(?:(?:\.{0,2}\/|file:).+|(?:@[\w.-]+\/)?[\w-]+(?:\/[\w./-]+)?)$/;
 
-const databaseForm =
-  'a file, sqlite:relative/file, sqlite:///absolute/file, postgresql://user:password@host:port/database, or redis://host:port/database';
-const databaseUrl = text(databaseForm);
+// A type, since an interface is no `SettingsTable`.
+type BackendChoices = {
+  readonly storage_backend: Setting<string | undefined>;
+  readonly permission_backend: Setting<string | undefined>;
+  readonly cache_backend: Setting<string>;
+  readonly storage_url: Setting<string | undefined>;
+  readonly permission_url: Setting<string | undefined>;
+  readonly cache_url: Setting<string | undefined>;
+};
 
-/** The three kinds of backend and what they take. */
-export const backendSettings = {
-  storage_backend: setting(orNone(backend), 'Where objects are kept; empty serves no objects at all.', {
-    default: 'memory',
-  }),
-  permission_backend: setting(
-    orNone(backend),
-    'Where permissions are kept; empty leaves only resources that belong to one user.',
-    {
+/** Returns the settings that choose backends and their places, with names and forms of the given backends. */
+export function backendChoices(backends: readonly BackendDescription[]): BackendChoices {
+  const aliases = Object.fromEntries(
+    backends.flatMap(({ name, otherNames = [] }) => otherNames.map((other) => [other, name] as const)),
+  );
+  const name = (kind: BackendKind): Reader<string> =>
+    dottedChoiceOr(namesOf(backends, kind), {
+      isDeprecated: true,
+      form: 'a package, or the path of a module',
+      pattern: moduleName,
+      aliases,
+    });
+  const url = (kind: BackendKind, what: string): Setting<string | undefined> =>
+    setting(optional(text(urlForm(backends, kind))), describeUrl(backends, kind, what), {
+      default: undefined,
+      isSecret: true,
+    });
+  return {
+    storage_backend: setting(orNone(name('storage')), 'Backend of the objects; empty serves no objects at all.', {
       default: 'memory',
-    },
-  ),
-  cache_backend: setting(cacheBackend, 'Where short-lived values are kept.', { default: 'memory' }),
-  storage_url: setting(
-    optional(databaseUrl),
-    'File of the SQLite storage, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database; or of a Redis server, redis://127.0.0.1:6379/0 unless set.',
-    {
-      default: undefined,
-      isSecret: true,
-    },
-  ),
-  permission_url: setting(
-    optional(databaseUrl),
-    'File of the SQLite permissions, data/coffer.sqlite3 unless set, or URL of a PostgreSQL database; or of a Redis server, redis://127.0.0.1:6379/0 unless set.',
-    {
-      default: undefined,
-      isSecret: true,
-    },
-  ),
-  cache_url: setting(
-    optional(databaseUrl),
-    'File of a SQLite database beside which the cache is kept, in a file of its own, data/coffer.sqlite3 unless set; or URL of a PostgreSQL database; or of a Redis server, redis://127.0.0.1:6379/0 unless set.',
-    {
-      default: undefined,
-      isSecret: true,
-    },
-  ),
-  cache_hosts: setting(
-    list('servers as host:port, separated by spaces or commas'),
-    'Memcached servers of the cache, 127.0.0.1:11211 unless set; each has a part of the keys. All processes must name the same ones.',
-    { default: [] },
-  ),
+    }),
+    permission_backend: setting(
+      orNone(name('permission')),
+      'Backend of the permissions; empty leaves only resources that belong to one user.',
+      { default: 'memory' },
+    ),
+    cache_backend: setting(name('cache'), 'Backend of short-lived values.', { default: 'memory' }),
+    storage_url: url('storage', 'the objects'),
+    permission_url: url('permission', 'the permissions'),
+    cache_url: url('cache', 'short-lived values'),
+  };
+}
+
+function urlForm(backends: readonly BackendDescription[], kind: BackendKind): string {
+  const forms = backends.flatMap(({ kinds, url }) => (url !== undefined && kinds.includes(kind) ? [url.forms] : []));
+  return forms.length === 0 ? 'a URL' : forms.join(', ').replace(/, ([^,]*)$/, ', or $1');
+}
+
+function describeUrl(backends: readonly BackendDescription[], kind: BackendKind, what: string): string {
+  const sentences = backends.flatMap(({ kinds, name, url }) =>
+    url !== undefined && kinds.includes(kind) ? [` With ${name}, ${url.names(kind)}.`] : [],
+  );
+  return `Place of ${what}.${sentences.join('')}`;
+}
+
+/** Settings of the cache and the security state, whatever backend keeps them. */
+export const backendSettings = {
   cache_prefix: setting(text(), 'Text put before the key of everything in the cache.', { default: '' }),
-  cache_max_size_bytes: setting(integer({ min: 1024 }), 'Bytes that the memory cache of one process may take.', {
-    default: 524_288,
-  }),
   security_state_backend: setting(
     choice('storage', 'memory'),
     'Place of the security state: failed logins, activation keys, temporary passwords, known addresses. `storage` is the database of the objects (with SQLite, a file beside it); `memory` is for read-only services on a standby, and loses the state with the process.',
@@ -79,29 +79,53 @@ export const backendSettings = {
     'Maximum number of live entries of security state per purpose that one network address may cause; IPv6 addresses count by their first 64 bits. Further requests that need one get 429.',
     { default: 1000 },
   ),
-  redis_prefix: setting(
-    matching(/^[^{}\s]+$/, 'a text without braces and blanks'),
-    'Text before the names of all keys in Redis. Services that share a server need different ones.',
-    { default: 'coffer:' },
+};
+
+const poolRows = {
+  pool_size: setting(
+    integer({ min: 1, max: 10_000 }),
+    'Number of connections kept open to PostgreSQL. With Redis, maximum number of commands under way from one process, 50 unless set; they share one connection.',
+    { default: 25 },
   ),
-  sqlite_memory_mb: setting(
-    integer({ min: 0 }),
-    'Megabytes, about, of what was read last from SQLite that are kept to answer the same again without asking it; 0: none. What changes is read again, whoever changes it.',
-    { default: 32 },
+  max_overflow: setting(
+    integer({ min: 0, max: 10_000 }),
+    'Maximum number of further connections to PostgreSQL while all are busy. They are closed when they have been idle for a while.',
+    { default: 5 },
   ),
-  sqlite_allow_several_processes: setting(
-    flag(),
-    'Whether several processes may serve one SQLite file at the same time. When false, the second one does not start.',
-    { default: false },
+  max_backlog: setting(
+    integer({ min: -1 }),
+    'Maximum number of callers that wait for a connection to PostgreSQL, or of commands that wait for the pool of Redis. Further ones get 503; -1 means unlimited. With Redis, also the maximum number of commands that wait for a lost connection; -1 means 1000.',
+    { default: -1 },
   ),
-  sqlite_start_check_mb: setting(
-    integer({ min: 0 }),
-    'Maximum size in megabytes of a SQLite file of which all pages are checked for damage at each start; 0 means none. Of larger files the start checks the header and the schema, and `coffer check` everything.',
-    { default: 64 },
+  pool_recycle: setting(
+    integer({ min: -1 }),
+    'Age in seconds at which a connection to PostgreSQL is replaced; -1 means never.',
+    { default: -1 },
   ),
-  sqlite_synchronous: setting(
-    choice('FULL', 'NORMAL', 'EXTRA', 'OFF'),
-    'How hard SQLite makes sure that writes reach the disk. With FULL an answered write survives a power loss.',
-    { default: 'FULL' },
+  pool_timeout: setting(
+    duration({ min: 0.001, max: 3600 }),
+    'Maximum seconds that a request waits for a connection to PostgreSQL, or for the pool of Redis, before it gets 503. With Redis and memcached, also the maximum seconds of a command. With Redis, also the maximum seconds that writers to one list wait for each other.',
+    { default: 30 },
   ),
+};
+
+type PoolRows<Kind extends string> = {
+  readonly [Key in keyof typeof poolRows as `${Kind}_${Key}`]: (typeof poolRows)[Key];
+};
+
+/** The rows of one kind of backend. Kinds with the same URL share the connections of the first. */
+function poolRowsOf<const Kind extends string>(kind: Kind): PoolRows<Kind> {
+  const rows = Object.entries<Setting<number>>(poolRows).map(([key, row]) => {
+    const aliases = key === 'max_overflow' ? [`${kind}_maxoverflow`] : [];
+    const sentence = `${row.sentence} PostgreSQL backends with the same URL share connections, by the settings of the first of storage, permission and cache.`;
+    return [`${kind}_${key}`, { ...row, sentence, aliases }];
+  });
+  return Object.fromEntries(rows) as PoolRows<Kind>;
+}
+
+/** Connections to servers. */
+export const poolSettings = {
+  ...poolRowsOf('storage'),
+  ...poolRowsOf('permission'),
+  ...poolRowsOf('cache'),
 };

@@ -147,4 +147,9 @@ export const loggingSettings = {
     'Format of log lines. auto is pretty on a terminal and json otherwise.',
     { default: 'auto' },
   ),
+  slow_operation_ms: setting(
+    integer({ min: 0 }),
+    'Milliseconds from which on a call to a backend is logged as slow, with its list and never with values; 0 logs none.',
+    { default: 0 },
+  ),
 };

@@ -10,7 +10,7 @@ import { matches } from '../../../src/core/query/evaluate.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
 import { compareEntries, isAfter, positionOf } from '../../../src/core/query/sort.ts';
 import { createTestClock } from '../../../src/testing/index.ts';
-import { inRolledBackUnit, inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inRolledBackUnit, inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 
 const list = { kind: 'record', parent: '/buckets/a/collections/b' };
 const count = 25_000;

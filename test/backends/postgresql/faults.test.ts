@@ -8,7 +8,7 @@ import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/
 import type { ConnectionOptions } from '../../../src/backends/postgresql/connection-pool.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { startTestService } from '../../../src/testing/index.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { postgresqlSettings } from '../../support/backends.ts';
 import { migrateDatabase, runSql } from '../../support/postgresql-setup.ts';
 import { PostgresServer } from '../../support/postgresql-server.ts';

@@ -3,7 +3,7 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { TransactionConflict } from '../../../src/contracts/errors.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { migrateDatabase } from '../../support/postgresql-setup.ts';
 import { createDatabase, openPostgres } from '../../support/postgresql.ts';
 

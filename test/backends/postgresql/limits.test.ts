@@ -9,8 +9,8 @@ import { formatJson, parseJson, type JsonObject, type JsonValue } from '../../..
 import { systemClock } from '../../../src/base/clock.ts';
 import { formatAttributes } from '../../../src/core/objects/stored.ts';
 import { compareValues } from '../../../src/core/query/compare.ts';
-import { compare, marks, oneOf, pageQuery, sortKeys } from '../../../src/testing/storage-probe.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { compare, marks, oneOf, pageQuery, sortKeys } from '../../../src/testing/contract/storage/storage-probe.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { json } from '../../core/query/arbitraries.ts';
 import { migrateDatabase, runSql } from '../../support/postgresql-setup.ts';
 import { createDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';

@@ -8,7 +8,8 @@ import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
 import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { planPage, planSelection } from '../../../src/core/query/plan-page.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { runSql } from '../../support/postgresql-setup.ts';
 
 // The names of statements belong to the process, and there is an end to them: here they begin anew.
@@ -50,6 +51,8 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
   await write((writer) => writer.restore(long, { clock: 5000, entries }));
   await runSql(url, sql);
   await write(async (writer) => {
+    // Before the list is locked, so that the object is read by itself.
+    await writer.get(long, 'e8');
     await writer.create(long, 'new', '{}');
     await writer.update(long, 'new', '{"n":1}');
     await writer.delete(long, 'new');
@@ -63,7 +66,6 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
     await writer.listAll(long, { ...newest, includeDeleted: true });
     await writer.listAll(long, { ...newest, after: [2000], includeDeleted: true });
     await writer.listAll(long, { ...newest, after: [2000] });
-    await writer.get(long, 'e8');
   });
   // Several requests at once, by way of the same connection.
   const objectId = `${long.parent}/records/e`;
@@ -126,11 +128,11 @@ describe.each([
       'read-object',
       'read-object-together',
       'read-entry',
-      'insert-objects',
+      'insert-object',
       'update-object',
       'delete-object',
       'delete-tombstone',
-      'bury-objects',
+      'replace-by-tombstones',
     ];
     for (const name of byId) {
       const nodes = plans.get(name) ?? [];
@@ -180,9 +182,9 @@ test('What has to be read as a whole is shared among processes of the server.', 
     const costs = ['min_parallel_table_scan_size', 'parallel_setup_cost', 'parallel_tuple_cost'];
     for (const name of costs) await access.run({ text: `SET LOCAL ${name} = 0` }, []);
     for (const { text, values } of [
-      compilePage(dialect, long, page, false, 'text'),
-      compilePage(dialect, long, page, false, 'rows'),
-      compileCount(dialect, long, { filters }, false),
+      compilePage(dialect, long, planPage(page), 'text'),
+      compilePage(dialect, long, planPage(page), 'rows'),
+      compileCount(dialect, long, planSelection({ filters })),
     ]) {
       const { rows } = await access.run({ text: `EXPLAIN ${text}` }, values);
       expect(rows.join('\n')).toContain('Workers Planned');

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ConnectionPool } from '../../../src/backends/postgresql/connection-pool.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { describeDatabase } from '../../contract/run-suite.ts';
 import { findPgbouncer, startPgbouncer, type Pooler } from '../../support/pgbouncer.ts';
 import { migrateDatabase } from '../../support/postgresql-setup.ts';
@@ -81,7 +81,7 @@ function describePgbouncer(program: NonNullable<typeof found>): void {
 }
 
 if (found === undefined) {
-  test('Without PgBouncer, which can be neither found nor fetched, the tests of sessions stand for it alone.', () => {
-    console.log('Install PgBouncer, or let apt-get fetch it, to run the suites behind it.');
+  test('the contract suites pass behind PgBouncer', ({ skip }) => {
+    skip('pgbouncer is missing; install it with: apt-get install pgbouncer');
   });
 } else describe('PgBouncer in transaction mode', () => describePgbouncer(found));

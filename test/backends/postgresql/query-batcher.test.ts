@@ -9,10 +9,11 @@ import { textArray } from '../../../src/backends/postgresql/array-text.ts';
 import type { Row } from '../../../src/backends/postgresql/connection.ts';
 import { batchableQuery } from '../../../src/backends/postgresql/batchable-query.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { runAtOnce } from '../../../src/base/steps.ts';
 import { joinPage } from '../../../src/core/objects/page-text.ts';
 import type { PageQuery } from '../../../src/core/query/ast.ts';
 import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { CountingProxy } from '../../support/counting-proxy.ts';
 import { cloneDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
 import { lockTable } from '../../support/table-lock.ts';
@@ -121,7 +122,7 @@ describe('reads that come together', () => {
         const pages = await Promise.all([byId, newest].map((query) => objects.listAll(list, query)));
         for (const { entries: page } of pages) expect(page.map(({ id }) => id).toSorted()).toEqual(stored.toSorted());
         const texts = await Promise.all([byId, newest].map((query) => objects.listText(list, query)));
-        expect(texts).toEqual(pages.map((page) => joinPage(page)));
+        expect(texts).toEqual(pages.map((page) => runAtOnce(joinPage(page))));
       }),
       { numRuns: 40 },
     );
@@ -141,7 +142,7 @@ describe('reads that come together', () => {
       })),
     );
     const texts = await Promise.all(ids.map((_, n) => reader.listText(list, { ...newest, limit: n + 1 })));
-    expect(texts).toEqual(pages.map((page) => joinPage(page)));
+    expect(texts).toEqual(pages.map((page) => runAtOnce(joinPage(page))));
     const since = await Promise.all(
       whole.entries.map(({ lastModified }) =>
         reader.listAll(list, {
@@ -167,7 +168,7 @@ describe('reads that come together', () => {
     const long = await reader.listAll(list, { ...newest, limit: 3 });
     expect(long.entries.map(({ id }) => id)).toEqual(['l3000000', 'l70000', 'l9000']);
     expect(long.more).toBe(true);
-    expect(await reader.listText(list, { ...newest, limit: 3 })).toEqual(joinPage(long));
+    expect(await reader.listText(list, { ...newest, limit: 3 })).toEqual(runAtOnce(joinPage(long)));
   });
 });
 

@@ -4,7 +4,7 @@ import { ConnectionPool } from '../../../src/backends/postgresql/connection-pool
 import { reapChunk } from '../../../src/backends/postgresql/reaper.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { StoredObject } from '../../../src/core/objects/stored.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { runSql } from '../../support/postgresql-setup.ts';
 import { cloneDatabase, openPostgres } from '../../support/postgresql.ts';
 

@@ -1,13 +1,13 @@
 // Migrations: any number of processes may run them at once, and no process works on tables that it does not know.
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openBackends } from '../../../src/app/backends.ts';
-import { migrate } from '../../../src/app/maintenance.ts';
-import { prepareSchemas } from '../../../src/app/schemas.ts';
+import { openBackends } from '../../../src/backends/open-backends.ts';
+import { migrate } from '../../../src/maintenance/schemas.ts';
+import { prepareSchemas } from '../../../src/maintenance/schemas.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { databaseComponent } from '../../../src/backends/postgresql/schema.ts';
 import { keyOfText } from '../../../src/backends/postgresql/text-key.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
-import { settingsOf } from '../../../src/settings/load.ts';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
 import { postgresqlSettings } from '../../support/backends.ts';
 import { runSql } from '../../support/postgresql-setup.ts';

@@ -7,7 +7,7 @@ import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { startTestService } from '../../../src/testing/index.ts';
-import { pageQuery } from '../../../src/testing/storage-probe.ts';
+import { pageQuery } from '../../../src/testing/contract/storage/storage-probe.ts';
 import { postgresqlSettings } from '../../support/backends.ts';
 import { cloneDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
 

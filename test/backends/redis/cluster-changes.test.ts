@@ -14,9 +14,9 @@ import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
 import type { ObjectPermissions, PermissionWriter } from '../../../src/contracts/permission.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
-import { findRedisAddress } from '../../../src/settings/redis-url.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
-import type { TransactionContext } from '../../../src/testing/contract-case.ts';
+import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
+import type { TransactionContext } from '../../../src/testing/contract/contract-case.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
 import { openInspector } from '../../support/redis.ts';
 

@@ -6,7 +6,7 @@ import { ClusterCommit } from '../../../src/backends/redis/cluster-commit.ts';
 import { Keys } from '../../../src/backends/redis/keys.ts';
 import { PermissionLog } from '../../../src/backends/redis/permission-log.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
-import { findRedisAddress } from '../../../src/settings/redis-url.ts';
+import { findRedisAddress } from '../../../src/backends/redis/address.ts';
 
 it('a commit that fails in one slot waits for the others before it fails', async () => {
   const keys = new Keys('test:');
@@ -25,7 +25,7 @@ it('a commit that fails in one slot waits for the others before it fails', async
   const permissions = new PermissionLog();
   for (const objectId of ['/a/x/b', '/c/x/d']) permissions.entries.push({ kind: 'clear', objectId });
   const running = commit
-    .run({ drafts: [], held: [], cascades: [], isFlushed: false, permissions }, 'v')
+    .run({ overlays: [], held: [], cascades: [], isFlushed: false, permissions }, 'v')
     .catch((error: unknown) => events.push(error === failure ? 'failed' : String(error)));
   for (let turn = 0; turn < 5; turn++) await nextTurn();
   events.push('the other slot is written');

@@ -5,8 +5,8 @@ import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/red
 import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
-import { findRedisAddress } from '../../../src/settings/redis-url.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
 
 /** Enough for every master to hold some of them. */

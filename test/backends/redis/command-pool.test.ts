@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { openRedisCache } from '../../../src/app/redis.ts';
+import { BackendOpener } from '../../../src/backends/open-backends.ts';
 import { CommandPool } from '../../../src/backends/redis/command-pool.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
-import { settingsOf } from '../../../src/settings/load.ts';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
 
 /** A server that answers the greeting, and each `GET` only when it is told to. */
 class WithholdingServer {
@@ -96,10 +96,8 @@ describe('A Redis backend', () => {
       const server = new WithholdingServer();
       onTestFinished(() => server.close());
       const url = await server.start();
-      const cache = await openRedisCache(
-        settingsOf({ userid_hmac_secret: 'x', cache_backend: 'redis', cache_url: url, ...settings }),
-        systemClock,
-      );
+      const loaded = settingsOf({ userid_hmac_secret: 'x', cache_backend: 'redis', cache_url: url, ...settings });
+      const cache = await new BackendOpener(loaded, systemClock).openCache('redis');
       const names = Array.from({ length: size + 7 }, (__, index) => `key-${index}`);
       const asked = names.map((name) => cache.get(name));
       await server.asked(size);

@@ -10,8 +10,8 @@ import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { Retry } from '../../../src/engine/retry.ts';
 import { compareLists } from '../../../src/core/objects/list-order.ts';
-import { findRedisAddress } from '../../../src/settings/redis-url.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
 import { openTestServer } from '../../support/redis.ts';
 
@@ -56,17 +56,17 @@ describe.each([
   async function unit<T>(process: number, work: (writers: Writers) => Promise<T>): Promise<T> {
     const database = databases[process % processes]!;
     const [storage, permission] = [createRedisStorage(database), createRedisPermission(database)];
-    const races = new Retry();
+    const retry = new Retry();
     for (;;) {
       try {
         return await inUnit(database, async (transaction) => {
           const writers = { storage: storage.writer(transaction), permission: permission.writer(transaction) };
-          for (const known of races.contended.toSorted(compareLists)) await writers.storage.lock(known);
+          for (const known of retry.contended.toSorted(compareLists)) await writers.storage.lock(known);
           return work(writers);
         });
       } catch (error) {
-        if (!races.isLost(error)) throw error;
-        await races.pause();
+        if (!retry.allows(error)) throw error;
+        await retry.backOff();
       }
     }
   }

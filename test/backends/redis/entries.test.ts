@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { migrate } from '../../../src/app/maintenance.ts';
+import { migrate } from '../../../src/maintenance/schemas.ts';
 import { createService } from '../../../src/app/service.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { requireOneSlot } from '../../../src/backends/redis/client.ts';
@@ -12,9 +12,9 @@ import { grantsOf, Keys, unescapeTag } from '../../../src/backends/redis/keys.ts
 import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
 import type { PermissionBackend, PermissionWriter } from '../../../src/contracts/permission.ts';
 import type { Logger } from '../../../src/contracts/logger.ts';
-import { loadSettings } from '../../../src/settings/load.ts';
-import { findRedisAddress } from '../../../src/settings/redis-url.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { loadSettings } from '../../../src/backends/load-settings.ts';
+import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { RedisProcess } from '../../support/redis.ts';
 
 const keys = new Keys('test:');

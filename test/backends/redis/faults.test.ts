@@ -9,8 +9,8 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import type { StorageBackend } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
-import { findRedisAddress } from '../../../src/settings/redis-url.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { openInspector, RedisProcess } from '../../support/redis.ts';
 
 const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };

@@ -5,8 +5,8 @@ import { openRedisDatabase } from '../../../src/backends/redis/database.ts';
 import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { StoredObject, type ListKey } from '../../../src/core/objects/stored.ts';
-import { findRedisAddress } from '../../../src/settings/redis-url.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { openTestServer } from '../../support/redis.ts';
 
 const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };

@@ -5,8 +5,8 @@ import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/red
 import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { PermissionBackend, PermissionWriter, WalkPage } from '../../../src/contracts/permission.ts';
-import { findRedisAddress } from '../../../src/settings/redis-url.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { openTestServer } from '../../support/redis.ts';
 
 let server: Awaited<ReturnType<typeof openTestServer>>;

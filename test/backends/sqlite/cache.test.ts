@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { cachePathFor, openSqliteCache } from '../../../src/backends/sqlite/cache.ts';
 import type { CacheBackend } from '../../../src/contracts/cache.ts';
-import { createTestClock, type TestClock } from '../../../src/testing/contract-case.ts';
+import { createTestClock, type TestClock } from '../../../src/testing/contract/contract-case.ts';
 import { openConnection, openTestDatabase, records, temporaryPath } from './temporary.ts';
 
 async function openCache(path: string, clock: TestClock = createTestClock(), prefix = ''): Promise<CacheBackend> {

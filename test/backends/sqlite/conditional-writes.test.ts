@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ConditionalWrite } from '../../../src/contracts/database.ts';
 import { TransactionConflict } from '../../../src/contracts/errors.ts';
-import { writeConditionally } from '../../../src/testing/conditional-writes.ts';
+import { writeConditionally } from '../../../src/testing/contract/transactions/conditional-writes.ts';
 import { openTestDatabase, type TestDatabase } from './temporary.ts';
 import { ids, lists, objectIds, observe } from './writes.ts';
 

@@ -16,8 +16,8 @@ import { createSqliteStorage } from '../../../src/backends/sqlite/storage.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
 import type { Logger } from '../../../src/contracts/logger.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
-import { settingsOf } from '../../../src/settings/load.ts';
-import { createTestClock } from '../../../src/testing/contract-case.ts';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
+import { createTestClock } from '../../../src/testing/contract/contract-case.ts';
 import { openConnection, openTestDatabase, records, temporaryPath } from './temporary.ts';
 
 const ignore = (): void => undefined;

@@ -14,8 +14,8 @@ import { createSqliteStorage } from '../../../src/backends/sqlite/storage.ts';
 import type { PermissionBackend, PermissionWriter } from '../../../src/contracts/permission.ts';
 import type { StorageBackend, StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
-import { createTestClock, type TestClock } from '../../../src/testing/contract-case.ts';
-import { inUnit } from '../../../src/testing/unit-of-work.ts';
+import { createTestClock, type TestClock } from '../../../src/testing/contract/contract-case.ts';
+import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 
 export const records: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
 

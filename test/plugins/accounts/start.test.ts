@@ -1,7 +1,8 @@
 // What keeps a service with accounts from starting, and what it says then.
 import { expect, it } from 'vitest';
-import { settingsOf } from '../../../src/settings/load.ts';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { startTestService } from '../../../src/testing/index.ts';
+import { accountSettings as accountTable } from '../../../src/plugins/accounts/settings.ts';
 import { accountSettings, startAccounts } from './service.ts';
 
 it.each([
@@ -47,7 +48,7 @@ it('Settings of accounts and mails are checked with all others.', () => {
     'mail.port': 'smtp',
     'mail.mailer': 'pigeon',
   };
-  expect(() => settingsOf(wrong)).toThrow(/4 settings are wrong/);
+  expect(() => settingsOf(wrong, [accountTable])).toThrow(/4 settings are wrong/);
 });
 
 it('Names as existing deployments write them are understood.', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { OptionsBook } from '../../../src/plugins/signer/options.ts';
 import { isPattern, requirePatterns } from '../../../src/plugins/signer/patterns.ts';
 import { signerFamilies, signerSettings } from '../../../src/plugins/signer/settings.ts';
-import { settingsOf } from '../../../src/settings/load.ts';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { environmentLayer, fileLayer, valuesLayer } from '../../../src/settings/layers.ts';
 import { emptyReport, resolveTable } from '../../../src/settings/resolve.ts';
 import { Settings } from '../../../src/settings/settings.ts';
@@ -64,6 +64,7 @@ describe('A name with regular expressions', () => {
         layers,
         environments: [],
         values,
+        tables: [],
         file: null,
         namedConfig: undefined,
         warnings: [],

@@ -1,0 +1,200 @@
+// All endpoints of the service: the views, the batch, the resources, and those of plugins.
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { resolve } from 'import-meta-resolve';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { AuthenticationPolicy } from '../contracts/authentication.ts';
+import type { Logger } from '../contracts/logger.ts';
+import type { OpenBackends } from '../contracts/open-backends.ts';
+import type { CompiledKind, KindSettings } from '../engine/compiled-kind.ts';
+import type { Endpoint } from '../engine/endpoint.ts';
+import { resourceEndpoints } from '../engine/resource-endpoints.ts';
+import { documentEndpoints } from '../http/api-description/document-endpoint.ts';
+import { batchEndpoint } from '../http/batch.ts';
+import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
+import { apiDocsEndpoints } from '../http/views/api-docs.ts';
+import { heartbeatEndpoints } from '../http/views/heartbeat.ts';
+import { permissionsEndpoint } from '../http/views/permissions.ts';
+import { rootEndpoint, type Capability, type CurrentCapability } from '../http/views/root.ts';
+import { staticJsonEndpoint } from '../http/views/static-json.ts';
+import { userDataEndpoints } from '../http/views/user-data.ts';
+import { formatValue, type SettingsTable } from '../settings/definition.ts';
+import type { Settings } from '../settings/settings.ts';
+import { healthChecks } from './health.ts';
+import { tablesOf } from './plugins.ts';
+import { publicEndpoints } from './servers.ts';
+
+export interface EndpointSources {
+  readonly host: PluginHost;
+  readonly backends: OpenBackends;
+  readonly plugins: readonly Plugin[];
+  readonly parts: readonly PluginParts[];
+  readonly kinds: ReadonlyMap<string, CompiledKind>;
+  readonly ofKinds: KindSettings;
+  readonly policies: readonly AuthenticationPolicy[];
+}
+
+/**
+ * Returns all endpoints of the service: the views, the batch, the resources, and those of plugins.
+ *
+ * @throws Error when two plugins declare one capability
+ */
+export function createEndpoints(sources: EndpointSources): readonly Endpoint[] {
+  const { host, kinds, ofKinds, parts } = sources;
+  const { settings, engine } = host;
+  const endpoints: Endpoint[] = [];
+  // The description of the API is made when it is first requested, of all endpoints.
+  const described = (): readonly Endpoint[] =>
+    publicEndpoints(settings, endpoints).filter(({ operations }) => Object.keys(operations).length > 0);
+  endpoints.push(
+    ...viewEndpoints(sources, described),
+    batchEndpoint({
+      maxRequests: settings.get('batch_max_requests') ?? 0,
+      maxBytes: settings.get('batch_max_bytes'),
+      versionPrefix: engine.versionPrefix,
+    }),
+    ...resourceEndpoints(
+      kinds.values(),
+      engine,
+      ofKinds,
+      parts.flatMap(({ actions = [] }) => actions),
+    ),
+    ...parts.flatMap((part) => part.endpoints ?? []),
+  );
+  return endpoints;
+}
+
+/** Returns the endpoints that are no resources: root view, health, version, description, permissions. */
+function viewEndpoints(sources: EndpointSources, described: () => readonly Endpoint[]): readonly Endpoint[] {
+  const { host, backends, plugins, parts, kinds, policies } = sources;
+  const { settings, engine, logger } = host;
+  const showsPermissions =
+    settings.get('experimental_permissions_endpoint') || parts.some((part) => part.showsPermissions === true);
+  const identity = {
+    projectName: settings.get('project_name'),
+    projectDocs: settings.get('project_docs'),
+    httpApiVersion: settings.get('http_api_version'),
+    versionPrefix: engine.versionPrefix,
+  };
+  return [
+    rootEndpoint({
+      ...identity,
+      projectVersion: settings.get('project_version'),
+      configFile:
+        settings.file === null
+          ? null
+          : { path: settings.file.name, hash: settings.file.hash, modified: settings.file.modified },
+      endOfService: settings.get('eos')?.text,
+      publicSettings: publicSettings(settings, tablesOf(plugins)),
+      capabilities: collectCapabilities(sources, showsPermissions),
+      userInfo: parts.flatMap(({ userInfo }) => (userInfo === undefined ? [] : [userInfo])),
+      isReadonly: settings.get('readonly'),
+      cacheSeconds: settings.get('root_cache_expires_seconds'),
+    }),
+    ...heartbeatEndpoints({
+      checks: healthChecks(backends, settings, parts),
+      timeoutSeconds: settings.get('heartbeat_timeout_seconds'),
+      retryAfterSeconds: settings.get('retry_after_seconds'),
+      logger,
+    }),
+    staticJsonEndpoint({
+      name: 'version',
+      path: '/__version__',
+      operationId: '__version__',
+      summary: 'Returns the version of the software.',
+      files: configuredFile(settings.get('version_json_path'), ['version.json', join(assets, 'version.json')]),
+    }),
+    staticJsonEndpoint({
+      name: 'contribute',
+      path: '/contribute.json',
+      operationId: 'contribute',
+      summary: 'Returns how to contribute to the project.',
+      files: configuredFile(settings.get('contribute_json_path'), [join(assets, 'contribute.json')]),
+    }),
+    ...documentEndpoints({
+      ...identity,
+      policies,
+      notAcceptableStatus: settings.get('not_acceptable_status'),
+      endpoints: described,
+    }),
+    ...(settings.get('api_docs_enabled') ? createApiDocs(engine.versionPrefix, logger) : []),
+    ...userDataEndpoints({ kinds, engine, deleters: new Set(settings.get('user-data_delete_principals')) }),
+    ...(showsPermissions
+      ? [permissionsEndpoint({ kinds, engine, readers: new Set(settings.get('permissions_read_principals')) })]
+      : []),
+  ];
+}
+
+/** Returns the file that a setting names, even when it does not exist, or else the default ones. */
+function configuredFile(configured: string | undefined, defaults: readonly string[]): readonly string[] {
+  return configured === undefined || configured === '' ? defaults : [configured];
+}
+
+/** Returns the settings that clients adapt to, with those of plugins; an unlimited batch is shown as 0. */
+function publicSettings(settings: Settings, tables: readonly SettingsTable[]): JsonObject {
+  const shown = tables.flatMap((table) => {
+    const values: Readonly<Record<string, unknown>> = settings.read(table);
+    return Object.entries(table).flatMap(([key, row]) =>
+      row.isPublic ? [[key, shownValue(values[key])] as const] : [],
+    );
+  });
+  return {
+    ...Object.fromEntries(shown),
+    readonly: settings.get('readonly'),
+    explicit_permissions: settings.get('explicit_permissions'),
+    batch_max_requests: settings.get('batch_max_requests') ?? 0,
+  };
+}
+
+function shownValue(value: unknown): JsonValue {
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  return Array.isArray(value) ? value.map(formatValue) : formatValue(value);
+}
+
+type Capabilities = Map<string, Capability | CurrentCapability>;
+
+/** @throws Error when a capability is declared twice */
+function collectCapabilities({ host, parts, policies }: EndpointSources, showsPermissions: boolean): Capabilities {
+  const { settings, documentationUrl } = host;
+  const all: Capabilities = new Map();
+  for (const [key, capability] of parts.flatMap(({ capabilities }) => Object.entries(capabilities ?? {}))) {
+    if (all.has(key)) throw new Error(`The capability ${key} is declared by two plugins.`);
+    all.set(key, capability);
+  }
+  const add = (key: string, description: string): void => {
+    if (all.has(key)) throw new Error(`The capability ${key} is built in and cannot be declared by a plugin.`);
+    all.set(key, { description, url: documentationUrl(key) });
+  };
+  if (policies.some(({ name }) => name === 'basicauth')) add('basicauth', 'Users are told apart by Basic credentials.');
+  add('resync', 'Lists tell those who follow them, by the header Resync, when deletions they missed were forgotten.');
+  if (settings.get('experimental_collection_schema_validation')) {
+    add('schema', 'Objects are validated by the JSON schemas of collections and buckets.');
+  }
+  if (showsPermissions) add('permissions_endpoint', 'GET /permissions lists what the caller may do.');
+  return all;
+}
+
+const assets = fileURLToPath(new URL('../../assets/', import.meta.url));
+
+/** Returns the endpoints of the API page; none when the viewer is missing, since the service works without it. */
+function createApiDocs(versionPrefix: string, logger: Logger): readonly Endpoint[] {
+  const viewerFolder = findViewer();
+  if (viewerFolder !== undefined) {
+    return apiDocsEndpoints({ versionPrefix, pageFolder: join(assets, 'api-docs'), viewerFolder });
+  }
+  logger.warn('The page at /docs is not served, because its viewer is missing. "npm run build" copies it.');
+  return [];
+}
+
+/** Returns the folder of the viewer that ships with the package; in a checkout, of the package that it is copied from. */
+function findViewer(): string | undefined {
+  const shipped = join(assets, 'swagger-ui');
+  if (existsSync(join(shipped, 'swagger-ui.css'))) return shipped;
+  try {
+    return dirname(fileURLToPath(resolve('@fastify/swagger-ui/static/swagger-ui.css', import.meta.url)));
+  } catch {
+    // Packages for development are not installed.
+    return undefined;
+  }
+}

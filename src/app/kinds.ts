@@ -1,0 +1,61 @@
+// The kinds of objects that the service serves: the built-in ones and those of plugins, compiled with their settings.
+import { LRUCache } from 'lru-cache';
+import type { AuthorizationPolicy } from '../engine/access.ts';
+import { compileKinds, type CompiledKind, type KindSettings } from '../engine/compiled-kind.ts';
+import { withDefaultPermissions } from '../engine/default-permissions.ts';
+import { withAddedPermissions } from '../engine/kind.ts';
+import type { PluginParts } from '../http/plugin.ts';
+import { builtInKinds } from '../resources/kinds.ts';
+import { integer } from '../settings/readers.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** Returns what all kinds have in common: settings, id generators, and the policy that decides about access. */
+export function kindSettings(
+  settings: Settings,
+  parts: readonly PluginParts[],
+  authorization: AuthorizationPolicy | undefined,
+): KindSettings {
+  // Requests ask for cache times with the ids in their paths, so the values are cached.
+  const seconds = new LRUCache<string, { readonly value: number | undefined }>({ max: 1000 });
+  return {
+    maxIdLength: settings.get('max_id_length'),
+    idGenerators: new Map(parts.flatMap(({ idGenerators }) => Object.entries(idGenerators ?? {}))),
+    authorization,
+    text: (key) => settings.lookup(key),
+    list: (key) => settings.lookupList(key) ?? [],
+    flag: (key, byDefault) => settings.lookupFlag(key) ?? byDefault,
+    cacheSeconds(key) {
+      let known = seconds.get(key);
+      if (known === undefined) {
+        known = { value: settings.lookupWith(integer({ min: 0 }), key) };
+        seconds.set(key, known);
+      }
+      return known.value;
+    },
+  };
+}
+
+/**
+ * Compiles all kinds, by name.
+ *
+ * @param hasPermissions whether permissions are kept at all; without them only kinds of one user can be served
+ * @throws Error when a declaration or a setting of a kind is wrong
+ */
+export function createKinds(
+  settings: Settings,
+  ofKinds: KindSettings,
+  parts: readonly PluginParts[],
+  hasPermissions: boolean,
+): ReadonlyMap<string, CompiledKind> {
+  const builtIn =
+    hasPermissions && settings.get('built_in_kinds')
+      ? builtInKinds({
+          cacheSeconds: ofKinds.cacheSeconds,
+          maxPrincipals: settings.get('max_principals'),
+          validatesSchemas: settings.get('experimental_collection_schema_validation'),
+        })
+      : [];
+  const declared = withDefaultPermissions([...builtIn, ...parts.flatMap(({ kinds = [] }) => kinds)]);
+  const added = parts.flatMap(({ permissions = [] }) => permissions);
+  return compileKinds(withAddedPermissions(declared, added), ofKinds);
+}

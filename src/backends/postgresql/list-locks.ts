@@ -1,0 +1,281 @@
+// The lists that a unit of work has locked. No other unit changes a list while its row is locked, so what the unit has read
+// stays true. The unit keeps the state of the list, applies its own writes to it, and writes the row once.
+import { keyOfList } from '../../core/lists/list-key.ts';
+import { changeState, type ListChange, type ListState } from '../../core/lists/list-state.ts';
+import { compareLists } from '../../core/objects/list-order.ts';
+import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
+import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
+import type { Inheritance } from './shared-transaction.ts';
+import type { ListsOfUnit, PostgresUnit } from './unit.ts';
+
+/** What is stored under an id. */
+export interface Entry {
+  readonly object: StoredObject | undefined;
+  readonly tombstone: Tombstone | undefined;
+}
+
+/** A list whose row is locked until the transaction ends. */
+export class ListLock {
+  readonly key: ListKey;
+  /** Internal number, under which objects and tombstones are stored. */
+  readonly list: string;
+  readonly entries = new Map<string, Entry>();
+  #state: ListState;
+  /** Whether the state differs from the row. */
+  isChanged = false;
+
+  constructor(key: ListKey, [list, clock, live, dead, horizon]: Row) {
+    this.key = key;
+    this.list = list!;
+    this.#state = {
+      clock: typeof clock === 'string' ? Number(clock) : undefined,
+      horizon: Number(horizon),
+      live: Number(live),
+      dead: Number(dead),
+    };
+  }
+
+  get state(): ListState {
+    return this.#state;
+  }
+
+  /** The row as the table has it, or will have it. */
+  get row(): Row {
+    const { clock, live, dead, horizon } = this.#state;
+    return [this.list, clock === undefined ? null : String(clock), String(live), String(dead), String(horizon)];
+  }
+
+  /** Applies a write to the state. */
+  change(change: ListChange): void {
+    this.#state = changeState(this.#state, change);
+    this.isChanged = true;
+  }
+}
+
+/** A locked list, and what is stored under one of its ids. */
+interface LockedEntry {
+  readonly list: ListLock;
+  readonly entry: Entry;
+}
+
+/** An id with neither object nor tombstone. */
+const absent: Entry = { object: undefined, tombstone: undefined };
+
+/** Columns of a row of a list, in the order that `ListLock` takes. */
+export const lockColumns = 'list, clock, live, dead, horizon';
+// Locking and reading are two statements, because the second one sees what was committed while the first one waited.
+const selectRow = `SELECT ${lockColumns} FROM coffer_lists WHERE parent = $1 AND kind = $2 FOR NO KEY UPDATE`;
+const lockRow = prepared('lock-list', selectRow);
+// Units wait for lists in one order only, so they never deadlock. A unit that holds a later list locks with NOWAIT. When the
+// lock is refused, the unit is retried with all its lists in order, which costs less than a deadlock found by the server.
+const lockEarlierRow: Statement = { ...prepared('lock-earlier-list', `${selectRow} NOWAIT`), failsOnLock: true };
+const readEntry = prepared(
+  'read-entry',
+  `SELECT o.last_modified, o.data, t.last_modified FROM coffer_lists l
+  LEFT JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list AND o.id = $3
+  LEFT JOIN coffer_tombstones t ON t.parent = l.parent AND t.list = l.list AND t.id = $3
+  WHERE l.parent = $1 AND l.kind = $2`,
+);
+const insertRow = prepared(
+  'insert-list',
+  'INSERT INTO coffer_lists (parent, kind) VALUES ($1, $2) ON CONFLICT (parent, kind) DO NOTHING',
+);
+const updateRow = prepared(
+  'update-list',
+  'UPDATE coffer_lists SET clock = $3, live = $4, dead = $5, horizon = $6 WHERE parent = $1 AND kind = $2',
+);
+
+export class ListLocks implements ListsOfUnit {
+  readonly #unit: PostgresUnit;
+  readonly #lists = new Map<string, ListLock>();
+  /** Every list that the unit has waited for. */
+  readonly #wanted = new Map<string, ListKey>();
+  /** Locks under way, so that two calls for one list share a statement. */
+  readonly #asked = new Map<string, Promise<Result>>();
+  /** Lists that this unit has created. No other transaction sees their rows before it ends. */
+  readonly #added = new Set<string>();
+  /** Keys of objects that cannot be deleted as long as the unit has its lists. */
+  readonly #kept = new Set<string>();
+  /** Shared locks under way, which end before new lists are created. */
+  #holding: Promise<unknown> = Promise.resolve();
+
+  constructor(unit: PostgresUnit) {
+    this.#unit = unit;
+    unit.beforeCommit(() => this.settleAll());
+    unit.reportLists(this);
+  }
+
+  contended(): readonly ListKey[] {
+    return [...this.#wanted.values()];
+  }
+
+  leave(): Inheritance {
+    const lists = Array.from(this.#lists.values(), ({ key, row, isChanged }) => ({ key, row, isChanged }));
+    return { lists, wanted: this.contended(), added: [...this.#added], kept: [...this.#kept] };
+  }
+
+  inherit({ lists, wanted, added, kept }: Inheritance): void {
+    for (const { key, row, isChanged } of lists) {
+      const list = new ListLock(key, row);
+      list.isChanged = isChanged;
+      this.#lists.set(keyOfList(key), list);
+    }
+    this.want(wanted);
+    for (const name of added) this.#added.add(name);
+    for (const name of kept) this.#kept.add(name);
+  }
+
+  settle({ lists }: Inheritance): readonly (readonly [Statement, readonly SqlValue[]])[] {
+    return lists.filter(({ isChanged }) => isChanged).map(({ key, row }) => [updateRow, valuesOf(key, row)] as const);
+  }
+
+  /** Notes that an object cannot be deleted as long as the unit has its lists. */
+  keep(object: string): void {
+    this.#kept.add(object);
+  }
+
+  /** Whether the object cannot be deleted as long as the unit has its lists. */
+  keeps(object: string): boolean {
+    return this.#kept.has(object);
+  }
+
+  /** Locks the list and reads what is stored under the id. Creates the list, without a clock, when it is absent. */
+  async lock(key: ListKey, id?: string): Promise<LockedEntry> {
+    const found = await this.find(key, id);
+    if (found !== undefined) return found;
+    await this.#add(key);
+    const created = await this.find(key, id);
+    if (created === undefined) throw new Error('the row of the list is gone although it was just locked');
+    return created;
+  }
+
+  /** Locks the list and reads what is stored under the id; `undefined` when the list is absent. */
+  async find(key: ListKey, id?: string): Promise<LockedEntry | undefined> {
+    const known = this.#lists.get(keyOfList(key));
+    if (known !== undefined) return { list: known, entry: await this.#entryOf(known, id) };
+    const [rows, entries] = await Promise.all([
+      this.#lockRow(key),
+      id === undefined ? undefined : this.#unit.run('storage', readEntry, [key.parent, key.kind, id]),
+    ]);
+    const list = this.#keep(key, rows.rows[0]);
+    return list && { list, entry: id === undefined ? absent : keepEntry(list, id, entries?.rows[0]) };
+  }
+
+  /**
+   * Locks the list alone. Returns whether the lock keeps the objects above the list from being deleted: a cascade locks the
+   * rows of all lists below its URI first, but does not see those of a list that this unit has created.
+   */
+  async lockBelow(key: ListKey): Promise<boolean> {
+    return (await this.find(key)) !== undefined && !this.#added.has(keyOfList(key));
+  }
+
+  /** Creates lists only after this promise has settled. */
+  holdBack(holding: Promise<unknown>): void {
+    this.#holding = Promise.allSettled([this.#holding, holding]);
+  }
+
+  /** Whether waiting for the list keeps to the order of all units. */
+  isNext(key: ListKey): boolean {
+    for (const other of this.#wanted.values()) if (compareLists(other, key) > 0) return false;
+    return true;
+  }
+
+  /** Notes that another statement of the unit waits for these lists, or has locked them. */
+  want(keys: Iterable<ListKey>): void {
+    for (const key of keys) this.#wanted.set(keyOfList(key), key);
+  }
+
+  /** Whether the row of the list is known to be locked. */
+  has(key: ListKey): boolean {
+    return this.#lists.has(keyOfList(key));
+  }
+
+  /** Returns what is stored under the id in a list that is locked already; `undefined` for other lists. */
+  async findKnown(key: ListKey, id: string): Promise<Entry | undefined> {
+    const known = this.#lists.get(keyOfList(key));
+    return known === undefined ? undefined : this.#entryOf(known, id);
+  }
+
+  /** Keeps a list whose row was locked and read, unless another call has done so meanwhile. */
+  adopt(key: ListKey, row: Row): ListLock {
+    const name = keyOfList(key);
+    const list = this.#lists.get(name) ?? new ListLock(key, row);
+    this.#lists.set(name, list);
+    return list;
+  }
+
+  /** Sends the rows of lists that have changed. */
+  settleAll(): void {
+    for (const list of this.#lists.values()) {
+      if (!list.isChanged) continue;
+      list.isChanged = false;
+      this.#unit.send('storage', updateRow, valuesOf(list.key, list.row));
+    }
+  }
+
+  /** Settles and forgets all lists, before a statement that changes lists it does not name. */
+  forget(): void {
+    this.settleAll();
+    this.#lists.clear();
+  }
+
+  #lockRow(key: ListKey): Promise<Result> {
+    const name = keyOfList(key);
+    const asked = this.#asked.get(name);
+    if (asked !== undefined) return asked;
+    const statement = this.isNext(key) ? lockRow : lockEarlierRow;
+    this.want([key]);
+    this.#unit.enterQueue(name);
+    const known = (): Result | undefined => {
+      const list = this.#lists.get(name);
+      return list && { rows: [list.row], count: 1, command: 'SELECT' };
+    };
+    const answer = this.#unit.run('storage', statement, [key.parent, key.kind], known);
+    const forget = (): void => void this.#asked.delete(name);
+    this.#asked.set(name, answer);
+    answer.then(forget, forget);
+    return answer;
+  }
+
+  /** Creates the list, without a clock, unless another transaction has done so meanwhile. */
+  async #add(key: ListKey): Promise<void> {
+    await this.#holding;
+    this.want([key]);
+    const { count } = await this.#unit.run('storage', insertRow, [key.parent, key.kind]);
+    if (count > 0) this.#added.add(keyOfList(key));
+  }
+
+  async #entryOf(list: ListLock, id: string | undefined): Promise<Entry> {
+    if (id === undefined) return absent;
+    const known = list.entries.get(id);
+    if (known !== undefined) return known;
+    const { rows } = await this.#unit.run('storage', readEntry, [list.key.parent, list.key.kind, id]);
+    return keepEntry(list, id, rows[0]);
+  }
+
+  #keep(key: ListKey, row: Row | undefined): ListLock | undefined {
+    if (row !== undefined) return this.adopt(key, row);
+    // The unit has not locked it, so it may still wait for lists before this one.
+    this.#wanted.delete(keyOfList(key));
+    return undefined;
+  }
+}
+
+function valuesOf({ parent, kind }: ListKey, [, ...state]: Row): readonly SqlValue[] {
+  return [parent, kind, ...state];
+}
+
+function keepEntry(list: ListLock, id: string, row: Row | undefined): Entry {
+  const known = list.entries.get(id);
+  if (known !== undefined) return known;
+  const entry = row === undefined ? absent : entryOf(id, row);
+  list.entries.set(id, entry);
+  return entry;
+}
+
+function entryOf(id: string, [modified, data, deleted]: Row): Entry {
+  return {
+    object: typeof data === 'string' ? new StoredObject(id, Number(modified), data) : undefined,
+    tombstone: typeof deleted === 'string' ? { id, lastModified: Number(deleted), deleted: true } : undefined,
+  };
+}

@@ -1,0 +1,39 @@
+// Names of the files of SQLite backends, from the setting that names the database.
+import { resolve } from 'node:path';
+
+/** The file, below the working folder, when none is set. */
+export const defaultSqliteFile = 'data/coffer.sqlite3';
+
+/**
+ * The absolute path behind `storage_url` and its like: a plain path, `sqlite:relative/file` or `sqlite:///absolute/file`.
+ * `undefined` when it names something else, such as another kind of database.
+ */
+export function findSqliteFile(url: string | undefined, cwd: string = process.cwd()): string | undefined {
+  if (url === undefined || url === '') return resolve(cwd, defaultSqliteFile);
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]+):/.exec(url)?.[1]?.toLowerCase();
+  if (url.startsWith(':')) return undefined;
+  if (scheme === undefined) return resolve(cwd, url);
+  if (scheme !== 'sqlite') return undefined;
+  const rest = url.slice('sqlite:'.length);
+  if (!rest.startsWith('//')) {
+    const relative = decode(rest);
+    return relative === undefined || relative === '' ? undefined : resolve(cwd, relative);
+  }
+  const path = decode(rest.slice(2));
+  // Between the second and the third slash a URL has a host, and a file has none.
+  return path === undefined || !path.startsWith('/') || path === '/' ? undefined : resolve(path);
+}
+
+/** Returns the name of a file beside that of the database: `coffer.sqlite3` and `cache` → `coffer-cache.sqlite3`. */
+export function companionPath(databasePath: string, name: string): string {
+  const hasExtension = /\.[^./\\]+$/.test(databasePath);
+  return hasExtension ? databasePath.replace(/(\.[^./\\]+)$/, `-${name}$1`) : `${databasePath}-${name}`;
+}
+
+function decode(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}

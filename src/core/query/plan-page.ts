@@ -1,0 +1,149 @@
+// Decides how a page or a count of a list is read: which index finds the entries, which part of it, and what remains to
+// be tested on each entry. Backends translate the plan into their own reads, so that the decision is made in one place.
+import type { JsonValue } from '../../base/json.ts';
+import type { StoredEntry } from '../objects/stored.ts';
+import type { Direction, Filter, PageQuery, Selection, SortKey } from './ast.ts';
+import { matches } from './evaluate.ts';
+import { idField, isIdField, isTimestampField, isUniqueField } from './fields.ts';
+import { isIdBound, narrowIds, type IdRange } from './id-range.ts';
+import {
+  everyTimestamp,
+  intersectRanges,
+  isEveryTimestamp,
+  rangeAfter,
+  timestampRangeOf,
+  type TimestampRange,
+} from './timestamp-range.ts';
+
+/** What every plan states, whichever index it uses. */
+interface Conditions {
+  /** Timestamps of all wanted entries, as far as filters and the start of the page bound them. */
+  readonly range: TimestampRange;
+  /** Filters that nothing else in the plan stands for: each entry that is read has to match them. */
+  readonly residual: readonly Filter[];
+  /** Whether tombstones are read as well as live objects. */
+  readonly includeDeleted: boolean;
+}
+
+/** Finds the entries by their ids, each of which is given once. */
+export interface Lookup extends Conditions {
+  readonly by: 'lookup';
+  readonly ids: readonly string[];
+}
+
+/** Reads all entries of the range, in the order that suits the backend. */
+export interface Scan extends Conditions {
+  readonly by: 'scan';
+}
+
+/** Reads an index in the order of the page: all entries of the range by timestamp, or those of `ids` by id. */
+export type IndexRange =
+  | (Conditions & { readonly by: 'time'; readonly direction: Direction })
+  | (Conditions & { readonly by: 'id'; readonly direction: Direction; readonly ids: IdRange });
+
+/** How the entries of a selection are found, whatever their order. */
+export type SelectionPlan = Lookup | Scan;
+
+/**
+ * How a page is found. `time` and `id` deliver its entries in order and end with it. `lookup` and `scan` deliver
+ * candidates: the page has those that come first in the order of `sort`, after the position `after`.
+ */
+export type PagePlan = (SelectionPlan | IndexRange) &
+  Pick<PageQuery, 'limit' | 'maxBytes' | 'after'> & {
+    /** Ends with the first key that is unique in the list, since later keys decide nothing. */
+    readonly sort: readonly SortKey[];
+  };
+
+/** Whether a backend reads pages in the order of ids: always, only when no filter is left to test, or never. */
+export type IdOrder = 'always' | 'unfiltered' | 'never';
+
+/** Plans a read of everything that is selected, such as a count. */
+export function planSelection({ filters, ids, includeDeleted = false }: Selection): SelectionPlan {
+  let range = everyTimestamp;
+  let wanted = ids;
+  const residual: Filter[] = [];
+  for (const filter of filters) {
+    const timestamps = timestampRangeOf(filter);
+    const named = namedIds(filter);
+    if (timestamps !== undefined) range = intersectRanges(range, timestamps);
+    else if (named === undefined) residual.push(filter);
+    else wanted = wanted === undefined ? [...named] : wanted.filter((id) => named.has(id));
+  }
+  const conditions = { range, residual, includeDeleted };
+  return wanted === undefined
+    ? { by: 'scan', ...conditions }
+    : { by: 'lookup', ids: [...new Set(wanted)], ...conditions };
+}
+
+/** Plans a read of one page. */
+export function planPage(query: PageQuery, idOrder: IdOrder = 'always'): PagePlan {
+  const { limit, maxBytes, after } = query;
+  const selection = planSelection(query);
+  const unique = query.sort.findIndex(({ field }) => isUniqueField(field));
+  const sort = unique === -1 ? query.sort : query.sort.slice(0, unique + 1);
+  const page = { limit, maxBytes, sort };
+  const ordered = unique === 0 && selection.by === 'scan' ? planIndex(selection, sort[0]!, idOrder) : undefined;
+  const start = ordered === undefined || after === undefined ? ordered : continueIndex(ordered, after[0]);
+  return start === undefined ? { ...selection, ...page, after } : { ...start, ...page, after: undefined };
+}
+
+function planIndex(scan: Scan, { field, direction }: SortKey, idOrder: IdOrder): IndexRange | undefined {
+  if (isTimestampField(field)) return { ...scan, by: 'time', direction };
+  // A bounded range is expected to hold few entries, which are found by their timestamps and sorted.
+  if (idOrder === 'never' || !isEveryTimestamp(scan.range)) return undefined;
+  let ids: IdRange = {};
+  const residual: Filter[] = [];
+  for (const filter of scan.residual) {
+    if (isIdBound(filter)) ids = narrowIds(ids, filter);
+    else residual.push(filter);
+  }
+  return idOrder === 'unfiltered' && residual.length > 0 ? undefined : { ...scan, by: 'id', direction, ids, residual };
+}
+
+/**
+ * Returns the part of an index range that follows an entry.
+ *
+ * @param last timestamp or id of the entry; after a value of another type no range begins
+ */
+export function continueIndex(part: IndexRange, last: JsonValue | undefined): IndexRange | undefined {
+  const { direction } = part;
+  if (part.by === 'time') {
+    return typeof last === 'number' ? { ...part, range: rangeAfter(part.range, direction, last) } : undefined;
+  }
+  if (typeof last !== 'string' || !last.isWellFormed()) return undefined;
+  const operator = direction === 'ascending' ? 'gt' : 'lt';
+  return { ...part, ids: narrowIds(part.ids, { field: idField, operator, value: last }) };
+}
+
+/** The only ids that can match the filter; `undefined` when it does not name any. */
+function namedIds(filter: Filter): ReadonlySet<string> | undefined {
+  if (!isIdField(filter.field)) return undefined;
+  const values = filter.operator === 'eq' ? [filter.value] : filter.operator === 'in' ? filter.values : undefined;
+  return values && new Set(values.filter((value) => typeof value === 'string'));
+}
+
+/** Whether an entry that was read is wanted: the test of a candidate for the page, or of an entry to be counted. */
+export function isWanted(entry: StoredEntry, { range, residual }: Conditions): boolean {
+  const { lastModified } = entry;
+  return lastModified >= range.low && lastModified <= range.high && matches(entry, residual);
+}
+
+/** Whether an index delivers the page in its order, and nothing but the page. */
+export function isExact({ by, residual }: PagePlan): boolean {
+  return (by === 'time' || by === 'id') && residual.length === 0;
+}
+
+/** Whether the plan reads the whole list, whose size backends keep. */
+export function isWholeList({ by, range, residual }: SelectionPlan): boolean {
+  return by === 'scan' && residual.length === 0 && isEveryTimestamp(range);
+}
+
+/**
+ * Returns a key for caches of pages: the same for queries that read the same range of a list by time, whose pages
+ * are asked for by many clients. `undefined` for other queries.
+ */
+export function timeRangeKey(plan: PagePlan): string | undefined {
+  if (plan.by !== 'time' || !isExact(plan)) return undefined;
+  const { direction, range, limit, maxBytes, includeDeleted } = plan;
+  return `${direction} ${range.low} ${range.high} ${limit} ${maxBytes} ${includeDeleted}`;
+}

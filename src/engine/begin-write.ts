@@ -1,0 +1,179 @@
+// The first half of every write to one object: authorizes the caller, reports everything that is wrong with the request,
+// and only then locks the list and reads the object under the lock. Requests that are refused never make others wait.
+import type { ObjectPermissions } from '../contracts/permission.ts';
+import type { LockedState } from '../contracts/storage.ts';
+import type { ServiceError } from '../core/errors.ts';
+import type { PathIds } from '../core/objects/object-id.ts';
+import type { StoredObject } from '../core/objects/stored.ts';
+import { isAllowed, refusal, requireAllowed, type AccessRule } from './access.ts';
+import { mayWriteConditionally, needsListTimestamp, type WriteTarget } from './conditional-write.ts';
+import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from './scope.ts';
+import { requireRoom } from './stored-work.ts';
+import type { Reader, Writer } from './unit-of-work.ts';
+
+/** Throws unless the caller may write the object, given whether it exists. */
+export type Authorize = (exists: boolean, reader: Reader) => Promise<void>;
+
+/** Authorizes by a rule that depends on whether the object exists. */
+export function byRule({ context }: Scope, ids: PathIds, choose: (exists: boolean) => AccessRule): Authorize {
+  return (exists, reader) => requireAllowed(choose(exists), context.caller, reader, ids);
+}
+
+/**
+ * Authorizes a change of an existing object by `write`. Callers who may read the list pass for a missing object, and so get
+ * a 404 instead of a refusal.
+ */
+export function forChange({ kind, context }: Scope): Authorize {
+  const { caller, ids } = context;
+  return async (exists, reader) => {
+    if (await isAllowed(kind.rules.write, caller, reader, ids)) return;
+    if (!exists && (await isAllowed(kind.rules.readList, caller, reader, ids))) return;
+    throw refusal(caller);
+  };
+}
+
+export interface WritePlan<T> {
+  /** Id of the object; `undefined` for a new one whose id the service generates. */
+  readonly id: string | undefined;
+  /** What becomes of an object that exists. */
+  readonly action: 'update' | 'delete';
+  readonly authorize: Authorize;
+  /**
+   * Values of `exists` for which access is checked while the object is being read, if the backend is remote. Any other
+   * outcome is checked afterwards.
+   */
+  readonly expects: readonly boolean[];
+  /** Whether the attributes of an existing object may be parsed and written again; default `false`. */
+  readonly rewrites?: boolean;
+  /** Whether the entries of an existing object are needed; default `false`. */
+  readonly readsPermissions?: boolean;
+  /** Reads the request once access is granted. Faults go to the issues of the request. */
+  readonly check: () => T | Promise<T>;
+  /** Does slow work on a valid request before the list is locked. The object may have changed when it is. */
+  readonly prepare?: (checked: T, object: StoredObject | undefined) => Promise<void> | undefined;
+}
+
+export interface BegunWrite<T> extends WriteTarget {
+  readonly state: LockedState;
+  /** The entries of an existing object of a shareable kind, if the plan has `readsPermissions`. */
+  readonly permissions: ObjectPermissions | undefined;
+  /** What `check` has returned. */
+  readonly checked: T;
+}
+
+/**
+ * Authorizes, checks and prepares the write, and locks the list unless the write becomes a single statement.
+ *
+ * @throws ServiceError missingAuthToken, forbidden, missingParent, invalidParameters, in this order
+ */
+export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<BegunWrite<T>> {
+  const { authorize, check, prepare } = plan;
+  const { kind, list, context } = scope;
+  const viewing = context.unit.readerForWrite();
+  const reader = viewing instanceof Promise ? await viewing : viewing;
+  const readsPermissions = plan.readsPermissions === true && kind.isShareable;
+  const isSingleStatement = mayWriteConditionally(scope, plan);
+  const ahead = await readAhead(scope, plan, reader, isSingleStatement && readsPermissions);
+  const { object, permissions, orphaned } = ahead;
+  const exists = object !== undefined;
+  const room = requireRoom(context, object, plan.rewrites === true ? 'rewrite' : 'show');
+  if (room !== undefined) await room;
+  const checking = check();
+  const checked = checking instanceof Promise ? await checking : checking;
+  if (orphaned !== undefined) throw orphaned;
+  requireNoIssues(scope);
+  await prepare?.(checked, object);
+
+  if (isSingleStatement && !needsListTimestamp(scope, exists)) {
+    const state = { timestamp: undefined, object, tombstone: undefined };
+    return { reader, writer: undefined, state, permissions: exists ? permissions : undefined, checked };
+  }
+  const writer = await context.unit.writer();
+  const locked = await lockList(scope, writer, plan.id, { readsPermissions, existed: exists });
+  let { state } = locked;
+  const existsNow = state.object !== undefined;
+  if (existsNow !== exists) await authorize(existsNow, writer);
+  if (state.timestamp === undefined && context.request.headers['if-match'] !== undefined) {
+    // A failed precondition reports the timestamp of the list, so a list without one gets it now.
+    state = { ...state, timestamp: await writer.storage.touch(list) };
+  }
+  return { reader: writer, writer, state, permissions: locked.permissions, checked };
+}
+
+interface Ahead {
+  readonly object: StoredObject | undefined;
+  readonly permissions: ObjectPermissions | undefined;
+  /** The error when the object above the list does not exist. */
+  readonly orphaned: ServiceError | undefined;
+}
+
+/** Reads what the write depends on before anything is locked, and authorizes the caller. */
+async function readAhead<T>(
+  scope: Scope,
+  { id, authorize, expects }: WritePlan<T>,
+  reader: Reader,
+  readsPermissions: boolean,
+): Promise<Ahead> {
+  const { list, context } = scope;
+  const find = (): Promise<StoredObject | undefined> | undefined =>
+    id === undefined ? undefined : reader.storage.get(list, id);
+  const readEntries = (): Promise<ObjectPermissions> | undefined =>
+    readsPermissions ? readPermissions(scope, reader) : undefined;
+  if (!context.unit.isRemote) {
+    const [object, permissions] = readsPermissions ? await Promise.all([find(), readEntries()]) : [await find()];
+    await authorize(object !== undefined, reader);
+    return { object, permissions, orphaned: await findMissingParent(scope, reader) };
+  }
+  // Round trips are made together, and failures reported in the usual order.
+  const [object, permissions, orphaned, outcomes] = await Promise.all([
+    find(),
+    readEntries(),
+    findMissingParent(scope, reader),
+    Promise.all(expects.map((exists) => tryToAuthorize(authorize, exists, reader))),
+  ]);
+  const outcome = outcomes.find(({ exists }) => exists === (object !== undefined));
+  if (outcome === undefined) await authorize(object !== undefined, reader);
+  else if (outcome.refusal !== undefined) throw outcome.refusal.error;
+  return { object, permissions, orphaned };
+}
+
+function readPermissions({ kind, context }: Scope, reader: Reader): Promise<ObjectPermissions> {
+  return reader.permission.getObjectPermissions(kind.objectUri(context.ids));
+}
+
+/**
+ * Locks the list and keeps the object above it from being deleted.
+ *
+ * @throws ServiceError missingParent
+ */
+async function lockList(
+  scope: Scope,
+  writer: Writer,
+  id: string | undefined,
+  { readsPermissions, existed }: { readonly readsPermissions: boolean; readonly existed: boolean },
+): Promise<{ readonly state: LockedState; readonly permissions: ObjectPermissions | undefined }> {
+  const [orphaned, state, permissions] = await Promise.all([
+    findMissingHeldParent(scope, writer),
+    writer.storage.lock(scope.list, id),
+    // Calls of one transaction take effect in their order, so this one reads under the lock.
+    readsPermissions && existed && scope.context.unit.hasOneTransaction ? readPermissions(scope, writer) : undefined,
+  ]);
+  if (orphaned !== undefined) throw orphaned;
+  const isMissing = readsPermissions && permissions === undefined && state.object !== undefined;
+  return { state, permissions: isMissing ? await readPermissions(scope, writer) : permissions };
+}
+
+interface AccessOutcome {
+  readonly exists: boolean;
+  readonly refusal: { readonly error: unknown } | undefined;
+}
+
+/** Returns a refusal instead of throwing it: it counts only if the object turns out to exist, or not, as assumed. */
+async function tryToAuthorize(authorize: Authorize, exists: boolean, reader: Reader): Promise<AccessOutcome> {
+  try {
+    await authorize(exists, reader);
+    return { exists, refusal: undefined };
+  } catch (error) {
+    return { exists, refusal: { error } };
+  }
+}

@@ -1,0 +1,207 @@
+// The unit of work over two backends: opens their transactions, commits or abandons them, and runs the tasks at the end.
+import type { ConditionalWrite, Database, Transaction } from '../contracts/database.ts';
+import { TransactionConflict } from '../contracts/errors.ts';
+import type { Logger } from '../contracts/logger.ts';
+import type { Action } from '../core/events/payload.ts';
+import { compareLists } from '../core/objects/list-order.ts';
+import type { ListKey } from '../core/objects/stored.ts';
+import type { Change } from './events/event.ts';
+import { EventQueue } from './events/queue.ts';
+import { Subscribers } from './events/subscriber.ts';
+import type { Fate, Reader, Stores, UnitOfWork, Writer } from './unit-of-work.ts';
+
+export interface UnitOptions {
+  /** Lists over which an earlier attempt at the same work conflicted; locked before all others. */
+  readonly contended?: readonly ListKey[];
+  /**
+   * Whether the unit may commit together with other units, or by a single statement; default `false`. Such a unit may fail
+   * through the fault of others, so the attempts after the first do without.
+   */
+  readonly allowsSharing?: boolean;
+  /** Receivers of events; default none. */
+  readonly subscribers?: Subscribers;
+  /** The user of the request, as far as known when it begins to write; default none. */
+  readonly user?: { readonly userId: string | undefined };
+}
+
+export class DatabaseUnit implements UnitOfWork {
+  readonly #stores: Stores;
+  readonly #logger: Logger;
+  readonly #contended: readonly ListKey[];
+  readonly #subscribers: Subscribers;
+  readonly #user: UnitOptions['user'];
+  readonly #allowsSharing: boolean;
+  // Created on first use: most requests only read and need none of these.
+  #events: EventQueue | undefined;
+  #transactions: Transaction[] | undefined;
+  #writer: Writer | undefined;
+  #afterCommit: Task[] | undefined;
+  #onAbandon: AbandonTask[] | undefined;
+  #isRollbackOnly = false;
+  #hasSeveral = false;
+
+  constructor(stores: Stores, logger: Logger, options: UnitOptions = {}) {
+    const { contended = [], subscribers = Subscribers.none, allowsSharing = false, user } = options;
+    this.#stores = stores;
+    this.#logger = logger;
+    this.#contended = contended;
+    this.#subscribers = subscribers;
+    this.#allowsSharing = allowsSharing;
+    this.#user = user;
+  }
+
+  get reader(): Reader {
+    return this.#writer ?? { storage: this.#stores.storage.reader, permission: this.#stores.permission.reader };
+  }
+
+  /** Opens the transactions, storage first, and locks the contended lists. */
+  async writer(): Promise<Writer> {
+    if (this.#writer !== undefined) return this.#writer;
+    const { storage, permission } = this.#stores;
+    const ofStorage = await this.#begin(storage.database);
+    const ofPermission = this.hasOneTransaction ? ofStorage : await this.#begin(permission.database);
+    const writer = { storage: storage.writer(ofStorage), permission: permission.writer(ofPermission) };
+    this.#writer = writer;
+    for (const list of this.#contended.toSorted(compareLists)) await writer.storage.lock(list);
+    return writer;
+  }
+
+  get isWriting(): boolean {
+    return this.#writer !== undefined;
+  }
+
+  readerForWrite(): Reader | Promise<Reader> {
+    return this.#hasSeveral && this.isRemote ? this.writer() : this.reader;
+  }
+
+  get events(): EventQueue {
+    return (this.#events ??= new EventQueue(this.#subscribers, this));
+  }
+
+  hears(kind: string, action: Action): boolean {
+    return this.#subscribers.wants(kind, action);
+  }
+
+  get changes(): readonly Change[] {
+    return this.#events?.changes ?? [];
+  }
+
+  /** Whether subscribers are to be called before the commit. */
+  get hasEvents(): boolean {
+    return this.#events?.isEmpty === false;
+  }
+
+  /** Whether the end has anything to commit, undo or run. */
+  get hasConsequences(): boolean {
+    return this.#transactions !== undefined || this.#afterCommit !== undefined || this.#onAbandon !== undefined;
+  }
+
+  afterCommit(task: Task): void {
+    (this.#afterCommit ??= []).push(task);
+  }
+
+  onAbandon(task: AbandonTask): void {
+    (this.#onAbandon ??= []).push(task);
+  }
+
+  get isRollbackOnly(): boolean {
+    return this.#isRollbackOnly;
+  }
+
+  setRollbackOnly(): void {
+    this.#isRollbackOnly = true;
+  }
+
+  expectSeveral(): void {
+    this.#hasSeveral = true;
+  }
+
+  get isPrivate(): boolean {
+    return !this.#stores.storage.database.abilities.durable;
+  }
+
+  get isRemote(): boolean {
+    return this.#stores.storage.database.isRemote === true || this.#stores.permission.database.isRemote === true;
+  }
+
+  get hasOneTransaction(): boolean {
+    return this.#stores.permission.database === this.#stores.storage.database;
+  }
+
+  get canWriteConditionally(): boolean {
+    const isPossible = this.#stores.storage.database.writeConditionally !== undefined && this.hasOneTransaction;
+    return isPossible && this.#allowsSharing && !this.#hasSeveral && this.#writer === undefined;
+  }
+
+  async writeConditionally(write: ConditionalWrite): Promise<number | undefined> {
+    try {
+      return await this.#stores.storage.database.writeConditionally!(write);
+    } catch (error) {
+      await this.abandon(fateOf(error));
+      throw error;
+    }
+  }
+
+  /**
+   * Commits, or abandons everything when `keep` is false or `setRollbackOnly` was called.
+   *
+   * @throws TransactionConflict when the work must be run again from its start; BackendUnavailable when nothing was
+   *   written
+   */
+  async end(keep: boolean): Promise<void> {
+    if (!keep || this.#isRollbackOnly) return this.abandon();
+    const open = this.#transactions ?? [];
+    while (open.length > 0) {
+      const transaction = open.shift()!;
+      try {
+        await transaction.commit();
+      } catch (error) {
+        await this.abandon(fateOf(error));
+        throw error;
+      }
+    }
+    const tasks = this.#afterCommit;
+    this.#reset();
+    if (tasks !== undefined) await this.#runAll(tasks);
+  }
+
+  /** Undoes everything. Never throws. */
+  async abandon(fate: Fate = 'undone'): Promise<void> {
+    const transactions = this.#transactions ?? [];
+    const tasks = this.#onAbandon;
+    this.#reset();
+    for (const transaction of transactions.toReversed()) await transaction.rollback();
+    await this.#runAll(tasks?.map((task) => () => task(fate)));
+  }
+
+  #reset(): void {
+    this.#transactions = undefined;
+    this.#writer = undefined;
+    this.#afterCommit = undefined;
+    this.#onAbandon = undefined;
+  }
+
+  async #begin(database: Database): Promise<Transaction> {
+    const transaction = await database.begin({ mayShare: this.#allowsSharing, userId: this.#user?.userId });
+    (this.#transactions ??= []).push(transaction);
+    return transaction;
+  }
+
+  async #runAll(tasks: readonly Task[] = []): Promise<void> {
+    for (const task of tasks) {
+      try {
+        await task();
+      } catch (error) {
+        this.#logger.error({ err: error }, 'A task after the end of a transaction failed');
+      }
+    }
+  }
+}
+
+type Task = () => void | Promise<void>;
+type AbandonTask = (fate: Fate) => void | Promise<void>;
+
+/** A conflict was decided before the commit; after any other error the commit may have happened. */
+function fateOf(error: unknown): Fate {
+  return error instanceof TransactionConflict ? 'undone' : 'unknown';
+}

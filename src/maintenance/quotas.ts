@@ -1,0 +1,51 @@
+// Rebuilding the counters of quotas from the command line, bucket by bucket.
+import { walk } from '../engine/walk.ts';
+import { isWrong, rebuildBucket, recountBucket, type Recount } from '../plugins/quotas/recount.ts';
+import type { Settings } from '../settings/settings.ts';
+import { writeWithRetry, withBackends } from './units.ts';
+
+export interface RebuildOptions {
+  /** Whether nothing is written. */
+  readonly dryRun: boolean;
+  readonly onProgress: (objects: number, total: number | undefined) => void;
+  /** Called for each counter that is, or was, wrong. */
+  readonly onWrong: (recount: Recount) => void;
+}
+
+/**
+ * Counts what every bucket and collection holds.
+ *
+ * @returns how many counters are, or were, wrong
+ */
+export async function rebuildQuotas(
+  settings: Settings,
+  { dryRun, onProgress, onWrong }: RebuildOptions,
+): Promise<number | 'readonly' | 'not included'> {
+  if (settings.get('readonly')) return 'readonly';
+  if (!settings.get('includes').includes('quotas')) return 'not included';
+  return withBackends(settings, async (backends) => {
+    const { reader } = backends.storage;
+    const kinds = await reader.countKinds();
+    const total = ['group', 'collection', 'record'].reduce((sum, kind) => sum + (kinds.get(kind)?.objects ?? 0), 0);
+    let counted = 0;
+    let wrong = 0;
+    for await (const buckets of walk(reader, { kind: 'bucket', parent: '' }, { filters: [] })) {
+      for (const { id } of buckets) {
+        const start = counted;
+        const onCounted = (objects: number): void => {
+          counted += objects;
+          onProgress(counted, total);
+        };
+        const found = dryRun
+          ? (await recountBucket(reader, id, onCounted)).filter(isWrong)
+          : await writeWithRetry(backends, ({ storage }) => {
+              counted = start;
+              return rebuildBucket(storage, id, onCounted);
+            });
+        wrong += found.length;
+        found.forEach(onWrong);
+      }
+    }
+    return wrong;
+  });
+}

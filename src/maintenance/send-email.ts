@@ -1,0 +1,36 @@
+// A mail from the command line that tests the settings of mail.
+import type { Logger } from '../contracts/logger.ts';
+import type { MailMessage } from '../contracts/mailer.ts';
+import { isMailbox } from '../plugins/emailer/addresses.ts';
+import type { Settings } from '../settings/settings.ts';
+import { openMailer } from '../backends/open-mailer.ts';
+
+/** Failures are thrown, so nothing is logged. */
+const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** Whether mail can be sent to this address. */
+export function isRecipient(text: string): boolean {
+  return isMailbox(text);
+}
+
+/**
+ * Sends a mail that says that it is a test.
+ *
+ * @throws BackendUnavailable with the reason as its cause
+ */
+export async function sendTestMail(settings: Settings, recipient: string): Promise<void> {
+  const mailer = openMailer(settings, silent);
+  const project = settings.get('project_name');
+  const message: MailMessage = {
+    to: [recipient],
+    subject: `Test of the mails of ${project}`,
+    text: 'This mail was sent from the command line. The settings of mail are right.',
+  };
+  try {
+    await mailer.send(message);
+  } finally {
+    await mailer.close();
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,40 @@
+// Deliveries of webhooks, for the command line.
+import { systemClock } from '../base/clock.ts';
+import type { Settings } from '../settings/settings.ts';
+import { countDeliveries, emptyDeadLetters, type DeliveryCounts } from '../webhooks/dead-letters.ts';
+import { deadKind } from '../webhooks/outbox.ts';
+import { withBackends, write } from './units.ts';
+
+/** Counts waiting and abandoned deliveries, for each listener that the settings name. */
+export function reviewWebhooks(settings: Settings): Promise<ReadonlyMap<string, DeliveryCounts>> {
+  return withBackends(settings, async ({ storage }) => {
+    const counts = new Map<string, DeliveryCounts>();
+    for (const name of settings.lookupList('event_listeners') ?? []) {
+      if (!/(?:^|\.)webhook$/.test(settings.lookup(`event_listeners.${name}.use`) ?? '')) continue;
+      counts.set(name, await countDeliveries(storage.reader, name));
+    }
+    return counts;
+  });
+}
+
+/**
+ * Puts abandoned deliveries back into the outboxes, or deletes them; returns their number.
+ *
+ * @throws Error in read-only mode
+ */
+export function emptyWebhookDeadLetters(
+  settings: Settings,
+  { name, retry }: { readonly name: string; readonly retry: boolean },
+): Promise<number> {
+  if (settings.get('readonly')) return Promise.reject(new Error('readonly is set: deliveries cannot be moved.'));
+  return withBackends(settings, async (backends) => {
+    let sum = 0;
+    for (const parent of await backends.storage.reader.listParents(deadKind(name))) {
+      for (let count = -1; count !== 0; sum += count) {
+        const now = systemClock.now();
+        count = await write(backends, ({ storage }) => emptyDeadLetters(storage, { name, parent }, { retry, now }));
+      }
+    }
+    return sum;
+  });
+}

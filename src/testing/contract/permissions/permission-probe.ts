@@ -1,0 +1,39 @@
+// Short words for permission cases: reads outside units of work, writes each in one of its own, answers sorted.
+import type { ObjectPermissions, PermissionReader, PermissionWriter } from '../../../contracts/permission.ts';
+import type { PermissionCase, PermissionContext } from '../contract-case.ts';
+import { inUnit } from '../unit-of-work.ts';
+
+/** A case's hands: reads outside units of work, and writes each in one of its own. */
+export interface PermissionProbe {
+  readonly reader: PermissionReader;
+  readonly write: (work: (writer: PermissionWriter) => Promise<unknown>) => Promise<void>;
+  /** Principals of a user, sorted. */
+  readonly principals: (userId: string) => Promise<readonly string[]>;
+  /** Entries of an object with sorted principals. */
+  readonly entries: (objectId: string, permissions?: readonly string[]) => Promise<ObjectPermissions>;
+}
+
+/** A case whose body works through a probe. */
+export function permissionCase(name: string, body: (probe: PermissionProbe) => Promise<void>): PermissionCase {
+  return { name, run: (context) => body(createProbe(context)) };
+}
+
+function createProbe({ database, permission }: PermissionContext): PermissionProbe {
+  const { reader } = permission;
+  return {
+    reader,
+    async write(work) {
+      await inUnit(database, (transaction) => work(permission.writer(transaction)));
+    },
+    async principals(userId) {
+      return [...(await reader.getUserPrincipals(userId))].toSorted();
+    },
+    async entries(objectId, permissions) {
+      return sortedEntries(await reader.getObjectPermissions(objectId, permissions));
+    },
+  };
+}
+
+function sortedEntries(entries: ObjectPermissions): ObjectPermissions {
+  return Object.fromEntries(Object.entries(entries).map(([name, principals]) => [name, principals.toSorted()]));
+}

@@ -1,0 +1,88 @@
+// Cases about pages that end early because their texts are long.
+import assert from 'node:assert/strict';
+import type { PageQuery } from '../../../core/query/ast.ts';
+import { positionOf } from '../../../core/query/sort.ts';
+import type { StorageCase } from '../contract-case.ts';
+import { sortKeys, storageCase, type StorageProbe } from './storage-probe.ts';
+
+/** Lengths of texts: some that backends read with their rows, and some that they read by themselves. */
+const lengths = [3000, 40, 20_000, 1200, 7000, 9000, 90_000, 10, 5000, 12_000];
+const oldestFirst = sortKeys('last_modified');
+const names = lengths.map((_, index) => `r${index}`);
+
+async function seedLong(probe: StorageProbe, letter = 'x'): Promise<void> {
+  await probe.seed(Object.fromEntries(lengths.map((length, n) => [names[n]!, { n, text: letter.repeat(length) }])));
+}
+
+/** The ids on each page, all pages of the query in order; what ended a page early is checked. */
+async function readPages(probe: StorageProbe, query: Partial<PageQuery> & { maxBytes: number }): Promise<string[][]> {
+  const sort = query.sort ?? oldestFirst;
+  const pages: string[][] = [];
+  let after: PageQuery['after'];
+  for (;;) {
+    const page = await probe.page({ limit: 100, ...query, sort, after });
+    pages.push(page.entries.map(({ id }) => id));
+    const bytes = page.entries.reduce((sum, entry) => sum + ('text' in entry ? Buffer.byteLength(entry.text) : 0), 0);
+    assert.ok(page.entries.length === 1 || bytes <= query.maxBytes, `${bytes} bytes on a page`);
+    if (!page.more) return pages;
+    after = positionOf(page.entries.at(-1)!, sort);
+  }
+}
+
+export const pageBytesCases: readonly StorageCase[] = [
+  storageCase('a page ends before its texts exceed the limit, and every entry is on one page', async (probe) => {
+    await seedLong(probe);
+    for (const maxBytes of [1, 4000, 30_000, 100_000]) {
+      const pages = await readPages(probe, { maxBytes });
+      assert.deepEqual(pages.flat(), names);
+      if (maxBytes === 1) assert.equal(pages.length, names.length);
+    }
+    assert.deepEqual(await readPages(probe, { maxBytes: 1_000_000 }), [names]);
+  }),
+  storageCase('pages in any order, of filters and of ids end at the limit as well', async (probe) => {
+    await seedLong(probe);
+    const even = names.filter((_, n) => n % 2 === 0);
+    for (const maxBytes of [1, 4000, 30_000, 100_000]) {
+      assert.deepEqual((await readPages(probe, { maxBytes, sort: sortKeys('id') })).flat(), names);
+      assert.deepEqual((await readPages(probe, { maxBytes, sort: sortKeys('-n,id') })).flat(), names.toReversed());
+      assert.deepEqual((await readPages(probe, { maxBytes, ids: even })).flat(), even);
+      assert.deepEqual((await readPages(probe, { maxBytes, limit: 3 })).flat(), names);
+      const filtered = await readPages(probe, {
+        maxBytes,
+        filters: [{ field: { name: 'n', path: ['n'] }, operator: 'min', value: 4 }],
+      });
+      assert.deepEqual(filtered.flat(), names.slice(4));
+    }
+  }),
+  storageCase('tombstones take nothing from the limit', async (probe) => {
+    await seedLong(probe);
+    await probe.unit((writer) => writer.delete(probe.list, 'r6'));
+    const [page] = await readPages(probe, { maxBytes: 60_000, includeDeleted: true });
+    assert.deepEqual(page, [...names.filter((name) => name !== 'r6'), 'r6']);
+  }),
+  storageCase('the limit counts bytes and not characters', async (probe) => {
+    await seedLong(probe, '语');
+    const pages = await readPages(probe, { maxBytes: 30_000 });
+    assert.deepEqual(pages[0], ['r0', 'r1']);
+    assert.deepEqual(pages.flat(), names);
+  }),
+  storageCase('a deletion of a page ends at the limit', async (probe) => {
+    await seedLong(probe);
+    const first = await probe.deleteAll({ sort: oldestFirst, maxBytes: 24_000 });
+    assert.deepEqual([first.deletions.map(({ old }) => old.id), first.more], [['r0', 'r1', 'r2'], true]);
+    assert.deepEqual(await probe.count(), names.length - 3);
+  }),
+  storageCase('a unit of work sees its own writes on pages that end at the limit', async (probe) => {
+    await seedLong(probe);
+    await probe.unit(async (writer) => {
+      await writer.update(probe.list, 'r0', `{"n":0,"text":"${'y'.repeat(6000)}"}`);
+      const { entries, more } = await writer.listAll(probe.list, {
+        filters: [],
+        sort: oldestFirst,
+        limit: 100,
+        maxBytes: 24_000,
+      });
+      assert.deepEqual([entries.map(({ id }) => id), more], [['r1', 'r2', 'r3'], true]);
+    });
+  }),
+];

@@ -1,0 +1,210 @@
+// Short words for storage cases: one list to work on, each call in a unit of work of its own unless a writer is at
+// hand, and answers as ids and plain values that read well in an assertion.
+import assert from 'node:assert/strict';
+import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import { runAtOnce } from '../../../base/steps.ts';
+import type {
+  Deletion,
+  LockedState,
+  Page,
+  StorageBackend,
+  StorageReader,
+  StorageWriter,
+} from '../../../contracts/storage.ts';
+import type { Database } from '../../../contracts/database.ts';
+import { joinPage } from '../../../core/objects/page-text.ts';
+import {
+  formatAttributes,
+  isTombstone,
+  type ListKey,
+  type StoredEntry,
+  type StoredObject,
+} from '../../../core/objects/stored.ts';
+import type { Comparison, Filter, PageQuery, Selection, SortKey } from '../../../core/query/ast.ts';
+import { parseField } from '../../../core/query/fields.ts';
+import type { StorageCase, StorageContext, TestClock } from '../contract-case.ts';
+import { inUnit } from '../unit-of-work.ts';
+
+/** The list that cases work on when they name no other. */
+export const records: ListKey = { kind: 'record', parent: '/buckets/food/collections/fruits' };
+
+/** A case whose body works through a probe. */
+export function storageCase(name: string, body: (probe: StorageProbe) => Promise<void>): StorageCase {
+  return { name, run: (context) => body(new StorageProbe(context)) };
+}
+
+/** A case that cannot hold where `rollback` undoes nothing. */
+export function rollbackCase(name: string, body: (probe: StorageProbe) => Promise<void>): StorageCase {
+  return { ...storageCase(name, body), needs: ['rollback'] };
+}
+
+export class StorageProbe {
+  readonly list: ListKey;
+  readonly database: Database;
+  readonly storage: StorageBackend;
+  readonly clock: TestClock;
+  readonly reader: StorageReader;
+  readonly #context: StorageContext;
+
+  constructor(context: StorageContext, list: ListKey = records) {
+    this.list = list;
+    this.#context = context;
+    this.database = context.database;
+    this.storage = context.storage;
+    this.clock = context.clock;
+    this.reader = context.storage.reader;
+  }
+
+  /** The same store, another list. */
+  at(list: ListKey): StorageProbe {
+    return new StorageProbe(this.#context, list);
+  }
+
+  /** The current time. */
+  get now(): number {
+    return this.clock.now();
+  }
+
+  unit<T>(work: (writer: StorageWriter) => Promise<T>): Promise<T> {
+    return inUnit(this.database, (transaction) => work(this.storage.writer(transaction)));
+  }
+
+  create(id: string, attributes: JsonObject = {}, lastModified?: number): Promise<StoredObject> {
+    return this.unit((writer) => writer.create(this.list, id, formatAttributes(attributes), lastModified));
+  }
+
+  update(id: string, attributes: JsonObject = {}, lastModified?: number): Promise<StoredObject> {
+    return this.unit((writer) => writer.update(this.list, id, formatAttributes(attributes), lastModified));
+  }
+
+  delete(id: string, options?: Parameters<StorageWriter['delete']>[2]): Promise<Deletion | undefined> {
+    return this.unit((writer) => writer.delete(this.list, id, options));
+  }
+
+  lock(id?: string): Promise<LockedState> {
+    return this.unit((writer) => writer.lock(this.list, id));
+  }
+
+  touch(): Promise<number> {
+    return this.unit((writer) => writer.touch(this.list));
+  }
+
+  deleteAll(query: Partial<PageQuery> = {}): ReturnType<StorageWriter['deleteAll']> {
+    return this.unit((writer) => writer.deleteAll(this.list, pageQuery(query)));
+  }
+
+  deleteChildren(uri: string): Promise<void> {
+    return this.unit((writer) => writer.deleteChildren(uri));
+  }
+
+  purge(options?: Parameters<StorageWriter['purgeDeleted']>[0]): Promise<number> {
+    return this.unit((writer) => writer.purgeDeleted(options));
+  }
+
+  trim(maxObjects: number, selection: Partial<Selection> = {}): Promise<number> {
+    return this.unit((writer) => writer.trimObjects(this.list, { filters: [], ...selection }, maxObjects));
+  }
+
+  /** Creates objects in the order given, each with the next timestamp. */
+  async seed(objects: Readonly<Record<string, JsonObject>>): Promise<void> {
+    await this.unit(async (writer) => {
+      for (const [id, attributes] of Object.entries(objects)) {
+        await writer.create(this.list, id, formatAttributes(attributes));
+      }
+    });
+  }
+
+  get(id: string): Promise<StoredObject | undefined> {
+    return this.reader.get(this.list, id);
+  }
+
+  timestamp(): Promise<number | undefined> {
+    return this.reader.resourceTimestamp(this.list);
+  }
+
+  /** One page, which has to be the same as a text. */
+  async page(query: Partial<PageQuery> = {}): Promise<Page> {
+    const asked = pageQuery(query);
+    const page = await this.reader.listAll(this.list, asked);
+    // Twice, for what is read again may have been kept.
+    for (let time = 0; time < 2; time++) {
+      assert.deepEqual(await this.reader.listText(this.list, asked), runAtOnce(joinPage(page)));
+    }
+    return page;
+  }
+
+  /** Ids of one page in order; those of tombstones carry a dagger. */
+  async ids(query: Partial<PageQuery> = {}): Promise<readonly string[]> {
+    return marks((await this.page(query)).entries);
+  }
+
+  /** Everything in the list, oldest first, tombstones included. */
+  everything(): Promise<readonly string[]> {
+    return this.ids({ includeDeleted: true, sort: [ascending('last_modified')] });
+  }
+
+  count(selection: Partial<Selection> = {}): Promise<number> {
+    return this.reader.countAll(this.list, { filters: [], ...selection });
+  }
+
+  /** The attributes of a live object, which must exist. */
+  async attributes(id: string): Promise<JsonObject> {
+    const object = await this.get(id);
+    assert.ok(object, `${id} does not exist`);
+    return object.attributes;
+  }
+}
+
+/** A query for everything, newest first, but for what is given. */
+export function pageQuery(query: Partial<PageQuery>): PageQuery {
+  return { filters: [], sort: [descending('last_modified')], limit: 1000, ...query };
+}
+
+/** Ids in order; those of tombstones carry a dagger. */
+export function marks(entries: readonly StoredEntry[]): readonly string[] {
+  return entries.map((entry) => (isTombstone(entry) ? `†${entry.id}` : entry.id));
+}
+
+export function ascending(name: string): SortKey {
+  return { field: parseField(name), direction: 'ascending' };
+}
+
+export function descending(name: string): SortKey {
+  return { field: parseField(name), direction: 'descending' };
+}
+
+/** Sort keys as clients write them, `-author.name,title`, with the unique last one added. */
+export function sortKeys(text: string): readonly SortKey[] {
+  const keys = text.split(',').map((part) => (part.startsWith('-') ? descending(part.slice(1)) : ascending(part)));
+  const unique = keys.some((key) => key.field.name === 'last_modified' || key.field.name === 'id');
+  return unique ? keys : [...keys, descending('last_modified')];
+}
+
+export function compare(name: string, operator: Comparison, value: JsonValue): Filter {
+  return { field: parseField(name), operator, value };
+}
+
+export function oneOf(name: string, ...values: readonly JsonValue[]): Filter {
+  return { field: parseField(name), operator: 'in', values };
+}
+
+export function noneOf(name: string, ...values: readonly JsonValue[]): Filter {
+  return { field: parseField(name), operator: 'exclude', values };
+}
+
+/** Text with `*` for any run of characters. */
+export function like(name: string, text: string): Filter {
+  return { field: parseField(name), operator: 'like', parts: text.toLowerCase().split('*') };
+}
+
+export function has(name: string, present: boolean): Filter {
+  return { field: parseField(name), operator: 'has', present };
+}
+
+export function contains(name: string, ...values: readonly JsonValue[]): Filter {
+  return { field: parseField(name), operator: 'contains', values };
+}
+
+export function containsAny(name: string, ...values: readonly JsonValue[]): Filter {
+  return { field: parseField(name), operator: 'contains_any', values };
+}

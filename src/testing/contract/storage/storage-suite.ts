@@ -1,0 +1,28 @@
+// The storage contract as cases. A backend that passes them all may be used by the service.
+import { bulkCases } from './bulk.ts';
+import { filterCases } from './filters.ts';
+import { hostileTextCases } from './hostile.ts';
+import { horizonCases } from './horizon.ts';
+import { objectCases } from './objects.ts';
+import { severalCases } from './several.ts';
+import { lastTimestampCases } from './last-timestamp.ts';
+import { pageBytesCases } from './page-bytes.ts';
+import { restoringCases } from './restoring.ts';
+import { sortingCases } from './sorting.ts';
+import { timestampCases } from './timestamps.ts';
+import type { StorageCase } from '../contract-case.ts';
+
+/** Each case wants an empty store of its own. */
+export const storageCases: readonly StorageCase[] = [
+  ...timestampCases,
+  ...lastTimestampCases,
+  ...objectCases,
+  ...filterCases,
+  ...sortingCases,
+  ...bulkCases,
+  ...pageBytesCases,
+  ...horizonCases,
+  ...severalCases,
+  ...restoringCases,
+  ...hostileTextCases,
+];

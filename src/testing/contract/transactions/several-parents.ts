@@ -1,0 +1,54 @@
+// The case about units that write below several parents, for databases that make such writes visible in one step.
+import assert from 'node:assert/strict';
+import type { TransactionCase, TransactionContext } from '../contract-case.ts';
+import { inUnit } from '../unit-of-work.ts';
+
+const parents = ['/buckets/a', '/buckets/b', '/buckets/c'];
+const rounds = 20;
+
+async function numberIn({ storage }: TransactionContext, parent: string): Promise<number> {
+  return Number((await storage.reader.get({ kind: 'group', parent }, 'g'))?.attributes['n'] ?? 0);
+}
+
+async function write(context: TransactionContext): Promise<void> {
+  for (let n = 1; n <= rounds; n++) {
+    await inUnit(context.database, async (transaction) => {
+      const storage = context.storage.writer(transaction);
+      for (const parent of parents) await storage.update({ kind: 'group', parent }, 'g', `{"n":${n}}`);
+    });
+  }
+}
+
+/** Who has seen a number below one parent sees no lower one below the next, whichever comes first. */
+async function look(context: TransactionContext): Promise<void> {
+  for (const order of [parents, parents.toReversed()]) {
+    let least = 0;
+    for (const parent of order) {
+      const n = await numberIn(context, parent);
+      assert.ok(n >= least, `${parent} is at ${n} where another was at ${least} before`);
+      least = n;
+    }
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+/** What `atomicAcrossParents` promises. */
+export const severalParentsCases: readonly TransactionCase[] = [
+  {
+    name: 'what a unit writes below several parents becomes visible in one step',
+    needs: ['atomicAcrossParents'],
+    async run(context) {
+      const progress = { writing: true };
+      const writing = write(context).finally(() => (progress.writing = false));
+      // A backend that answers at once would else never come to its commits.
+      for (; progress.writing; await nextTurn()) await look(context);
+      await writing;
+      assert.deepEqual(await Promise.all(parents.map((parent) => numberIn(context, parent))), [rounds, rounds, rounds]);
+    },
+  },
+];

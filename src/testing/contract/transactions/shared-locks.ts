@@ -1,0 +1,150 @@
+// Cases about holding an object while something is written below it: whoever deletes the object, or what it lies in,
+// comes before or after, and never in between.
+import assert from 'node:assert/strict';
+import type { ListKey } from '../../../core/objects/stored.ts';
+import type { TransactionCase, TransactionContext } from '../contract-case.ts';
+import { records } from '../storage/storage-probe.ts';
+import { inUnit } from '../unit-of-work.ts';
+
+const buckets: ListKey = { kind: 'bucket', parent: '' };
+const collections: ListKey = { kind: 'collection', parent: '/buckets/food' };
+const bucketUri = '/buckets/food';
+
+type Units = Promise<unknown>[];
+
+async function seed({ database, storage }: TransactionContext): Promise<void> {
+  await inUnit(database, async (transaction) => {
+    const writer = storage.writer(transaction);
+    await writer.create(buckets, 'food', '{}');
+    await writer.create(collections, 'fruits', '{}');
+  });
+}
+
+/** Writes a record with an entry, as the service does, unless its collection is gone. */
+async function writeRecord(
+  { database, storage, permission }: TransactionContext,
+  id: string,
+  below?: ListKey,
+): Promise<void> {
+  await inUnit(database, async (transaction) => {
+    const writer = storage.writer(transaction);
+    if ((await writer.lockShared(collections, 'fruits', below)) === undefined) return;
+    await nextTurn();
+    await writer.lock(records, id);
+    await writer.update(records, id, '{}');
+    await permission.writer(transaction).addPrincipalToAce(`${records.parent}/records/${id}`, 'write', 'acme:zoe');
+  });
+}
+
+async function deleteWithChildren(context: TransactionContext, list: ListKey, id: string, uri: string): Promise<void> {
+  await inUnit(context.database, async (transaction) => {
+    const storage = context.storage.writer(transaction);
+    const permission = context.permission.writer(transaction);
+    await storage.lock(list, id);
+    await storage.delete(list, id);
+    await nextTurn();
+    await permission.deleteObjectPermissions([uri]);
+    await storage.deleteChildren(uri);
+    await permission.deletePermissionsBelow(uri);
+  });
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+async function requireNothingBelow({ storage, permission }: TransactionContext): Promise<void> {
+  assert.equal(await storage.reader.get(collections, 'fruits'), undefined);
+  assert.equal(await storage.reader.countAll(records, { filters: [] }), 0);
+  assert.equal((await permission.reader.getAccessibleObjects(['acme:zoe'])).size, 0);
+}
+
+/** Many writers, and one who deletes in their midst. */
+async function race(context: TransactionContext, remove: () => Promise<void>, below?: ListKey): Promise<void> {
+  await seed(context);
+  const units: Units = [];
+  for (let n = 0; n < 16; n++) {
+    units.push(writeRecord(context, `r${n}`, below));
+    if (n === 4) units.push(remove());
+    await nextTurn();
+  }
+  await Promise.all(units);
+  await requireNothingBelow(context);
+}
+
+/** What `lockShared` promises. */
+export const sharedLockCases: readonly TransactionCase[] = [
+  {
+    name: 'a held object is read',
+    async run(context) {
+      await seed(context);
+      await inUnit(context.database, async (transaction) => {
+        const writer = context.storage.writer(transaction);
+        assert.equal((await writer.lockShared(collections, 'fruits'))!.text, '{}');
+        await writer.update(collections, 'fruits', '{"n":1}');
+        assert.equal((await writer.lockShared(collections, 'fruits'))!.text, '{"n":1}');
+        await writer.delete(collections, 'fruits');
+        assert.equal(await writer.lockShared(collections, 'fruits'), undefined);
+        assert.equal(await writer.lockShared(records, 'none'), undefined);
+      });
+    },
+  },
+  {
+    name: 'what is written below an object goes when the object is deleted at the same time',
+    run: (context) =>
+      race(context, () => deleteWithChildren(context, collections, 'fruits', `${bucketUri}/collections/fruits`)),
+  },
+  {
+    name: 'what is written below an object goes when the parent of the object is deleted at the same time',
+    run: (context) => race(context, () => deleteWithChildren(context, buckets, 'food', bucketUri)),
+  },
+  {
+    name: 'what is written to a list named when its parent was held goes when the parent is deleted at the same time',
+    run: (context) =>
+      race(
+        context,
+        () => deleteWithChildren(context, collections, 'fruits', `${bucketUri}/collections/fruits`),
+        records,
+      ),
+  },
+  {
+    name: 'what is written to a list named when its parent was held goes when what that lies in is deleted',
+    run: (context) => race(context, () => deleteWithChildren(context, buckets, 'food', bucketUri), records),
+  },
+  {
+    name: 'a list named when an object is held may be known already, or come into being by it',
+    async run(context) {
+      await seed(context);
+      for (const id of ['a', 'b']) {
+        await Promise.all([writeRecord(context, `${id}1`, records), writeRecord(context, `${id}2`, records)]);
+      }
+      await inUnit(context.database, async (transaction) => {
+        const writer = context.storage.writer(transaction);
+        await writer.lock(records);
+        assert.equal((await writer.lockShared(collections, 'fruits', records))!.text, '{}');
+        assert.equal(
+          await writer.lockShared(collections, 'nuts', { ...records, parent: '/buckets/food/collections/nuts' }),
+          undefined,
+        );
+      });
+      assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 4);
+    },
+  },
+  {
+    name: 'an object may be held by several units at once, and changed by others',
+    async run(context) {
+      await seed(context);
+      await Promise.all([
+        writeRecord(context, 'a'),
+        inUnit(context.database, (transaction) =>
+          context.storage.writer(transaction).update(collections, 'fruits', '{"n":1}'),
+        ),
+        writeRecord(context, 'b'),
+      ]);
+      assert.equal((await context.storage.reader.get(collections, 'fruits'))!.text, '{"n":1}');
+      assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 2);
+    },
+  },
+];

@@ -1,0 +1,160 @@
+// Copies everything from one pair of storage and permission backends to another: ids, timestamps, tombstones, permissions and
+// clocks stay as they are. Data is streamed, so memory does not grow with the store.
+import { randomUUID } from 'node:crypto';
+import { compareLists } from '../../core/objects/list-order.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { OpenStores } from '../../contracts/open-backends.ts';
+import { carryFingerprints } from '../../maintenance/secret-fingerprints.ts';
+import { copyLists } from './copy-lists.ts';
+import { copyPermissions } from './copy-permissions.ts';
+import { CopyRefused, describePlace, openPlace } from './places.ts';
+import { inUnit } from '../../maintenance/units.ts';
+import { verify, type Verification, type VerifyOptions } from './verify.ts';
+import { walkLists, walkMemberships, walkPairs, walkPermissions } from '../../maintenance/walk.ts';
+
+export interface CopyWork {
+  /**
+   * What to do about a target that is not empty: `refuse` it; `resume`, making it equal to the source; `empty` it
+   * first; or write nothing and `verify` alone.
+   */
+  readonly mode: 'refuse' | 'resume' | 'empty' | 'verify';
+  /** Called with the phase, the number of entries done and, where it is known, their total. */
+  readonly onProgress?: (phase: CopyPhase, done: number, total: number | undefined) => void;
+  readonly onList?: VerifyOptions['onList'];
+}
+
+export interface CopyOptions extends CopyWork {
+  readonly source: Settings;
+  readonly target: Settings;
+  /** Called with the descriptions of both places. */
+  readonly onPlaces?: (source: string, target: string) => void;
+}
+
+export type CopyPhase = 'objects' | 'permissions' | 'verifying';
+
+export interface CopyResult extends Verification {
+  /** Entries written or removed. */
+  readonly written: number;
+}
+
+/**
+ * Copies a store, and compares both afterwards.
+ *
+ * @throws CopyRefused when an end cannot be used, or the target holds what must not be lost
+ */
+export async function copyStores(options: CopyOptions): Promise<CopyResult> {
+  const [from, to] = [
+    { name: 'source', settings: options.source } as const,
+    { name: 'target', settings: options.target } as const,
+  ];
+  options.onPlaces?.(describePlace(from), describePlace(to));
+  if (describePlace(from) === describePlace(to)) throw new CopyRefused('the source and the target are the same place');
+  const source = await openPlace(from, { creates: false });
+  try {
+    const target = await openPlace(to, { creates: options.mode !== 'verify' });
+    try {
+      return await copyBetween(source, target, options);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+/** Copies between open stores, as `copyStores` does. */
+export async function copyBetween(source: OpenStores, target: OpenStores, options: CopyWork): Promise<CopyResult> {
+  const { mode, onProgress = () => {}, onList } = options;
+  if (source.hasPermissions && !target.hasPermissions) {
+    throw new CopyRefused('the source has permissions, and the target has no place for them');
+  }
+  if (mode === 'empty') await emptyTarget(source, target);
+  const isEmpty = await isEmptyStore(target);
+  if (mode === 'refuse' && !isEmpty) {
+    throw new CopyRefused(
+      'the target holds something already; use --resume to go on with a copy that was cut off or to bring an earlier ' +
+        'one up to date, or --empty-target to delete everything in it first',
+    );
+  }
+  if (mode === 'resume' && !isEmpty) await requireCopy(source, target);
+  const total = await countEntries(source);
+  let written = 0;
+  if (mode !== 'verify') {
+    const count = counter();
+    written = await copyLists(source.storage, target.storage, {
+      resumes: !isEmpty,
+      onProgress: (entries) => onProgress('objects', count(entries), total),
+    });
+    const countPermissions = counter();
+    await copyPermissions(source.permission, target.permission, {
+      resumes: !isEmpty,
+      onProgress: (objects) => onProgress('permissions', countPermissions(objects), undefined),
+    });
+    await carryFingerprints(source.storage.reader, target.storage);
+  }
+  const count = counter();
+  const onVerified = (read: number): void => onProgress('verifying', count(read), undefined);
+  return { ...(await verify(source, target, { onList, onProgress: onVerified })), written };
+}
+
+function counter(): (more: number) => number {
+  let sum = 0;
+  return (more) => (sum += more);
+}
+
+async function countEntries({ storage }: OpenStores): Promise<number> {
+  let sum = 0;
+  for await (const { live, dead } of walkLists(storage.reader)) sum += live + dead;
+  return sum;
+}
+
+/** Whether the stores contain nothing at all. */
+export async function isEmptyStore({ storage, permission }: OpenStores): Promise<boolean> {
+  const walks = [walkLists(storage.reader), walkPermissions(permission.reader), walkMemberships(permission.reader)];
+  for (const walk of walks) if ((await walk.next()).done !== true) return false;
+  return true;
+}
+
+/**
+ * Refuses a target that is not an earlier copy. A copy has no list that its source lacks, and no clock ahead of its source's,
+ * since deletions remove neither lists nor clocks. Any other target was written to by itself.
+ */
+async function requireCopy(source: OpenStores, target: OpenStores): Promise<void> {
+  const pairs = walkPairs(walkLists(source.storage.reader), walkLists(target.storage.reader), compareLists);
+  for await (const [ours, theirs] of pairs) {
+    if (theirs === undefined || (ours !== undefined && ours.timestamp >= theirs.timestamp)) continue;
+    const what = ours === undefined ? 'a list that the source has not' : 'a list that is ahead of the source';
+    const where = theirs.parent === '' ? 'the root' : theirs.parent;
+    throw new CopyRefused(
+      `the target is no copy of the source, or was written to since: it has ${what}, ` +
+        `the ${theirs.kind} list of ${where}; --empty-target deletes everything in it first`,
+    );
+  }
+}
+
+/** Deletes everything in the target, after checking that it is not the source under another name. */
+async function emptyTarget(source: OpenStores, target: OpenStores): Promise<void> {
+  if ((await sharesPermissions(source, target)) || (await sharesStorage(source, target))) {
+    throw new CopyRefused('the source and the target are the same place under two names; nothing was deleted');
+  }
+  await inUnit(target.storage.database, (transaction) => target.storage.writer(transaction).flush());
+  await inUnit(target.permission.database, (transaction) => target.permission.writer(transaction).flush());
+}
+
+async function sharesPermissions(source: OpenStores, { permission }: OpenStores): Promise<boolean> {
+  const probe = `coffer-copy-${randomUUID()}`;
+  const write = (work: 'addUserPrincipal' | 'removeUserPrincipal'): Promise<void> =>
+    inUnit(permission.database, (transaction) => permission.writer(transaction)[work](probe, probe));
+  await write('addUserPrincipal');
+  const isShared = (await source.permission.reader.getUserPrincipals(probe)).has(probe);
+  await write('removeUserPrincipal');
+  return isShared;
+}
+
+/** Checks for one storage under two names. Comes last, because the list that it writes cannot be removed. */
+async function sharesStorage(source: OpenStores, { storage }: OpenStores): Promise<boolean> {
+  const probe = `coffer-copy-${randomUUID()}`;
+  const list = { kind: probe, parent: probe };
+  await inUnit(storage.database, (transaction) => storage.writer(transaction).touch(list));
+  return (await source.storage.reader.resourceTimestamp(list)) !== undefined;
+}

@@ -1,0 +1,250 @@
+// The file of an export, compressed when its name ends in .gz. It is written as a whole or not at all, and checked as a whole
+// before any of it is used.
+import { constants } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createReadStream, existsSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import type { ListKey } from '../../core/objects/stored.ts';
+import {
+  BrokenLine,
+  parseLine,
+  type ExportHeader,
+  type ExportLine,
+  type ExportSummary,
+  type ListEnd,
+} from './lines.ts';
+import type { ExportSink } from './write-export.ts';
+
+/** An export that cannot be written or read, with a message for the operator. */
+export class ExportRefused extends Error {}
+
+const chunkBytes = 1024 * 1024;
+/** Maximum length of a line, which becomes one string. A compressed file can be small and contain a longer one. */
+const longestLineBytes = constants.MAX_STRING_LENGTH;
+const lineBreak = 10;
+/** Mode of the file, which contains hashes of passwords. */
+const ownerOnly = 0o600;
+
+/**
+ * Writes a file. It gets its name when it is complete and on the disk; nothing is left of it after a failure.
+ *
+ * @throws ExportRefused when the file exists, or cannot be written completely
+ */
+export async function writeFile<T>(path: string, write: (sink: ExportSink) => Promise<T>): Promise<T> {
+  if (existsSync(path)) throw new ExportRefused(`${path} exists already`);
+  const part = `${path}.part`;
+  const file = (await open(part, 'w', ownerOnly)).createWriteStream({ flush: true });
+  const gzip = path.endsWith('.gz') ? createGzip({ level: 1 }) : undefined;
+  gzip?.pipe(file);
+  const target = gzip ?? file;
+  const ended = Promise.all(gzip === undefined ? [finished(file)] : [finished(gzip), finished(file)]);
+  // The next await throws the error.
+  ended.catch(() => undefined);
+  let failure: Error | undefined;
+  file.once('error', (error) => (failure = error));
+  try {
+    const result = await write(sinkInto(target, ended));
+    target.end();
+    await ended;
+    await rename(part, path);
+    await flushFolder(dirname(path));
+    return result;
+  } catch (error) {
+    target.destroy();
+    file.destroy();
+    await rm(part, { force: true });
+    if (failure === undefined) throw error;
+    throw new ExportRefused(`${path} cannot be written, and nothing is left of it: ${failure.message}`, {
+      cause: failure,
+    });
+  }
+}
+
+/**
+ * Writes into a stream, such as standard output, which stays open.
+ *
+ * @throws ExportRefused when the stream fails
+ */
+export async function writeStream<T>(stream: Writable, write: (sink: ExportSink) => Promise<T>): Promise<T> {
+  let failure: Error | undefined;
+  // The listener stays: an error without one would end the process.
+  stream.on('error', (error) => (failure ??= error));
+  const sink = sinkInto(stream);
+  try {
+    const result = await write({
+      write: (bytes) => (failure === undefined ? sink.write(bytes) : Promise.reject(failure)),
+    });
+    await new Promise<void>((resolve, reject) => {
+      stream.write('', (error) => (error ? reject(error) : resolve()));
+    });
+    return result;
+  } catch (error) {
+    if (failure === undefined) throw error;
+    throw new ExportRefused(`the export cannot be written: ${failure.message}`, { cause: failure });
+  }
+}
+
+/** @param ended rejects when bytes are lost behind the target */
+function sinkInto(target: Writable, ended?: Promise<unknown>): ExportSink {
+  return {
+    write: async (bytes) => {
+      if (target.write(bytes)) return;
+      const drained = once(target, 'drain');
+      await (ended === undefined ? drained : Promise.race([drained, ended]));
+    },
+  };
+}
+
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function* readBytes(path: string): AsyncGenerator<Buffer> {
+  const file = createReadStream(path, { highWaterMark: chunkBytes });
+  if (!path.endsWith('.gz')) {
+    yield* file as AsyncIterable<Buffer>;
+    return;
+  }
+  const gunzip = createGunzip({ chunkSize: chunkBytes });
+  file.once('error', (error) => gunzip.destroy(error));
+  yield* file.pipe(gunzip) as AsyncIterable<Buffer>;
+}
+
+export interface CheckedExport {
+  readonly header: ExportHeader;
+  readonly summary: ExportSummary;
+}
+
+/** Yields chunks that contain line breaks, joined with the chunks before that contain none: searching bytes again would take quadratic time. */
+async function* wholeLines(
+  chunks: AsyncIterable<Buffer>,
+  { path, maxLineBytes }: { readonly path: string; readonly maxLineBytes: number },
+): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    waiting.push(chunk);
+    length += chunk.length;
+    if (length > maxLineBytes + chunkBytes) throw new ExportRefused(`${path} is no export: a line of it is too long`);
+    if (!chunk.includes(lineBreak)) continue;
+    yield waiting.length === 1 ? chunk : Buffer.concat(waiting);
+    waiting = [];
+    length = 0;
+  }
+  if (length > 0) yield Buffer.concat(waiting);
+}
+
+/**
+ * Reads a whole file, and compares it with the checksum at its end.
+ *
+ * @throws ExportRefused when it is no export, was cut off, or does not match its checksum
+ */
+export async function checkExport(path: string, maxLineBytes = longestLineBytes): Promise<CheckedExport> {
+  const hash = createHash('sha256');
+  let first: Buffer | undefined;
+  // Bytes from the start of the last line so far, which its own checksum does not cover.
+  let tail: Buffer = Buffer.alloc(0);
+  try {
+    for await (const chunk of wholeLines(readBytes(path), { path, maxLineBytes })) {
+      const bytes: Buffer = tail.length === 0 ? chunk : Buffer.concat([tail, chunk]);
+      first ??= firstLine(bytes);
+      const start = startOfLastLine(bytes);
+      hash.update(bytes.subarray(0, start));
+      tail = bytes.subarray(start);
+    }
+  } catch (error) {
+    if (error instanceof ExportRefused) throw error;
+    throw new ExportRefused(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  const header = first === undefined ? undefined : tryLine(first);
+  if (header?.is !== 'header') throw new ExportRefused(`${path} is no export that this version reads`);
+  const last = tail.at(-1) === lineBreak ? tryLine(tail.subarray(0, -1)) : undefined;
+  if (last?.is !== 'summary') throw new ExportRefused(`${path} has no end: it was cut off`);
+  if (hash.digest('hex') !== last.sha256) {
+    throw new ExportRefused(`${path} is not what was written: its checksum is another one`);
+  }
+  return { header: header.header, summary: last.summary };
+}
+
+function firstLine(bytes: Buffer): Buffer | undefined {
+  const end = bytes.indexOf(lineBreak);
+  return end === -1 ? undefined : bytes.subarray(0, end);
+}
+
+/** Returns the start of the last complete line, or 0. */
+function startOfLastLine(bytes: Buffer): number {
+  const end = bytes.lastIndexOf(lineBreak);
+  return end <= 0 ? 0 : bytes.lastIndexOf(lineBreak, end - 1) + 1;
+}
+
+function tryLine(bytes: Buffer): ExportLine | undefined {
+  try {
+    return parseLine(bytes.toString());
+  } catch (error) {
+    if (error instanceof BrokenLine) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Yields the lines of a file, many at a time.
+ *
+ * @throws ExportRefused naming the line that cannot be read
+ */
+export async function* readLines(path: string): AsyncGenerator<readonly ExportLine[]> {
+  let number = 0;
+  for await (const texts of readTexts(path)) {
+    const first = number + 1;
+    number += texts.length;
+    yield texts.map((text, index) => requireLine(path, text, first + index));
+  }
+}
+
+/** A list with the line after its entries. */
+export interface ExportedList extends ListKey {
+  readonly end: ListEnd;
+}
+
+/** Yields the lists of a file without their entries, in the order of the file. */
+export async function* readListEnds(path: string): AsyncGenerator<ExportedList> {
+  let key: ListKey | undefined;
+  let number = 0;
+  for await (const texts of readTexts(path)) {
+    for (const text of texts) {
+      number++;
+      if (!text.startsWith('{"list":') && !text.startsWith('{"end":')) continue;
+      const line = requireLine(path, text, number);
+      if (line.is === 'list') key = { kind: line.list.kind, parent: line.list.parent };
+      else if (line.is === 'end' && key !== undefined) yield { ...key, end: line.end };
+    }
+  }
+}
+
+async function* readTexts(path: string): AsyncGenerator<readonly string[]> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of wholeLines(readBytes(path), { path, maxLineBytes: longestLineBytes })) {
+    const bytes: Buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const end = bytes.lastIndexOf(lineBreak);
+    rest = bytes.subarray(end + 1);
+    if (end !== -1) yield bytes.toString('utf8', 0, end).split('\n');
+  }
+}
+
+function requireLine(path: string, text: string, number: number): ExportLine {
+  try {
+    return parseLine(text);
+  } catch (error) {
+    if (!(error instanceof BrokenLine)) throw error;
+    throw new ExportRefused(`${path}, line ${number}: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,227 @@
+// Exports the configured backends into a file, and imports such a file into any backends.
+import type { Writable } from 'node:stream';
+import { compareLists } from '../../core/objects/list-order.ts';
+import type { ListSummary } from '../../contracts/storage.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { Stores } from '../../engine/unit-of-work.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { readVersion } from '../../settings/version.ts';
+import type { OpenStores } from '../../contracts/open-backends.ts';
+import { isEmptyStore } from '../copy/copy.ts';
+import { digestList, digestMemberships, digestPermissions } from '../copy/digest.ts';
+import { CopyRefused, openPlace, type Place } from '../copy/places.ts';
+import { inUnit } from '../../maintenance/units.ts';
+import { walkLists, walkPairs } from '../../maintenance/walk.ts';
+import { keepFingerprints, readFingerprints } from '../../maintenance/secret-fingerprints.ts';
+import {
+  checkExport,
+  ExportRefused,
+  readLines,
+  readListEnds,
+  writeFile,
+  writeStream,
+  type CheckedExport,
+  type ExportedList,
+} from './export-file.ts';
+import type { ExportSummary } from './lines.ts';
+import { Restoring } from './restore-export.ts';
+import { writeExport, type ExportSink, type WriteOptions } from './write-export.ts';
+
+export type Progress = WriteOptions['onProgress'];
+
+/**
+ * Exports everything in the backends of the settings.
+ *
+ * @param target path of a file, or a stream, which stays open
+ * @throws ExportRefused when the file exists already, or the target or the backends cannot be used
+ */
+export function exportInto(
+  target: string | Writable,
+  settings: Settings,
+  onProgress?: Progress,
+): Promise<ExportSummary> {
+  return withStores({ name: 'source', settings }, { creates: false }, (stores) =>
+    exportStores(stores, target, onProgress),
+  );
+}
+
+/** Exports from open stores, as `exportInto` does. */
+export async function exportStores(
+  stores: Stores,
+  target: string | Writable,
+  onProgress: Progress = () => {},
+): Promise<ExportSummary> {
+  const secrets = await readFingerprints(stores.storage.reader);
+  const header = { software: readVersion(), begun: new Date(systemClock.now()).toISOString(), secrets };
+  const write = (sink: ExportSink): Promise<ExportSummary> => writeExport(stores, sink, { header, onProgress });
+  return typeof target === 'string' ? writeFile(target, write) : writeStream(target, write);
+}
+
+export interface ImportFileOptions {
+  /**
+   * What to do about a target that is not empty: `refuse` it; `resume`, writing the file over it, which was imported
+   * from the same file before; `empty` it first; or write nothing and `verify` alone.
+   */
+  readonly mode: 'refuse' | 'resume' | 'empty' | 'verify';
+  /** Whether everything is read back and compared with the digests of the file; `verify` always does. */
+  readonly verifies?: boolean;
+  readonly onProgress?: (
+    phase: 'objects' | 'permissions' | 'verifying',
+    done: number,
+    total: number | undefined,
+  ) => void;
+}
+
+export interface ImportFileResult {
+  readonly summary: ExportSummary;
+  /** The first differences between the target and the file, in words. */
+  readonly differences: readonly string[];
+}
+
+/**
+ * Imports a file into the backends of the settings.
+ *
+ * @throws ExportRefused when the file is incomplete, or the target has data that must not be lost; nothing was written then
+ */
+export async function importFrom(
+  path: string,
+  settings: Settings,
+  options: ImportFileOptions,
+): Promise<ImportFileResult> {
+  // The file is checked before tables are created.
+  const checked = await checkExport(path);
+  return withStores({ name: 'target', settings }, { creates: options.mode !== 'verify' }, (stores) =>
+    importChecked(path, checked, stores, options),
+  );
+}
+
+/** Imports into open stores, as `importFrom` does. */
+export async function importStores(
+  path: string,
+  stores: OpenStores,
+  options: ImportFileOptions,
+): Promise<ImportFileResult> {
+  return importChecked(path, await checkExport(path), stores, options);
+}
+
+async function importChecked(
+  path: string,
+  { header, summary }: CheckedExport,
+  stores: OpenStores,
+  { mode, verifies = mode === 'verify', onProgress = () => {} }: ImportFileOptions,
+): Promise<ImportFileResult> {
+  if (summary.permissions + summary.memberships > 0 && !stores.hasPermissions) {
+    throw new ExportRefused('the file has permissions, and the target has no place for them');
+  }
+  if (mode === 'empty') await empty(stores);
+  if (mode === 'refuse' && !(await isEmptyStore(stores))) {
+    throw new ExportRefused(
+      'the target holds something already; use --resume to go on with an import of this file that was cut off, or ' +
+        '--empty-target to delete everything in it first',
+    );
+  }
+  if (mode === 'resume') await requireOlder(path, stores);
+  if (mode !== 'verify') {
+    let [entries, permissions] = [0, 0];
+    const total = summary.objects + summary.tombstones;
+    const restoring = new Restoring(stores, {
+      isFresh: mode !== 'resume',
+      onWritten: (more, morePermissions) => {
+        if (more > 0) onProgress('objects', (entries += more), total);
+        if (morePermissions > 0) onProgress('permissions', (permissions += morePermissions), summary.permissions);
+      },
+    });
+    for await (const lines of readLines(path)) await restoring.add(lines);
+    await restoring.finish();
+    if (Object.keys(header.secrets).length > 0) {
+      await keepFingerprints(stores.storage, header.secrets, { replaces: true });
+    }
+  }
+  return { summary, differences: await compare(path, summary, stores, { verifies, onProgress }) };
+}
+
+async function empty({ storage, permission }: OpenStores): Promise<void> {
+  await inUnit(storage.database, (transaction) => storage.writer(transaction).flush());
+  await inUnit(permission.database, (transaction) => permission.writer(transaction).flush());
+}
+
+/**
+ * Refuses a target that is not an earlier import of the file. Such a target has no list that the file lacks, and no clock
+ * ahead of it, since deletions remove neither lists nor clocks. Any other target was written to by itself.
+ */
+async function requireOlder(path: string, stores: OpenStores): Promise<void> {
+  for await (const [ours, theirs] of walkPairs(readListEnds(path), walkLists(stores.storage.reader), compareLists)) {
+    if (theirs === undefined || (ours !== undefined && theirs.timestamp <= ours.end.clock)) continue;
+    const what = ours === undefined ? 'a list that the file has not' : 'a clock ahead of that of the file';
+    throw new ExportRefused(
+      `the target was not imported from this file, or was written to since: it has ${what}, ${nameOf(theirs)}; ` +
+        '--empty-target deletes everything in it first',
+    );
+  }
+}
+
+function nameOf({ kind, parent }: { readonly kind: string; readonly parent: string }): string {
+  return `the ${kind} list of ${parent === '' ? 'the root' : parent}`;
+}
+
+/** Maximum number of differences that are reported. */
+const maxDifferences = 10;
+
+/** Compares clocks and counts of all lists, and on request their contents. */
+async function compare(
+  path: string,
+  summary: ExportSummary,
+  stores: OpenStores,
+  { verifies, onProgress }: { readonly verifies: boolean } & Required<Pick<ImportFileOptions, 'onProgress'>>,
+): Promise<readonly string[]> {
+  const { storage, permission } = stores;
+  const differences: string[] = [];
+  const total = summary.objects + summary.tombstones + summary.permissions;
+  let done = 0;
+  const onRead = (more: number): void => onProgress('verifying', (done += more), total);
+  for await (const [ours, theirs] of walkPairs(readListEnds(path), walkLists(storage.reader), compareLists)) {
+    if (differences.length === maxDifferences) return differences;
+    const found = compareStates(ours, theirs);
+    if (found !== undefined) differences.push(`${nameOf(ours ?? theirs)}: ${found}`);
+    else if (verifies && !ours!.end.isMoving) {
+      const { digest } = await digestList(storage.reader, theirs!, onRead);
+      if (digest !== ours!.end.digest) differences.push(`${nameOf(ours!)}: the contents differ`);
+    }
+  }
+  if (!verifies) return differences;
+  const permissions = await digestPermissions(permission.reader, onRead);
+  if (permissions.digest !== summary.permissionsDigest) differences.push('the permissions differ');
+  const memberships = await digestMemberships(permission.reader);
+  if (memberships.digest !== summary.membershipsDigest) differences.push('the memberships differ');
+  return differences;
+}
+
+function compareStates(ours: ExportedList | undefined, theirs: ListSummary | undefined): string | undefined {
+  if (ours === undefined) return 'the file has no such list';
+  if (theirs === undefined) return 'the target has no such list';
+  const { clock, horizon, objects, tombstones, isMoving } = ours.end;
+  if (theirs.timestamp !== clock) return `the clock is ${clock} in the file and ${theirs.timestamp} in the target`;
+  if (theirs.horizon < horizon) return `deletions up to ${horizon} are forgotten in the file, but not in the target`;
+  // The number of entries is unknown when some of them come twice.
+  if (isMoving || (theirs.live === objects && theirs.dead === tombstones)) return undefined;
+  const counts = `${objects} objects and ${tombstones} tombstones`;
+  return `the file has ${counts}, the target ${theirs.live} and ${theirs.dead}`;
+}
+
+async function withStores<T>(
+  place: Place,
+  options: { readonly creates: boolean },
+  work: (stores: OpenStores) => Promise<T>,
+): Promise<T> {
+  try {
+    const stores = await openPlace(place, options);
+    try {
+      return await work(stores);
+    } finally {
+      await stores.close();
+    }
+  } catch (error) {
+    if (error instanceof CopyRefused) throw new ExportRefused(error.message, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,269 @@
+// The lines of an export: how they are written and read back. Each is one JSON object with a fixed order of keys. The text of
+// an entry goes from the database to the file and back without being parsed.
+import { formatJson, parseStoredJson, isJsonObject, getKey, type JsonObject } from '../../base/json.ts';
+import type { Memberships, ObjectEntries, ObjectPermissions } from '../../contracts/permission.ts';
+import { isTombstone, StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
+import { parseFingerprints, type Fingerprints } from '../../maintenance/secret-fingerprints.ts';
+
+/** Version of the format. Other versions are refused. */
+export const exportFormat = 1;
+
+/** The first line. */
+export interface ExportHeader {
+  readonly software: string;
+  /** Start of the export, in ISO 8601. */
+  readonly begun: string;
+  /** Fingerprints of the secrets that ids in the export are derived from. */
+  readonly secrets: Fingerprints;
+}
+
+/** The line before the entries of a list. */
+export interface ListHead extends ListKey {
+  readonly clock: number;
+}
+
+/** The line after the entries of a list. */
+export interface ListEnd {
+  readonly clock: number;
+  /** The highest timestamp of a deletion without a tombstone. */
+  readonly horizon: number;
+  readonly objects: number;
+  readonly tombstones: number;
+  /** Digest of the lines of the entries. */
+  readonly digest: string;
+  /** Whether the list was written to while it was read. An entry may come twice then; the last one counts. */
+  readonly isMoving: boolean;
+}
+
+/** The last line without its checksum: counts, and digests of what has no order. */
+export interface ExportSummary {
+  readonly lists: number;
+  readonly objects: number;
+  readonly tombstones: number;
+  readonly permissions: number;
+  readonly permissionsDigest: string;
+  readonly memberships: number;
+  readonly membershipsDigest: string;
+  /** Number of lists that were written to meanwhile. */
+  readonly moving: number;
+}
+
+export type ExportLine =
+  | { readonly is: 'header'; readonly header: ExportHeader }
+  | { readonly is: 'list'; readonly list: ListHead }
+  | { readonly is: 'entry'; readonly entry: StoredEntry }
+  | { readonly is: 'end'; readonly end: ListEnd }
+  | { readonly is: 'permissions'; readonly entries: ObjectEntries }
+  | { readonly is: 'memberships'; readonly memberships: Memberships }
+  | { readonly is: 'summary'; readonly summary: ExportSummary; readonly sha256: string };
+
+/** A line that does not belong to an export. */
+export class BrokenLine extends Error {}
+
+const plainText = /^[\w/.:@-]*$/;
+
+function quote(text: string): string {
+  return plainText.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+export function formatHeader(header: ExportHeader): string {
+  return `${JSON.stringify({ coffer: 'export', format: exportFormat, ...header })}\n`;
+}
+
+export function formatListHead({ kind, parent, clock }: ListHead): string {
+  return `${JSON.stringify({ list: { kind, parent, clock } })}\n`;
+}
+
+/** Formats an object or a tombstone. Digests of lists are made of these lines. */
+export function formatEntryLine(entry: StoredEntry): string {
+  const own = `{"id":${quote(entry.id)},"last_modified":${entry.lastModified}`;
+  return isTombstone(entry) ? `${own},"deleted":true}\n` : `${own},"data":${entry.text}}\n`;
+}
+
+export function formatListEnd(end: ListEnd): string {
+  return `${JSON.stringify({ end })}\n`;
+}
+
+export function formatPermissionsLine({ objectId, permissions }: ObjectEntries): string {
+  const entries = Object.entries(permissions).map(([name, all]) => `${quote(name)}:[${all.map(quote).join(',')}]`);
+  return `{"permissionsOf":${quote(objectId)},"entries":{${entries.join(',')}}}\n`;
+}
+
+export function formatMembershipsLine({ userId, principals }: Memberships): string {
+  return `{"principalsOf":${quote(userId)},"principals":[${principals.map(quote).join(',')}]}\n`;
+}
+
+/** @param sha256 checksum of everything before this line */
+export function formatSummary(summary: ExportSummary, sha256: string): string {
+  return `${JSON.stringify({ summary, sha256 })}\n`;
+}
+
+/**
+ * Parses a line, without its line break.
+ *
+ * @throws BrokenLine
+ */
+export function parseLine(line: string): ExportLine {
+  if (line.startsWith('{"id":')) return { is: 'entry', entry: parseEntryLine(line) };
+  const value = parseObject(line);
+  if (Object.hasOwn(value, 'permissionsOf')) return { is: 'permissions', entries: readEntries(value) };
+  if (Object.hasOwn(value, 'principalsOf')) return { is: 'memberships', memberships: readMemberships(value) };
+  if (Object.hasOwn(value, 'list')) return { is: 'list', list: readListHead(partOf(value, 'list')) };
+  if (Object.hasOwn(value, 'end')) return { is: 'end', end: readListEnd(partOf(value, 'end')) };
+  if (Object.hasOwn(value, 'coffer')) return { is: 'header', header: readHeader(value) };
+  if (Object.hasOwn(value, 'summary')) {
+    return { is: 'summary', summary: readSummary(partOf(value, 'summary')), sha256: textOf(value, 'sha256') };
+  }
+  throw new BrokenLine('nothing known');
+}
+
+const timeKey = ',"last_modified":';
+const dataKey = ',"data":';
+const deletedEnd = ',"deleted":true}';
+
+/** Splits an entry at the places where `formatEntryLine` has joined it. */
+function parseEntryLine(line: string): StoredEntry {
+  const start = '{"id":'.length;
+  let idEnd = line.indexOf('"', start + 1);
+  while (idEnd !== -1 && isEscaped(line, idEnd)) idEnd = line.indexOf('"', idEnd + 1);
+  const timeStart = idEnd + 1 + timeKey.length;
+  const timeEnd = line.indexOf(',', timeStart);
+  if (idEnd === -1 || timeEnd === -1 || !line.startsWith(timeKey, idEnd + 1)) throw new BrokenLine('no entry');
+  const quoted = line.slice(start, idEnd + 1);
+  const id = quoted.includes('\\') ? String(parseText(quoted)) : quoted.slice(1, -1);
+  const lastModified = Number(line.slice(timeStart, timeEnd));
+  if (!isTimestamp(lastModified)) throw new BrokenLine('no timestamp');
+  if (line.startsWith(deletedEnd, timeEnd) && line.length === timeEnd + deletedEnd.length) {
+    return { id, lastModified, deleted: true };
+  }
+  if (!line.startsWith(dataKey, timeEnd) || !line.endsWith('}')) throw new BrokenLine('neither data nor a tombstone');
+  return new StoredObject(id, lastModified, requireCompact(line.slice(timeEnd + dataKey.length, -1)));
+}
+
+function isEscaped(line: string, at: number): boolean {
+  let backslashes = 0;
+  while (line.charCodeAt(at - 1 - backslashes) === 92) backslashes++;
+  return backslashes % 2 === 1;
+}
+
+/** Returns the text of an object as it is stored: compact, also when the file was edited. */
+function requireCompact(text: string): string {
+  const plain = parseText(text);
+  if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) throw new BrokenLine('data is no object');
+  if (JSON.stringify(plain) === text || isCompact(text)) return text;
+  try {
+    return formatJson(parseStoredJson(text));
+  } catch (error) {
+    throw new BrokenLine((error as Error).message, { cause: error });
+  }
+}
+
+const whitespace: ReadonlySet<number> = new Set([9, 10, 13, 32]);
+
+/** Whether valid JSON has no white space outside of strings. */
+function isCompact(text: string): boolean {
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (isQuoted && code === 92) at++;
+    else if (code === 34) isQuoted = !isQuoted;
+    else if (!isQuoted && whitespace.has(code)) return false;
+  }
+  return true;
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new BrokenLine('no JSON', { cause: error });
+  }
+}
+
+function parseObject(line: string): JsonObject {
+  const value = parseText(line);
+  if (!isJsonObject(value)) throw new BrokenLine('no JSON object');
+  return value;
+}
+
+function readHeader(value: JsonObject): ExportHeader {
+  if (getKey(value, 'coffer') !== 'export' || getKey(value, 'format') !== exportFormat) {
+    throw new BrokenLine(`not the format ${exportFormat} of an export, which is what this version reads`);
+  }
+  const secrets = getKey(value, 'secrets');
+  return {
+    software: textOf(value, 'software'),
+    begun: textOf(value, 'begun'),
+    // Files of earlier versions have none.
+    secrets: isJsonObject(secrets) ? parseFingerprints(secrets) : {},
+  };
+}
+
+function readListHead(value: JsonObject): ListHead {
+  return { kind: textOf(value, 'kind'), parent: textOf(value, 'parent'), clock: numberOf(value, 'clock') };
+}
+
+function readListEnd(value: JsonObject): ListEnd {
+  return {
+    clock: numberOf(value, 'clock'),
+    // Files of earlier versions lack it.
+    horizon: getKey(value, 'horizon') === undefined ? 0 : numberOf(value, 'horizon'),
+    objects: numberOf(value, 'objects'),
+    tombstones: numberOf(value, 'tombstones'),
+    digest: textOf(value, 'digest'),
+    isMoving: getKey(value, 'isMoving') === true,
+  };
+}
+
+function readSummary(value: JsonObject): ExportSummary {
+  return {
+    lists: numberOf(value, 'lists'),
+    objects: numberOf(value, 'objects'),
+    tombstones: numberOf(value, 'tombstones'),
+    permissions: numberOf(value, 'permissions'),
+    permissionsDigest: textOf(value, 'permissionsDigest'),
+    memberships: numberOf(value, 'memberships'),
+    membershipsDigest: textOf(value, 'membershipsDigest'),
+    moving: numberOf(value, 'moving'),
+  };
+}
+
+function readEntries(value: JsonObject): ObjectEntries {
+  const entries = Object.entries(partOf(value, 'entries')).map(
+    ([name, principals]) => [name, textsOf(principals)] as const,
+  );
+  const permissions: ObjectPermissions = Object.fromEntries<readonly string[]>(entries);
+  return { objectId: textOf(value, 'permissionsOf'), permissions };
+}
+
+function readMemberships(value: JsonObject): Memberships {
+  return { userId: textOf(value, 'principalsOf'), principals: textsOf(getKey(value, 'principals')) };
+}
+
+function partOf(value: JsonObject, key: string): JsonObject {
+  const part = getKey(value, key);
+  if (!isJsonObject(part)) throw new BrokenLine(`${key} is no object`);
+  return part;
+}
+
+function textOf(value: JsonObject, key: string): string {
+  const text = getKey(value, key);
+  if (typeof text !== 'string') throw new BrokenLine(`${key} is no text`);
+  return text;
+}
+
+function textsOf(value: unknown): readonly string[] {
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
+    throw new BrokenLine('no list of texts');
+  return value;
+}
+
+function numberOf(value: JsonObject, key: string): number {
+  const number = getKey(value, key);
+  if (typeof number !== 'number' || !isTimestamp(number)) throw new BrokenLine(`${key} is no number`);
+  return number;
+}
+
+function isTimestamp(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}

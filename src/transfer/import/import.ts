@@ -1,0 +1,200 @@
+// Imports everything that a running server of the protocol shows to one user, over its HTTP API, and compares both sides.
+import type { Settings } from '../../settings/settings.ts';
+import type { Stores } from '../../engine/unit-of-work.ts';
+import { compareText } from '../../core/query/compare.ts';
+import type { OpenStores } from '../../contracts/open-backends.ts';
+import { isEmptyStore } from '../copy/copy.ts';
+import { CopyRefused, openPlace } from '../copy/places.ts';
+import { KindSummary, type Compared } from '../copy/verify.ts';
+import { importAccounts } from './accounts.ts';
+import { compareIdentity } from './identity.ts';
+import type { ListReport } from './findings.ts';
+import { compareList, importList } from './import-list.ts';
+import { bucketList, collectionList, groupList, historyList, recordList, type SourceList } from './lists.ts';
+import { ExpectedMemberships } from './memberships.ts';
+import { Source, type SourceRoot } from './source.ts';
+import { ImportRefused, type TransportOptions } from './transport.ts';
+
+export interface ImportOptions {
+  readonly from: TransportOptions;
+  /** What to do about a target that is not empty: `refuse` it; `resume`, making it equal to the source; or `verify` alone. */
+  readonly mode: 'refuse' | 'resume' | 'verify';
+  /** Ids of the buckets to import; all that are shown unless given. */
+  readonly buckets?: readonly string[] | undefined;
+  /** Whether the history is imported. */
+  readonly withHistory?: boolean | undefined;
+  readonly onRoot?: ((root: SourceRoot, warnings: readonly string[]) => void) | undefined;
+  /** Called with the number of entries read so far and, where it is known, their total. */
+  readonly onProgress?: ((read: number, total: number) => void) | undefined;
+  /** Called for each list that is done. */
+  readonly onList?: ((compared: Compared) => void) | undefined;
+}
+
+export interface ImportResult {
+  /** All lists of each kind, then accounts and memberships. */
+  readonly parts: readonly Compared[];
+  readonly isEqual: boolean;
+  /** URIs of objects whose permissions the source does not show. */
+  readonly unseen: readonly string[];
+  /** Objects that were left out, by name and with the reason. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Imports into the backends of the settings, or compares them with the source.
+ *
+ * @throws ImportRefused when one end cannot be used, or the target has data that must not be lost
+ */
+export async function importWith(settings: Settings, options: ImportOptions): Promise<ImportResult> {
+  try {
+    const target = await openPlace({ name: 'target', settings }, { creates: options.mode !== 'verify' });
+    try {
+      return await importInto(target, settings, options);
+    } finally {
+      await target.close();
+    }
+  } catch (error) {
+    if (error instanceof CopyRefused) throw new ImportRefused(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/**
+ * Imports into open stores, or compares them alone.
+ *
+ * @throws ImportRefused when one end cannot be used, or the target has data that must not be lost
+ */
+export async function importInto(
+  target: OpenStores,
+  settings: Settings,
+  options: ImportOptions,
+): Promise<ImportResult> {
+  if (!target.hasPermissions) throw new ImportRefused('this configuration has no place for permissions');
+  if (options.mode === 'refuse' && !(await isEmptyStore(target))) {
+    throw new ImportRefused(
+      'the target holds something already; use --resume to go on with an import that was cut off or to bring an earlier ' +
+        'one up to date',
+    );
+  }
+  const source = new Source(options.from);
+  try {
+    const root = await source.readRoot();
+    options.onRoot?.(root, compareIdentity(root, options.from.headers['authorization'], settings));
+    return await new Import(source, target, root, options).run();
+  } finally {
+    source.close();
+  }
+}
+
+class Import {
+  readonly #source: Source;
+  readonly #target: Stores;
+  readonly #root: SourceRoot;
+  readonly #options: ImportOptions;
+  readonly #compared: { readonly kind: string; readonly compared: Compared }[] = [];
+  readonly #unseen: string[] = [];
+  readonly #problems: string[] = [];
+  readonly #memberships = new ExpectedMemberships();
+  #read = 0;
+  #total = 0;
+
+  constructor(source: Source, target: Stores, root: SourceRoot, options: ImportOptions) {
+    this.#source = source;
+    this.#target = target;
+    this.#root = root;
+    this.#options = options;
+  }
+
+  async run(): Promise<ImportResult> {
+    const { buckets: wanted, withHistory, from } = this.#options;
+    if (withHistory === true && !this.#root.capabilities.has('history')) {
+      throw new ImportRefused('the source keeps no history');
+    }
+    const { objects: found } = await this.#bring(bucketList, wanted);
+    const ids = found.map(({ id }) => id);
+    const missing = (wanted ?? []).filter((id) => !ids.includes(id));
+    if (missing.length > 0) {
+      throw new ImportRefused(`the source shows no bucket ${missing.join(', ')} to this user`);
+    }
+    const records: SourceList[] = [];
+    await inParallel(ids, from.concurrency, async (bucket) => {
+      const groups = groupList(bucket);
+      this.#memberships.addBucket(bucket, groups, await this.#bring(groups));
+      const { objects: collections } = await this.#bring(collectionList(bucket));
+      records.push(...collections.map(({ id }) => recordList(bucket, id)));
+      if (withHistory === true) records.push(historyList(bucket));
+    });
+    await inParallel(records, from.concurrency, async (list) => void (await this.#bring(list)));
+    const writes = this.#options.mode !== 'verify';
+    const sets: Compared[] = [];
+    if (wanted === undefined && this.#root.capabilities.has('accounts')) {
+      const report = await importAccounts(this.#source, this.#target, { writes });
+      if (report !== undefined) sets.push(report.compared);
+      this.#problems.push(
+        ...(report?.problems ?? ['the source does not show accounts to this user: none were imported']),
+      );
+    }
+    sets.push(await this.#memberships.settle(this.#target.permission, { writes }));
+    const parts = [...this.#summarize(), ...sets];
+    const isEqual = parts.every(({ differences }) => differences.length === 0);
+    return { parts, isEqual, unseen: this.#unseen.toSorted(), problems: this.#problems.toSorted() };
+  }
+
+  /** All lists of each kind, in a fixed order. */
+  #summarize(): readonly Compared[] {
+    const kinds = new Map<string, KindSummary>();
+    const inOrder = this.#compared.toSorted((a, b) => compareText(a.compared.name, b.compared.name));
+    for (const { kind, compared } of inOrder) {
+      const summary = kinds.get(kind) ?? new KindSummary(kind);
+      kinds.set(kind, summary);
+      summary.add(compared);
+    }
+    return Array.from(kinds.values(), (summary) => summary.result());
+  }
+
+  async #bring(list: SourceList, only?: readonly string[]): Promise<ListReport> {
+    const state = await this.#source.state(list);
+    this.#total += (state?.total ?? 0) * (this.#options.mode === 'verify' ? 1 : 2);
+    const work = {
+      source: this.#source,
+      target: this.#target,
+      list,
+      only,
+      onRead: (entries: number) => {
+        this.#read += entries;
+        this.#options.onProgress?.(this.#read, Math.max(this.#read, this.#total));
+      },
+    };
+    const report = this.#options.mode === 'verify' ? await compareList(work) : await importList(work);
+    this.#note(list, report);
+    return report;
+  }
+
+  #note({ kind }: SourceList, { compared, unseen, problems }: ListReport): void {
+    this.#options.onList?.(compared);
+    this.#compared.push({ kind, compared });
+    this.#unseen.push(...unseen);
+    this.#problems.push(...problems);
+  }
+}
+
+/** Does the work for each item, several at a time. The first failure ends it, after the work under way. */
+export async function inParallel<T>(
+  items: readonly T[],
+  most: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items].toReversed();
+  const failures: unknown[] = [];
+  const next = async (): Promise<void> => {
+    for (let item = waiting.pop(); item !== undefined && failures.length === 0; item = waiting.pop()) {
+      try {
+        await work(item);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, next));
+  if (failures.length > 0) throw failures[0];
+}

@@ -1,0 +1,206 @@
+// Requests to the server that data is imported from: over kept connections, few at a time, and again when the server
+// is busy, asks to wait, or breaks off in the middle of an answer.
+import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** An import that cannot start or continue, with a message for the operator. */
+export class ImportRefused extends Error {}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly text: string;
+}
+
+/** A malformed response. The request is repeated. */
+export class BrokenAnswer extends Error {}
+
+export interface TransportOptions {
+  /** Root of the protocol with trailing slash: `https://kinto.example.org/v1/`. */
+  readonly root: URL;
+  /** Headers of every request, with credentials. They are never sent to another host. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Maximum number of requests at the same time. */
+  readonly concurrency: number;
+  /** Called before each pause with its reason. */
+  readonly onWait?: ((reason: string, milliseconds: number) => void) | undefined;
+  /** Waits; injected by tests. */
+  readonly wait?: ((milliseconds: number) => Promise<unknown>) | undefined;
+}
+
+const maxAttempts = 8;
+const firstPauseMs = 250;
+const longestPauseMs = 60_000;
+const silenceMs = 120_000;
+const maxRedirects = 5;
+const maxAnswerBytes = 400_000_000;
+const busy: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
+const redirects: ReadonlySet<number> = new Set([301, 302, 307, 308]);
+
+/** A request, with a path below the root and without leading slash. */
+export interface Sent {
+  readonly method: 'GET' | 'HEAD' | 'POST';
+  readonly path: string;
+  readonly body?: string;
+}
+
+export class Transport {
+  readonly #options: TransportOptions;
+  readonly #agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
+  /** Time until which the server has asked clients to pause. */
+  #pauseUntil = 0;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    const agent = { keepAlive: true, maxSockets: options.concurrency };
+    this.#agents = { http: new HttpAgent(agent), https: new HttpsAgent(agent) };
+  }
+
+  /**
+   * Sends a request and returns what `read` makes of the response, whatever its status.
+   *
+   * @param read throws BrokenAnswer when the request should be repeated
+   * @throws ImportRefused when several attempts fail
+   */
+  async request<T>(sent: Sent, read: (answer: Answer) => T): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      await this.#waitForBackoff();
+      const outcome = await this.#attempt(sent, read);
+      if ('value' in outcome) return outcome.value;
+      const { reason, asked } = outcome;
+      if (attempt === maxAttempts) {
+        throw new ImportRefused(
+          `${sent.method} ${this.#options.root.href}${sent.path}: ${reason}, ${maxAttempts} times`,
+        );
+      }
+      const own = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt) * (0.5 + Math.random() / 2);
+      await this.#wait(reason, asked ?? own);
+    }
+  }
+
+  close(): void {
+    this.#agents.http.destroy();
+    this.#agents.https.destroy();
+  }
+
+  async #attempt<T>(
+    sent: Sent,
+    read: (answer: Answer) => T,
+  ): Promise<{ readonly value: T } | { readonly reason: string; readonly asked?: number | undefined }> {
+    try {
+      const answer = await this.#follow(sent);
+      this.#noteBackoff(answer);
+      if (!busy.has(answer.status)) return { value: read(answer) };
+      return { reason: `answered ${answer.status}`, asked: retryAfterMs(answer.headers['retry-after']) };
+    } catch (error) {
+      if (error instanceof BrokenAnswer || isNetworkError(error)) return { reason: error.message };
+      throw error;
+    }
+  }
+
+  async #follow(sent: Sent): Promise<Answer> {
+    let url = new URL(sent.path, this.#options.root);
+    for (let hops = 0; hops <= maxRedirects; hops++) {
+      const answer = await this.#exchange(url, sent);
+      const location = answer.headers['location'];
+      if (!redirects.has(answer.status) || location === undefined) return answer;
+      const next = new URL(location, url);
+      // Credentials go only to the host they are for, and never over a less secure connection.
+      if (next.hostname !== url.hostname || (url.protocol === 'https:' && next.protocol !== 'https:')) {
+        throw new ImportRefused(
+          `${url.href} redirects to ${next.origin}; if that is right, name that address in --from`,
+        );
+      }
+      url = next;
+    }
+    throw new ImportRefused(`${url.href} redirects in circles`);
+  }
+
+  #exchange(url: URL, { method, body }: Sent): Promise<Answer> {
+    const isSafe = url.protocol === 'https:';
+    const headers: Record<string, string> = { accept: 'application/json', ...this.#options.headers };
+    if (body !== undefined) {
+      headers['content-type'] = 'application/json';
+      headers['content-length'] = String(Buffer.byteLength(body));
+    }
+    return new Promise((resolve, reject) => {
+      const outgoing = isSafe
+        ? requestHttps(url, { method, headers, agent: this.#agents.https })
+        : requestHttp(url, { method, headers, agent: this.#agents.http });
+      outgoing.setTimeout(silenceMs, () => outgoing.destroy(new BrokenAnswer('no answer in time')));
+      outgoing.on('error', reject);
+      outgoing.on('response', (incoming) => void readAnswer(incoming).then(resolve, reject));
+      outgoing.end(body);
+    });
+  }
+
+  /** Notes the header `Backoff`, by which any response may ask clients to slow down. */
+  #noteBackoff({ headers }: Answer): void {
+    const seconds = Number(headers['backoff'] ?? '');
+    if (seconds > 0) this.#pauseUntil = Date.now() + Math.min(seconds * 1000, longestPauseMs);
+  }
+
+  async #waitForBackoff(): Promise<void> {
+    const left = this.#pauseUntil - Date.now();
+    if (left <= 0) return;
+    this.#pauseUntil = 0;
+    await this.#wait('the server asks for a pause (Backoff)', left);
+  }
+
+  async #wait(reason: string, milliseconds: number): Promise<void> {
+    this.#options.onWait?.(reason, milliseconds);
+    await (this.#options.wait ?? pause)(milliseconds);
+  }
+}
+
+async function readAnswer(incoming: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxAnswerBytes) throw new ImportRefused(`an answer is longer than ${maxAnswerBytes} bytes`);
+    chunks.push(chunk);
+  }
+  if (!incoming.complete) throw new BrokenAnswer('the answer broke off');
+  const headers = Object.entries(incoming.headers).map(
+    ([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value] as const,
+  );
+  return {
+    status: incoming.statusCode ?? 0,
+    headers: Object.fromEntries(headers),
+    text: decode(Buffer.concat(chunks)),
+  };
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    throw new BrokenAnswer('the answer is no UTF-8', { cause: error });
+  }
+}
+
+/** Parses `Retry-After`: seconds or a date. */
+function retryAfterMs(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const milliseconds = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isFinite(milliseconds) ? Math.min(Math.max(milliseconds, 0), longestPauseMs * 10) : undefined;
+}
+
+const networkCodes: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+  'HPE_INVALID_CONSTANT',
+  'HPE_INVALID_EOF_STATE',
+]);
+
+function isNetworkError(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && networkCodes.has(error.code);
+}

@@ -1,0 +1,78 @@
+// Forgetting tombstones by age or by number, on every durable backend and beside running writes.
+import { describe, expect, test } from 'vitest';
+import { inUnit } from '../../src/maintenance/units.ts';
+import { purgeDeleted } from '../../src/maintenance/deletions.ts';
+import { StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
+import { openDurable, restoreList } from '../support/durable-stores.ts';
+
+const records: ListKey = { kind: 'record', parent: '/buckets/a/collections/b' };
+const groups: ListKey = { kind: 'group', parent: '/buckets/a' };
+
+/** Live objects and tombstones in turns, with the timestamps 0, 1, 2 and so on. */
+function mixed(count: number): readonly StoredEntry[] {
+  return Array.from({ length: count }, (_, n) =>
+    n % 2 === 0 ? new StoredObject(`e${n}`, n, '{}') : { id: `e${n}`, lastModified: n, deleted: true },
+  );
+}
+
+describe.each(['sqlite', 'postgresql', 'redis'] as const)('purge-deleted on %s', (backend) => {
+  test('by age keeps live objects of any age, newer tombstones and clocks', async () => {
+    const { settings, stores } = await openDurable(backend);
+    for (const list of [records, groups]) await restoreList(stores, list, 5000, mixed(20));
+    expect(await purgeDeleted(settings, { kinds: ['record'], before: 9 })).toBe(4);
+    expect(await stores.storage.reader.lists(undefined, 9)).toEqual([
+      { ...groups, timestamp: 5000, horizon: 0, live: 10, dead: 10 },
+      { ...records, timestamp: 5000, horizon: 7, live: 10, dead: 6 },
+    ]);
+    expect(await purgeDeleted(settings, { kinds: [], before: 9 })).toBe(4);
+    expect(await purgeDeleted(settings, { kinds: [], before: 9 })).toBe(0);
+    expect(await stores.storage.reader.countAll(records, { filters: [] })).toBe(10);
+  });
+
+  test('by number keeps the newest of each list', async () => {
+    const { settings, stores } = await openDurable(backend);
+    for (const list of [records, groups]) await restoreList(stores, list, 5000, mixed(20));
+    expect(await purgeDeleted(settings, { kinds: ['record', 'group'], maxRetained: 3 })).toBe(14);
+    expect((await stores.storage.reader.lists(undefined, 9)).map(({ dead }) => dead)).toEqual([3, 3]);
+  });
+
+  test('forgets many of many lists in short units of work, while others write', async () => {
+    const { settings, stores } = await openDurable(backend);
+    await restoreList(stores, records, 20_000, mixed(10_000));
+    for (let n = 0; n < 50; n++) {
+      await restoreList(stores, { kind: 'record', parent: `/many/${n}` }, 20_000, mixed(10));
+    }
+    let purged: number | undefined;
+    const purge = async (): Promise<void> => {
+      purged = await purgeDeleted(settings, { kinds: [], before: 20_000 });
+    };
+    const writeOn = async (): Promise<void> => {
+      for (let written = 0; purged === undefined; written++) {
+        await inUnit(stores.storage.database, async (transaction) => {
+          const writer = stores.storage.writer(transaction);
+          await writer.update(records, `new${written % 3}`, '{}');
+          await writer.update({ kind: 'record', parent: '/many/7' }, 'new', '{}');
+          if (written % 5 === 4) await writer.delete(records, 'new0');
+        });
+        // SQLite has no queue between processes: whoever never pauses keeps the others out.
+        for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
+      }
+    };
+    await Promise.all([purge(), writeOn()]);
+    expect(purged).toBe(5000 + 50 * 5);
+    const states = await stores.storage.reader.lists(undefined, 100);
+    // Deletions of this moment are newer than what was to be forgotten.
+    expect(states.filter(({ parent }) => parent.startsWith('/many')).every(({ dead }) => dead === 0)).toBe(true);
+    expect(states.find(({ parent }) => parent === records.parent)?.dead).toBeLessThanOrEqual(1);
+    expect(await stores.storage.reader.countAll(records, { filters: [] })).toBeGreaterThanOrEqual(5000);
+  });
+});
+
+test('purge-deleted by age forgets tombstones of lists on all nodes of a Redis Cluster', async () => {
+  const { settings, stores } = await openDurable('redis-cluster');
+  const lists = Array.from({ length: 30 }, (_, n) => ({ kind: 'record', parent: `/many/${n}` }));
+  for (const list of lists) await restoreList(stores, list, 5000, mixed(10));
+  expect(await purgeDeleted(settings, { kinds: [], before: 8 })).toBe(30 * 4);
+  const states = await stores.storage.reader.lists(undefined, 100);
+  expect(states.map(({ live, dead, timestamp }) => [live, dead, timestamp])).toEqual(lists.map(() => [5, 1, 5000]));
+});

@@ -1,0 +1,275 @@
+// Imports from servers that fail, ask to wait, break off, hide things, or hold what cannot be kept.
+import { afterEach, expect, test } from 'vitest';
+import type { OpenStores } from '../../../src/contracts/open-backends.ts';
+import { openStores } from '../../../src/backends/open-backends.ts';
+import { importInto, type ImportOptions, type ImportResult } from '../../../src/transfer/import/import.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import type { Settings } from '../../../src/settings/settings.ts';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
+import { startOddServer, type OddOptions, type OddServer } from './odd-source.ts';
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+});
+
+interface Ends {
+  readonly source: OddServer;
+  readonly target: OpenStores;
+  readonly settings: Settings;
+  /** Milliseconds of each wait. */
+  readonly waits: number[];
+  run(options?: Partial<ImportOptions>): Promise<ImportResult>;
+}
+
+async function between(options: OddOptions): Promise<Ends> {
+  const source = await startOddServer(options);
+  const settings = settingsOf({ userid_hmac_secret: 'secret' });
+  const target = await openStores(settings, systemClock);
+  cleanUps.push(
+    () => source.close(),
+    () => target.close(),
+  );
+  const waits: number[] = [];
+  const wait = (milliseconds: number): Promise<void> => {
+    waits.push(milliseconds);
+    return Promise.resolve();
+  };
+  const from = { root: source.root, headers: {}, concurrency: 2, wait };
+  return {
+    source,
+    target,
+    settings,
+    waits,
+    run: (more = {}) => importInto(target, settings, { from, mode: 'refuse', ...more }),
+  };
+}
+
+const bucket = '{"id":"b","last_modified":1000}';
+const shown = (data: string, permissions = '{"write":["someone"]}'): string =>
+  `{"data":${data},"permissions":${permissions}}`;
+
+/** One bucket with one collection with these records, whose permissions are shown. */
+function withRecords(records: readonly string[], more: Partial<OddOptions> = {}): OddOptions {
+  const collection = '{"id":"c","last_modified":2000}';
+  const path = 'buckets/b/collections/c/records';
+  const live = records.filter((text) => !/^{"id":"[^"]*","last_modified":\d+,"deleted":true}$/.test(text));
+  return {
+    lists: {
+      buckets: { entries: [bucket] },
+      'buckets/b/groups': { entries: [] },
+      'buckets/b/collections': { entries: [collection] },
+      [path]: { entries: records },
+    },
+    objects: {
+      'buckets/b': shown(bucket),
+      'buckets/b/collections/c': shown(collection),
+      ...Object.fromEntries(live.map((text) => [`${path}/${/"id":"([^"]*)"/.exec(text)?.[1]}`, shown(text)])),
+    },
+    ...more,
+  };
+}
+
+const recordList = { kind: 'record', parent: '/buckets/b/collections/c' };
+
+async function textOf({ target }: Ends, id: string): Promise<string | undefined> {
+  return (await target.storage.reader.get(recordList, id))?.text;
+}
+
+test('a server that is busy is asked again when it says, and one that breaks off at once.', async () => {
+  const asked = new Map<string, number>();
+  const answers = [
+    { status: 503, headers: { 'Retry-After': '3' } },
+    { status: 429, headers: { 'Retry-After': new Date(Date.now() + 20_000).toUTCString() } },
+    { status: 502 },
+    { text: '{"data":[{"id":"one","last_mod', headers: { ETag: '"1"' } },
+    { text: 'x'.repeat(1000), breaksOff: true },
+  ];
+  const ends = await between(
+    withRecords(['{"n":1,"id":"one","last_modified":3000}'], {
+      interfere({ method, url }) {
+        const turn = asked.get(url.pathname) ?? 0;
+        if (!url.pathname.endsWith('/records') || method !== 'GET') return true;
+        asked.set(url.pathname, turn + 1);
+        return answers[turn] ?? true;
+      },
+    }),
+  );
+  expect(await ends.run()).toMatchObject({ isEqual: true, problems: [], unseen: [] });
+  expect(await textOf(ends, 'one')).toBe('{"n":1}');
+  expect(ends.waits).toHaveLength(5);
+  expect(ends.waits[0]).toBe(3000);
+  expect(ends.waits[1]).toBeGreaterThan(15_000);
+  expect(ends.waits[2]).toBeLessThan(3000);
+});
+
+test('a server that asks all clients to slow down is left alone for that long.', async () => {
+  const ends = await between(
+    withRecords([], {
+      interfere: ({ url }) =>
+        url.pathname === '/v1/'
+          ? { headers: { Backoff: '7' }, text: '{"http_api_version":"1.23","settings":{}}' }
+          : true,
+    }),
+  );
+  await ends.run();
+  expect(ends.waits).toEqual([expect.any(Number)]);
+  expect(ends.waits[0]).toBeGreaterThan(6000);
+});
+
+test('a server that never recovers ends the import with its name, and another run goes on.', async () => {
+  let isDown = true;
+  const records = Array.from({ length: 30 }, (_, n) => `{"n":${n},"id":"r${n}","last_modified":${3000 + n}}`);
+  const ends = await between(
+    withRecords(records, {
+      interfere: ({ url }) => (isDown && url.pathname.endsWith('/records') ? { status: 500 } : true),
+    }),
+  );
+  await expect(ends.run()).rejects.toThrow(/HEAD http:.*records: answered 500, 8 times/);
+  isDown = false;
+  expect(await ends.run({ mode: 'resume' })).toMatchObject({ isEqual: true });
+
+  const before = ends.source.requests.length;
+  expect(await ends.run({ mode: 'resume' })).toMatchObject({ isEqual: true });
+  expect(ends.source.requests.slice(before)).toContainEqual(expect.stringContaining('records?_since=9000&'));
+});
+
+test('a server that has forgotten deletions since the last run is read from the start, and followers are told.', async () => {
+  const options = withRecords(['{"id":"kept","last_modified":3000}', '{"id":"gone","last_modified":3001}']);
+  let isGone = false;
+  const ends = await between({
+    ...options,
+    interfere({ url }) {
+      if (isGone && url.pathname.endsWith('/gone')) return { status: 404, text: '{"errno":110}' };
+      if (!url.searchParams.has('_since')) return true;
+      return { status: 410, headers: { Resync: '"9001"' }, text: '{"errno":107}' };
+    },
+  });
+  expect(await ends.run()).toMatchObject({ isEqual: true });
+  const [list] = Object.entries(options.lists).find(([path]) => path.endsWith('records'))!;
+  const horizon = async (): Promise<number | undefined> => {
+    const states = await ends.target.storage.reader.lists(undefined, 10);
+    return states.find(({ kind }) => kind === 'record')?.horizon;
+  };
+  expect(await horizon()).toBe(0);
+  isGone = true;
+  Object.assign(options.lists[list]!, { entries: ['{"id":"kept","last_modified":3000}'], etag: 9002 });
+  expect(await ends.run({ mode: 'resume' })).toMatchObject({ isEqual: true });
+  expect(await ends.target.storage.reader.get(recordList, 'gone')).toBeUndefined();
+  // What went without a tombstone, those are told of who follow the target and know it as it was, up to 9000.
+  expect(await horizon()).toBe(9002);
+});
+
+test('permissions that are not shown are named, and found in the history where it has them.', async () => {
+  const records = ['{"id":"one","last_modified":3000}', '{"id":"two","last_modified":3001}'];
+  const options = withRecords(records);
+  const path = 'buckets/b/collections/c/records';
+  const objects = {
+    ...options.objects,
+    [`${path}/one`]: shown(records[0]!, '{}'),
+    [`${path}/two`]: shown(records[1]!, '{}'),
+  };
+  const ends = await between({ ...options, objects });
+  const uris = ['/buckets/b/collections/c/records/one', '/buckets/b/collections/c/records/two'];
+  expect(await ends.run()).toMatchObject({ isEqual: true, unseen: uris });
+  expect(await ends.target.permission.reader.getObjectsPermissions(uris)).toEqual([{}, {}]);
+
+  const entry = (uri: string, timestamp: number): string =>
+    `{"id":"h","last_modified":5000,"uri":"${uri}","target":{"data":{"last_modified":${timestamp}},"permissions":{"read":["eve"]}}}`;
+  const found = await between({
+    ...options,
+    objects,
+    root: { capabilities: { history: {} } },
+    interfere: ({ url }) => {
+      if (url.pathname !== '/v1/buckets/b/history') return url.pathname === '/v1/batch' ? { status: 403 } : true;
+      // The history of the second one has lost its last change.
+      const isFirst = url.searchParams.get('uri') === JSON.stringify(uris[0]);
+      return { text: `{"data":[${isFirst ? entry(uris[0]!, 3000) : entry(uris[1]!, 2999)}]}` };
+    },
+  });
+  expect(await found.run()).toMatchObject({ isEqual: true, unseen: [uris[1]] });
+  expect(await found.target.permission.reader.getObjectsPermissions(uris)).toEqual([{ read: ['eve'] }, {}]);
+});
+
+test('what cannot be kept is left out by name, and everything else arrives digit for digit.', async () => {
+  const ends = await between(
+    withRecords([
+      String.raw`{"text":"a\u0000b","id":"null","last_modified":3000}`,
+      String.raw`{"text":"\ud83d","id":"half","last_modified":3001}`,
+      '{"n":12345678901234567890,"__proto__":1,"id":"exact","last_modified":3002}',
+      '{"id":"twin","last_modified":3002}',
+      '{"id":"late","last_modified":99999999999999999999}',
+      '{"deleted":true,"kept":1,"id":"marked","last_modified":3004}',
+      '{"id":"dead","last_modified":3005,"deleted":true}',
+    ]),
+  );
+  const { problems } = await ends.run();
+  expect(problems).toEqual([
+    expect.stringMatching(/records\/half cannot be kept: null characters and lone surrogates/),
+    expect.stringMatching(/records\/late cannot be kept: its last_modified/),
+    expect.stringMatching(/records\/null cannot be kept: null characters and lone surrogates/),
+    expect.stringMatching(/records\/twin cannot be kept: it has the timestamp of exact/),
+  ]);
+  expect(await textOf(ends, 'exact')).toBe('{"n":12345678901234567890,"__proto__":1}');
+  expect(await textOf(ends, 'marked')).toBe('{"kept":1}');
+  const page = await ends.target.storage.reader.lists(undefined, 10);
+  expect(page.find(({ kind }) => kind === 'record')).toMatchObject({ timestamp: 9000, live: 2, dead: 1 });
+});
+
+test('a redirect elsewhere is not followed with credentials.', async () => {
+  const ends = await between({
+    lists: {},
+    interfere: () => ({ status: 307, headers: { Location: 'http://elsewhere.example/v1/' } }),
+  });
+  await expect(ends.run()).rejects.toThrow('redirects to http://elsewhere.example');
+  expect(ends.source.requests).toHaveLength(1);
+});
+
+test.each([
+  [{ text: '<html>' }, /no JSON, 8 times/],
+  [{ text: '{"hello":"world"}' }, /no root of the protocol/],
+  [{ status: 404, text: '{"message":"nothing here"}' }, /the root view: the source answers 404 \(nothing here\)/],
+])('the root view %j is told.', async (odd, message) => {
+  const ends = await between({ lists: {}, interfere: () => odd });
+  await expect(ends.run()).rejects.toThrow(message);
+});
+
+test('accounts come with their hashes and owners, and are named when the hash is not shown.', async () => {
+  const hash = '$2b$12$abcdefghijklmnopqrstuuJ1jz9YzYQ0z1x2y3w4v5u6t7s8r9q0p';
+  const accounts = [
+    `{"password":"${hash}","id":"a@b.org","last_modified":5}`,
+    `{"password":"${hash}","n":1.0,"id":"twin","last_modified":5}`,
+    '{"password":"***","id":"x","last_modified":6}',
+  ];
+  const ends = await between({
+    ...withRecords([]),
+    root: { capabilities: { accounts: {} } },
+    interfere: ({ url }) => (url.pathname === '/v1/accounts' ? { text: `{"data":[${accounts.join(',')}]}` } : true),
+  });
+  const left = [expect.stringContaining('/accounts/x was left out')];
+  const list = { kind: 'account', parent: '' };
+  for (const mode of ['refuse', 'resume', 'verify'] as const) {
+    expect(await ends.run({ mode })).toMatchObject({ isEqual: true, problems: left });
+    const { reader } = ends.target.storage;
+    expect(await reader.get(list, 'a@b.org')).toMatchObject({ text: `{"password":"${hash}"}`, lastModified: 5 });
+    expect(await reader.get(list, 'twin')).toMatchObject({ text: `{"password":"${hash}","n":1.0}`, lastModified: 6 });
+  }
+  expect(await ends.target.permission.reader.getObjectPermissions('/accounts/a@b.org')).toEqual({
+    write: ['account:a@b.org'],
+  });
+  // What was changed here stays, and is told.
+  accounts[0] = `{"password":"${hash}","changed":true,"id":"a@b.org","last_modified":4}`;
+  const { parts } = await ends.run({ mode: 'resume' });
+  expect(parts.flatMap(({ differences }) => differences)).toEqual(['/accounts/a@b.org is different in the target']);
+});
+
+test('entries of the history come along when they are asked for.', async () => {
+  const options = withRecords([]);
+  const entry = '{"uri":"/buckets/b","action":"create","id":"h1","last_modified":1001}';
+  const lists = { ...options.lists, 'buckets/b/history': { entries: [entry] } };
+  const ends = await between({ ...options, lists, root: { capabilities: { history: {} } } });
+  expect(await ends.run({ withHistory: true })).toMatchObject({ isEqual: true, unseen: [], problems: [] });
+  const stored = await ends.target.storage.reader.get({ kind: 'history', parent: '/buckets/b/history' }, 'h1');
+  expect(stored).toMatchObject({ text: '{"uri":"/buckets/b","action":"create"}', lastModified: 1001 });
+});
