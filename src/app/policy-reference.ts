@@ -1,4 +1,4 @@
-// The reference page of the parameters of authentication policies, made from their tables.
+// The reference page of the parameters of authentication policies, generated from their tables.
 import { bearerParameters } from '../http/authentication/bearer.ts';
 import { openidParameters } from '../plugins/openid/parameters.ts';
 import { formatValue, type Setting, type SettingsTable } from '../settings/definition.ts';

@@ -1,4 +1,4 @@
-// The rate limits that the setting `rate_limits` names.
+// Creates the rate limits in the setting `rate_limits`.
 import { builtInBackends } from '../backends/built-in-backends.ts';
 import { findBackend } from '../settings/backend-settings.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
@@ -16,7 +16,7 @@ const aMinute = 60;
 const aDay = 86_400;
 
 /**
- * Creates the rate limits; `undefined` when the settings name none.
+ * Creates the rate limits; returns `undefined` when none is set.
  *
  * @throws Error naming the limit that is wrong, with the reason
  */

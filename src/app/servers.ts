@@ -16,7 +16,7 @@ export interface Servers {
   readonly runner: RunnerOptions;
   /** Listens on the configured addresses and resolves to the URLs of the root view. */
   listen(): Promise<{ readonly url: string; readonly adminUrl: string | undefined }>;
-  /** Stops accepting, and resolves when all requests in flight are answered. */
+  /** Stops accepting connections; resolves when all requests in flight are completed. */
   close(lingerMs: number): Promise<void>;
 }
 
@@ -84,12 +84,12 @@ export function createServers(options: ServersOptions): Servers {
   };
 }
 
-/** Returns an address to listen on, when it is one that clients use too. */
+/** Returns a listening address if clients can use it as a host. */
 function namedAddress(host: string): readonly string[] {
   return isEveryAddress(host) ? [] : [host];
 }
 
-/** Returns the paths that are always served, with and without the version. */
+/** Returns the paths that accept any host, with and without the version. */
 function vitalPaths(
   endpoints: readonly Endpoint[],
   { pathPrefix, versionPrefix }: DispatchOptions['place'],

@@ -20,7 +20,7 @@ export interface KindSettings {
   readonly maxIdLength: number;
   /** Id generators besides the built-in ones, by name. */
   readonly idGenerators?: ReadonlyMap<string, IdGenerator>;
-  /** Policy with the last word on every access; absent: settings and entries decide. */
+  /** Policy that makes the final decision on every access; absent: settings and entries decide. */
   readonly authorization?: AuthorizationPolicy | undefined;
   /** Returns the value of a setting by its flat name, or `undefined`. */
   readonly text: (key: string) => string | undefined;

@@ -6,7 +6,7 @@ import { isEveryAddress, isLoopback } from '../settings/loopback.ts';
 import { policyClass } from '../settings/kinto-names.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Returns a sentence for each risk, with what to do about it. */
+/** Returns a sentence for each risk, with a remedy. */
 export function findRisks(settings: Settings): readonly string[] {
   return [
     ...findExposure(settings),

@@ -29,13 +29,13 @@ export interface PrincipalFindings {
   readonly isComplete: boolean;
 }
 
-/** Doubtful principals that are reported one by one. */
+/** Maximum number of doubtful principals that are reported individually. */
 const maxReported = 10;
 const pageSize = 500;
 /** Maximum number of distinct principals. The check ends when it finds more. */
 const maxKnown = 100_000;
 
-/** Returns what the settings say about the principals that callers may have. */
+/** Returns the forms of principals that callers can have with these settings. */
 export function describePrincipals(settings: Settings): Pick<PrincipalCheck, 'forms' | 'hasAccounts'> {
   const use = settings.lookup('multiauth.policy.basicauth.use') ?? 'BasicAuthAuthenticationPolicy';
   const includes = settings.get('includes');
@@ -43,7 +43,7 @@ export function describePrincipals(settings: Settings): Pick<PrincipalCheck, 'fo
     forms: {
       policies: new Set(settings.get('multiauth.policies').map((name) => name.toLowerCase())),
       hasBasicIds: use.endsWith('BasicAuthAuthenticationPolicy'),
-      // Plugins from elsewhere may bring principals of any form.
+      // External plugins may add principals of any form.
       hasOthers: includes.some((name) => !Object.hasOwn(pluginDescriptions, name)),
     },
     hasAccounts: includes.includes('accounts'),

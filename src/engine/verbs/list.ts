@@ -73,7 +73,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   return readPage(scope, access, query, { headers, firstPage: isWhole ? firstPage : undefined });
 }
 
-/** Reads a page for callers with permissions on so many single objects that the way to find them matters. */
+/** Reads a page for callers with permissions on single objects: by a lookup of few shared objects, or by a scan for many. */
 async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseHeaders): Promise<ServiceResponse> {
   const { kind, context, list } = scope;
   const { caller, ids, unit } = context;
