@@ -1,10 +1,10 @@
 // Scans of valid JSON text: ends of strings, and numbers. Loops instead of regular expressions, which overflow the stack on
 // strings of several million characters and can take quadratic time on long runs of digits.
 
-/** A cheap look that decides whether the numbers have to be read one by one. False alarms only cost time. */
+/** A cheap test whether the numbers have to be read one by one. A false positive only costs time. */
 const mayHoldExactNumber = /\d[.eE]|\d{16}|-0/;
 
-/** Characters of a double as text, at most: `-0.0000012345678901234567`. */
+/** Maximum number of characters of a double as text: `-0.0000012345678901234567`. */
 export const mostDoubleChars = 25;
 
 /** Whether the text holds a number whose digits a double would change. */
@@ -57,7 +57,7 @@ export function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Returns the place after the first strings of a valid JSON text, at most so many; 0 when it holds none. */
+/** Returns the index after the first `most` strings of a valid JSON text, or after its last one; 0 when it has none. */
 export function endOfStrings(text: string, most: number): number {
   let end = 0;
   for (let count = 0; count < most; count++) {
@@ -72,8 +72,8 @@ export function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** Whether numbers are written with the character. */
+/** Whether the character can be part of a number. */
 export function isNumberCode(code: number): boolean {
-  // Digits, sign, point and exponent mark.
+  // Digit, sign, decimal point or exponent.
   return isDigit(code) || code === 45 || code === 43 || code === 46 || code === 101 || code === 69;
 }

@@ -37,7 +37,7 @@ export interface LoadOptions {
   readonly purpose?: Purpose;
   /** Tables of plugins to check together with the core's. */
   readonly tables?: readonly SettingsTable[];
-  /** Backends whose names, places and settings are checked; without any, each name is taken for that of a module. */
+  /** Backends whose names, locations and settings are checked; without any, every name is that of a module. */
   readonly backends?: readonly BackendSettings[];
 }
 

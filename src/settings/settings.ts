@@ -15,7 +15,7 @@ export interface SettingsParts {
   readonly layers: readonly Layer[];
   readonly environments: readonly EnvironmentLayer[];
   readonly values: CoreValues;
-  /** Tables of the backends, whose settings are known by name as the core's are. */
+  /** Tables of the backends, whose names are known like those of the core. */
   readonly tables: readonly SettingsTable[];
   readonly file: FileIdentity | null;
   readonly namedConfig: string | undefined;

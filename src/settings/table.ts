@@ -29,12 +29,12 @@ export const coreSettings = {
 export type CoreTable = typeof coreSettings;
 export type CoreValues = ValuesOf<CoreTable>;
 
-/** Returns the core's settings with the names and places that these backends have. */
+/** Returns the core settings with the names and URL forms of these backends. */
 export function coreSettingsFor(backends: readonly BackendDescription[]): CoreTable {
   return backends.length === 0 ? coreSettings : { ...coreSettings, ...inSection('Backends', backendChoices(backends)) };
 }
 
-/** Returns the tables of the settings that single backends read, each in a section of its own. */
+/** Returns the tables of the settings of single backends, each in its own section. */
 export function tablesOfBackends(backends: readonly BackendDescription[]): readonly SettingsTable[] {
   return backends.map(({ title, settings }) => inSection(title, settings));
 }

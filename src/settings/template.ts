@@ -11,7 +11,7 @@ import { readHomepage } from './version.ts';
 
 export interface TemplateChoices {
   readonly format: 'ini' | 'toml';
-  /** The backends that can be named. */
+  /** Backends to choose from. */
   readonly backends: readonly BackendSettings[];
   /** Name of the backend of objects and permissions. */
   readonly backend: string;

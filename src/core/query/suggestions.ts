@@ -2,11 +2,11 @@
 // spell them, and typing errors.
 import { findClosestMatch } from '../../base/closest-match.ts';
 
-/** The parameters that mean something to lists; other names that start with `_` are ignored. */
+/** Parameters of lists; other names that start with `_` are ignored. */
 export const reservedNames = ['_since', '_before', '_to', '_limit', '_sort', '_token', '_fields'] as const;
 export type ReservedName = (typeof reservedNames)[number];
 
-/** Maximum length of a name that is compared; a longer one is no typing error. */
+/** Maximum length of a compared name; a longer one is not a typing error. */
 const maxNameChars = 60;
 
 /** Operators as other services spell them, with their names here. */

@@ -14,8 +14,8 @@ import { walkLists, walkMemberships, walkPairs, walkPermissions } from '../../ma
 
 export interface CopyWork {
   /**
-   * What to do about a target that is not empty: `refuse` it; `resume`, making it equal to the source; `empty` it
-   * first; or write nothing and `verify` alone.
+   * Treatment of a target that is not empty: `refuse` it; `resume`, making it equal to the source; `empty` it first; or
+   * write nothing and only `verify`.
    */
   readonly mode: 'refuse' | 'resume' | 'empty' | 'verify';
   /** Called with the phase, the number of entries done and, where it is known, their total. */
@@ -40,7 +40,7 @@ export interface CopyResult extends Verification {
 /**
  * Copies a store, and compares both afterwards.
  *
- * @throws CopyRefused when an end cannot be used, or the target holds what must not be lost
+ * @throws CopyRefused when an end cannot be used, or the target has data that must not be lost
  */
 export async function copyStores(options: CopyOptions): Promise<CopyResult> {
   const [from, to] = [
@@ -117,7 +117,7 @@ export async function isEmptyStore({ storage, permission }: OpenStores): Promise
 
 /**
  * Refuses a target that is not an earlier copy. A copy has no list that its source lacks, and no clock ahead of its source's,
- * since deletions remove neither lists nor clocks. Any other target was written to by itself.
+ * since deletions remove neither lists nor clocks. Any other target has writes of its own.
  */
 async function requireCopy(source: OpenStores, target: OpenStores): Promise<void> {
   const pairs = walkPairs(walkLists(source.storage.reader), walkLists(target.storage.reader), compareLists);

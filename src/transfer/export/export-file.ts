@@ -147,7 +147,7 @@ async function* wholeLines(
 /**
  * Reads a whole file, and compares it with the checksum at its end.
  *
- * @throws ExportRefused when it is no export, was cut off, or does not match its checksum
+ * @throws ExportRefused when it is not an export, is incomplete, or does not match its checksum
  */
 export async function checkExport(path: string, maxLineBytes = longestLineBytes): Promise<CheckedExport> {
   const hash = createHash('sha256');

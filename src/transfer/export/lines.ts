@@ -31,7 +31,7 @@ export interface ListEnd {
   readonly tombstones: number;
   /** Digest of the lines of the entries. */
   readonly digest: string;
-  /** Whether the list was written to while it was read. An entry may come twice then; the last one counts. */
+  /** Whether the list was written to while it was read. An entry may then occur twice; the last one counts. */
   readonly isMoving: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface ExportSummary {
   readonly permissionsDigest: string;
   readonly memberships: number;
   readonly membershipsDigest: string;
-  /** Number of lists that were written to meanwhile. */
+  /** Number of lists that were written to during the export. */
   readonly moving: number;
 }
 

@@ -27,7 +27,7 @@ export interface Unfit {
 /**
  * Parses a response.
  *
- * @throws BrokenAnswer when it is no JSON; JsonSyntaxError when it is JSON that no backend can store
+ * @throws BrokenAnswer when it is not JSON; JsonSyntaxError when it is JSON that no backend can store
  */
 export function parseAnswer(text: string): JsonObject {
   let value: JsonValue;

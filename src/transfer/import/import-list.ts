@@ -197,7 +197,7 @@ async function settle(
 
 /**
  * Returns the permissions of live objects. `undefined`: the source shows them neither at the object nor in the history.
- * `moved`: the object has changed since it was listed, and comes again later.
+ * `moved`: the object has changed since it was listed, and occurs again later.
  */
 async function readSeen(
   { source, list }: ListWork,

@@ -17,7 +17,7 @@ import { ImportRefused, type TransportOptions } from './transport.ts';
 
 export interface ImportOptions {
   readonly from: TransportOptions;
-  /** What to do about a target that is not empty: `refuse` it; `resume`, making it equal to the source; or `verify` alone. */
+  /** Treatment of a target that is not empty: `refuse` it; `resume`, making it equal to the source; or only `verify`. */
   readonly mode: 'refuse' | 'resume' | 'verify';
   /** Ids of the buckets to import; all that are shown unless given. */
   readonly buckets?: readonly string[] | undefined;
@@ -178,7 +178,7 @@ class Import {
   }
 }
 
-/** Does the work for each item, several at a time. The first failure ends it, after the work under way. */
+/** Does the work for each item, several at a time. The first failure ends it, after the work in progress. */
 export async function inParallel<T>(
   items: readonly T[],
   most: number,

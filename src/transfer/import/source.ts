@@ -25,7 +25,7 @@ export interface SourcePage {
 
 export interface SourceState {
   readonly timestamp: number;
-  /** Number of live objects; `undefined` when the server does not say. */
+  /** Number of live objects; `undefined` when the server does not report it. */
   readonly total: number | undefined;
 }
 
@@ -65,7 +65,7 @@ export class Source {
     return this.#capabilities.has('history');
   }
 
-  /** @throws ImportRefused when this is no server of the protocol, or it does not know the credentials */
+  /** @throws ImportRefused when this is not a server of the protocol, or it refuses the credentials */
   async readRoot(): Promise<SourceRoot> {
     const body = await this.#get('', 'the root view');
     const [settings, user, capabilities] = ['settings', 'user', 'capabilities'].map((key) => objectAt(body, key));
@@ -98,7 +98,7 @@ export class Source {
   }
 
   /**
-   * Yields all objects and tombstones that changed after a timestamp, oldest first, so that changes meanwhile come at the
+   * Yields all objects and tombstones that changed after a timestamp, oldest first, so that concurrent changes come at the
    * end.
    *
    * @throws ChangesForgotten when the source no longer has all of them

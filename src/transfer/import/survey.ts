@@ -1,4 +1,4 @@
-// Lists what an import would find, without touching the target: buckets with counts, and what would be missing.
+// Lists the contents of an import without touching the target: buckets with counts, and missing parts.
 import { getKey } from '../../base/json.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { compareIdentity } from './identity.ts';

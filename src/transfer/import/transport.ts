@@ -1,5 +1,5 @@
-// Requests to the server that data is imported from: over kept connections, few at a time, and again when the server
-// is busy, asks to wait, or breaks off in the middle of an answer.
+// Sends requests to the server that data is imported from: over kept connections, few at a time. Repeats them when the server
+// is busy, requests a pause, or sends an incomplete response.
 import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -58,7 +58,7 @@ export class Transport {
   }
 
   /**
-   * Sends a request and returns what `read` makes of the response, whatever its status.
+   * Sends a request and returns the result of `read` on the response, whatever its status.
    *
    * @param read throws BrokenAnswer when the request should be repeated
    * @throws ImportRefused when several attempts fail
@@ -106,7 +106,7 @@ export class Transport {
       const location = answer.headers['location'];
       if (!redirects.has(answer.status) || location === undefined) return answer;
       const next = new URL(location, url);
-      // Credentials go only to the host they are for, and never over a less secure connection.
+      // Credentials are sent only to their host, and never over a less secure connection.
       if (next.hostname !== url.hostname || (url.protocol === 'https:' && next.protocol !== 'https:')) {
         throw new ImportRefused(
           `${url.href} redirects to ${next.origin}; if that is right, name that address in --from`,
@@ -135,7 +135,7 @@ export class Transport {
     });
   }
 
-  /** Notes the header `Backoff`, by which any response may ask clients to slow down. */
+  /** Stores the header `Backoff`, with which any response can request a slower pace. */
   #noteBackoff({ headers }: Answer): void {
     const seconds = Number(headers['backoff'] ?? '');
     if (seconds > 0) this.#pauseUntil = Date.now() + Math.min(seconds * 1000, longestPauseMs);
