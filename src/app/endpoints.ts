@@ -166,8 +166,8 @@ function collectCapabilities({ host, parts, policies }: EndpointSources, showsPe
     if (all.has(key)) throw new Error(`The capability ${key} is built in and cannot be declared by a plugin.`);
     all.set(key, { description, url: documentationUrl(key) });
   };
-  if (policies.some(({ name }) => name === 'basicauth')) add('basicauth', 'Users are told apart by Basic credentials.');
-  add('resync', 'Lists tell those who follow them, by the header Resync, when deletions they missed were forgotten.');
+  if (policies.some(({ name }) => name === 'basicauth')) add('basicauth', 'Users authenticate with Basic credentials.');
+  add('resync', 'The header Resync reports that a client has missed deletions that are no longer known.');
   if (settings.get('experimental_collection_schema_validation')) {
     add('schema', 'Objects are validated by the JSON schemas of collections and buckets.');
   }

@@ -106,7 +106,7 @@ async function findPlugin(name: string): Promise<Plugin> {
   }
   for (const candidate of [module['default'], module['plugin']]) if (isPlugin(candidate)) return candidate;
   throw new Error(
-    `includes names ${name}, but that module exports no plugin: export one, made with definePlugin({ name, setup }), as default.`,
+    `includes names ${name}, but the default export of that module is not a plugin: create one with definePlugin({ name, setup }).`,
   );
 }
 

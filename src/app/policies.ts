@@ -42,7 +42,7 @@ export function createPolicies(
       if (faults.hasUnknownGaps || (faults.hasGaps && ofPlugins.has(policyClass(use)))) return undefined;
       throw new Error(
         `multiauth.policies names ${name}, but multiauth.policy.${name}.use is ${use === '' ? 'not set' : use}; ` +
-          `use one of ${[...factories.keys()].join(', ')}, or include the plugin that brings it.`,
+          `use one of ${[...factories.keys()].join(', ')}, or include the plugin that provides it.`,
       );
     }
     const prefix = `multiauth.policy.${name}.`;

@@ -27,7 +27,7 @@ export function createRateLimits(
   const names = settings.get('rate_limits');
   const stray = settings.keys().find((key) => key.startsWith('rate_limits.') && !isOfOne(key, names));
   if (stray !== undefined) {
-    throw new Error(`${stray} is no parameter of a rate limit, or belongs to one that rate_limits does not name.`);
+    throw new Error(`${stray} is not a parameter of a rate limit, or its limit is not in rate_limits.`);
   }
   if (names.length === 0) return undefined;
   if (new Set(names).size < names.length) throw new Error('rate_limits names a limit twice.');

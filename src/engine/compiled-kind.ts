@@ -209,7 +209,7 @@ function chooseIds(kind: ResourceKind, settings: KindSettings): IdRule {
   if (generator === undefined) {
     const known = ['UUID4', 'NameGenerator', 'RelaxedUUID', ...(settings.idGenerators?.keys() ?? [])];
     throw new Error(
-      `${kind.name}_id_generator: there is no id generator called ${setting}; use ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`,
+      `${kind.name}_id_generator: unknown id generator ${setting}; use ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`,
     );
   }
   return createIdRule(setting, generator, settings.maxIdLength);

@@ -36,7 +36,7 @@ const principals: JsonObject = { type: 'array', items: { type: 'string' } };
 const commonSchemas: Readonly<Record<string, JsonObject>> = {
   Tombstone: {
     type: 'object',
-    description: 'What remains of a deleted object.',
+    description: 'The mark of a deleted object.',
     properties: { id, last_modified: lastModified, deleted: { type: 'boolean', enum: [true] } },
     required: ['id', 'last_modified', 'deleted'],
   },

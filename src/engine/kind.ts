@@ -183,7 +183,7 @@ export function withAddedPermissions(
     const kind = known.find((candidate) => candidate.name === name);
     const own = kind?.permissions;
     if (kind === undefined || own === undefined) {
-      throw new Error(`The permission ${permission} is added to ${name}, which is no kind with permissions.`);
+      throw new Error(`The permission ${permission} is added to ${name}, which is not a kind with permissions.`);
     }
     if (own.names.includes(permission)) throw new Error(`The permission ${permission} of ${name} is declared twice.`);
     const permissions = {

@@ -47,7 +47,7 @@ export class Objects {
    */
   kind(name: string): CompiledKind {
     const kind = this.#kinds.get(name);
-    if (kind === undefined) throw new Error(`There is no resource kind ${name}.`);
+    if (kind === undefined) throw new Error(`The resource kind ${name} does not exist.`);
     return kind;
   }
 

@@ -84,7 +84,7 @@ class BackendCheck {
     const name = this.#settings.get(`${kind}_backend`);
     if (name === undefined) {
       const isNeeded = kind === 'storage';
-      const text = isNeeded ? 'storage_backend is empty: the service needs one.' : `${kind}: none`;
+      const text = isNeeded ? 'storage_backend is empty: the service needs a storage.' : `${kind}: none`;
       this.#report({ kind: isNeeded ? 'problem' : 'ok', text });
       return !isNeeded;
     }
@@ -168,7 +168,7 @@ class BackendCheck {
       for (const fault of faults) this.#report({ kind: 'warning', text: `permissions: ${fault}` });
       const further = doubtful - faults.length;
       if (further > 0) this.#report({ kind: 'warning', text: `permissions: ${further} more principals name nothing` });
-      const extent = `${objects} objects and users looked at${isComplete ? '' : ', not all: see --max-objects'}`;
+      const extent = `${objects} objects and users checked${isComplete ? '' : ', not all: see --max-objects'}`;
       const result = doubtful === 0 ? 'all principals name something' : 'not all principals name something';
       this.#report({ kind: 'ok', text: `permissions: ${result} (${extent})` });
     } catch (error) {
@@ -183,7 +183,7 @@ class BackendCheck {
     const backend = isInStorage ? findBackend(this.#settings, builtInBackends, 'storage') : undefined;
     const file = backend?.readPlace(this.#settings, 'storage').securityStateFile;
     if (file !== undefined && !existsSync(file)) {
-      this.#report({ kind: 'ok', text: `security state: ${name}, the start will make ${file}` });
+      this.#report({ kind: 'ok', text: `security state: ${name}, the start will create ${file}` });
       return;
     }
     await this.#checkStore(`security state: ${name}`, () => this.#opener.openSecurityState());
@@ -213,8 +213,8 @@ function describeMissing(kind: string, name: string, file: string): Finding {
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
-    return { kind: 'ok', text: `${kind}: ${name}, the start will make ${file}`, isReady: false };
+    return { kind: 'ok', text: `${kind}: ${name}, the start will create ${file}`, isReady: false };
   } catch {
-    return { kind: 'problem', text: `${kind}: ${name} cannot make ${file}: the folder ${folder} cannot be written` };
+    return { kind: 'problem', text: `${kind}: ${name} cannot create ${file}: the folder ${folder} cannot be written` };
   }
 }

@@ -24,7 +24,7 @@ export async function sendTestMail(settings: Settings, recipient: string): Promi
   const message: MailMessage = {
     to: [recipient],
     subject: `Test of the mails of ${project}`,
-    text: 'This mail was sent from the command line. The settings of mail are right.',
+    text: 'This mail was sent from the command line. The mail settings work.',
   };
   try {
     await mailer.send(message);

@@ -182,7 +182,7 @@ describe('createService', () => {
   it('says what is missing when a plugin needs the built-in kinds.', async () => {
     const own = { built_in_kinds: 'false', includes: 'default_bucket' };
     await expect(startTestService({ settings: own })).rejects.toThrow(
-      'The plugin default_bucket could not be started: There is no resource kind collection.',
+      'The plugin default_bucket could not be started: The resource kind collection does not exist.',
     );
   });
 

@@ -75,7 +75,7 @@ describe('the setting includes', () => {
   it('says that a module exports no plugin, and how to export one.', async () => {
     await folder.write('plugins/empty.js', 'export const something = 1;');
     await expect(start('./plugins/empty.js')).rejects.toThrow(
-      /includes names \.\/plugins\/empty\.js, but that module exports no plugin.*definePlugin/,
+      /includes names \.\/plugins\/empty\.js, but the default export of that module is not a plugin.*definePlugin/,
     );
   });
 
@@ -331,7 +331,7 @@ describe('id generators of plugins', () => {
     const start = (generator: string): Promise<TestService> =>
       startTestService({ plugins: [plugin], settings: { record_id_generator: generator } });
     await expect(start('Numberd')).rejects.toThrow(
-      'record_id_generator: there is no id generator called Numberd; use UUID4, NameGenerator, RelaxedUUID, Numbered or Confused.',
+      'record_id_generator: unknown id generator Numberd; use UUID4, NameGenerator, RelaxedUUID, Numbered or Confused.',
     );
     await expect(start('Confused')).rejects.toThrow('does not accept its own id');
   });

@@ -93,7 +93,7 @@ describe('coffer check', () => {
 
   test.each([
     ['a memory backend', { storage_backend: 'memory' }, 'storage_backend is memory'],
-    ['an address for everybody', { host: '0.0.0.0' }, 'nothing says that a proxy adds TLS'],
+    ['an address for everybody', { host: '0.0.0.0' }, 'no setting shows that a proxy adds TLS'],
     ['metrics for everybody', { host: '::', includes: 'prometheus', http_scheme: 'https' }, '/__metrics__'],
     ['names of foreign pages', { allowed_hosts: '*' }, 'DNS rebinding'],
     [
@@ -201,9 +201,7 @@ describe('coffer check', () => {
     expect(strict.code).toBe(4);
     expect(strict.err).toMatch(/^warning +permissions: the principal "alice" in the permission read of \/buckets\/b /m);
     expect(strict.err).toMatch(/^warning +permissions: the principal "\/buckets\/b\/groups\/gone" .* does not exist$/m);
-    expect(strict.out).toMatch(
-      /^ok +permissions: not all principals name something \(2 objects and users looked at\)$/m,
-    );
+    expect(strict.out).toMatch(/^ok +permissions: not all principals name something \(2 objects and users checked\)$/m);
     expect(await check(settings, '--max-objects', '0', '--strict', '--quiet')).toEqual({ code: 0, out: '', err: '' });
     expect((await check(settings, '--max-objects', 'all')).code).toBe(2);
   });

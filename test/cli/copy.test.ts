@@ -166,14 +166,19 @@ describe('coffer copy says what is wrong', () => {
     ['two sources', [...from, '--from-config', 'a.ini', '--to', 'sqlite:b'], 2, 'either --from or --from-config'],
     ['two intentions', [...from, '--to', 'sqlite:b', '--resume', '--verify-only'], 2, 'give only one of --resume'],
     ['a memory URL', [...from, '--to', 'memory:'], 1, 'memory cannot be copied'],
-    ['an unknown kind of URL', [...from, '--to', 'mysql://me:hunter2@x/y'], 1, 'mysql://me:***@x/y is no place'],
-    ['a plain path', [...from, '--to', 'b.sqlite3'], 1, 'write sqlite:relative/file'],
-    ['a source that is missing', ['--from', 'sqlite:none', '--to', 'sqlite:b'], 1, 'the source is not there: no file'],
+    ['an unknown kind of URL', [...from, '--to', 'mysql://me:hunter2@x/y'], 1, 'mysql://me:***@x/y cannot be copied'],
+    ['a plain path', [...from, '--to', 'b.sqlite3'], 1, 'use sqlite:relative/file'],
+    [
+      'a source that is missing',
+      ['--from', 'sqlite:none', '--to', 'sqlite:b'],
+      1,
+      'the source does not exist: no file',
+    ],
     [
       'a target to compare with that is missing',
       [...from, '--to', 'sqlite:b', '--verify-only'],
       1,
-      'target is not there',
+      'target does not exist',
     ],
     [
       'a server that does not answer',

@@ -92,13 +92,13 @@ test('an import says what is wrong and ends with 1, or with 2 for the command li
   const cut = readFileSync(join(cwd, 'empty.ndjson'), 'utf8').slice(0, -5);
   writeFileSync(join(cwd, 'cut.ndjson'), cut);
   const refused = await run(['import', 'file', 'cut.ndjson', '--config', other], { cwd });
-  expect([refused.code, refused.err]).toEqual([1, 'coffer: cut.ndjson has no end: it was cut off\n']);
+  expect([refused.code, refused.err]).toEqual([1, 'coffer: cut.ndjson is incomplete: its last line is missing\n']);
   expect(existsSync(join(cwd, 'b.sqlite3'))).toBe(false);
   expect((await run(['import', 'file', 'empty.ndjson', '--config', other, '--verify'], { cwd })).code).toBe(0);
   const both = await run(['import', 'file', 'empty.ndjson', '--resume', '--verify-only'], { cwd });
   expect(both.code).toBe(2);
   const nowhere = await run(['export', 'x.ndjson', '--config', configOf(cwd, 'c.ini', 'sqlite:none.sqlite3')], { cwd });
-  expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining('is not there: no file')]);
+  expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining('does not exist: no file')]);
 });
 
 describe('export - and import -', () => {
@@ -131,7 +131,11 @@ describe('export - and import -', () => {
     mkdirSync(temporary);
     const place = { cwd, input: out.slice(0, -5), environment: { TMPDIR: temporary } };
     const refused = await run(['import', '-', '--config', target], place);
-    expect(refused).toEqual({ code: 1, out: '', err: 'coffer: standard input has no end: it was cut off\n' });
+    expect(refused).toEqual({
+      code: 1,
+      out: '',
+      err: 'coffer: standard input is incomplete: its last line is missing\n',
+    });
     expect(existsSync(join(cwd, 'new.sqlite3'))).toBe(false);
     expect(readdirSync(temporary)).toEqual([]);
   });

@@ -52,7 +52,7 @@ test('A dry run tells what there is and leaves nothing behind.', async () => {
   expect(code).toBe(0);
   expect(out).toContain('/buckets/shop: 8 collections, 44 records, 1 groups\n');
   expect(out).toContain('3 buckets\n');
-  expect((await run(importArgs('--verify-only'), { cwd })).err).toContain('the target is not there');
+  expect((await run(importArgs('--verify-only'), { cwd })).err).toContain('the target does not exist');
 });
 
 test('It prints what was compared, names what came without permissions, and ends with 1 unless that is accepted.', async () => {

@@ -101,7 +101,7 @@ function requireReachable(
   for (const { kind: grantor, entry } of entries) {
     const declared = byName.get(grantor);
     if (declared === undefined || !`${template(kind)}/`.startsWith(`${template(declared)}/`)) {
-      throw new Error(`permissions of ${kind.name}: no ${grantor} stands in the path ${kind.path}`);
+      throw new Error(`permissions of ${kind.name}: the path ${kind.path} contains no ${grantor}`);
     }
     if (names.get(grantor)?.has(entry) !== true) {
       throw new Error(`permissions of ${kind.name}: ${grantor} objects cannot store ${entry}`);

@@ -30,8 +30,7 @@ export function settingsOfUrl(url: string): Settings {
     throw new CopyRefused('memory cannot be copied: it belongs to one process and ends with it');
   }
   const name = copied.find((backend) => backend.url?.isOwn(url))?.name;
-  if (name === undefined)
-    throw new CopyRefused(`${withoutPasswords(url)} is no place that can be copied; write ${urlForms}`);
+  if (name === undefined) throw new CopyRefused(`${withoutPasswords(url)} cannot be copied; use ${urlForms}`);
   return settingsOf({
     storage_backend: name,
     storage_url: url,
@@ -72,7 +71,7 @@ export async function openPlace(place: Place, { creates }: { readonly creates: b
     const { file } = backend?.readPlace(settings, kind) ?? {};
     // Opening would create the file.
     if (!creates && file !== undefined && !existsSync(file)) {
-      throw new CopyRefused(`the ${name} is not there: no file ${file}`);
+      throw new CopyRefused(`the ${name} does not exist: no file ${file}`);
     }
   }
   try {
@@ -97,7 +96,7 @@ async function prepare({ name, settings }: Place, { databases }: OpenStores, cre
     const steps = await database.initializeSchema({ dryRun: !creates });
     if (creates || steps.length === 0) continue;
     throw new CopyRefused(
-      `the ${name} has another schema than this version knows; run \`${migrateCommand(settings)}\` there first. To do:\n${steps
+      `the ${name} has a different schema than this version; run \`${migrateCommand(settings)}\` there first. To do:\n${steps
         .map((step) => `  ${step}`)
         .join('\n')}`,
     );

@@ -111,13 +111,13 @@ async function importChecked(
   { mode, verifies = mode === 'verify', onProgress = () => {} }: ImportFileOptions,
 ): Promise<ImportFileResult> {
   if (summary.permissions + summary.memberships > 0 && !stores.hasPermissions) {
-    throw new ExportRefused('the file has permissions, and the target has no place for them');
+    throw new ExportRefused('the file has permissions, but the target has no permission backend');
   }
   if (mode === 'empty') await empty(stores);
   if (mode === 'refuse' && !(await isEmptyStore(stores))) {
     throw new ExportRefused(
-      'the target holds something already; use --resume to go on with an import of this file that was cut off, or ' +
-        '--empty-target to delete everything in it first',
+      'the target is not empty; use --resume to continue an interrupted import of this file, or --empty-target to ' +
+        'delete all its data first',
     );
   }
   if (mode === 'resume') await requireOlder(path, stores);
@@ -152,10 +152,10 @@ async function empty({ storage, permission }: OpenStores): Promise<void> {
 async function requireOlder(path: string, stores: OpenStores): Promise<void> {
   for await (const [ours, theirs] of walkPairs(readListEnds(path), walkLists(stores.storage.reader), compareLists)) {
     if (theirs === undefined || (ours !== undefined && theirs.timestamp <= ours.end.clock)) continue;
-    const what = ours === undefined ? 'a list that the file has not' : 'a clock ahead of that of the file';
+    const what = ours === undefined ? 'a list that the file does not have' : 'a clock ahead of that of the file';
     throw new ExportRefused(
       `the target was not imported from this file, or was written to since: it has ${what}, ${nameOf(theirs)}; ` +
-        '--empty-target deletes everything in it first',
+        '--empty-target deletes all its data first',
     );
   }
 }

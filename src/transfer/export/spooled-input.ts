@@ -60,7 +60,7 @@ async function spool(input: Readable, path: string, name: string): Promise<strin
     );
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ExportRefused(`${name} cannot be kept in ${tmpdir()} (TMPDIR chooses another folder): ${reason}`, {
+    throw new ExportRefused(`${name} cannot be stored in ${tmpdir()} (set TMPDIR to use another folder): ${reason}`, {
       cause: error,
     });
   }

@@ -69,11 +69,10 @@ export async function importInto(
   settings: Settings,
   options: ImportOptions,
 ): Promise<ImportResult> {
-  if (!target.hasPermissions) throw new ImportRefused('this configuration has no place for permissions');
+  if (!target.hasPermissions) throw new ImportRefused('this configuration has no permission backend');
   if (options.mode === 'refuse' && !(await isEmptyStore(target))) {
     throw new ImportRefused(
-      'the target holds something already; use --resume to go on with an import that was cut off or to bring an earlier ' +
-        'one up to date',
+      'the target is not empty; use --resume to continue an interrupted import or to update an earlier one',
     );
   }
   const source = new Source(options.from);

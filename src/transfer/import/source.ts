@@ -70,14 +70,14 @@ export class Source {
     const body = await this.#get('', 'the root view');
     const [settings, user, capabilities] = ['settings', 'user', 'capabilities'].map((key) => objectAt(body, key));
     if (getKey(body, 'http_api_version') === undefined || settings === undefined) {
-      throw new ImportRefused(`${this.#root} is no root of the protocol; it usually ends with /v1`);
+      throw new ImportRefused(`${this.#root} is not the root of an API; it usually ends in /v1`);
     }
     const most = getKey(settings, 'batch_max_requests');
     if (typeof most === 'number' && most >= 0) this.#batchSize = most === 0 ? defaultBatchSize : Math.min(most, 100);
     this.#capabilities = new Set(Object.keys(capabilities ?? {}));
     const userId = user === undefined ? undefined : textAt(user, 'id');
     if (this.#authorization !== undefined && userId === undefined) {
-      throw new ImportRefused(`${this.#root} does not know these credentials`);
+      throw new ImportRefused(`${this.#root} refused these credentials`);
     }
     return {
       product: [textAt(body, 'project_name'), textAt(body, 'project_version')].filter(Boolean).join(' '),
@@ -282,7 +282,7 @@ function keepJson(answer: Answer): Answer {
     try {
       JSON.parse(answer.text);
     } catch (error) {
-      throw new BrokenAnswer('the answer is no JSON', { cause: error });
+      throw new BrokenAnswer('the response is not JSON', { cause: error });
     }
   }
   return answer;
@@ -297,14 +297,14 @@ function nextQuery({ headers }: Answer, root: string): string | undefined {
 
 function timestampOf({ headers }: Answer, name: string): number {
   const timestamp = parseEtag(headers['etag'] ?? '');
-  if (timestamp === undefined) throw new ImportRefused(`${name}: the source answers without its timestamp (ETag)`);
+  if (timestamp === undefined) throw new ImportRefused(`${name}: the response of the source has no timestamp (ETag)`);
   return timestamp;
 }
 
 function refusal(name: string, { status, text }: Answer): ImportRefused {
   const message = /"message":\s*"([^"]{1,200})/.exec(text)?.[1];
-  const advice = status === 401 || status === 403 ? '; import with the credentials of somebody who may read it' : '';
+  const advice = status === 401 || status === 403 ? '; use credentials that can read it' : '';
   return new ImportRefused(
-    `${name}: the source answers ${status}${message === undefined ? '' : ` (${message})`}${advice}`,
+    `${name}: the source responded ${status}${message === undefined ? '' : ` (${message})`}${advice}`,
   );
 }

@@ -35,7 +35,8 @@ export async function survey(settings: Settings, { from, buckets, onRoot }: Impo
       const accounts = await source.listAll('accounts');
       lines.push(accounts === 'hidden' ? 'accounts: not shown to this user' : `accounts: ${accounts.length}`);
     }
-    if (!root.isReadonly) lines.push('The source accepts writes: changes meanwhile need another run with --resume.');
+    if (!root.isReadonly)
+      lines.push('The source accepts writes: changes during the import need another run with --resume.');
     return lines;
   } finally {
     source.close();

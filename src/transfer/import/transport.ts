@@ -109,7 +109,7 @@ export class Transport {
       // Credentials are sent only to their host, and never over a less secure connection.
       if (next.hostname !== url.hostname || (url.protocol === 'https:' && next.protocol !== 'https:')) {
         throw new ImportRefused(
-          `${url.href} redirects to ${next.origin}; if that is right, name that address in --from`,
+          `${url.href} redirects to ${next.origin}; if that is intended, use that address in --from`,
         );
       }
       url = next;
@@ -145,7 +145,7 @@ export class Transport {
     const left = this.#pauseUntil - Date.now();
     if (left <= 0) return;
     this.#pauseUntil = 0;
-    await this.#wait('the server asks for a pause (Backoff)', left);
+    await this.#wait('the server requests a pause (Backoff)', left);
   }
 
   async #wait(reason: string, milliseconds: number): Promise<void> {
@@ -159,10 +159,10 @@ async function readAnswer(incoming: IncomingMessage): Promise<Answer> {
   let bytes = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > maxAnswerBytes) throw new ImportRefused(`an answer is longer than ${maxAnswerBytes} bytes`);
+    if (bytes > maxAnswerBytes) throw new ImportRefused(`a response is longer than ${maxAnswerBytes} bytes`);
     chunks.push(chunk);
   }
-  if (!incoming.complete) throw new BrokenAnswer('the answer broke off');
+  if (!incoming.complete) throw new BrokenAnswer('the response was incomplete');
   const headers = Object.entries(incoming.headers).map(
     ([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value] as const,
   );
@@ -177,7 +177,7 @@ function decode(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
-    throw new BrokenAnswer('the answer is no UTF-8', { cause: error });
+    throw new BrokenAnswer('the response is not UTF-8', { cause: error });
   }
 }
 

@@ -198,7 +198,7 @@ describe('a copy is refused', () => {
     const [source, target] = [await newFileWith(sample(3)), newFile()];
     await restore(target, 5, [record('x', 1)]);
     const before = await dump(target);
-    expect(await refusal(copy(source, target))).toContain('the target holds something already');
+    expect(await refusal(copy(source, target))).toContain('the target is not empty');
     expect(await dump(target)).toEqual(before);
   });
 
@@ -209,7 +209,7 @@ describe('a copy is refused', () => {
     expect(await refusal(copy(source, target, 'resume'))).toContain('a list that is ahead of the source');
     const empty = newFile();
     await within(empty, () => Promise.resolve());
-    expect(await refusal(copy(empty, target, 'resume'))).toContain('a list that the source has not');
+    expect(await refusal(copy(empty, target, 'resume'))).toContain('a list that the source does not have');
     expect(await dump(target)).toEqual([
       [[{ ...list, timestamp: 10, horizon: 0, live: 1, dead: 0 }, [['a', 1, '{}']], 1]],
       [],
@@ -229,8 +229,8 @@ describe('a copy is refused', () => {
 
   test('when a source is not there, and none is made', async () => {
     const url = newFile();
-    expect(await refusal(copy(url, newFile()))).toContain('the source is not there');
-    expect(await refusal(copy(url, newFile()))).toContain('the source is not there');
+    expect(await refusal(copy(url, newFile()))).toContain('the source does not exist');
+    expect(await refusal(copy(url, newFile()))).toContain('the source does not exist');
   });
 
   test('when the storage is in memory', async () => {
@@ -247,7 +247,9 @@ describe('a copy is refused', () => {
       'multiauth.policies': '',
     });
     const source = settingsOfUrl(await newFileWith(sample(4)));
-    expect(await refusal(copyStores({ source, target, mode: 'refuse' }))).toContain('no place for them');
+    expect(await refusal(copyStores({ source, target, mode: 'refuse' }))).toContain(
+      'the target has no permission backend',
+    );
   });
 });
 

@@ -124,7 +124,7 @@ describe.each(backends)('with %s', (backend) => {
     await exportStores(source, file);
     await empty(target);
     await importStores(file, target, { mode: 'refuse' });
-    await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow('holds something already');
+    await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow('is not empty');
     // As if it had been cut off.
     await inUnit(target.permission.database, async (transaction) => {
       for (const [objectId] of sample(3).permissions.slice(0, 3)) {
@@ -203,12 +203,12 @@ describe('a file', () => {
     const lengths = [0, 1, 50, Math.floor(bytes.length / 2), bytes.length - 200, bytes.length - 1];
     for (const length of lengths) {
       writeFileSync(file, bytes.subarray(0, length));
-      await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow(/cut off|no export/);
+      await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow(/is incomplete|is not an export/);
     }
     const flipped = Buffer.from(bytes);
     flipped[Math.floor(bytes.length / 2)]! ^= 1;
     writeFileSync(file, flipped);
-    await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow('its checksum is another one');
+    await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow('its checksum does not match');
     const compressed = await written('x.ndjson.gz');
     writeFileSync(compressed, readFileSync(compressed).subarray(0, -20));
     await expect(importStores(compressed, target, { mode: 'refuse' })).rejects.toThrow('cannot be read');
@@ -220,25 +220,25 @@ describe('a file', () => {
   test('is refused when a line would take up more memory than a text can, however small the file is', async () => {
     const file = fileNamed('bomb.ndjson.gz');
     writeFileSync(file, gzipSync(Buffer.alloc(8_000_000)));
-    await expect(checkExport(file, 1_000_000)).rejects.toThrow('a line of it is too long');
+    await expect(checkExport(file, 1_000_000)).rejects.toThrow('is not an export: a line is too long');
     const last = await written('long.ndjson.gz');
     writeFileSync(last, gzipSync(Buffer.concat([gunzipSync(readFileSync(last)), Buffer.alloc(8_000_000)])));
-    await expect(checkExport(last, 1_000_000)).rejects.toThrow('a line of it is too long');
+    await expect(checkExport(last, 1_000_000)).rejects.toThrow('is not an export: a line is too long');
     expect((await checkExport(await written('fine.ndjson'), 1_000_000)).summary.lists).toBeGreaterThan(0);
   });
 
   test.each([
-    ['{"id":"a","last_modified":-1,"data":{}}', 'no timestamp'],
-    ['{"id":"a","last_modified":1,"data":[]}', 'data is no object'],
-    ['{"id":"a","last_modified":1,"data":{}', 'no JSON'],
+    ['{"id":"a","last_modified":-1,"data":{}}', 'not a timestamp'],
+    ['{"id":"a","last_modified":1,"data":[]}', 'data is not an object'],
+    ['{"id":"a","last_modified":1,"data":{}', 'not JSON'],
     ['{"id":"a","last_modified":1,"deleted":false}', 'neither data nor a tombstone'],
     ['{"id":"a","last_modified":1,"data":{"a": 1e400}}', 'out of range'],
-    ['{"id":"a","last_modified":1,"data":{"a":}}', 'no JSON'],
-    ['{"id":"a', 'no entry'],
-    ['{"permissionsOf":"/a","entries":{"read":[1]}}', 'no list of texts'],
-    ['{"list":{"kind":"a"}}', 'parent is no text'],
-    ['[]', 'no JSON object'],
-    ['{}', 'nothing known'],
+    ['{"id":"a","last_modified":1,"data":{"a":}}', 'not JSON'],
+    ['{"id":"a', 'not an entry'],
+    ['{"permissionsOf":"/a","entries":{"read":[1]}}', 'not a list of texts'],
+    ['{"list":{"kind":"a"}}', 'parent is not a text'],
+    ['[]', 'not a JSON object'],
+    ['{}', 'unknown line'],
   ])('with %s in it is refused with the line', async (line, complaint) => {
     const file = await written();
     rewrite(file, (lines) => lines.toSpliced(2, 0, line));

@@ -206,10 +206,10 @@ test('what cannot be kept is left out by name, and everything else arrives digit
   );
   const { problems } = await ends.run();
   expect(problems).toEqual([
-    expect.stringMatching(/records\/half cannot be kept: null characters and lone surrogates/),
-    expect.stringMatching(/records\/late cannot be kept: its last_modified/),
-    expect.stringMatching(/records\/null cannot be kept: null characters and lone surrogates/),
-    expect.stringMatching(/records\/twin cannot be kept: it has the timestamp of exact/),
+    expect.stringMatching(/records\/half cannot be stored: null characters and lone surrogates/),
+    expect.stringMatching(/records\/late cannot be stored: its last_modified/),
+    expect.stringMatching(/records\/null cannot be stored: null characters and lone surrogates/),
+    expect.stringMatching(/records\/twin cannot be stored: it has the timestamp of exact/),
   ]);
   expect(await textOf(ends, 'exact')).toBe('{"n":12345678901234567890,"__proto__":1}');
   expect(await textOf(ends, 'marked')).toBe('{"kept":1}');
@@ -227,9 +227,9 @@ test('a redirect elsewhere is not followed with credentials.', async () => {
 });
 
 test.each([
-  [{ text: '<html>' }, /no JSON, 8 times/],
-  [{ text: '{"hello":"world"}' }, /no root of the protocol/],
-  [{ status: 404, text: '{"message":"nothing here"}' }, /the root view: the source answers 404 \(nothing here\)/],
+  [{ text: '<html>' }, /not JSON, 8 times/],
+  [{ text: '{"hello":"world"}' }, /is not the root of an API/],
+  [{ status: 404, text: '{"message":"nothing here"}' }, /the root view: the source responded 404 \(nothing here\)/],
 ])('the root view %j is told.', async (odd, message) => {
   const ends = await between({ lists: {}, interfere: () => odd });
   await expect(ends.run()).rejects.toThrow(message);
