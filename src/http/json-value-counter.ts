@@ -43,7 +43,7 @@ export class JsonValueCounter {
   }
 }
 
-/** Returns the place up to which all of the piece belongs to one string, if nothing in it is escaped; else the start. */
+/** Returns the index up to which the piece belongs to one string without escapes; otherwise the start. */
 function endOfPlainText(piece: Uint8Array, start: number): number {
   const quoteAt = piece.indexOf(quote, start);
   const end = quoteAt === -1 ? piece.length : quoteAt;

@@ -103,7 +103,7 @@ async function readLarge(
   }
   if (isReserved) await account.admitBody(bodyWeight(received, values.count));
   const bytes = Buffer.concat(chunks.splice(0));
-  // To copy and to decode a large body takes some milliseconds each: others are served in between.
+  // Copying and decoding a large body take some milliseconds each. Other requests run in between.
   if (bytes.length > bytesOfTurn) await pause('normal');
   return RequestBody.ofBytes(bytes, json);
 }

@@ -10,7 +10,7 @@ describe('short forms', () => {
       expect(abbreviateJson(parseJson(text), 3)).toBe(text);
   });
 
-  it('leave out what is long, deep or much', () => {
+  it('omit long, deep and numerous parts', () => {
     expect(abbreviateJson('x'.repeat(50), 1)).toBe(`"${'x'.repeat(40)}…"`);
     expect(abbreviateJson({ a: { b: { c: 1 } }, d: [[1]] }, 2)).toBe('{"a": {"b": {…}}, "d": [[…]]}');
     expect(abbreviateJson([1, 2, 3, 4, 5, 6], 1)).toBe('[1, 2, 3, 4, 5, …]');
@@ -30,7 +30,7 @@ describe('short forms', () => {
     );
   });
 
-  it('hold well-formed text only', () => {
+  it('contain well-formed text only', () => {
     expect(quoteText('a\uD800b')).toBe('"a\uFFFDb"');
     expect(quoteText('\u{1F600}'.repeat(40), 61).isWellFormed()).toBe(true);
   });

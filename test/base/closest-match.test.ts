@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findClosestMatch } from '../../src/base/closest-match.ts';
 
-describe('the nearest word', () => {
+describe('the closest word', () => {
   it.each([
     ['_limt', '_limit'],
     ['_feilds', '_fields'],

@@ -50,7 +50,7 @@ describe('JSON sent by clients', () => {
     expect(faultOf(() => parseRequestJson(text))).toBe(description);
   });
 
-  it('names a place for every text that is no JSON, in few characters, read in steps or not', () => {
+  it('reports a position for every text that is not JSON, in few characters, read in steps or not', () => {
     fc.assert(
       fc.property(nearlyJson, (text) => {
         fc.pre(!isJson(text));

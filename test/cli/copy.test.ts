@@ -63,7 +63,7 @@ async function postgresql(): Promise<string> {
 }
 
 describe('coffer copy', () => {
-  test('copies from the configuration in force into a new database, and proves it.', async () => {
+  test('copies from the current configuration to a new database, and verifies the copy.', async () => {
     const cwd = workingFolder();
     await fill(`sqlite://${join(cwd, 'data/coffer.sqlite3')}`, 3, 700);
     const url = await createDatabase();
@@ -77,7 +77,7 @@ describe('coffer copy', () => {
     expect(quiet).toEqual({ code: 0, out: '', err: '' });
   });
 
-  test('that is killed anywhere goes on with --resume, and is then the same.', { timeout: 120_000 }, async () => {
+  test('that is killed anywhere continues with --resume, and is then equal.', { timeout: 120_000 }, async () => {
     const cwd = workingFolder();
     const from = 'sqlite:from.sqlite3';
     await fill(`sqlite://${join(cwd, 'from.sqlite3')}`, 8, 2500);
@@ -110,7 +110,7 @@ describe('coffer copy', () => {
     }
   });
 
-  test('takes configuration files for either end, without the environment.', async () => {
+  test('accepts configuration files for either end, without the environment.', async () => {
     const cwd = workingFolder();
     await fill(`sqlite://${join(cwd, 'a.sqlite3')}`, 1, 10);
     for (const name of ['a', 'b']) {
@@ -126,7 +126,7 @@ describe('coffer copy', () => {
     expect(existsSync(join(cwd, 'other.sqlite3'))).toBe(false);
   });
 
-  test('--verify-only ends with 1 and says what is different.', async () => {
+  test('--verify-only exits with 1 and reports the differences.', async () => {
     const cwd = workingFolder();
     for (const [name, entries] of [
       ['a', 10],
@@ -141,7 +141,7 @@ describe('coffer copy', () => {
     expect(err).toContain('/buckets/a/collections/c0: record list: the source has 2 tombstones and the target 3');
   });
 
-  test('--empty-target deletes what was there.', async () => {
+  test('--empty-target deletes the data of the target.', async () => {
     const cwd = workingFolder();
     const to = await postgresql();
     await fill(to, 2, 50);
@@ -151,7 +151,7 @@ describe('coffer copy', () => {
   });
 });
 
-describe('coffer copy says what is wrong', () => {
+describe('coffer copy reports the fault', () => {
   const from = ['--from', 'sqlite:a.sqlite3'];
 
   async function copy(...args: readonly string[]): Promise<Outcome> {
@@ -222,7 +222,7 @@ describe('coffer purge-deleted --older-than', () => {
     );
   }
 
-  test('forgets older tombstones of some kinds or of all, never a live object.', async () => {
+  test('deletes older tombstones of some kinds or of all, never a live object.', async () => {
     const cwd = workingFolder();
     await tombstones(cwd);
     const purge = (...args: readonly string[]): Promise<Outcome> => run(['purge-deleted', ...args], { cwd });

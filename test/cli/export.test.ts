@@ -18,7 +18,7 @@ function configOf(cwd: string, name: string, url: string): string {
   return file;
 }
 
-test('a service is exported, and comes back to life on another backend with accounts and history.', async () => {
+test('a service is exported and imported into another backend, with accounts and history.', async () => {
   const cwd = workingFolder();
   const old = join(cwd, 'old.ini');
   const more = '[app:main]\nmultiauth.policies = account basicauth\nincludes = accounts history\n';
@@ -83,7 +83,7 @@ test('a service is exported, and comes back to life on another backend with acco
   expect(await revived.ended).toBe(0);
 });
 
-test('an import says what is wrong and ends with 1, or with 2 for the command line.', async () => {
+test('an import reports the fault and exits with 1, or with 2 for the command line.', async () => {
   const cwd = workingFolder();
   const config = configOf(cwd, 'a.ini', `sqlite://${join(cwd, 'a.sqlite3')}`);
   expect((await run(['migrate', '--config', config], { cwd })).code).toBe(0);
@@ -123,7 +123,7 @@ describe('export - and import -', () => {
     expect((await exported(cwd, '--quiet')).err).toBe('');
   });
 
-  test('refuse input that was cut off, and leave no temporary file', async () => {
+  test('refuse incomplete input, and leave no temporary file', async () => {
     const cwd = workingFolder();
     const { out } = await exported(cwd);
     const target = configOf(cwd, 'new.ini', `sqlite://${join(cwd, 'new.sqlite3')}`);
@@ -153,7 +153,7 @@ describe('export - and import -', () => {
   });
 });
 
-test('an export to a stream ends with an error when the reader is gone, and waits for a slow one', async () => {
+test('an export to a stream fails when the reader is gone, and waits for a slow one', async () => {
   const chunks: Buffer[] = [];
   const slow = new Writable({
     highWaterMark: 1,

@@ -46,7 +46,7 @@ async function seenIn(cwd: string): Promise<ReadonlyMap<string, unknown>> {
   }
 }
 
-test('A dry run tells what there is and leaves nothing behind.', async () => {
+test('A dry run lists the contents of the source and writes nothing.', async () => {
   const cwd = folderWithConfig();
   const { code, out } = await run(importArgs('--dry-run'), { cwd });
   expect(code).toBe(0);
@@ -55,7 +55,7 @@ test('A dry run tells what there is and leaves nothing behind.', async () => {
   expect((await run(importArgs('--verify-only'), { cwd })).err).toContain('the target does not exist');
 });
 
-test('It prints what was compared, names what came without permissions, and ends with 1 unless that is accepted.', async () => {
+test('It prints the comparison, lists objects without permissions, and exits with 1 unless these are accepted.', async () => {
   const cwd = folderWithConfig();
   const first = await run(importArgs('--report', 'left.txt'), { cwd });
   expect(first.err).toContain('/buckets/blog/collections/c2/records/of-bob: the source does not show its permissions');
@@ -71,7 +71,7 @@ test('It prints what was compared, names what came without permissions, and ends
   expect(await seenIn(cwd)).toEqual(await answersOf(source, 'alice'));
 });
 
-test('An import that was killed goes on where it was.', async () => {
+test('A killed import continues where it stopped.', async () => {
   const cwd = folderWithConfig();
   const child = spawn(process.execPath, [program, ...importArgs('--details', '--concurrency', '1')], {
     cwd,
@@ -91,7 +91,7 @@ test('An import that was killed goes on where it was.', async () => {
   expect(await seenIn(cwd)).toEqual(await answersOf(source, 'alice'));
 });
 
-describe('What is wrong is told with its exit code:', () => {
+describe('Each fault has its message and exit code:', () => {
   const from = (...args: string[]): Promise<Outcome> => run(['import', 'kinto', ...args], { cwd: folderWithConfig() });
 
   test.each([

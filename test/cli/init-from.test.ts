@@ -30,7 +30,7 @@ function valuesOf(settings: Settings): unknown {
 }
 
 describe('coffer init --from', () => {
-  test.each(files)('prints a file that means the same, in names of today: %s.', async (old) => {
+  test.each(files)('prints an equivalent file with current names: %s.', async (old) => {
     const cwd = workingFolder();
     const { out } = await run(['init', '--from', old], { cwd });
     writeFileSync(join(cwd, 'new.ini'), out);
@@ -44,7 +44,7 @@ describe('coffer init --from', () => {
     );
   });
 
-  test.each(files)('writes TOML that means the same, for its owner alone: %s.', async (old) => {
+  test.each(files)('writes equivalent TOML that only its owner can read: %s.', async (old) => {
     const cwd = workingFolder();
     const { out } = await run(['init', '--from', old, '--config', 'made/new.toml'], { cwd });
     expect(out).toContain('coffer check --config made/new.toml');
@@ -53,7 +53,7 @@ describe('coffer init --from', () => {
     expect(statSync(path).mode & 0o077).toBe(0);
   });
 
-  test('keeps secrets, lists what has no effect or is unknown as comments, and names the unknown.', async () => {
+  test('keeps secrets, writes settings without effect and unknown ones as comments, and reports the unknown.', async () => {
     const cwd = workingFolder();
     const lines = [
       '[app:main]',
@@ -83,7 +83,7 @@ describe('coffer init --from', () => {
     expect(err).not.toContain('hunter2');
   });
 
-  test('leaves the choice where the old file has no secret.', async () => {
+  test('offers both choices when the old file has no secret.', async () => {
     const cwd = workingFolder();
     writeFileSync(join(cwd, 'old.ini'), '[app:main]\nkinto.includes = kinto.plugins.default_bucket\n');
     const { out } = await run(['init', '--from', 'old.ini'], { cwd });
@@ -93,7 +93,7 @@ describe('coffer init --from', () => {
     expect(out).not.toMatch(/^userid_hmac/m);
   });
 
-  test('writes over no file, and says when there is none to read.', async () => {
+  test('never replaces a file, and reports a missing source.', async () => {
     const cwd = workingFolder();
     writeFileSync(join(cwd, 'old.ini'), '[app:main]\nreadonly = true\n');
     const over = await run(['init', '--from', 'old.ini', '--config', 'old.ini'], { cwd });

@@ -19,7 +19,7 @@ async function fill(file: string, settings: Record<string, string> = {}): Promis
 }
 
 describe('coffer rebuild-quotas', () => {
-  test('counts what is there, after telling what it would do.', async () => {
+  test('counts the contents, after a dry run lists the changes.', async () => {
     const cwd = workingFolder();
     const file = join(cwd, 'store.sqlite3');
     await fill(file);

@@ -61,11 +61,11 @@ describe('steps', () => {
     expect(countSteps(start(60_000))).toBeGreaterThanOrEqual(2.5 * few);
   });
 
-  it.each(work)('are not taken while %s in small', (_name, start) => {
+  it.each(work)('are not used while %s in small', (_name, start) => {
     expect(countSteps(start(50))).toBe(1);
   });
 
-  it('find equality as it is found in one go', () => {
+  it('find the same equality as without steps', () => {
     for (const [a, b] of [
       [{ a: [1, { b: null }] }, { a: [1, { b: null }] }],
       [{ a: 1 }, { b: 1 }],

@@ -42,7 +42,7 @@ function rewrite(file: string, change: (lines: string[]) => string[]): void {
   writeFileSync(file, `${rest}${JSON.stringify({ summary: last.summary, sha256 })}\n`);
 }
 
-test('whatever a store holds goes into a file and comes out of it on every backend', { timeout: 120_000 }, async () => {
+test('every store is the same after an export and an import, on every backend', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(randomStores, async (contents) => {
       const first = every.of('memory');
@@ -88,7 +88,7 @@ describe.each(backends)('with %s', (backend) => {
     expect(again.differences).toEqual([]);
   });
 
-  test('what comes again in a later portion counts as it is there', { timeout: 60_000 }, async () => {
+  test('the last of two occurrences of an entry wins', { timeout: 60_000 }, async () => {
     const [source, target] = [every.of('memory'), every.of(backend)];
     await empty(source);
     await fillLongList(source, 21_500);
@@ -115,7 +115,7 @@ describe.each(backends)('with %s', (backend) => {
     expect(await reader.countAll(list, { filters: [], includeDeleted: true })).toBe(21_500);
   });
 
-  test('an import that was cut off goes on, and one into a store with a life of its own is refused', async () => {
+  test('an interrupted import can be resumed, and one into a store with other writes is refused', async () => {
     const [source, target] = [every.of('memory'), every.of(backend)];
     if (backend === 'memory') return;
     await empty(source);
@@ -145,7 +145,7 @@ describe.each(backends)('with %s', (backend) => {
   });
 });
 
-test('a list that is written to during the export arrives as it was at the end, and is told', async () => {
+test('a list that is written to during the export has its final state, and is reported', async () => {
   const [source, target] = [every.of('memory'), every.of('sqlite')];
   await empty(source);
   const at = (id: number, time: number): StoredObject => new StoredObject(`e${id}`, time, `{"t":${time}}`);
@@ -183,7 +183,7 @@ describe('a file', () => {
     expect(statSync(plain).mode & 0o777).toBe(0o600);
   });
 
-  test('is never replaced, and nothing is left of one that fails', async () => {
+  test('is never replaced, and a failed one is removed', async () => {
     const file = await written();
     await expect(exportStores(every.of('memory'), file)).rejects.toThrow('exists already');
     const other = fileNamed('y.ndjson');
@@ -195,7 +195,7 @@ describe('a file', () => {
     await expect(exportStores(every.of('memory'), '/no/such/folder/x.ndjson')).rejects.toThrow('ENOENT');
   });
 
-  test('is refused before anything is written when it was cut off anywhere, or changed', async () => {
+  test('is refused before anything is written when it is truncated or changed', async () => {
     const target = every.of('sqlite');
     await empty(target);
     const file = await written();
@@ -217,7 +217,7 @@ describe('a file', () => {
     expect(existsSync('/no/such/file')).toBe(false);
   });
 
-  test('is refused when a line would take up more memory than a text can, however small the file is', async () => {
+  test('is refused when a line is longer than the maximum text, however small the file is', async () => {
     const file = fileNamed('bomb.ndjson.gz');
     writeFileSync(file, gzipSync(Buffer.alloc(8_000_000)));
     await expect(checkExport(file, 1_000_000)).rejects.toThrow('is not an export: a line is too long');
@@ -246,7 +246,7 @@ describe('a file', () => {
     await expect(importStores(file, target, { mode: 'empty' })).rejects.toThrow(new RegExp(`line 3: .*${complaint}`));
   });
 
-  test('that somebody has spelled otherwise is stored as everything else is', async () => {
+  test('with other spellings of JSON is stored in the usual form', async () => {
     const file = await written();
     const target = every.of('sqlite');
     rewrite(file, () => [
