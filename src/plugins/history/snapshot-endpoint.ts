@@ -8,7 +8,7 @@ import type { OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint, type ParameterRule } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Objects } from '../../engine/objects.ts';
-import { expansionOfAnswer } from '../../http/request-memory.ts';
+import { responseExpansion } from '../../http/request-memory.ts';
 import { ChangeLog } from './change-log.ts';
 import { bucketUri, recordedKinds } from './object-uris.ts';
 import { changesToRecord, type RecordedScope } from './recorder.ts';
@@ -75,7 +75,7 @@ async function respond({ objects, scope, maxBytes }: SnapshotOptions, context: C
   const unrecorded = changesToRecord(scope, done).get(bucketUri(ids)) ?? [];
   const changes = new ChangeLog(storage, history, collectionId, unrecorded);
   const list = records.listKey(ids, anonymous);
-  const reserve = (bytes: number): void => context.request.memory?.reserveNow(bytes * expansionOfAnswer);
+  const reserve = (bytes: number): void => context.request.memory?.reserveNow(bytes * responseExpansion);
   const texts = await readSnapshot({ storage, records: list, exists, changes, maxBytes, reserve }, at).catch(rethrow);
   if (texts === undefined) throw notFound('missingParent', 'collection', collectionId);
   return {

@@ -1,6 +1,6 @@
 // Validation of callback URLs, which receive a token after a login. The URL comes from a link that an attacker may have
 // written. So only the service itself, loopback addresses, and URLs in a setting are accepted.
-import { isLoopback } from '../../http/authentication/parameters.ts';
+import { isLoopbackName } from '../../http/allowed-hosts.ts';
 
 /** Maximum number of characters of a callback URL. */
 const maxCallbackLength = 2048;
@@ -58,7 +58,7 @@ function isBelow(callback: URL, path: string): boolean {
  */
 export function findOwnOrigin(origin: string, isHostConfigured: boolean): string | undefined {
   if (!URL.canParse(origin)) return undefined;
-  return isHostConfigured || isLoopback(new URL(origin).hostname) ? new URL(origin).origin : undefined;
+  return isHostConfigured || isLoopbackName(new URL(origin).hostname) ? new URL(origin).origin : undefined;
 }
 
 /**
@@ -76,7 +76,7 @@ export function readCallback(
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return { fault: 'expected an http or https URL' };
   if (url.username !== '' || url.password !== '') return { fault: 'expected a URL without user and password' };
-  const isAllowed = url.origin === origin || isLoopback(url.hostname) || rules.some((rule) => rule(url));
+  const isAllowed = url.origin === origin || isLoopbackName(url.hostname) || rules.some((rule) => rule(url));
   // Percent-encoding lengthens some URLs, and they must fit into a cookie.
   if (url.href.length > maxCallbackLength) return { fault: `expected at most ${maxCallbackLength} characters` };
   return isAllowed ? { address: url.href } : { fault: 'the URL is not in openid_allowed_callbacks' };

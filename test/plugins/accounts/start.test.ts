@@ -32,7 +32,7 @@ it.each([
 
 it('a policy for accounts without the plugin does not start and names the missing plugin.', async () => {
   await expect(startTestService({ settings: { 'multiauth.policies': 'account' } })).rejects.toThrow(
-    'include the plugin that brings it',
+    'include the plugin that provides it',
   );
 });
 
