@@ -1,7 +1,7 @@
-// Metrics of several workers, for the primary process. In the composition root, which alone knows the plugins.
-import { gatherMetrics } from '../plugins/prometheus/primary-side.ts';
+// Metrics of several workers, for the primary process. Here, because only the composition root imports plugins.
+import { collectWorkerMetrics } from '../plugins/prometheus/cluster-primary.ts';
 
-/** Answers workers that request the metrics of all workers. */
+/** Responds to workers that request the metrics of all workers. */
 export function gatherWorkerMetrics(): void {
-  gatherMetrics();
+  collectWorkerMetrics();
 }
