@@ -1,22 +1,23 @@
-// How a request tells who sends it. Policies are asked in the configured order; the first that returns an id wins.
+// Authentication policies, which identify the caller of a request. They run in the configured order, and the first one that
+// returns an id wins.
 import type { Clock } from '../base/clock.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CacheBackend } from './cache.ts';
 import type { Logger } from './logger.ts';
 
-/** The part of a request that identity may come from. Header names are lower-case. */
+/** The part of a request that policies read. Header names are lower-case. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Network address of the client, as far as it is known. */
+  /** Network address of the client; `undefined` when unknown. */
   readonly address?: string | undefined;
 }
 
-/** What a request asks for, for credentials that are good for one thing only. */
+/** The request itself, for credentials that are valid for one request only. */
 export interface OnceRequest {
   readonly method: string;
   /** Decoded, without the version prefix. */
   readonly path: string;
-  /** The body as JSON; `undefined` when there is none, when it is no JSON, and when it has 64 KiB or more. */
+  /** Returns the body as JSON; `undefined` when it is absent, is not JSON, or has 64 KiB or more. */
   readonly readBody: () => JsonValue | undefined;
 }
 
@@ -24,15 +25,15 @@ export interface OnceRequest {
 export interface OnceIdentity {
   /** Without prefix. */
   readonly id: string;
-  /** Makes the credentials good again; called when nothing of the request is kept, so that it can be repeated. */
+  /** Makes the credentials valid again. Called when the request has left nothing behind, so the client can repeat it. */
   readonly giveBack: () => Promise<void>;
 }
 
-/** Who somebody is, for policies that know more than an id. */
+/** A user, for policies that know more than an id. */
 export interface Identity {
   /** The user id without prefix. */
   readonly id: string;
-  /** What is known about the user; plugins may show it to the user. */
+  /** Attributes of the user, which plugins may show to the user. */
   readonly profile?: JsonObject;
 }
 
@@ -43,31 +44,33 @@ export interface AuthenticationPolicy {
   readonly name: string;
   /** Value of the `WWW-Authenticate` header it adds to a 401. */
   readonly challenge: string;
-  /** `false` when it looks at other headers than `Authorization`, and so is asked without that one too. */
+  /**
+   * `false` when the policy reads other headers than `Authorization`, so it also runs without that one. Default: `true`.
+   */
   readonly usesAuthorizationHeader?: boolean;
   /**
-   * The user id without prefix, alone or with a profile; `undefined` when the credentials are absent, malformed or
-   * wrong. At once where nobody has to be asked.
+   * Returns the user id without prefix, alone or with a profile; `undefined` when the credentials are absent, malformed or
+   * wrong. Returns no promise when it needs no other server or backend.
    *
    * @throws BackendUnavailable when the credentials cannot be checked now (503, never a 401)
    */
   authenticate(credentials: Credentials): Authenticated | Promise<Authenticated>;
   /**
-   * The user whom the credentials make of the sender for this one request, or `undefined`. Asked before `authenticate`,
-   * for each entry of a batch anew.
+   * Returns the user that the credentials identify for this request only, or `undefined`. Runs before `authenticate`, and
+   * once for each entry of a batch.
    */
   authenticateOnce?(credentials: Credentials, request: OnceRequest): Promise<OnceIdentity | undefined>;
 }
 
-/** What a policy is made from. */
+/** Arguments of a policy factory. */
 export interface PolicyContext {
   /** Lower-case. */
   readonly name: string;
   /** Reads `multiauth.policy.<name>.<parameter>`. */
   readonly parameter: (name: string) => string | undefined;
-  /** Parameters that a file or the command line gives, to tell misspelt ones. */
+  /** Names of the parameters that a file or the command line sets, to report misspelt ones. */
   readonly givenParameters: readonly string[];
-  /** Secret that user ids are derived with. */
+  /** Secret from which user ids are derived. */
   readonly secret: string;
   readonly cache: CacheBackend;
   readonly clock: Clock;

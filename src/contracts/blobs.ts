@@ -1,7 +1,7 @@
-// Where files are kept that belong to objects: attachments. A store knows nothing of objects; who refers to a file is
-// for others to remember.
+// Stores of the files that belong to objects (attachments). A store knows nothing of objects: callers remember which object
+// refers to which file.
 
-/** A file that is about to be stored. It stays where it is, so that it can be stored again. */
+/** A file to store. The store does not move or change it, so it can be stored again. */
 export interface BlobSource {
   readonly path: string;
   readonly sizeBytes: number;
@@ -10,7 +10,7 @@ export interface BlobSource {
   readonly mimetype: string;
 }
 
-/** A file that is there. */
+/** A stored file. */
 export interface BlobEntry {
   readonly name: string;
   readonly sizeBytes: number;
@@ -18,62 +18,62 @@ export interface BlobEntry {
   readonly lastModified: number;
 }
 
-/** What a reader of a file asks for: header names in lower case, only those that HTTP has for this. */
+/** A request for a file. Header names are lower-case, and only those that HTTP defines for this. */
 export interface BlobQuery {
   readonly method: 'GET' | 'HEAD';
   readonly headers: Readonly<Partial<Record<'range' | 'if-range' | 'if-none-match' | 'if-modified-since', string>>>;
 }
 
-/** A file, or a part of it, as HTTP has it. */
+/** A response with a file or a part of it. */
 export interface BlobAnswer {
   readonly status: 200 | 206 | 304 | 412 | 416;
-  /** Length, range and validators of the content; nothing else. */
+  /** Length, range and validators of the content, and no other headers. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array> | undefined;
 }
 
-/** How files are read: from a folder of this machine, or by asking for them. */
+/** Access to files: from a folder of this machine, or by requests to a server. */
 export type BlobAccess =
   | { readonly kind: 'folder'; readonly root: string; readonly has: (name: string) => Promise<boolean> }
   | { readonly kind: 'remote'; readonly fetch: (name: string, query: BlobQuery) => Promise<BlobAnswer | undefined> };
 
 /**
- * A store of files by name. Names are paths of letters, digits, `_`, `-`, `.` and `/`, none of whose parts starts with a
- * point; implementations refuse others, whatever callers have checked. What the world does to them is thrown as
+ * A store of files by name. Names are paths of letters, digits, `_`, `-`, `.` and `/`, and no part starts with a point.
+ * Implementations refuse other names, even when callers have checked them. Failures of disk or network are thrown as
  * `BackendUnavailable`.
  */
 export interface BlobStore {
-  /** The folder where files that are going to be stored are best gathered: they need not be copied from there. */
+  /** Returns the folder in which to collect files before they are stored, so that the store need not copy them. */
   readonly spoolFolder: () => Promise<string>;
   readonly access: BlobAccess;
 
   /**
-   * Stores a file under the name or, when that is taken, under one with `-1`, `-2` … before its extension. Nothing is
-   * ever written over, also when several ask for one name at once, and nobody sees half a file. When this resolves, the
-   * file is as durable as the store can make it.
+   * Stores a file under the name or, when that is taken, under one with `-1`, `-2` … before its extension. Never overwrites
+   * a file, even when several callers store under one name at once, and never shows an incomplete file. When this resolves,
+   * the file is as durable as the store can make it.
    *
-   * @returns the name that it got
+   * @returns the name under which the file is stored
    */
   put(name: string, source: BlobSource): Promise<string>;
 
-  /** Removes a file; one that is not there is no error. */
+  /** Deletes a file; no error when it is absent. */
   delete(name: string): Promise<void>;
 
-  /** All files, in no particular order, those that were gathered and never stored included. */
+  /** Returns all files in no particular order, including files in the spool folder that were never stored. */
   list(): AsyncIterable<BlobEntry>;
 
-  /** Writes and deletes a small file. */
+  /** Writes and deletes a small file, to test the store. */
   check(): Promise<void>;
 
   close(): Promise<void>;
 }
 
-/** Which store, and how to reach it. */
+/** Kind of a store, and how to reach it. */
 export type BlobPlace =
   | {
       readonly kind: 'folder';
       readonly path: string;
-      /** Whether nothing will be put, so that the folder is there already and may be one that cannot be written to. */
+      /** Whether files are only read, so the folder exists already and may be read-only. */
       readonly isReadonly?: boolean;
     }
   | {
@@ -84,24 +84,24 @@ export type BlobPlace =
       readonly bucket: string;
       readonly accessKey: string;
       readonly secretKey: string;
-      /** Whether the bucket stands in the path and not in the name of the host. */
+      /** Whether the bucket is part of the path instead of the host name. */
       readonly usesPathStyle: boolean;
-      /** Canned access list given to each file; none: as the bucket says. */
+      /** Canned access control list of each file; `undefined`: the bucket decides. */
       readonly acl: string | undefined;
-      /** Silence after which a request is given up. */
+      /** Seconds without data after which a request fails. */
       readonly timeoutSeconds: number;
-      /** How often a request is repeated when it failed for a reason that may pass. */
+      /** Number of times that a request is repeated after a failure that may be temporary. */
       readonly retries: number;
     };
 
 const safeName = /^[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*$/;
 
-/** @throws Error for a name that no store takes */
+/** @throws Error when the name is not valid for a store */
 export function requireBlobName(name: string): void {
-  if (!safeName.test(name) || name.length > 1000) throw new Error(`no store takes the name ${JSON.stringify(name)}`);
+  if (!safeName.test(name) || name.length > 1000) throw new Error(`invalid file name: ${JSON.stringify(name)}`);
 }
 
-/** The names to try for a file, in order: `a.png`, `a-1.png`, `a-2.png` … */
+/** Yields the names to try for a file, in order: `a.png`, `a-1.png`, `a-2.png` … */
 export function* blobNames(name: string): Generator<string, never> {
   const start = name.lastIndexOf('/') + 1;
   const point = name.lastIndexOf('.');

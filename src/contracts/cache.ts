@@ -3,31 +3,31 @@
 import type { JsonValue } from '../base/json.ts';
 
 export interface CacheBackend {
-  /** What logs and heartbeats call it. */
+  /** Name of the backend in logs and heartbeats. */
   readonly name: string;
   /** As in `Database`. */
   readonly needsMigration?: boolean;
-  /** Stores a value for so many seconds (fractions allowed), replacing any earlier one. */
+  /** Stores a value for `ttlSeconds` (fractions allowed), and replaces an earlier one. */
   set(key: string, value: JsonValue, ttlSeconds: number): Promise<void>;
-  /** The value, or `undefined` when absent or expired. */
+  /** Returns the value; `undefined` when absent or expired. */
   get(key: string): Promise<JsonValue | undefined>;
-  /** Takes the value out: of two concurrent callers exactly one gets it, the other `undefined`. */
+  /** Deletes the value and returns it. Of two concurrent callers exactly one gets it, the other `undefined`. */
   delete(key: string): Promise<JsonValue | undefined>;
   /**
-   * Adds a whole number, negative or not, to a number that was stored before, and answers the sum. An absent or expired
-   * key counts as 0 and gets the time to live; that of a key that is there stays as it is. Of concurrent callers none is
-   * lost. Only for keys that hold nothing but such sums.
+   * Adds a whole number, negative or not, to a stored sum, and returns the new sum. An absent or expired key counts as 0
+   * and gets the time to live; an existing key keeps its own. No concurrent call is lost. Only for keys that hold such
+   * sums.
    */
   increment(key: string, by: number, ttlSeconds: number): Promise<number>;
   /**
-   * Moves a stored moment on: stores `max(stored, from) + by` with the time to live, and returns it. An absent or expired
-   * key counts as `from`. Of concurrent callers none is lost. Numbers are whole and below 2^53. Only for keys that hold
-   * nothing but such moments.
+   * Advances a stored instant: stores `max(stored, from) + by` with the time to live, and returns it. An absent or expired
+   * key counts as `from`. No concurrent call is lost. Numbers are whole and below 2^53. Only for keys that hold such
+   * instants.
    */
   advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number>;
-  /** Seconds left, or a negative number when the key is absent. */
+  /** Returns the seconds left; a negative number when the key is absent. */
   ttl(key: string): Promise<number>;
-  /** Gives an existing key a new time to live; no error when absent. */
+  /** Sets the time to live of an existing key; no error when absent. */
   expire(key: string, ttlSeconds: number): Promise<void>;
   flush(): Promise<void>;
   /** As `Database.initializeSchema`. */

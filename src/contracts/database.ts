@@ -1,116 +1,115 @@
-// The place that storage and permission backends keep their data in, and its transactions. Backends of one database
-// share one transaction, so that an object and its permissions are written together or not at all.
+// The database that storage and permission backends keep their data in, and its transactions. Backends of one database
+// share a transaction, so an object and its permission entries are written together or not at all.
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import type { BackendUnavailable } from './errors.ts';
 import type { PoolState } from './observer.ts';
 
-/** An open transaction. Use it from one unit of work only; after `commit` or `rollback` it is spent. */
+/** An open transaction, used by one unit of work. After `commit` or `rollback` it cannot be used again. */
 export interface Transaction {
   /**
-   * Makes the writes durable, as the backend's settings promise, and visible to others.
+   * Makes the writes visible to others, and as durable as the settings of the backend promise.
    *
-   * @throws TransactionConflict when the unit of work must be run again; BackendUnavailable when nothing was written.
+   * @throws TransactionConflict when the unit of work must run again; BackendUnavailable when nothing was written
    */
   commit(): Promise<void>;
-  /** Undoes every write of the transaction. Never throws: a broken connection has rolled back already. */
+  /** Undoes every write of the transaction. Never throws: a broken connection has been rolled back already. */
   rollback(): Promise<void>;
 }
 
 export interface Abilities {
-  /** Whether `rollback` really undoes writes. */
+  /** Whether `rollback` undoes writes. */
   readonly rollback: boolean;
   /** Whether committed data outlives the process. */
   readonly durable: boolean;
-  /** Whether a unit that writes below several parents becomes visible in one step; within one parent it always does. */
+  /** Whether writes below several parents become visible in one step. Writes below one parent always do. */
   readonly atomicAcrossParents: boolean;
 }
 
-/** A write to one object and its entries that is a whole unit of work: everything it depends on is said beforehand. */
+/** A write to one object and its entries that is a whole unit of work. It states beforehand everything it depends on. */
 export interface ConditionalWrite {
   readonly list: ListKey;
   readonly id: string;
-  /** The object that the list belongs to, which has to be there; `undefined` for lists at the root. */
+  /** The object that the list belongs to, which must exist; `undefined` for lists at the root. */
   readonly holder: { readonly list: ListKey; readonly id: string } | undefined;
   /**
-   * The live object that has to be there still, as it was read; `undefined`: there must be none. Its timestamp alone does not
-   * tell: one that was deleted may have been created again with the same.
+   * The live object as it was read, which must be unchanged; `undefined`: no live object may have the id. The timestamp
+   * alone does not identify it: a deleted object may have been created again with the same timestamp.
    */
   readonly expected: Pick<StoredObject, 'lastModified' | 'text'> | undefined;
-  /** Whether the id was drawn just now, so that nobody has to look for what a deletion left. */
+  /** Whether the id is new and random, so that the backend need not look for a tombstone. */
   readonly isFresh?: boolean;
-  /** Compact JSON of the attributes; `undefined`: the object, which has to be there, is deleted and leaves a tombstone. */
+  /** Compact JSON of the attributes; `undefined`: the object, which must exist, is deleted and leaves a tombstone. */
   readonly text: string | undefined;
-  /** Timestamp asked for; `undefined`: a new one. */
+  /** The timestamp to use; `undefined`: a new one. */
   readonly lastModified?: number | undefined;
-  /** URI under which the object has entries; `undefined`: it has none. All of them go with a deletion. */
+  /** URI under which the object has entries; `undefined`: it has none. Deletion of the object deletes them all. */
   readonly uri: string | undefined;
-  /** Entries of a new object. One that is there keeps its own, and there have to be none here. */
+  /** Entries of a new object. Empty when the object exists, which then keeps its own. */
   readonly entries: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface BeginOptions {
   /**
-   * Whether the unit of work may share its fate with others that wait for each other: they are committed together, or fail
-   * together with a TransactionConflict, upon which each has to be run again without this. Absent: it may not.
+   * Whether the unit of work may share a database transaction with others. They are committed together, or fail together
+   * with a TransactionConflict. Each of them then runs again without this option. Absent: it may not.
    */
   readonly mayShare?: boolean;
   /**
-   * The user that the unit is for. Where units wait for each other's turn, among users the one is next who has written for the
-   * shortest time, so that nobody waits for all that somebody else wants. Absent: nobody in particular.
+   * The user that the unit is for. Where units wait for each other, the user whose units have run for the shortest time is
+   * next, so one user cannot delay the others. Absent: all units without a user count as one user.
    */
   readonly userId?: string | undefined;
 }
 
 export interface Database {
-  /** How its connections are used at the moment, where it keeps several or makes callers wait. */
+  /** Returns the state of the connection pool. Absent: the database has no pool. */
   readonly poolState?: () => PoolState;
-  /** What logs and heartbeats call it: `memory`, `sqlite`, `postgresql`, `redis`. */
+  /** Name of the database in logs and heartbeats: `memory`, `sqlite`, `postgresql`, `redis`. */
   readonly name: string;
-  /** What the suites may take for granted, and operators rely on. */
+  /** Guarantees that the contract suites test and operators rely on. */
   readonly abilities: Abilities;
   /**
-   * Whether the schema is changed by `coffer migrate` alone, so that the service does not start with another one than it
-   * knows. Known at the latest when `initializeSchema` has looked. Absent: the service brings the schema up to date when it
-   * starts.
+   * Whether only `coffer migrate` changes the schema, so the service does not start with another version than its own.
+   * Valid at the latest after `initializeSchema`. Absent: the service updates the schema when it starts.
    */
   readonly needsMigration?: boolean;
   /**
-   * Whether every call may be a way to another machine and back, so that calls which do not depend on each other are made
-   * together, even where one may turn out not to have been needed. Absent: it is not.
+   * Whether a call may need a network round trip. Callers then make independent calls in parallel, even when one of them
+   * may turn out to be unnecessary. Absent: no.
    */
   readonly isRemote?: boolean;
-  /** Opens a transaction that may write. Waits for its turn where there is a single writer. */
+  /** Opens a transaction that may write. Waits for its turn when the database has a single writer. */
   begin(options?: BeginOptions): Promise<Transaction>;
   /**
-   * Does a write of storage and permissions in one step, when everything is as it expects, and commits it; otherwise
-   * nothing is written, and the work has to be done in a transaction. It waits its turn, and takes the next timestamp of
-   * its list, as a transaction would. Absent where a transaction costs no more.
+   * Does a write of storage and permissions in one step and commits it, if everything is as it expects. Otherwise nothing
+   * is written, and the caller uses a transaction. It waits for locks, and gets the next timestamp of its list, as a
+   * transaction would. Absent where a transaction costs no more.
    *
-   * @returns the timestamp given; `undefined`: something was not as expected, or took more than one step
-   * @throws TransactionConflict when nothing was written; BackendUnavailable when nobody knows
+   * @returns the timestamp of the write; `undefined`: the state differs, or the write needs more than one step
+   * @throws TransactionConflict when nothing was written; BackendUnavailable when the outcome is unknown
    */
   writeConditionally?(write: ConditionalWrite): Promise<number | undefined>;
   /**
-   * Creates or upgrades what the backends of this database need. Idempotent.
+   * Creates or upgrades the schema of the backends of this database. Idempotent.
    *
-   * @returns one line for each step done, or to be done with `dryRun`.
+   * @returns one line for each step that was done, or with `dryRun` would be done.
    */
   initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]>;
   /**
-   * Lets the database look at how much it holds by now, on which the plans of its queries depend; called while a lot is
-   * written at once. Absent: its plans depend on no such thing.
+   * Updates the statistics from which the database plans its queries. Called during bulk writes. Absent: the database needs
+   * no such call.
    */
   refreshStatistics?(): Promise<void>;
   /**
-   * Returns the failure by which the database has learned since it was opened that a part of what it keeps is damaged;
-   * `undefined`: none so far. Absent: the database looks after that itself.
+   * Returns the failure by which the database found, since it was opened, that a part of its data is damaged; `undefined`:
+   * none so far. Absent: the database does not report damage in this way.
    */
   findDamage?(): BackendUnavailable | undefined;
   /**
-   * Looks for damage in everything that it keeps; returns a line for each fault. May take long, and keep others waiting.
-   * Absent: the database has tools of its own.
+   * Looks for damage in all data, and returns a line for each fault. May take long and block other requests. Absent: the
+   * database has tools of its own.
    */
   checkIntegrity?(): Promise<readonly string[]>;
-  /** Lets go of files and connections, after open transactions have ended. */
+  /** Closes files and connections after open transactions have ended. */
   close(): Promise<void>;
 }

@@ -1,9 +1,9 @@
-// The ways a backend may fail. Each backend turns its driver's errors into these in one function at its edge.
+// The errors of backends. Each backend turns the errors of its driver into these in one function.
 
 import { isStorableText } from '../base/json.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 
-/** Base of everything a backend throws on purpose. */
+/** Base of all errors that backends throw deliberately. */
 export class BackendError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -28,15 +28,15 @@ export class UnicityError extends IntegrityError {
 export class ReadonlyError extends BackendError {}
 
 export interface UnavailableOptions extends ErrorOptions {
-  /** What is wrong, in words that anybody may read: no hosts, no SQL, no credentials. Absent: the class of the cause. */
+  /** What is wrong, in words that clients may see: no hosts, no SQL, no credentials. Absent: the class of the cause. */
   readonly reason?: string | undefined;
-  /** Whether it lasts until somebody changes something, so that waiting alone does not help. */
+  /** Whether the failure lasts until an operator acts, so that waiting does not help. */
   readonly isLasting?: boolean | undefined;
 }
 
-/** The world's failure: unreachable, full, out of time. 503 with a retry hint; `cause` holds the driver's error. */
+/** A failure outside the service: unreachable, full, timed out. 503 with a retry hint; `cause` holds the driver's error. */
 export class BackendUnavailable extends BackendError {
-  /** `storage`, `permission`, `cache`, `mail`, or what else could not be reached. */
+  /** `storage`, `permission`, `cache`, `mail`, or another name of what could not be reached. */
   readonly backend: string;
   readonly reason: string | undefined;
   readonly isLasting: boolean;
@@ -50,7 +50,9 @@ export class BackendUnavailable extends BackendError {
   }
 }
 
-/** The store of security state refuses a new entry: 429 on the wire for the requester's own share, 503 for the purpose. */
+/**
+ * The store of security state refuses a new entry: 429 on the wire when the requester is at its limit, 503 for the purpose.
+ */
 export class SecurityStateFull extends BackendError {
   readonly scope: 'requester' | 'purpose';
   readonly retryAfterSeconds: number;
@@ -68,9 +70,11 @@ export class SecurityStateFull extends BackendError {
   }
 }
 
-/** The unit of work lost a race inside the database (deadlock, serialization) and may be run again from its start. */
+/** The unit of work failed on a conflict inside the database (deadlock, serialization). The caller may run it again. */
 export class TransactionConflict extends BackendError {
-  /** Lists that the unit had locked or waited for. Locked in one order from the start, they cannot be fought over again. */
+  /**
+   * Lists that the unit had locked or waited for. A retry that locks them first, in one order, cannot conflict over them.
+   */
   readonly lists: readonly ListKey[];
 
   constructor(
@@ -83,11 +87,10 @@ export class TransactionConflict extends BackendError {
 }
 
 /**
- * A text that cannot be stored: it holds a null character or a lone surrogate, which no backend takes, or the database
- * cannot index a text of its length. 400 on the wire. A method that would
- * store such a text, in whichever argument, throws this, at the latest when the unit of work commits. Every other method
- * throws this or finds nothing; none ever takes it for another text. A cache may store such a key instead, apart from all
- * others.
+ * A text that cannot be stored: it contains a null character or a lone surrogate, which no backend accepts, or the database
+ * cannot index a text of its length. 400 on the wire. A method that would store such a text, in any argument, throws this,
+ * at the latest when the unit of work commits. Other methods throw this or find nothing, and never mistake the text for
+ * another one. A cache may store such a key instead, separate from all others.
  */
 export class UnstorableText extends BackendError {
   constructor(options?: ErrorOptions, message = 'null characters and lone surrogates cannot be stored') {

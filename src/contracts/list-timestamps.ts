@@ -1,18 +1,18 @@
-// The refusals that the clock of a list gives rise to, alike on all backends.
+// Errors of timestamps that a list refuses. All backends throw the same ones.
 import { newTimestamps, timestampFor, type ListState } from '../core/lists/list-state.ts';
 import { IntegrityError } from './errors.ts';
 
 /**
- * Returns the first of so many new timestamps, which follow each other without gaps.
+ * Returns the first of `count` new timestamps, which follow each other without gaps.
  *
- * @throws IntegrityError when the list does not have that many left
+ * @throws IntegrityError when the list has fewer left
  */
 export function requireTimestamps(state: Pick<ListState, 'clock'>, now: number, count = 1): number {
   return required(newTimestamps(state, now, count));
 }
 
 /**
- * Returns the timestamp of a write that may ask for one.
+ * Returns the timestamp of a write, which may name one itself.
  *
  * @throws IntegrityError when the list has none left
  */
@@ -21,10 +21,10 @@ export function requireTimestamp(state: Pick<ListState, 'clock'>, now: number, g
 }
 
 /**
- * Verifies that no other entry has the timestamp that a write asks for.
+ * Verifies that no other entry has the timestamp that a write names.
  *
  * @param holders ids of the entries that have it
- * @throws IntegrityError when one of them is another id than that of the write
+ * @throws IntegrityError when one of them differs from the id of the write
  */
 export function requireFree(holders: readonly string[], id: string): void {
   if (holders.some((holder) => holder !== id)) throw new IntegrityError('another object has this last_modified');

@@ -1,6 +1,6 @@
-// What the rooms log through. Shaped so that a pino logger fits as it is.
+// The logger of all rooms. A pino logger fits the interface as it is.
 
-/** One log method: fields first, then the sentence. Never pass secrets, bodies or credentials. */
+/** Logs fields and a sentence. Never pass secrets, bodies or credentials. */
 export interface LogMethod {
   (fields: object, message?: string): void;
   (message: string): void;
@@ -13,9 +13,9 @@ export interface Logger {
   readonly error: LogMethod;
 }
 
-/** Drops everything. For work whose failures are thrown, and that runs nothing after its commit. */
+/** Logs nothing. For work that throws its failures and runs nothing after its commit. */
 export const silentLogger: Logger = { debug: drop, info: drop, warn: drop, error: drop };
 
 function drop(): void {
-  // Nothing is logged.
+  // Logs nothing.
 }

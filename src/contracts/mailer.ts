@@ -1,4 +1,4 @@
-// How the service sends mail, whatever carries it away.
+// Mail of the service, independent of the transport.
 
 export interface MailMessage {
   /** Addresses, with or without a name: `Zoe <zoe@example.org>`. */
@@ -12,16 +12,16 @@ export interface MailMessage {
 
 export interface Mailer {
   /**
-   * Resolves when somebody else has taken the message over: the next server, or the folder of a queue.
+   * Sends a message. Resolves when the next server has accepted it, or when it is in the folder of a queue.
    *
-   * @throws BackendUnavailable when nobody does
+   * @throws BackendUnavailable when the message was not accepted
    */
   send(message: MailMessage): Promise<void>;
   /**
-   * Sends in the background, so that neither the time it takes nor its failure can be told from an answer. Failures are
+   * Sends a message in the background, so a response reveals neither the time it takes nor its failure. Failures are
    * logged, and so are messages that are dropped because too many wait already. Never throws.
    */
   post(message: MailMessage): void;
-  /** Waits for what is on its way, within the time that one message may take, and drops the rest. */
+  /** Waits for the messages under way, up to the time that one message may take, and drops the rest. */
   close(): Promise<void>;
 }

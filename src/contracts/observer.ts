@@ -1,14 +1,14 @@
-// What happens inside the service, told as one stream of observations. The access log, metrics, traces and the log of
-// slow operations are all made from it, so that they cannot disagree. Nothing here holds bodies or credentials.
+// One stream of observations of what happens inside the service. The access log, metrics, traces and the log of slow
+// operations all derive from it, so they agree. Observations contain no bodies and no credentials.
 import type { ListKey } from '../core/objects/stored.ts';
 
-/** Who looks on. Nobody may be there: then nothing is measured and no observation is made. */
+/** Receives observations. The service may run without an observer, and then measures and observes nothing. */
 export interface Observer {
-  /** Takes notice of something that has happened. Quick; what it throws is logged and changes nothing. */
+  /** Receives an observation. Returns quickly; an error that it throws is logged and has no other effect. */
   observe(observation: Observation): void;
   /**
-   * Runs a piece of work, so that what is observed meanwhile is known to be part of it. Returns what the work returns,
-   * and throws what it throws.
+   * Runs a piece of work, so that observations made during it belong to it. Returns what the work returns, and throws what
+   * it throws.
    */
   enclose?<T extends Answered>(task: Task, work: () => Promise<T>): Promise<T>;
 }
@@ -30,14 +30,14 @@ export interface Task {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** How a request, or an entry of a batch, was answered. */
+/** A request, or an entry of a batch, with its response. */
 export interface Answered {
   readonly method: string;
   /** As sent, without query. */
   readonly path: string;
-  /** As sent, without question mark, secrets blackened; `''` when there was none. */
+  /** As sent, without question mark and with secrets masked; `''` when absent. */
   readonly query: string;
-  /** Name of the endpoint, `record-object`; `undefined` when nothing serves the path, or nobody got to look. */
+  /** Name of the endpoint, `record-object`; `undefined` when no endpoint serves the path, or the path was not looked up. */
   readonly endpoint: string | undefined;
   /** Path of the endpoint below the version prefix, `/buckets/{bucket_id}`. */
   readonly route: string | undefined;
@@ -46,7 +46,7 @@ export interface Answered {
   readonly status: number;
   /** Number of the error in the body; 0 when there is none. */
   readonly errno: number;
-  /** `basicauth:…`; `undefined` when anonymous, or nobody asked who calls. */
+  /** `basicauth:…`; `undefined` when the caller is anonymous, or no policy was asked. */
   readonly userId: string | undefined;
   readonly milliseconds: number;
 }
@@ -60,11 +60,11 @@ export interface RequestObservation extends Answered {
   readonly language: string | undefined;
   readonly requestBytes: number;
   readonly responseBytes: number;
-  /** Of a batch, in their order; `undefined` when it was no batch. */
+  /** The entries of a batch, in their order; `undefined` for other requests. */
   readonly entries: readonly Answered[] | undefined;
 }
 
-/** A call to a backend has ended, well or not. */
+/** A call to a backend has ended, with or without an error. */
 export interface OperationObservation {
   readonly kind: 'operation';
   readonly backend: 'storage' | 'permission' | 'cache';
@@ -72,22 +72,22 @@ export interface OperationObservation {
   readonly engine: string;
   /** `get`, `list_all`, `begin`, `commit`. */
   readonly method: string;
-  /** The list it is about, if it is about one. */
+  /** The list that the call reads or writes; `undefined` for other calls. */
   readonly list: ListKey | undefined;
   /** By the clock of `performance.now()`. */
   readonly startedAt: number;
   readonly milliseconds: number;
-  /** What it threw. */
+  /** The error that the call threw. */
   readonly error: unknown;
 }
 
-/** A key was looked for in the cache. */
+/** A key was looked up in the cache. */
 export interface LookupObservation {
   readonly kind: 'lookup';
   readonly isHit: boolean;
 }
 
-/** A policy was asked who calls. */
+/** A policy was asked for the identity of a caller. */
 export interface AuthenticationObservation {
   readonly kind: 'authentication';
   readonly policy: string;
@@ -95,10 +95,10 @@ export interface AuthenticationObservation {
   readonly isRecognised: boolean;
 }
 
-/** A caller was refused something for want of a permission. */
+/** A request was refused because the caller lacks a permission. */
 export interface RefusalObservation {
   readonly kind: 'refusal';
-  /** What the method asks for: `read`, `create` or `write`. */
+  /** The permission that the method needs: `read`, `create` or `write`. */
   readonly permission: string;
   /** Path below the version prefix. */
   readonly uri: string;
@@ -106,23 +106,23 @@ export interface RefusalObservation {
   readonly requestId: string;
 }
 
-/** A unit of work lost a race inside the database, and is run again. */
+/** A unit of work runs again after a conflict inside the database. */
 export interface RetryObservation {
   readonly kind: 'retry';
-  /** How many times it has been tried, this one included. */
+  /** Number of the attempt, counted from 1. */
   readonly attempt: number;
 }
 
-/** What there was too much of: requests under way, delay of the event loop, or memory held by large requests. */
+/** Cause of an overload: requests under way, delay of the event loop, or memory held by large requests. */
 export type Overload = 'requests' | 'delay' | 'memory';
 
-/** A request was refused because the process has too much to do. */
+/** A request was refused because the process is overloaded. */
 export interface OverloadObservation {
   readonly kind: 'overload';
   readonly reason: Overload;
 }
 
-/** A part of the service has done its share of a request: an event listener, or a plugin that listens. */
+/** A part of the service has finished its work for a request: an event listener, or a plugin with subscribers. */
 export interface TimingObservation {
   readonly kind: 'timing';
   readonly part: 'listeners' | 'plugins';
@@ -131,11 +131,11 @@ export interface TimingObservation {
   readonly milliseconds: number;
 }
 
-/** How the connections to a database are used at the moment. */
+/** Current use of the connections to a database. */
 export interface PoolState {
   readonly limit: number;
   readonly open: number;
   readonly idle: number;
-  /** Callers that wait for one. */
+  /** Number of callers that wait for a connection. */
   readonly waiting: number;
 }

@@ -1,20 +1,20 @@
-// Where access-control entries and group memberships are kept. All ids are plain strings; sets have no order.
-// An object id is an object's URI (`/buckets/food`); an entry is (object id, permission name) → principals.
+// Permission entries and group memberships. All ids are plain strings, and sets have no order. An object id is the URI of
+// an object (`/buckets/food`). An entry maps (object id, permission name) to principals.
 import type { Database, Transaction } from './database.ts';
 
-/** One entry that would grant access: a permission on an object. */
+/** The name of one entry: a permission on an object. */
 export interface BoundPermission {
   readonly objectId: string;
   readonly permission: string;
 }
 
-/** Entries on several objects; `*` in the pattern stands for any text, everything else for itself. */
+/** The names of entries of several objects; `*` in the pattern matches any text, every other character itself. */
 export interface BoundPattern {
   readonly pattern: string;
   readonly permission: string;
 }
 
-/** How to look for objects that somebody has access to. */
+/** Options of the search for objects that a caller may access. */
 export interface AccessibleOptions {
   readonly bound?: readonly BoundPattern[];
   readonly withChildren?: boolean;
@@ -30,34 +30,34 @@ export interface ObjectEntries {
   readonly permissions: ObjectPermissions;
 }
 
-/** A part of a walk over everything there is. */
+/** A part of a walk over all entries or memberships. */
 export interface WalkPage<T> {
   readonly found: readonly T[];
-  /** Where the walk goes on, a text of the backend's own; `undefined`: it has come to its end. */
+  /** Position at which the walk continues, a text of the backend's own; `undefined` at the end. */
   readonly next: string | undefined;
 }
 
-/** What one user, or `system.Authenticated`, was given. */
+/** The principals that one user, or `system.Authenticated`, was given. */
 export interface Memberships {
   readonly userId: string;
   readonly principals: readonly string[];
 }
 
 export interface PermissionReader {
-  /** Principals given to the user, and those given to `system.Authenticated`; empty for unknown users. */
+  /** Returns the principals of the user and of `system.Authenticated`; for unknown users only the latter. */
   getUserPrincipals(userId: string): Promise<ReadonlySet<string>>;
 
-  /** Principals of one entry; empty when unknown. */
+  /** Returns the principals of one entry; empty when unknown. */
   getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>>;
 
-  /** Union of the principals over all pairs. */
+  /** Returns the union of the principals of all these entries. */
   getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>>;
 
   /**
-   * Whether any of the principals is in any of the entries; `false` for an empty list of entries.
+   * Returns whether any of the principals is in any of the entries; `false` when `bound` is empty.
    *
-   * @param memberOf a user whose principals, as `getUserPrincipals` gives them, count as well. Whoever has to ask another
-   * machine asks for both at once. Default: nobody's
+   * @param memberOf a user whose principals, as `getUserPrincipals` returns them, count too. A backend on another machine
+   *   reads both with one request. Default: no user
    */
   checkPermission(
     principals: readonly string[],
@@ -66,48 +66,50 @@ export interface PermissionReader {
   ): Promise<boolean>;
 
   /**
-   * The objects on which one of the principals has one of the permissions: object id → permission names.
+   * Returns the objects on which one of the principals has one of the permissions: object id → permission names.
    *
    * @param options.bound patterns to look at; absent: every entry of those principals; empty: nothing
-   * @param options.withChildren `false`: `*` stands for text without `/`, so nothing deeper than the pattern is
-   * found; default `true`
-   * @param options.memberOf a user whose principals count as well, as with `checkPermission`
-   * @param options.limit so many objects are enough: where there are more, any of them may be left out as long as so many
-   * are found, and of those found, permissions. Default: all
+   * @param options.withChildren `false`: `*` matches text without `/`, so nothing deeper than the pattern is found. Default
+   *   `true`
+   * @param options.memberOf a user whose principals count too, as in `checkPermission`
+   * @param options.limit number of objects that is enough. When more exist, any of them may be left out as long as this
+   *   many are found, and permissions of those found too. Default: all
    */
   getAccessibleObjects(
     principals: readonly string[],
     options?: AccessibleOptions,
   ): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
 
-  /** The existing entries of an object, only the named ones when names are given; `{}` when there are none. */
+  /** Returns the existing entries of an object, only the named ones when names are given; `{}` when it has none. */
   getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions>;
 
-  /** The same for several objects, in the order of the ids. */
+  /** Returns the entries of several objects, as `getObjectPermissions` does, in the order of the ids. */
   getObjectsPermissions(
     objectIds: readonly string[],
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]>;
 
   /**
-   * Walks over all objects that have entries, each with all of them, in an order of the backend's own. What does not
-   * change meanwhile comes exactly once. An object that loses its last entry at this moment may come with none.
+   * Walks over all objects that have entries, each with all of them, in an order of the backend's own. An object that does
+   * not change during the walk is returned exactly once. An object that loses its last entry during the walk may be
+   * returned without entries.
    *
-   * @param from `next` of the page before; `undefined`: from the start
-   * @param limit about how many objects are wanted, at least 1; memory use is bounded by it. Fewer may come, and none,
-   * before the end
+   * @param from `next` of the previous page; `undefined`: the start
+   * @param limit approximate number of objects, at least 1, which bounds the memory used. A page before the end may have
+   *   fewer, or none
    */
   entries(from: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>>;
 
-  /** The same over all users who have principals, each with all of their own. */
+  /** Walks, as `entries` does, over all users who have principals, each with all of their own. */
   memberships(from: string | undefined, limit: number): Promise<WalkPage<Memberships>>;
 }
 
 /**
- * Writes inside one transaction; reads see the transaction's own writes. Writes take effect in the order in which they are
- * made, also when nobody waits for one before making the next. Locks of the storage of the same transaction count among them,
- * so that entries asked for behind the lock of a list are those that stand under it. A read sees all writes that were made before
- * it; whoever wants none of those that are made after it waits for its answer.
+ * Writes inside one transaction. Reads see the transaction's own writes.
+ *
+ * Writes take effect in the order of the calls, even when the caller does not await one before the next. Locks of the
+ * storage of the same transaction take part in this order, so entries read after the lock of a list are read under it. A
+ * read sees all writes called before it. To keep later writes out, the caller awaits the read first.
  */
 export interface PermissionWriter extends PermissionReader {
   /** Gives the user a principal. Idempotent. */
@@ -129,20 +131,20 @@ export interface PermissionWriter extends PermissionReader {
   /**
    * Adds principals to entries of several objects at once. Idempotent.
    *
-   * @param options.isFresh none of these objects has any of these entries, so nobody looks; should one be there all the
-   * same, the unit of work may fail with TransactionConflict, and is run again without saying so
+   * @param options.isFresh whether none of these objects has any of these entries, so that the backend need not look. When
+   *   one has, the unit of work may fail with TransactionConflict, and is retried without this. Default: no
    */
   addToAces(
     entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
     options?: { readonly isFresh?: boolean },
   ): Promise<void>;
 
-  /** Replaces the named entries; an empty list deletes that entry, names not given are untouched. */
+  /** Replaces the named entries. An empty list deletes the entry; other entries stay. */
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void>;
 
   /** Deletes all entries of these objects. */
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void>;
-  /** Deletes all entries of every object below the URI (`<uri>/…`), nothing of a similarly named neighbour. */
+  /** Deletes all entries of every object below the URI (`<uri>/…`). Neighbours with a similar name keep theirs. */
   deletePermissionsBelow(uri: string): Promise<void>;
 
   /** Deletes everything. */

@@ -12,8 +12,8 @@ export interface SecurityKey {
 /** An entry that may be new. */
 export interface SecurityEntry extends SecurityKey {
   /**
-   * Whose share of the entries it uses up: a group of addresses, or an account. At most 100 ASCII characters, no blanks.
-   * `undefined`: nobody's share.
+   * The requester whose limit the entry counts against: a group of addresses, or an account. At most 100 ASCII characters,
+   * without blanks. `undefined`: no requester.
    */
   readonly requester: string | undefined;
   /** Maximum number of live entries of the requester for the purpose, where it is below the configured one. */
@@ -41,13 +41,12 @@ export interface TakenEntry extends SecurityKey {
 }
 
 /**
- * Each call is atomic by itself, and takes effect at once and for all processes that share the store, whatever becomes of
- * the unit of work of the request. An expired entry is an absent one. All methods throw `BackendUnavailable` when the store
+ * Each call is atomic. It takes effect at once and for all processes that share the store, even when the unit of work of
+ * the request is rolled back. An expired entry counts as absent. All methods throw `BackendUnavailable` when the store
  * cannot be reached.
  *
- * New entries are refused with `SecurityStateFull` when the requester or the purpose has as many live entries as it may
- * have. A key that has a live entry is never refused. Calls that add entries at the same moment may exceed a limit by one
- * entry each.
+ * New entries are refused with `SecurityStateFull` when the requester or the purpose has reached its limit of live entries.
+ * A key that has a live entry is never refused. Concurrent calls that add entries may exceed a limit by one entry each.
  */
 export interface SecurityState {
   /** Name of the backend, for logs and metrics. */
@@ -55,8 +54,8 @@ export interface SecurityState {
   /** As in `Database`. */
   readonly needsMigration?: boolean;
   /**
-   * Adds 1 to a counter that is below the limit. An absent counter counts as 0, and starts to live for `ttlSeconds`; later
-   * calls do not extend that. Of concurrent calls exactly as many succeed as the limit allows.
+   * Adds 1 to a counter that is below the limit. An absent counter counts as 0 and lives for `ttlSeconds`; later calls do
+   * not extend its life. Of concurrent calls exactly as many succeed as the limit allows.
    *
    * @param limit at least 1
    * @returns `undefined` when 1 was added; otherwise the seconds until the counter expires

@@ -140,7 +140,7 @@ describe.each(stores)('A store in %s', (_name, open) => {
     'ä.txt',
     'a\\b',
   ])('takes no file called %j.', async (name) => {
-    await expect(put(name, 'x')).rejects.toThrow('no store takes the name');
+    await expect(put(name, 'x')).rejects.toThrow('invalid file name');
   });
 
   it('checks that it works and leaves nothing behind.', async () => {
@@ -190,7 +190,7 @@ describe('A store in a folder', () => {
   it('is opened only where it can be used.', async () => {
     const file = join(folder, randomUUID());
     await writeFile(file, 'x');
-    await expect(openFolderStore({ kind: 'folder', path: file })).rejects.toThrow('is no folder');
+    await expect(openFolderStore({ kind: 'folder', path: file })).rejects.toThrow('is not a folder');
     await expect(openFolderStore({ kind: 'folder', path: join(file, 'below') })).rejects.toThrow('ENOTDIR');
     const missing = { kind: 'folder', path: join(folder, randomUUID()), isReadonly: true } as const;
     await expect(openFolderStore(missing)).rejects.toThrow('ENOENT');

@@ -1,11 +1,14 @@
-// Mail into folders: a maildir from which another program sends it, or single files to look at while developing.
+// Mail into folders: a maildir from which another program sends it, or one file per message for development.
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { formatLetter, type Transport } from './smtp.ts';
 
-/** A maildir, in which messages appear whole; two headers tell the envelope to whoever sends them. */
+/**
+ * Returns a transport into a maildir. Messages appear there complete; two headers hold the envelope for the sending
+ * program.
+ */
 export function maildirTransport(folder: string): Transport {
   return {
     async deliver(letter) {
@@ -23,7 +26,7 @@ export function maildirTransport(folder: string): Transport {
   };
 }
 
-/** A file for each message, named so that the newest is the last one. */
+/** Returns a transport that writes each message to a file. The names sort by time. */
 export function fileTransport(folder: string): Transport {
   let count = 0;
   return {

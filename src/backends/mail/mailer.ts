@@ -1,4 +1,4 @@
-// The mailer: a transport, and an outbox of limited size for what is sent in the background.
+// The mailer: a transport, and an outbox of limited size for mail that is sent in the background.
 import { setTimeout as wait } from 'node:timers/promises';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Logger } from '../../contracts/logger.ts';
@@ -6,7 +6,7 @@ import type { Mailer, MailMessage } from '../../contracts/mailer.ts';
 import { fileTransport, maildirTransport } from './folder.ts';
 import { smtpTransport, type SmtpOptions, type Transport } from './smtp.ts';
 
-/** Where messages go. */
+/** Destination of messages. */
 export type Carrier =
   | { readonly kind: 'smtp'; readonly smtp: SmtpOptions }
   | { readonly kind: 'maildir' | 'files'; readonly folder: string }
@@ -15,14 +15,14 @@ export type Carrier =
 export interface MailerOptions {
   readonly carrier: Carrier;
   readonly defaultSender: string;
-  /** Messages that may be on their way at once in the background. */
+  /** Maximum number of messages that wait in the background. */
   readonly maxWaiting: number;
-  /** How long a stop waits for them. */
+  /** Seconds that `close` waits for them. */
   readonly closeTimeoutSeconds: number;
   readonly logger: Logger;
 }
 
-/** A mailer of the given kind. Nothing is connected before the first message. */
+/** Creates a mailer of the given kind. It connects with the first message. */
 export function createMailer(options: MailerOptions): Mailer {
   return new OutboxMailer(options, openTransport(options.carrier));
 }

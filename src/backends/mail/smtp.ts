@@ -1,4 +1,4 @@
-// Mail over SMTP, and the text of messages. The only file that knows the mail package.
+// Mail over SMTP, and the text of messages. The only file that imports the mail package.
 import { createTransport } from 'nodemailer';
 import type { MailMessage } from '../../contracts/mailer.ts';
 
@@ -9,11 +9,11 @@ export interface SmtpOptions {
   readonly password?: string | undefined;
   /** Whether the connection must be encrypted: from its beginning on port 465, by STARTTLS on others. */
   readonly tls: boolean;
-  /** For each step: connecting, greeting, and every silence after that. */
+  /** Time limit of each step: connection, greeting, and every silence after that. */
   readonly timeoutSeconds: number;
 }
 
-/** A message that is complete. */
+/** A complete message. */
 export type Letter = Required<MailMessage>;
 
 export interface Transport {
@@ -24,7 +24,7 @@ export interface Transport {
 const connections = 2;
 const implicitTlsPort = 465;
 
-/** Keeps a few connections to one server, which are opened when there is something to send. */
+/** Returns a transport with a few connections to one server, opened when a message is sent. */
 export function smtpTransport({ host, port, username, password, tls, timeoutSeconds }: SmtpOptions): Transport {
   const timeout = timeoutSeconds * 1000;
   const transport = createTransport({
@@ -48,7 +48,7 @@ export function smtpTransport({ host, port, username, password, tls, timeoutSeco
   };
 }
 
-/** The text of a message as it travels. */
+/** Returns the text of a message in the format of mail. */
 export async function formatLetter(letter: Letter, headers: Readonly<Record<string, string>> = {}): Promise<Buffer> {
   const composer = createTransport({ streamTransport: true, buffer: true });
   const { message } = await composer.sendMail({ ...toFields(letter), headers: { ...headers } });
@@ -69,7 +69,7 @@ function toFields({ sender, to, subject, text }: Letter): Fields {
   return {
     from: sender,
     to: [...to],
-    // Users have a say in subjects; a line break would begin another header.
+    // Users can influence subjects, and a line break would begin another header.
     subject: subject.replaceAll(/\p{Cc}+/gu, ' ').trim(),
     text,
     disableFileAccess: true,

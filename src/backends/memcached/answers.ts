@@ -1,26 +1,26 @@
-// The answers of a memcached server, cut out of the bytes that come from it. Only those to commands that this folder
-// sends: a line, or a value with its line before and `END` after it.
+// Parses the responses of a memcached server from the bytes it sends. Only responses to the commands of this folder: a
+// line, or a value between its header line and `END`.
 
 export interface Answer {
-  /** `STORED`, `NOT_FOUND`, `SERVER_ERROR out of memory`; `END` for a key that is not there. */
+  /** `STORED`, `NOT_FOUND`, `SERVER_ERROR out of memory`; `END` for an absent key. */
   readonly line: string;
   readonly value?: { readonly text: string; readonly cas: string };
 }
 
-/** Longest line that is taken for an answer. */
+/** Maximum length of the line of a response. */
 const maxLineBytes = 2048;
 const lineEnd = '\r\n';
 const afterValue = '\r\nEND\r\n';
 
 export class AnswerReader {
   #bytes: Buffer = Buffer.alloc(0);
-  /** Bytes without which nothing more can be said. */
+  /** Number of bytes that the next response needs at least. */
   #needed = 0;
 
   /**
-   * The answers that are complete now.
+   * Returns the responses that are complete.
    *
-   * @throws Error when these are no answers of such a server
+   * @throws Error when the bytes are not responses of a memcached server
    */
   read(chunk: Buffer): readonly Answer[] {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);

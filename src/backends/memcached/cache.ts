@@ -1,6 +1,6 @@
-// The cache contract on memcached. A value carries its end by the service's clock, and expires on the server as well,
-// which counts whole seconds and is given one more. Whatever depends on what was there before is written by `cas`, so that
-// it never brings back what others have replaced or taken out meanwhile.
+// The cache contract on memcached. A value stores its expiry by the service's clock. The server expires it too, by whole
+// seconds, one second later. Writes that depend on the previous value use `cas`, so they never bring back a value that
+// another caller has replaced or deleted.
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts';
@@ -11,21 +11,21 @@ import { MemcachedClient, type ClientOptions } from './client.ts';
 import type { MemcachedHost } from './errors.ts';
 
 export interface MemcachedCacheOptions extends ClientOptions {
-  /** Each has a part of the keys. */
+  /** The servers. Each holds a part of the keys. */
   readonly hosts: readonly MemcachedHost[];
   readonly clock: Clock;
-  /** Text before every key of the cache. */
+  /** Prefix of every key of the cache. */
   readonly prefix?: string | undefined;
 }
 
-/** A value as it is kept. */
+/** A stored value. */
 interface Cached {
   /** Milliseconds since 1970 UTC. */
   readonly expiresAt: number;
   readonly text: string;
 }
 
-/** What there is at a key now, over or not, and by which `cas` it is known. */
+/** The value at a key, expired or not, and its `cas` version. */
 interface Found {
   readonly cas: string;
   readonly live: Cached | undefined;
@@ -36,14 +36,14 @@ interface Server {
   readonly client: MemcachedClient;
 }
 
-/** Above it the server takes a time to live for a date. */
+/** The server reads a larger time to live as a date. */
 const maxRelativeSeconds = 60 * 60 * 24 * 30;
 const maxDateSeconds = 2 ** 31 - 1;
-/** By which the server forgets at once. */
+/** Time to live with which the server deletes a value at once. */
 const gone = -1;
 
 /**
- * Connects to a cache.
+ * Opens a cache.
  *
  * @throws BackendUnavailable when one of the servers does not answer
  */
@@ -145,14 +145,14 @@ class MemcachedCache implements CacheBackend {
     await Promise.all(this.#servers.map(({ client }) => client.close()));
   }
 
-  /** Where a key is. Its name is of one length and of letters that the server takes, whatever the key is made of. */
+  /** Returns the slot of a key. Its name has a fixed length and only characters that the server accepts. */
   #slot(key: string): Slot {
     requireStorable(key);
     const name = createHash('sha256').update(`coffer\0${this.#prefix}\0${key}`).digest('base64url');
     return new Slot(this.#servers.length === 1 ? this.#servers[0]!.client : this.#choose(name), name);
   }
 
-  /** Every server has a rank of its own for each key: without one of them, only its own keys go elsewhere. */
+  /** Ranks the servers separately for each key, so that the removal of a server moves only its own keys. */
   #choose(name: string): MemcachedClient {
     const ranked = this.#servers.map(({ name: server, client }) => {
       const rank = createHash('sha256').update(`${server}\0${name}`).digest('hex');
@@ -185,7 +185,7 @@ class Slot {
     this.name = name;
   }
 
-  /** What the server says: `STORED`; else `NOT_STORED`, `EXISTS` or `NOT_FOUND` when others were faster. */
+  /** Stores a value; returns `STORED`, or `NOT_STORED`, `EXISTS` or `NOT_FOUND` when another caller was faster. */
   async store(
     command: 'set' | 'add' | 'cas',
     { expiresAt, text }: Cached,
@@ -198,13 +198,13 @@ class Slot {
     try {
       return (await this.client.send(head, block)).line;
     } catch (error) {
-      // What never fits is like what was put out at once; the server has forgotten the value before it as well.
+      // A value that is too large counts as evicted at once. The server has deleted the previous value too.
       if (isTooLarge(error)) return 'STORED';
       throw error;
     }
   }
 
-  /** Takes out the value known by this `cas`; the answer is as of `store`. */
+  /** Deletes the value with this `cas` version; returns the same words as `store`. */
   async forget(cas: string): Promise<Answer['line']> {
     return (await this.client.send(`cas ${this.name} 0 ${gone} 0 ${cas}`, '')).line;
   }
@@ -214,7 +214,7 @@ function valueOf(found: Found | undefined): JsonValue | undefined {
   return found?.live === undefined ? undefined : parseStoredJson(found.live.text);
 }
 
-/** The server may be early by a second, since it counts whole ones. */
+/** Returns the time to live on the server, one second longer because it counts whole ones. */
 function serverSeconds(ttlSeconds: number): number {
   const seconds = Math.ceil(Math.max(ttlSeconds, 0)) + 1;
   if (seconds <= maxRelativeSeconds) return seconds;

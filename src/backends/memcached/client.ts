@@ -1,21 +1,21 @@
-// One connection to one memcached server, on which commands are answered in their order. It is made when there is
-// something to say, and again after it broke. A command under way when it breaks fails, since nobody knows whether the
-// server has done it; only reads are sent again.
+// One connection to one memcached server, which answers commands in order. It is opened by the first command, and again
+// after a failure. A command under way when the connection breaks fails, because the server may have done it or not. Only
+// reads are sent again.
 import { connect, type Socket } from 'node:net';
 import { AnswerReader, type Answer } from './answers.ts';
 import { answerFailure, backlogFailure, connectionFailure, timeFailure, type MemcachedHost } from './errors.ts';
 
 export interface ClientOptions {
-  /** For each answer, the time to connect included. */
+  /** Time limit of each response, including the time to connect. */
   readonly timeoutSeconds: number;
-  /** Commands that may wait for a connection on which nothing has been answered yet; more are refused at once. */
+  /** Maximum number of commands that wait on a connection before its first response; more are refused at once. */
   readonly maxBacklog: number;
 }
 
 interface Waiting {
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
-  /** When it has waited long enough, by the process' own time. */
+  /** When the command times out, by `performance.now()`. */
   readonly deadline: number;
 }
 
@@ -31,9 +31,9 @@ export class MemcachedClient {
   }
 
   /**
-   * Sends a command and answers what comes back.
+   * Sends a command and returns the response.
    *
-   * @throws BackendUnavailable when nothing does, or what comes back is an error of the server
+   * @throws BackendUnavailable when no response arrives, or the response is an error of the server
    */
   async send(command: string, block?: string): Promise<Answer> {
     const text = block === undefined ? `${command}\r\n` : `${command}\r\n${block}\r\n`;
@@ -42,7 +42,7 @@ export class MemcachedClient {
     return answer;
   }
 
-  /** A command that only reads: it is sent again when the connection had broken before or broke under it. */
+  /** Sends a command that only reads. It is sent again when the connection was or becomes broken. */
   async read(command: string): Promise<Answer> {
     const began = performance.now();
     const connection = this.#open();
@@ -50,13 +50,13 @@ export class MemcachedClient {
       return await this.send(command);
     } catch (error) {
       if (!connection.hadAnswers || !connection.isBroken) throw error;
-      // Who was silent for so long will hardly answer now, and the caller has waited enough.
+      // A server that was silent for this long will hardly respond now, and the caller has waited long enough.
       if (performance.now() - began > this.#options.timeoutSeconds * 500) throw error;
       return this.send(command);
     }
   }
 
-  /** Ends the connection once everything is answered. */
+  /** Ends the connection once every command has its response. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#connection?.end();
@@ -71,7 +71,7 @@ export class MemcachedClient {
   }
 }
 
-/** How long a server may take to answer what is under way when the service ends. */
+/** Time that `close` waits for the responses under way. */
 const maxFarewellMs = 1000;
 
 class Connection {
@@ -82,7 +82,7 @@ class Connection {
   readonly #closed: Promise<void>;
   #waiting: Waiting[] = [];
   #timer: NodeJS.Timeout | undefined;
-  /** Whether it was good for anything: a connection that never was is not tried twice. */
+  /** Whether it has ever received a response. Without one, the command is not sent again. */
   hadAnswers = false;
   isBroken = false;
 
@@ -137,14 +137,14 @@ class Connection {
     if (this.#waiting.length === 0) this.#stopTimer();
   }
 
-  /** Answers come in order, so that the first deadline is that of the first command. */
+  /** Responses arrive in order, so the first deadline belongs to the first command. */
   #startTimer(delayMs: number): NodeJS.Timeout {
     return setTimeout(() => {
       const first = this.#waiting[0];
       this.#timer = undefined;
       if (first === undefined) return;
       const left = first.deadline - performance.now();
-      // A connection on which an answer is missing is of no more use: what comes next would be taken for it.
+      // After a missing response the connection is useless: the next response would be taken for the missing one.
       if (left <= 0) this.#break(timeFailure(this.#place));
       else this.#timer = this.#startTimer(Math.ceil(left));
     }, delayMs);

@@ -1,11 +1,11 @@
-// Work that nobody waits for, done a step at a time between everything else.
+// Background work that no request waits for. It runs in steps, and requests run between them.
 import { runWithPauses, type Steps } from '../../base/steps.ts';
 
 export class Sweeper {
   readonly #waiting: Steps<void>[] = [];
   #isRunning = false;
 
-  /** Adds work, to be done after all that was added before. */
+  /** Adds work, which runs after all work that was added before. */
   add(steps: Steps<void>): void {
     this.#waiting.push(steps);
     if (!this.#isRunning) void this.#run();

@@ -1,7 +1,7 @@
-// Pages of a walk whose place is the last one found: what the index on its name goes on from.
+// Pages of a walk that continues after the name of the last item, by an index on the names.
 import type { WalkPage } from '../../contracts/permission.ts';
 
-/** A page with everything that was found; less than the limit is found at the end only. */
+/** Returns a page of what was found. Fewer than the limit means that the walk has ended. */
 export function walkPage<T>(found: readonly T[], limit: number, nameOf: (last: T) => string): WalkPage<T> {
   const last = found.at(-1);
   return { found, next: last === undefined || found.length < limit ? undefined : nameOf(last) };

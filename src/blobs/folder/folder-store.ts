@@ -1,6 +1,6 @@
-// Files in a folder of this machine, or of one that several machines share. New files are gathered in a hidden folder
-// inside of it and get their name by a link, which fails when the name is taken and shows either the whole file or
-// nothing.
+// Files in a folder of this machine, or of one that several machines share. New files are collected in a hidden folder
+// inside it and get their name by a hard link. The link fails when the name is taken, and readers see the whole file or
+// none.
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import {
@@ -35,12 +35,12 @@ const setGid = 0o2000;
 const privateModes = { file: 0o600, folder: 0o700 };
 const sharedModes = { file: 0o640, folder: 0o750 };
 
-/** Hidden, so that a web server that serves the folder leaves it alone. */
+/** Hidden, so that a web server that serves the folder ignores it. */
 const spoolName = '.incoming';
 
 /**
- * Opens the folder. Where it is missing it will be created when it is first needed; one that goes missing later, such as
- * a disk that is no longer there, is not.
+ * Opens the folder. A missing folder is created when it is first needed. A folder that disappears later, such as an
+ * unmounted disk, is not created again.
  *
  * @throws Error when it cannot be used
  */
@@ -60,15 +60,15 @@ export async function openFolderStore({ path, isReadonly = false }: FolderPlace)
 
 interface Folder {
   readonly root: string;
-  /** Whether nobody has seen or created it yet. */
+  /** Whether the folder was missing so far. */
   isMissing: boolean;
 }
 
-/** The folder without symbolic links on the way, as far as it is there already. */
+/** Returns the folder with symbolic links resolved, as far as it exists. */
 async function findRoot(path: string, isReadonly: boolean): Promise<Folder> {
   try {
     const root = await realpath(path);
-    if (!(await stat(root)).isDirectory()) throw new Error(`${path} is no folder.`);
+    if (!(await stat(root)).isDirectory()) throw new Error(`${path} is not a folder.`);
     if (!isReadonly) await access(root, constants.W_OK | constants.X_OK);
     return { root, isMissing: false };
   } catch (error) {
@@ -84,7 +84,7 @@ async function prepare(store: Folder): Promise<void> {
   store.isMissing = false;
 }
 
-/** The setgid bit of the folder says that its group, such as that of a web server, may read what is in it. */
+/** Returns the modes of new files. The setgid bit of the folder lets its group, such as that of a web server, read them. */
 async function modesIn({ root }: Folder): Promise<typeof privateModes> {
   return ((await stat(root)).mode & setGid) === 0 ? privateModes : sharedModes;
 }
@@ -109,17 +109,17 @@ async function put(store: Folder, name: string, { path }: BlobSource): Promise<s
       return candidate;
     }
   }
-  throw new Error('there is always another name');
+  throw new Error('unreachable: names are unlimited');
 }
 
-/** Creates the folder of a file, and makes sure that no symbolic link on the way leads out of the store. */
+/** Creates the folder of a file, and verifies that no symbolic link in its path leads out of the store. */
 async function makeParent({ root }: Folder, name: string, mode: number): Promise<void> {
   const parent = dirname(join(root, name));
   await mkdir(parent, { recursive: true, mode });
-  if (!isInside(root, await realpath(parent))) throw new Error(`${parent} leads out of the folder of attachments`);
+  if (!isInside(root, await realpath(parent))) throw new Error(`${parent} is outside of the folder of attachments`);
 }
 
-/** Gives the file its name; `false` when the name is taken. */
+/** Gives the file its name; returns `false` when the name is taken. */
 async function place(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
@@ -129,7 +129,7 @@ async function place(from: string, to: string): Promise<boolean> {
     if (code === 'EEXIST') return false;
     if (!withoutLinks.includes(code)) throw error;
   }
-  // A file system without hard links, or another one than the file is on. Nobody knows the name before it is whole.
+  // The file system has no hard links, or the file is on another one. The name is unknown to readers until it is complete.
   try {
     await copyFile(from, to, constants.COPYFILE_EXCL);
   } catch (error) {
@@ -164,7 +164,7 @@ async function isFile({ root }: Folder, name: string): Promise<boolean> {
   }
 }
 
-/** Links are neither followed nor listed: what they lead to was not stored here. */
+/** Lists files. Links are neither followed nor listed, because the store creates none. */
 async function* list(store: Folder, folder: string = store.root): AsyncGenerator<BlobEntry> {
   if (store.isMissing) return;
   const { root } = store;
@@ -203,20 +203,20 @@ function isInside(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
-/** Makes a file, or the list of files of a folder, outlive a loss of power. */
+/** Flushes a file, or the names in a folder, to disk, so that it survives a loss of power. */
 async function flush(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
     await handle.sync();
   } catch (error) {
-    // Some systems cannot do that for folders.
+    // Some systems cannot flush folders.
     if (!['EINVAL', 'EPERM', 'EISDIR', 'ENOTSUP'].includes(codeOf(error))) throw error;
   } finally {
     await handle.close();
   }
 }
 
-/** Up to the root, since each folder on the way may be a new one. */
+/** Flushes the folders up to the root, because each of them may be new. */
 async function flushParents({ root }: Folder, name: string): Promise<void> {
   for (let folder = dirname(join(root, name)); isInside(root, folder); folder = dirname(folder)) {
     await flush(folder);
@@ -228,7 +228,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** Turns what the system says (disk full, no rights) into the world's failure. */
+/** Runs the work, and turns errors of the system (disk full, no permission) into BackendUnavailable. */
 async function guard<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

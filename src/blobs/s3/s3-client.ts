@@ -1,5 +1,4 @@
-// Signed requests to a service that speaks the protocol of S3: streamed bodies, a limit on silence, and repeats of what
-// failed for a reason that may pass.
+// Signed requests to an S3 service: streamed bodies, a timeout, and retries of failures that may be temporary.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
@@ -28,7 +27,7 @@ export type S3Body =
 export interface S3Response {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** To be read or destroyed by whoever asked. */
+  /** The caller reads or destroys it. */
   readonly body: IncomingMessage;
 }
 
@@ -46,9 +45,9 @@ export class S3Client {
   }
 
   /**
-   * Sends a request, again when it fails for a reason that may pass.
+   * Sends a request, and repeats it when it fails for a reason that may be temporary.
    *
-   * @throws BackendUnavailable when there is no answer, or none but such failures
+   * @throws BackendUnavailable when no response arrives, or only such failures
    */
   async send(request: S3Request): Promise<S3Response> {
     for (let attempt = 0; ; attempt++) {
@@ -65,7 +64,7 @@ export class S3Client {
     }
   }
 
-  /** What an answer that nobody expected says, as the world's failure. */
+  /** Returns an unexpected response as an error. */
   async refusal({ status, body }: S3Response): Promise<BackendUnavailable> {
     const code = /<Code>(\w+)<\/Code>/.exec(await readText(body))?.[1] ?? 'no reason given';
     return new BackendUnavailable('attachments', `the object store answered ${status} (${code})`);
@@ -103,7 +102,7 @@ export class S3Client {
         reject(error);
       });
       outgoing.on('response', (incoming) => {
-        // An answer may come before the whole body was sent; what goes wrong with the rest is no news.
+        // A response may arrive before the whole body was sent. Failures of the rest do not matter then.
         source?.unpipe(outgoing);
         source?.destroy();
         if (!outgoing.writableEnded) outgoing.end();
@@ -138,7 +137,7 @@ function hashOf(body: S3Body | undefined): string {
     .digest('hex');
 }
 
-/** The text of an answer, as far as anybody wants to know it. */
+/** Returns the text of a body up to a limit. */
 export async function readText(body: AsyncIterable<Uint8Array>, limitBytes = 4_000_000): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;

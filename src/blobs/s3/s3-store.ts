@@ -1,4 +1,4 @@
-// Files as objects of a bucket that speaks the protocol of S3.
+// Files as objects of a bucket of an S3 service.
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import {
@@ -13,7 +13,7 @@ import {
 import { readListing } from './listing.ts';
 import { readText, S3Client, type S3Place, type S3Response } from './s3-client.ts';
 
-/** Opens the store; nothing is asked of the service before the first use. */
+/** Opens the store. The first request is sent with the first use. */
 export function openS3Store(place: S3Place): BlobStore {
   const store = new S3Store(place);
   return {
@@ -27,14 +27,14 @@ export function openS3Store(place: S3Place): BlobStore {
   };
 }
 
-/** Headers of an answer that say something about the content, and not about its store. */
+/** Response headers that describe the content and not its store. */
 const passedOn: readonly string[] = ['content-length', 'content-range', 'accept-ranges', 'etag', 'last-modified'];
 const readStatuses = [200, 206, 304, 412, 416] as const;
 
 class S3Store {
   readonly #client: S3Client;
   readonly #acl: string | undefined;
-  /** Whether the service knows `If-None-Match` of a PUT, as far as it has said. */
+  /** Whether the service supports `If-None-Match` of a PUT, as far as its responses have shown. */
   #knowsConditions = true;
 
   constructor(place: S3Place) {
@@ -45,10 +45,10 @@ class S3Store {
   async put(name: string, source: BlobSource): Promise<string> {
     requireBlobName(name);
     for (const candidate of blobNames(name)) {
-      // Asked first for services that do not know, or silently ignore, the condition of the PUT.
+      // Some services do not support the condition of the PUT, or ignore it, so this looks first.
       if (!(await this.#isTaken(candidate)) && (await this.#create(candidate, source))) return candidate;
     }
-    throw new Error('there is always another name');
+    throw new Error('unreachable: names are unlimited');
   }
 
   async delete(name: string): Promise<void> {
@@ -106,7 +106,7 @@ class S3Store {
     return response.status === 200;
   }
 
-  /** `false` when somebody else has taken the name meanwhile. */
+  /** Stores the object; returns `false` when another caller has taken the name meanwhile. */
   async #create(key: string, { path, sizeBytes, hash, mimetype }: BlobSource): Promise<boolean> {
     const response = await this.#client.send({
       method: 'PUT',
@@ -120,7 +120,7 @@ class S3Store {
     });
     const { status } = response;
     const isUnknown = status === 501 && this.#knowsConditions;
-    // 409 and 412: taken, or being taken by somebody else right now.
+    // 409 and 412: the name is taken, or another caller is taking it right now.
     if (status !== 200 && status !== 409 && status !== 412 && !isUnknown) throw await this.#client.refusal(response);
     response.body.resume();
     if (!isUnknown) return status === 200;
