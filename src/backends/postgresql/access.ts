@@ -1,4 +1,4 @@
-// How a backend reaches its tables: committed state on any connection, a unit of work on its own.
+// Access to the tables: committed state on any connection, or the state of a unit of work on its own connection.
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Result, Row, SqlValue, Statement, ScanTarget } from './connection.ts';
 import type { Dialect } from './dialect.ts';
@@ -11,28 +11,28 @@ import type { PostgresUnit } from './unit.ts';
 export interface Access {
   /** Runs a statement that reads. */
   run(statement: Statement, values: readonly SqlValue[]): Promise<Result>;
-  /** The rows that answer a question. */
+  /** Returns the rows of a query. */
   ask(query: BatchableQuery, values: readonly BatchValue[]): Promise<readonly Row[]>;
-  /** The same for several lots of values, at least one, in their order. */
+  /** Returns the rows of the query for each list of values, of which at least one is given, in their order. */
   askAll(query: BatchableQuery, lots: readonly (readonly BatchValue[])[]): Promise<readonly (readonly Row[])[]>;
   dialect(): Promise<Dialect>;
-  /** Sends what the unit has kept back so far, so that the next statement sees it. */
+  /** Sends the writes that the unit has held back, so that the next statement sees them. */
   settle(): void;
 }
 
 /** Access inside a unit of work, which may write. */
 export interface UnitAccess extends Access {
   readonly unit: PostgresUnit;
-  /** @param known what need not be asked for, should the unit go on in the transaction of another one */
+  /** @param known returns the result without a query when the unit joins the transaction of another one */
   run(statement: Statement, values: readonly SqlValue[], known?: () => Result | undefined): Promise<Result>;
-  /** Sends a statement whose answer nobody needs; a failure shows in the next one, or in the commit. */
+  /** Sends a statement without awaiting its result. A failure is reported by the next statement, or by the commit. */
   send(statement: Statement, values: readonly SqlValue[]): void;
 }
 
-/** Lots of values that are gathered with those of others; more make a statement by themselves. */
+/** Maximum number of value lists that share a batch with other requests; more make a statement of their own. */
 const maxGathered = 8;
 
-/** Access to committed state. */
+/** Returns access to committed state. */
 export function accessCommitted(
   pool: ConnectionPool,
   batchers: QueryBatchers,
@@ -65,7 +65,7 @@ async function askTogether(
   return answersOf((await run(together, arraysOf(lots))).rows, lots.length);
 }
 
-/** Access inside a unit of work. */
+/** Returns access inside a unit of work. */
 export function accessUnit(
   unit: PostgresUnit,
   dialect: () => Promise<Dialect>,

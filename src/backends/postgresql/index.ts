@@ -1,4 +1,4 @@
-// The PostgreSQL backend as the service sees it. The driver is loaded when a database is opened.
+// The PostgreSQL backend: its description, settings and openers. The driver is loaded when a database is opened.
 import type { BuiltInBackend } from '../../contracts/backend-module.ts';
 import { type BackendKind } from '../../settings/backend-description.ts';
 import { refuseUrl, withoutPasswords } from '../../settings/backend-settings.ts';

@@ -8,7 +8,7 @@ import { prepared, type Result, type Row, type SqlValue, type Statement } from '
 import type { Inheritance } from './shared-transaction.ts';
 import type { ListsOfUnit, PostgresUnit } from './unit.ts';
 
-/** What is stored under an id. */
+/** The object or tombstone of an id. */
 export interface Entry {
   readonly object: StoredObject | undefined;
   readonly tombstone: Tombstone | undefined;
@@ -39,7 +39,7 @@ export class ListLock {
     return this.#state;
   }
 
-  /** The row as the table has it, or will have it. */
+  /** The row as it is in the table, or will be. */
   get row(): Row {
     const { clock, live, dead, horizon } = this.#state;
     return [this.list, clock === undefined ? null : String(clock), String(live), String(dead), String(horizon)];
@@ -52,7 +52,7 @@ export class ListLock {
   }
 }
 
-/** A locked list, and what is stored under one of its ids. */
+/** A locked list, and the object or tombstone of one of its ids. */
 interface LockedEntry {
   readonly list: ListLock;
   readonly entry: Entry;

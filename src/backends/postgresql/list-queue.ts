@@ -1,13 +1,13 @@
-// Who of this process writes to which list, and who stands in line for it. Left to wait in the server, all of them would
-// be woken by each commit, only to find that another one was first; so one waits there, and the others here.
+// Which unit of this process writes to which list, and which units wait for it. In the server, each commit would wake all
+// that wait, and all but one would wait again. So one unit waits in the server, and the others wait here.
 import type { Inheritance, SharedTransaction } from './shared-transaction.ts';
 
-/** A unit of work that may stand in line. */
+/** A unit of work that may wait in a queue. */
 export interface QueuedUnit {
   readonly transaction: SharedTransaction;
-  /** It is the unit's turn, in its own transaction. */
+  /** Called when the unit is next and uses its own transaction. */
   start(): void;
-  /** It is the unit's turn, in a transaction that has the list. */
+  /** Called when the unit is next and joins a transaction that has locked the list. */
   join(transaction: SharedTransaction, inheritance: Inheritance): void;
 }
 
@@ -15,7 +15,7 @@ export class ListQueue {
   readonly #taken = new Set<string>();
   readonly #waiting = new Map<string, QueuedUnit[]>();
 
-  /** Gives the unit the turn of the list, or else has it wait; answers which. */
+  /** Gives the list to the unit, or adds the unit to the queue. Returns whether the unit has the list. */
   enter(list: string, unit: QueuedUnit): boolean {
     if (!this.#taken.has(list)) {
       this.#give(list, unit);
@@ -27,7 +27,7 @@ export class ListQueue {
     return false;
   }
 
-  /** Takes the next unit out of a line for lists that the transaction has. */
+  /** Removes the next unit from the queue of a list that the transaction has. */
   next({ turns }: SharedTransaction): QueuedUnit | undefined {
     for (const list of turns) {
       const unit = this.#shift(list);
@@ -36,7 +36,7 @@ export class ListQueue {
     return undefined;
   }
 
-  /** The transaction ends: the next in line take their turns. */
+  /** Releases the lists of a transaction that ends, and starts the next unit of each queue. */
   leave({ turns }: SharedTransaction): void {
     const lists = [...turns];
     turns.clear();
@@ -49,7 +49,7 @@ export class ListQueue {
     }
   }
 
-  /** The unit waits no longer. */
+  /** Removes a unit that stops waiting. */
   giveUp(list: string, unit: QueuedUnit): void {
     const line = this.#waiting.get(list);
     if (line?.includes(unit) !== true) return;

@@ -1,5 +1,4 @@
-// The writing half of the permission contract, inside a unit of work. Nobody needs the answer to any of these, so they
-// are sent and cost no time of their own.
+// Writes of the permission contract inside a unit of work. No caller needs their results, so they are sent without waiting.
 import type { BoundPermission, ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
@@ -64,7 +63,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     memberOf?: string,
   ): Promise<boolean> {
     const ask = (): Promise<boolean> => super.checkPermission(principals, bound, memberOf);
-    // Memberships change in many ways; what rests on them is asked each time.
+    // Memberships change in many ways, so checks that depend on them are not cached.
     return memberOf === undefined ? this.#checks.find(principals, bound, ask) : ask();
   }
 
@@ -111,7 +110,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     for (const { objectId, permissions } of entries) this.#kept.add(objectId, permissions, isFresh);
   }
 
-  /** In one statement each: calls take effect in their order. */
+  /** Reads the entries with one statement, so that calls take effect in their order. */
   protected override askEntries(lots: readonly (readonly string[])[]): Promise<readonly (readonly Row[])[]> {
     return this.access.askAll(readEntries, lots);
   }
@@ -132,7 +131,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     for (const [folder, all] of names) this.#send(removeObjects, folder, all);
   }
 
-  /** Takes the folders away and leaves their entries, which nobody can reach any more, to the background. */
+  /** Deletes the folders. Their entries become unreachable, and the reaper deletes them. */
   async deletePermissionsBelow(uri: string): Promise<void> {
     const { low, high } = rangeBelow(uri);
     this.#checks.forgetAll();

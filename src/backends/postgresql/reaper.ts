@@ -1,24 +1,23 @@
-// Deletes in the background what a cascade has detached: rows of lists and folders that nobody can reach any more. So
-// deleting a bucket takes the same time whatever it holds, and the rest is done a little at a time, by any number of
-// processes, restarts included.
+// Deletes rows of lists and folders that a cascade has made unreachable, in the background. So the time to delete a bucket
+// does not depend on its contents. Any number of processes share the rest of the work, and continue it after a restart.
 import type { Connection, SqlValue } from './connection.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 
-/** Rows deleted in one transaction. */
+/** Number of rows deleted in one transaction. */
 const chunkRows = 5000;
 /**
- * How long to wait for rows that somebody else has locked, as those do who delete all entries of a principal: hardly at all,
- * or PostgreSQL finds a deadlock and ends one of those in the circle, which must not be a request.
+ * Maximum wait for rows that another transaction has locked, such as one that deletes all entries of a principal. It is
+ * very short: otherwise PostgreSQL may find a deadlock and end one of its transactions, which could be a request.
  */
 const lockTimeoutMs = 1;
 const lockNotAvailable = '55P03';
-/** As how many rows a list or folder counts, empty ones included, since each takes some statements. */
+/** Number of rows that a list or folder counts as in addition, because each takes some statements. */
 const rowsPerList = 50;
 
 interface Doomed {
   readonly table: string;
   readonly number: string;
-  /** What is in it, and the rest of the primary key after parent and number. */
+  /** Its tables, and the rest of their primary keys after parent and number. */
   readonly contents: readonly { readonly table: string; readonly key: readonly string[] }[];
 }
 
@@ -38,7 +37,7 @@ const doomed: readonly Doomed[] = [
   },
 ];
 
-/** Deletes one chunk; returns whether more may be left that nobody else is deleting. */
+/** Deletes one chunk; returns whether more may be left that no other process is deleting. */
 export async function reapChunk(pool: ConnectionPool): Promise<boolean> {
   const connection = await pool.takeForUnit();
   try {
@@ -50,13 +49,13 @@ export async function reapChunk(pool: ConnectionPool): Promise<boolean> {
     return more;
   } catch (error) {
     connection.release(false);
-    // Somebody else is at the same rows: they are left to the next time.
+    // Another transaction has locked the same rows. They are left for the next chunk.
     if ((error as { readonly code?: unknown }).code === lockNotAvailable) return true;
     throw error;
   }
 }
 
-/** Takes a list and a folder in turns: where small ones are deleted all day, neither may wait for the other to end. */
+/** Alternates between lists and folders, so that neither waits for the other while small ones are deleted all the time. */
 async function deleteChunk(connection: Connection): Promise<boolean> {
   let rows = 0;
   let left = doomed;
@@ -73,7 +72,7 @@ async function deleteChunk(connection: Connection): Promise<boolean> {
   return left.length > 0;
 }
 
-/** Deletes rows of one list or folder; returns how many, `undefined` when there is none that nobody else is deleting. */
+/** Deletes rows of one list or folder. Returns their number; `undefined` when none is left, or other processes have all. */
 async function deleteNext(connection: Connection, kind: Doomed, most: number): Promise<number | undefined> {
   const { table, number, contents } = kind;
   const found = await connection.run({
@@ -92,8 +91,8 @@ async function deleteNext(connection: Connection, kind: Doomed, most: number): P
 }
 
 /**
- * Deletes rows of a table up to a bound that is looked up first: a statement that looks for them itself compares all with
- * all where the database has no statistics yet.
+ * Deletes rows of a table up to a bound that is looked up first. In one statement the server would compare all rows with
+ * all rows when the database has no statistics yet.
  */
 async function deleteContents(
   connection: Connection,

@@ -1,10 +1,10 @@
-// The tables, as numbered migrations. Each runs in a transaction of its own together with the note that it was done,
-// and under a lock, so that any number of processes may migrate at once.
+// The tables, as numbered migrations. Each runs in one transaction with the update of the version, under a lock, so any
+// number of processes may migrate at once.
 import { batchedCreateFunction } from './batched-create-function.ts';
 import { conditionalWriteFunction } from './conditional-write-function.ts';
 
 export interface Migration {
-  /** What is done, for the operator. */
+  /** Description for the operator. */
   readonly summary: string;
   readonly sql: string;
 }
@@ -12,12 +12,12 @@ export interface Migration {
 /** A set of tables with a version of its own. */
 export interface Component {
   readonly name: 'database' | 'cache' | 'security';
-  /** Add at the end; never change what has been released. */
+  /** New migrations are added at the end. Released ones never change. */
   readonly migrations: readonly Migration[];
 }
 
-// All names start with `coffer_`, so that the tables may live beside those of others. Everything of one parent stands
-// under one key, the first column of each table, so that a distributed server can keep it together.
+// All names start with `coffer_`, so that the tables can share a database with others. The parent is the first column of
+// each key, so that a distributed server can keep the rows of one parent together.
 
 /** Storage and permissions. */
 export const databaseComponent: Component = {
@@ -172,16 +172,16 @@ export const databaseComponent: Component = {
       sql: batchedCreateFunction,
     },
     {
-      summary: 'keep the highest timestamp of a deletion that no tombstone tells of',
+      summary: 'keep the highest timestamp of a deletion without a tombstone',
       sql: 'ALTER TABLE coffer_lists ADD COLUMN horizon bigint NOT NULL DEFAULT 0',
     },
     {
-      // As they are above, for databases that got them earlier.
+      // The functions above, for databases that were migrated earlier.
       summary: 'renew the functions that write',
       sql: conditionalWriteFunction + batchedCreateFunction,
     },
     {
-      // Beside the one of fewer parameters, which processes call that are still to be replaced.
+      // In addition to the function with fewer parameters, which older processes still call.
       summary: 'tell objects of the same timestamp apart in the function that does a write alone',
       sql: conditionalWriteFunction,
     },

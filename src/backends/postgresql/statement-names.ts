@@ -1,5 +1,5 @@
-// Questions that are made while running, with names for them, so that the server keeps the commonest prepared. There is an
-// end to them: each takes memory in every connection.
+// Names for queries that are compiled at run time, so that the server keeps the most frequent ones prepared. Their number
+// is limited, because each takes memory in every connection.
 import { batchableQuery, type BatchableQuery } from './batchable-query.ts';
 
 export class StatementNames {
@@ -14,7 +14,7 @@ export class StatementNames {
     this.#options = options;
   }
 
-  /** The question of this text, if there are any names left. */
+  /** Returns the query of this text; `undefined` when no name is left. */
   query(text: string): BatchableQuery | undefined {
     const known = this.#queries.get(text);
     if (known !== undefined || this.#queries.size >= this.#limit) return known;

@@ -1,4 +1,4 @@
-// The reading half of the storage contract. The same code reads committed state and inside a unit of work.
+// Reads of the storage contract, for committed state and for units of work.
 import { runFromNow } from '../../base/steps.ts';
 import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import { joinPage, mostBytesOfChar } from '../../core/objects/joined.ts';
@@ -126,7 +126,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
   }
 }
 
-/** Returns one page of the list, with tombstones when `includeDeleted` says so, whatever the query says. */
+/** Returns one page of the list. `includeDeleted` overrides the query. */
 export async function selectPage(
   access: Access,
   list: ListKey,

@@ -1,5 +1,5 @@
-// The writing half of the storage contract, for single objects. Every check is made under the lock of the list and before
-// the first change of an operation. So no statement that changes something fails for a reason of its own.
+// Writes of the storage contract for single objects. All checks of an operation happen under the lock of the list and
+// before its first change, so no statement that changes rows fails because of its contents.
 import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import { UnicityError } from '../../contracts/errors.ts';
@@ -71,9 +71,9 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   readonly #clock: Clock;
   readonly #lists: ListLocks;
   readonly #wakeReaper: () => void;
-  /** Sends what each call needs as soon as it comes, and lets the calls take effect one after another. */
+  /** Sends the statements of each call at once, and lets the calls take effect one after another. */
   readonly #inOrder = new InOrder();
-  /** Objects with a shared lock, which stay until the unit ends. Each entry of a batch asks for them again. */
+  /** Objects with a shared lock, which stay until the unit ends. Each entry of a batch locks them again. */
   readonly #shared = new Map<string, StoredObject>();
   /** Objects that were read without a lock. */
   readonly #seen = new Map<string, StoredObject>();

@@ -1,13 +1,13 @@
-// Which database a PostgreSQL backend opens, from the setting that names it.
+// Parses the setting that names the database.
 
 /**
- * The URL behind `storage_url` and its like, in the form that the driver knows: `postgresql://` also as `postgres://` or,
- * from existing deployments, with the name of a Python driver. `undefined` when it names something else.
+ * Returns the URL of `storage_url` and similar settings in the form of the driver. Accepts `postgresql://`, `postgres://`
+ * and, from existing deployments, the name of a Python driver after `+`. `undefined` for other URLs.
  */
 export function findPostgresqlUrl(url: string | undefined): string | undefined {
   const match = /^postgres(?:ql)?(?:\+[a-z0-9]+)?:\/\/(.*)$/is.exec(url ?? '');
   if (match === null) return undefined;
   const normal = `postgresql://${match[1]}`;
-  // What stands before the path decides; parameters such as `host` may take its place.
+  // A host is required before the path, or as a parameter such as `host`.
   return URL.canParse(normal) || /^postgresql:\/\/\/?[^/]*\?/.test(normal) ? normal : undefined;
 }
