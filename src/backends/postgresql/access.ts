@@ -14,7 +14,7 @@ export interface Access {
   /** Returns the rows of a query. */
   ask(query: BatchableQuery, values: readonly BatchValue[]): Promise<readonly Row[]>;
   /** Returns the rows of the query for each list of values, of which at least one is given, in their order. */
-  askAll(query: BatchableQuery, lots: readonly (readonly BatchValue[])[]): Promise<readonly (readonly Row[])[]>;
+  askAll(query: BatchableQuery, valueLists: readonly (readonly BatchValue[])[]): Promise<readonly (readonly Row[])[]>;
   dialect(): Promise<Dialect>;
   /** Sends the writes that the unit has held back, so that the next statement sees them. */
   settle(): void;
@@ -30,7 +30,7 @@ export interface UnitAccess extends Access {
 }
 
 /** Maximum number of value lists that share a batch with other requests; more make a statement of their own. */
-const maxGathered = 8;
+const maxBatched = 8;
 
 /** Returns access to committed state. */
 export function accessCommitted(
@@ -48,21 +48,21 @@ export function accessCommitted(
   return {
     run,
     ask: (query, values) => batchers.ask(backend, query, values),
-    askAll: (query, lots) =>
-      lots.length > maxGathered
-        ? askTogether(run, query, lots)
-        : Promise.all(lots.map((values) => batchers.ask(backend, query, values))),
+    askAll: (query, valueLists) =>
+      valueLists.length > maxBatched
+        ? runTogether(run, query, valueLists)
+        : Promise.all(valueLists.map((values) => batchers.ask(backend, query, values))),
     dialect,
     settle: () => {},
   };
 }
 
-async function askTogether(
+async function runTogether(
   run: Access['run'],
   { together }: BatchableQuery,
-  lots: readonly (readonly BatchValue[])[],
+  valueLists: readonly (readonly BatchValue[])[],
 ): Promise<readonly (readonly Row[])[]> {
-  return answersOf((await run(together, arraysOf(lots))).rows, lots.length);
+  return answersOf((await run(together, arraysOf(valueLists))).rows, valueLists.length);
 }
 
 /** Returns access inside a unit of work. */
@@ -77,7 +77,7 @@ export function accessUnit(
     unit,
     run,
     ask: async ({ alone }, values) => (await run(alone, values)).rows,
-    askAll: (query, lots) => askTogether(run, query, lots),
+    askAll: (query, valueLists) => runTogether(run, query, valueLists),
     send: (statement, values) => unit.send(backend, statement, values),
     dialect,
     settle,

@@ -43,8 +43,8 @@ function textTogether(text: string): string {
 }
 
 /** Returns lists of values as the arrays of `together`. */
-export function arraysOf(lots: readonly (readonly BatchValue[])[]): readonly string[] {
-  return lots[0]!.map((_, index) => textArray(lots.map((values) => String(values[index]))));
+export function arraysOf(valueLists: readonly (readonly BatchValue[])[]): readonly string[] {
+  return valueLists[0]!.map((_, index) => textArray(valueLists.map((values) => String(values[index]))));
 }
 
 /** Returns the rows of `together` for each list of values, in their order. */

@@ -97,7 +97,7 @@ export class ListLocks implements ListsOfUnit {
   /** Keys of objects that cannot be deleted as long as the unit has its lists. */
   readonly #kept = new Set<string>();
   /** Shared locks under way, which end before new lists are created. */
-  #holding: Promise<unknown> = Promise.resolve();
+  #sharing: Promise<unknown> = Promise.resolve();
 
   constructor(unit: PostgresUnit) {
     this.#unit = unit;
@@ -170,8 +170,8 @@ export class ListLocks implements ListsOfUnit {
   }
 
   /** Creates lists only after this promise has settled. */
-  holdBack(holding: Promise<unknown>): void {
-    this.#holding = Promise.allSettled([this.#holding, holding]);
+  delayCreation(sharing: Promise<unknown>): void {
+    this.#sharing = Promise.allSettled([this.#sharing, sharing]);
   }
 
   /** Whether waiting for the list keeps to the order of all units. */
@@ -239,7 +239,7 @@ export class ListLocks implements ListsOfUnit {
 
   /** Creates the list, without a clock, unless another transaction has done so meanwhile. */
   async #add(key: ListKey): Promise<void> {
-    await this.#holding;
+    await this.#sharing;
     this.want([key]);
     const { count } = await this.#unit.run('storage', insertRow, [key.parent, key.kind]);
     if (count > 0) this.#added.add(keyOfList(key));

@@ -21,15 +21,15 @@ export class ListQueue {
       this.#give(list, unit);
       return true;
     }
-    const line = this.#waiting.get(list);
-    if (line === undefined) this.#waiting.set(list, [unit]);
-    else line.push(unit);
+    const queue = this.#waiting.get(list);
+    if (queue === undefined) this.#waiting.set(list, [unit]);
+    else queue.push(unit);
     return false;
   }
 
   /** Removes the next unit from the queue of a list that the transaction has. */
-  next({ turns }: SharedTransaction): QueuedUnit | undefined {
-    for (const list of turns) {
+  next({ claimed }: SharedTransaction): QueuedUnit | undefined {
+    for (const list of claimed) {
       const unit = this.#shift(list);
       if (unit !== undefined) return unit;
     }
@@ -37,9 +37,9 @@ export class ListQueue {
   }
 
   /** Releases the lists of a transaction that ends, and starts the next unit of each queue. */
-  leave({ turns }: SharedTransaction): void {
-    const lists = [...turns];
-    turns.clear();
+  leave({ claimed }: SharedTransaction): void {
+    const lists = [...claimed];
+    claimed.clear();
     for (const list of lists) {
       this.#taken.delete(list);
       const unit = this.#shift(list);
@@ -51,21 +51,21 @@ export class ListQueue {
 
   /** Removes a unit that stops waiting. */
   giveUp(list: string, unit: QueuedUnit): void {
-    const line = this.#waiting.get(list);
-    if (line?.includes(unit) !== true) return;
-    line.splice(line.indexOf(unit), 1);
-    if (line.length === 0) this.#waiting.delete(list);
+    const queue = this.#waiting.get(list);
+    if (queue?.includes(unit) !== true) return;
+    queue.splice(queue.indexOf(unit), 1);
+    if (queue.length === 0) this.#waiting.delete(list);
   }
 
   #give(list: string, { transaction }: QueuedUnit): void {
     this.#taken.add(list);
-    transaction.turns.add(list);
+    transaction.claimed.add(list);
   }
 
   #shift(list: string): QueuedUnit | undefined {
-    const line = this.#waiting.get(list);
-    const unit = line?.shift();
-    if (line?.length === 0) this.#waiting.delete(list);
+    const queue = this.#waiting.get(list);
+    const unit = queue?.shift();
+    if (queue?.length === 0) this.#waiting.delete(list);
     return unit;
   }
 }

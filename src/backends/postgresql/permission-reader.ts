@@ -48,9 +48,9 @@ const isGiven = isAnyEntry(`EXISTS (
 const checkEntries = batchableQuery('check-entries', `SELECT 1 WHERE ${isNamed}`);
 const checkEntriesOfMember = batchableQuery('check-entries-of-member', `SELECT 1 WHERE ${isNamed} OR ${isGiven}`);
 /** Maximum number of principals of an object that a batch reads; longer entries are read by a statement of their own. */
-const mostGathered = 200;
+const maxBatched = 200;
 const principalsOfObject = `SELECT e.permission, coalesce(e.principal, e.principal_key) FROM ${entriesOfObject}`;
-const readFewEntries = batchableQuery('read-few-entries', `${principalsOfObject} LIMIT ${mostGathered + 1}`);
+const readFewEntries = batchableQuery('read-few-entries', `${principalsOfObject} LIMIT ${maxBatched + 1}`);
 export const readEntries = batchableQuery('read-entries', principalsOfObject);
 // One row for each principal would cost the driver more than the rest of the work.
 const readManyEntries = prepared(
@@ -118,8 +118,8 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     const keys = textArray(principals.map(keyOfText));
     const asked = memberOf === undefined ? [keys] : [keys, keyOfText(memberOf)];
     // One query for each object: requests about records of a collection share those for collection and bucket.
-    const questions = questionsAbout(bound, asked);
-    const answers = await this.access.askAll(memberOf === undefined ? checkEntries : checkEntriesOfMember, questions);
+    const checks = checksOf(bound, asked);
+    const answers = await this.access.askAll(memberOf === undefined ? checkEntries : checkEntriesOfMember, checks);
     return answers.some((rows) => rows.length > 0);
   }
 
@@ -142,27 +142,27 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]> {
     if (objectIds.length === 0) return [];
-    const lots = objectIds.map((objectId) => {
+    const valueLists = objectIds.map((objectId) => {
       const { folder, name } = splitObjectId(objectId);
       return [folder, name];
     });
-    const answers = await this.askEntries(lots);
+    const answers = await this.askEntries(valueLists);
     return answers.map((rows) => entriesOf(rows, permissions));
   }
 
   /** Returns the entries of objects, each named by its folder and its name there. */
-  protected async askEntries(lots: readonly (readonly string[])[]): Promise<readonly (readonly Row[])[]> {
-    const answers = await this.access.askAll(readFewEntries, lots);
+  protected async askEntries(valueLists: readonly (readonly string[])[]): Promise<readonly (readonly Row[])[]> {
+    const answers = await this.access.askAll(readFewEntries, valueLists);
     const readWhole = async (few: readonly Row[], index: number): Promise<readonly Row[]> => {
-      if (few.length <= mostGathered) return few;
-      const [folder, name] = lots[index] as [string, string];
+      if (few.length <= maxBatched) return few;
+      const [folder, name] = valueLists[index] as [string, string];
       const scans = { of: 'entries', name: folder + name } as const;
       const { rows } = await this.access.run({ ...readManyEntries, scans }, [folder, name]);
       return rows.flatMap(([permission, principals]) =>
         (JSON.parse(principals!) as string[]).map((principal): Row => [permission!, principal]),
       );
     };
-    return answers.some((rows) => rows.length > mostGathered) ? Promise.all(answers.map(readWhole)) : answers;
+    return answers.some((rows) => rows.length > maxBatched) ? Promise.all(answers.map(readWhole)) : answers;
   }
 
   async entries(after: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
@@ -211,16 +211,16 @@ function entriesOf(rows: readonly Row[], wanted: readonly string[] | undefined):
 }
 
 /** Returns the values of the queries: one query for each run of entries of one object, and `asked` in each. */
-function questionsAbout(bound: readonly BoundPermission[], asked: readonly string[]): readonly (readonly string[])[] {
-  const questions: string[][] = [];
+function checksOf(bound: readonly BoundPermission[], asked: readonly string[]): readonly (readonly string[])[] {
+  const checks: string[][] = [];
   for (let index = 0; index < bound.length;) {
     const { objectId } = bound[index]!;
     const permissions: string[] = [];
     for (; bound[index]?.objectId === objectId; index++) permissions.push(bound[index]!.permission);
     const { folder, name } = splitObjectId(objectId);
-    questions.push([folder, name, textArray(permissions), ...asked]);
+    checks.push([folder, name, textArray(permissions), ...asked]);
   }
-  return questions;
+  return checks;
 }
 
 /** Returns folders, names and permissions of the entries. */

@@ -14,14 +14,14 @@ const lockNotAvailable = '55P03';
 /** Number of rows that a list or folder counts as in addition, because each takes some statements. */
 const rowsPerList = 50;
 
-interface Doomed {
+interface PendingDeletion {
   readonly table: string;
   readonly number: string;
   /** Its tables, and the rest of their primary keys after parent and number. */
   readonly contents: readonly { readonly table: string; readonly key: readonly string[] }[];
 }
 
-const doomed: readonly Doomed[] = [
+const pendingDeletions: readonly PendingDeletion[] = [
   {
     table: 'coffer_doomed_lists',
     number: 'list',
@@ -58,9 +58,9 @@ export async function reapChunk(pool: ConnectionPool): Promise<boolean> {
 /** Alternates between lists and folders, so that neither waits for the other while small ones are deleted all the time. */
 async function deleteChunk(connection: Connection): Promise<boolean> {
   let rows = 0;
-  let left = doomed;
+  let left = pendingDeletions;
   while (left.length > 0 && rows < chunkRows) {
-    const found: Doomed[] = [];
+    const found: PendingDeletion[] = [];
     for (const kind of left) {
       const deleted = await deleteNext(connection, kind, Math.max(rowsPerList, chunkRows - rows));
       if (deleted === undefined) continue;
@@ -73,7 +73,7 @@ async function deleteChunk(connection: Connection): Promise<boolean> {
 }
 
 /** Deletes rows of one list or folder. Returns their number; `undefined` when none is left, or other processes have all. */
-async function deleteNext(connection: Connection, kind: Doomed, most: number): Promise<number | undefined> {
+async function deleteNext(connection: Connection, kind: PendingDeletion, most: number): Promise<number | undefined> {
   const { table, number, contents } = kind;
   const found = await connection.run({
     text: `SELECT parent, ${number} FROM ${table} LIMIT 1 FOR UPDATE SKIP LOCKED`,
@@ -97,21 +97,21 @@ async function deleteNext(connection: Connection, kind: Doomed, most: number): P
 async function deleteContents(
   connection: Connection,
   number: string,
-  { table, key }: Doomed['contents'][number],
-  doomedKey: readonly SqlValue[],
+  { table, key }: PendingDeletion['contents'][number],
+  numberKey: readonly SqlValue[],
   most: number,
 ): Promise<number> {
-  const isRollbackOnly = `parent = $1 AND ${number} = $2`;
+  const isPending = `parent = $1 AND ${number} = $2`;
   const columns = key.join(', ');
   const { rows } = await connection.run(
-    { text: `SELECT ${columns} FROM ${table} WHERE ${isRollbackOnly} ORDER BY ${columns} LIMIT 1 OFFSET $3` },
-    [...doomedKey, most],
+    { text: `SELECT ${columns} FROM ${table} WHERE ${isPending} ORDER BY ${columns} LIMIT 1 OFFSET $3` },
+    [...numberKey, most],
   );
   const [bound] = rows;
   const end = key.map((_, n) => `$${n + 3}`).join(', ');
   const isBefore = bound === undefined ? '' : ` AND (${columns}) < (${end})`;
-  const { count } = await connection.run({ text: `DELETE FROM ${table} WHERE ${isRollbackOnly}${isBefore}` }, [
-    ...doomedKey,
+  const { count } = await connection.run({ text: `DELETE FROM ${table} WHERE ${isPending}${isBefore}` }, [
+    ...numberKey,
     ...(bound ?? []),
   ]);
   return count;

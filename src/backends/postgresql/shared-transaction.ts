@@ -28,15 +28,15 @@ export interface Sender {
 }
 
 /** Sends statements of the transaction itself. */
-const nobody: Sender = { contended: () => [] };
+const noUnit: Sender = { contended: () => [] };
 
 export class SharedTransaction {
-  /** Names of the lists whose queue it leads. */
-  readonly turns = new Set<string>();
+  /** Names of the lists that it has claimed in the queue. */
+  readonly claimed = new Set<string>();
   readonly #connection: Connection;
   readonly #opening: Statement | undefined;
   readonly #outcome: Promise<Error | undefined>;
-  #tell!: (error: Error | undefined) => void;
+  #settle!: (error: Error | undefined) => void;
   #isOpen = false;
   #isEnding = false;
   #units = 1;
@@ -47,7 +47,7 @@ export class SharedTransaction {
     this.#connection = connection;
     this.#opening = opening;
     this.#outcome = new Promise((resolve) => {
-      this.#tell = resolve;
+      this.#settle = resolve;
     });
   }
 
@@ -90,13 +90,13 @@ export class SharedTransaction {
   }
 
   /** Starts the part of another unit. */
-  goOn(): void {
+  addUnit(): void {
     this.#units++;
     this.#sendQuietly({ text: `SAVEPOINT ${nameOf(this.#units)}` });
   }
 
   /** Merges the parts of all units. Rows that one part has locked and another one changes cost the server more. */
-  unite(): void {
+  mergeUnits(): void {
     if (this.#units > 1) this.#sendQuietly({ text: `RELEASE SAVEPOINT ${nameOf(2)}` });
   }
 
@@ -141,7 +141,7 @@ export class SharedTransaction {
     onSent();
     const failure = await committing;
     this.#connection.release();
-    this.#tell(failure);
+    this.#settle(failure);
   }
 
   async #findFailure(committing: Promise<Result>): Promise<Error | undefined> {
@@ -167,11 +167,11 @@ export class SharedTransaction {
       isUsable = false;
     }
     this.#connection.release(isUsable);
-    this.#tell(new TransactionConflict('another unit of the transaction failed', { cause: this.#failure?.error }));
+    this.#settle(new TransactionConflict('another unit of the transaction failed', { cause: this.#failure?.error }));
   }
 
   #sendQuietly(statement: Statement): void {
-    this.send('storage', statement, [], nobody).catch(() => {});
+    this.send('storage', statement, [], noUnit).catch(() => {});
   }
 
   #translate(error: unknown, backend: BackendName, { failsOnLock = false }: Statement, by: Sender): Error {

@@ -29,12 +29,12 @@ import { objectOf, PostgresStorageReader, readLongObject, selectPage } from './s
 
 // A cascade locks the row of the parent object and of its list exclusively, so it waits for all shared locks on them. Later
 // shared locks do not wait for the cascade, which could starve. So a unit locks the list that it writes to where it can.
-const selectHeld = `SELECT o.last_modified, o.data FROM coffer_lists l
+const selectShared = `SELECT o.last_modified, o.data FROM coffer_lists l
   JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
   WHERE l.parent = $1 AND l.kind = $2 AND o.id = $3 FOR KEY SHARE OF l, o`;
-const holdObject = prepared('hold-object', selectHeld);
-const holdEarlierObject: Statement = {
-  ...prepared('hold-earlier-object', `${selectHeld} NOWAIT`),
+const shareObject = prepared('share-object', selectShared);
+const shareEarlierObject: Statement = {
+  ...prepared('share-earlier-object', `${selectShared} NOWAIT`),
   failsOnLock: true,
 };
 const insertObjects = prepared(
@@ -78,7 +78,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   /** Objects that were read without a lock. */
   readonly #seen = new Map<string, StoredObject>();
   /** New objects that are held back until another statement is sent, so that one statement stores those of a batch. */
-  readonly #kept = new Map<ListLock, StoredObject[]>();
+  readonly #pending = new Map<ListLock, StoredObject[]>();
 
   constructor(access: UnitAccess, lists: ListLocks, clock: Clock, wakeReaper: () => void) {
     super(access);
@@ -92,8 +92,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const known = await this.#lists.findKnown(list, id);
     if (known !== undefined) return known.object;
     const name = keyOfObject(list, id);
-    const held = this.#shared.get(name);
-    if (held !== undefined) return held;
+    const shared = this.#shared.get(name);
+    if (shared !== undefined) return shared;
     const object = await super.get(list, id);
     if (object !== undefined) this.#seen.set(name, object);
     return object;
@@ -111,20 +111,20 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   lockShared(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined> {
-    const held = this.#lockShared(list, id, below);
-    this.#lists.holdBack(held);
-    return held;
+    const shared = this.#lockShared(list, id, below);
+    this.#lists.delayCreation(shared);
+    return shared;
   }
 
   async #lockShared(list: ListKey, id: string, below: ListKey | undefined): Promise<StoredObject | undefined> {
     // Deleting the object, or a parent of it, locks the row of its list, which this unit has.
     if (this.#lists.has(list)) return (await this.#lists.findKnown(list, id))?.object;
-    const held = this.#shared.get(keyOfObject(list, id));
-    if (held !== undefined) return held;
+    const shared = this.#shared.get(keyOfObject(list, id));
+    if (shared !== undefined) return shared;
     // Statements take effect in the order in which they are sent, so the object is read under the lock.
     const [isKept, found] =
       below === undefined ? [false] : await Promise.all([this.#lists.lockBelow(below), this.#getKept(list, id)]);
-    const object = isKept ? found : await this.#holdRows(list, id);
+    const object = isKept ? found : await this.#lockRowsShared(list, id);
     if (object !== undefined) {
       this.#shared.set(keyOfObject(list, id), object);
       this.#lists.keep(keyOfObject(list, id));
@@ -132,8 +132,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return object;
   }
 
-  async #holdRows(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    const statement = this.#lists.isNext(list) ? holdObject : holdEarlierObject;
+  async #lockRowsShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    const statement = this.#lists.isNext(list) ? shareObject : shareEarlierObject;
     this.#lists.want([list]);
     const { rows } = await this.access.run(statement, [list.parent, list.kind, id]);
     return objectOf(id, rows[0]);
@@ -271,16 +271,16 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   #keep(list: ListLock, object: StoredObject): void {
-    const kept = this.#kept.get(list);
-    if (kept === undefined) this.#kept.set(list, [object]);
-    else if (kept.push(object) === chunkObjects) this.#flush();
+    const pending = this.#pending.get(list);
+    if (pending === undefined) this.#pending.set(list, [object]);
+    else if (pending.push(object) === chunkObjects) this.#flush();
   }
 
   /** Inserts the objects that were held back, list by list. */
   #flush(): void {
-    const kept = [...this.#kept];
-    this.#kept.clear();
-    for (const [list, objects] of kept) this.#insert(list, objects);
+    const pending = [...this.#pending];
+    this.#pending.clear();
+    for (const [list, objects] of pending) this.#insert(list, objects);
   }
 
   #insert({ key, list }: ListLock, objects: readonly StoredObject[]): void {

@@ -45,7 +45,7 @@ interface Held {
 export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   readonly #options: UnitOptions;
   readonly #beforeCommit: (() => void)[] = [];
-  readonly #kept: (() => void)[] = [];
+  readonly #holdBacks: (() => void)[] = [];
   readonly #afterCommit: (() => void)[] = [];
   #transaction: SharedTransaction;
   #lists: ListsOfUnit | undefined;
@@ -55,7 +55,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   /** State of the shared transaction when the unit joined it. */
   #inheritance: Inheritance | undefined;
   /** While the unit waits in a queue: the list, and the statements to send. */
-  #line: { readonly list: string; readonly held: Held[]; readonly timer: NodeJS.Timeout } | undefined;
+  #queued: { readonly list: string; readonly held: Held[]; readonly timer: NodeJS.Timeout } | undefined;
 
   constructor(options: UnitOptions) {
     this.#options = options;
@@ -82,7 +82,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     this.#flushKept();
     const failure = this.#transaction.failureOf(this);
     if (failure !== undefined) throw failure;
-    if (this.#line !== undefined) return this.#hold(backend, statement, values, known);
+    if (this.#queued !== undefined) return this.#hold(backend, statement, values, known);
     // A read before the first lock or write needs no transaction.
     if (statement.isQuick !== true) this.#transaction.open();
     return this.#transaction.send(backend, statement, values, this);
@@ -93,7 +93,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     this.#requireOpen();
     this.#flushKept();
     if (this.#transaction.hasFailed) return;
-    if (this.#line !== undefined) this.#hold(backend, statement, values).catch(() => {});
+    if (this.#queued !== undefined) this.#hold(backend, statement, values).catch(() => {});
     else {
       this.#transaction.open();
       this.#transaction.send(backend, statement, values, this).catch(() => {});
@@ -106,14 +106,14 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
    */
   enterQueue(list: string): void {
     const { mayShare, queue, lockMs } = this.#options;
-    if (!mayShare || this.#transaction.isOpen || this.#line !== undefined || queue.enter(list, this)) return;
+    if (!mayShare || this.#transaction.isOpen || this.#queued !== undefined || queue.enter(list, this)) return;
     const timer = setTimeout(() => {
       const reason = 'a lock was not given in time';
       const error = new BackendUnavailable('storage', `PostgreSQL: ${reason}; others write to the list`, { reason });
       this.#transaction.fail(error, this);
       this.#giveUp(error);
     }, lockMs);
-    this.#line = { list, held: [], timer };
+    this.#queued = { list, held: [], timer };
   }
 
   start(): void {
@@ -126,7 +126,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     this.#transaction = transaction;
     this.#inheritance = inheritance;
     void own.rollback();
-    transaction.goOn();
+    transaction.addUnit();
     this.#lists?.inherit(inheritance);
     this.#sendHeld();
   }
@@ -147,7 +147,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
 
   /** Registers a function that sends held-back changes. It is called before any other statement is sent. */
   keepBack(flush: () => void): void {
-    this.#kept.push(flush);
+    this.#holdBacks.push(flush);
   }
 
   /** Registers a function that sends the last statements before the commit. */
@@ -196,12 +196,12 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   }
 
   async #commit(): Promise<void> {
-    this.#transaction.unite();
+    this.#transaction.mergeUnits();
     for (const task of this.#beforeCommit) task();
     this.#flushKept();
     this.#hasEnded = true;
     if (!this.#transaction.isOpen) return this.#end();
-    await this.#transaction.commit(() => this.#leaveLines());
+    await this.#transaction.commit(() => this.#leaveQueues());
     await this.#transaction.requireCommitted(this);
   }
 
@@ -209,21 +209,21 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     const inheritance = this.#inheritance;
     if (inheritance === undefined || !(await this.#transaction.undoLast(this))) return this.#end();
     // Earlier units wait for the commit. No other unit joins: it could meet the failure of this one too.
-    this.#transaction.unite();
+    this.#transaction.mergeUnits();
     for (const [statement, values] of this.#lists!.settle(inheritance)) {
       this.#transaction.send('storage', statement, values, this).catch(() => {});
     }
-    await this.#transaction.commit(() => this.#leaveLines());
+    await this.#transaction.commit(() => this.#leaveQueues());
   }
 
   /** Ends the transaction, and keeps nothing. */
   #end(): Promise<void> {
     const ending = this.#transaction.rollback();
-    this.#leaveLines();
+    this.#leaveQueues();
     return ending;
   }
 
-  #leaveLines(): void {
+  #leaveQueues(): void {
     this.#options.queue.leave(this.#transaction);
   }
 
@@ -234,16 +234,16 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     known?: () => Result | undefined,
   ): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#line!.held.push({ backend, statement, values, known, resolve, reject });
+      this.#queued!.held.push({ backend, statement, values, known, resolve, reject });
     });
   }
 
   #sendHeld(): void {
-    const line = this.#line;
-    if (line === undefined) return;
-    this.#line = undefined;
-    clearTimeout(line.timer);
-    for (const { backend, statement, values, known, resolve, reject } of line.held) {
+    const queued = this.#queued;
+    if (queued === undefined) return;
+    this.#queued = undefined;
+    clearTimeout(queued.timer);
+    for (const { backend, statement, values, known, resolve, reject } of queued.held) {
       const result = this.#inheritance === undefined ? undefined : known?.();
       if (result !== undefined) resolve(result);
       else this.#transaction.send(backend, statement, values, this).then(resolve, reject);
@@ -251,19 +251,19 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   }
 
   #giveUp(error: Error): void {
-    const line = this.#line;
-    if (line === undefined) return;
-    this.#line = undefined;
-    clearTimeout(line.timer);
-    this.#options.queue.giveUp(line.list, this);
-    for (const { reject } of line.held) reject(error);
+    const queued = this.#queued;
+    if (queued === undefined) return;
+    this.#queued = undefined;
+    clearTimeout(queued.timer);
+    this.#options.queue.giveUp(queued.list, this);
+    for (const { reject } of queued.held) reject(error);
   }
 
   /** Sends held-back changes in the order of their registration. The functions send nothing else. */
   #flushKept(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    for (const flush of this.#kept) flush();
+    for (const flush of this.#holdBacks) flush();
     this.#isFlushing = false;
   }
 
