@@ -38,8 +38,10 @@ export class ClusterCommit {
   }
 
   /**
-   * @throws TransactionConflict when nothing was written and the unit may be run again; BackendUnavailable when it
-   * cannot be said how much was written
+   * Commits a unit of work.
+   *
+   * @throws TransactionConflict when nothing was written and the unit may run again; BackendUnavailable when the outcome is
+   *   unknown
    */
   async run(contents: UnitContents, version: string): Promise<void> {
     await this.#announce(contents);
@@ -136,7 +138,7 @@ export class ClusterCommit {
       case 'clearBelow': {
         const above = dirname(change.uri);
         const places = new Set(await placesBelow(this.#client, keys, 'e', change.uri));
-        // The ids may be of other things than objects, whose places all lie at the URI or below it.
+        // Other ids than those of objects may lie directly at the parent of the URI. All others lie at the URI or below it.
         const score = await this.#client.read('permission', 'ZSCORE', `${keys.shard(above)}e`, escapeTag(above));
         if (score !== null) places.add(escapeTag(above));
         for (const place of places) clear(place, `${change.uri}/`);

@@ -1,5 +1,5 @@
-// Turns inside one process: of the units that want to write one list, one works at a time and the others wait in the order
-// they came. The server would tell them apart by versions alone, but then all but one would have worked in vain.
+// Queues of units of one process that write the same list: one works at a time, the others wait in the order of their
+// calls. The server would detect the conflict by versions, but then all but one would have worked in vain.
 import type { Holder, LockWaits } from './lock-waits.ts';
 
 interface Waiter {
@@ -21,10 +21,9 @@ export class ListQueue {
   }
 
   /**
-   * Waits for the turn.
+   * Waits until the holder has the list.
    *
-   * @throws TransactionConflict when those in front wait for the holder themselves; BackendUnavailable when it takes
-   *   too long
+   * @throws TransactionConflict when a holder in front waits for this one; BackendUnavailable when the wait takes too long
    */
   async take(name: string, holder: Holder): Promise<void> {
     const turn = this.#turns.get(name);
@@ -44,7 +43,7 @@ export class ListQueue {
     );
   }
 
-  /** Passes the turn on to whoever waited longest. */
+  /** Gives the list to the holder that has waited longest. */
   release(name: string, holder: Holder): void {
     const turn = this.#turns.get(name);
     if (turn?.holder !== holder) return;
@@ -58,7 +57,7 @@ export class ListQueue {
   }
 }
 
-/** The one who has the turn, and those who get it before the holder. */
+/** Returns the holder of the list, and those that get it before the given one. */
 function inFront(turn: Turn, holder: Holder): readonly Holder[] {
   const others = turn.waiting.map((waiter) => waiter.holder);
   const place = others.indexOf(holder);

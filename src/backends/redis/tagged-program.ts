@@ -1,7 +1,7 @@
-// Operations of the commit script sorted by the slot they belong to, in their order within each, with the keys they touch.
+// Operations of the commit script by slot, in their order within each, with the keys that they touch.
 import type { Program } from './program.ts';
 
-/** What one run of the commit script does on a cluster. */
+/** One run of the commit script on a cluster. */
 export interface SlotProgram {
   readonly operations: Program;
   /** Every key that the operations touch. */
@@ -14,6 +14,8 @@ export class TaggedProgram {
   readonly #byTag = new Map<string, { readonly operations: string[]; readonly keys: Set<string> }>();
 
   /**
+   * Adds operations.
+   *
    * @param tag hash tag that all keys of the operations carry
    * @param keys every key that the operations touch
    */

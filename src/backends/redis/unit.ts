@@ -1,5 +1,5 @@
-// A unit of work: what it has read under its turns, and what it will write. Nothing is on the server before the commit, which
-// verifies that no other process has changed the lists of the unit meanwhile.
+// A unit of work: the lists that it has read and locked, and its writes. The server receives nothing before the commit,
+// which verifies that no other process has changed the lists of the unit meanwhile.
 import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import type { Transaction } from '../../contracts/database.ts';
@@ -13,7 +13,7 @@ import type { Leases } from './leases.ts';
 import { PermissionLog } from './permission-log.ts';
 import type { ListQueue } from './list-queue.ts';
 
-/** Everything a unit wants written, and what it relies on. */
+/** The writes of a unit, and the conditions of its commit. */
 export interface UnitContents {
   readonly overlays: readonly ListOverlay[];
   /** Objects that must still exist at the commit. */
@@ -25,7 +25,7 @@ export interface UnitContents {
   readonly permissions: PermissionLog;
 }
 
-/** What units of one database share. */
+/** The parts that units of one database share. */
 export interface UnitHost {
   readonly clock: Clock;
   readonly queue: ListQueue;
@@ -86,13 +86,13 @@ export class RedisUnit implements Transaction {
     return undefined;
   }
 
-  /** Returns the overlay of a list. Takes the turn of the list first, and reads its state and some of its entries. */
+  /** Returns the overlay of a list. Waits for the list first, and reads its state and some of its entries. */
   async overlay(list: ListKey, ids: readonly string[] = []): Promise<ListOverlay> {
     this.requireOpen();
     const name = keyOfList(list);
     let opening = this.#overlays.get(name);
     if (opening === undefined) {
-      // Turns are taken in the order of the calls. Otherwise units with the same order of calls could deadlock.
+      // Lists are queued for in the order of the calls. Otherwise units with the same order of calls could deadlock.
       opening = this.#inOrder.run(Promise.resolve(), () => this.#open(name, list, ids));
       this.#overlays.set(name, opening);
       opening.catch(() => this.#overlays.delete(name));
@@ -100,7 +100,7 @@ export class RedisUnit implements Transaction {
     return opening;
   }
 
-  /** Resolves when each turn requested so far was taken or refused. */
+  /** Resolves when the unit has got or been refused each list requested so far. */
   async turnsTaken(): Promise<void> {
     if (this.#overlays.size > this.#ready.size) await Promise.allSettled(this.#overlays.values());
   }
@@ -123,7 +123,7 @@ export class RedisUnit implements Transaction {
     this.#held.set(keyOfObject(list, id), { list, id });
   }
 
-  /** Waits for the units of this process that have locked an object, before it is deleted. */
+  /** Waits for other units of this process that have locked an object, before its deletion. */
   async outlive(list: ListKey, id: string): Promise<void> {
     await this.#naming(list, this.#host.sharedLocks.take({ kind: 'delete', list, id }, this));
     this.requireOpen();

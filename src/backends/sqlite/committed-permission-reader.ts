@@ -1,6 +1,6 @@
-// Checks of permissions by entries and memberships that are remembered. Whether somebody has access is decided here from
-// the few principals that most entries have, and the few groups that most users are in. Of many, only those are looked up
-// that stand on the other side, and what was found is remembered. Where there are many on both sides, SQLite decides.
+// Permission checks from cached entries and memberships. Most entries have few principals, and most users are in few
+// groups, so a check compares cached lists. Of a long list, only the principals of the other side are looked up, and the
+// results are cached. When both sides are long, SQLite decides.
 import type { Steps } from '../../base/steps.ts';
 import type { BoundPermission, ObjectPermissions } from '../../contracts/permission.ts';
 import type { CommittedAccess } from './access.ts';
@@ -17,7 +17,7 @@ import {
   type PermissionQuestion,
 } from './permission-reader.ts';
 
-/** Everybody who has logged in has its principals as well. */
+/** Every authenticated user has its principals too. */
 const anybody = 'system.Authenticated';
 
 export class CommittedPermissionReader extends SqlitePermissionReader {
@@ -67,13 +67,13 @@ function* entrySteps(
   return yield* readEntries(connection, objectId, permissions);
 }
 
-/** An entry whose object has too many to be kept. */
+/** An entry of an object with too many principals to cache. */
 interface LargeEntry {
   readonly whole: TooMany;
   readonly bound: BoundPermission;
 }
 
-/** The answer to the question; `undefined` where there are many on both sides. */
+/** Returns the result of the check; `undefined` when both sides are long. */
 function isGranted(
   connection: Connection,
   cache: ReadCache,
@@ -109,7 +109,7 @@ function isGranted(
   return isCertain ? false : undefined;
 }
 
-/** Whether any of the principals stands in an entry that has many. */
+/** Returns whether any of the principals is in an entry with many. */
 function standsIn(
   connection: Connection,
   cache: ReadCache,
@@ -119,7 +119,7 @@ function standsIn(
   return cache.hasAny(whole, bound.permission, principals, (unknown) => readInEntry(connection, bound, unknown));
 }
 
-/** Whether a user who was given many principals has any of these. */
+/** Returns whether a user with many principals has any of these. */
 function isGiven(
   connection: Connection,
   cache: ReadCache,

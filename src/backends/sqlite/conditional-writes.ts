@@ -1,5 +1,5 @@
-// Conditional writes. Those that wait at the same time share one turn of the writer, which does once what they have in
-// common: the savepoint, and reading and storing the rows of their lists.
+// Conditional writes. Those that wait at the same time share one unit of the writer, which does their common work once: the
+// savepoint, and reading and storing the rows of their lists.
 import type { Clock } from '../../base/clock.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import type { ConditionalWrite } from '../../contracts/database.ts';
@@ -20,10 +20,10 @@ import type { WriterQueue, WriterUnit } from './writer-queue.ts';
 const maxTogether = 100;
 const maxCharsTogether = 100_000;
 
-/** A unit of work grants more principals than this, in steps between which reads are served. */
+/** Maximum number of principals that a write grants. A unit of work grants more, in steps. */
 const mostPrincipals = 100;
 
-/** User id under which all conditional writes wait for their turn. */
+/** User id under which all conditional writes wait in the queue. */
 const sharedUser = '';
 
 interface Waiting {
@@ -59,7 +59,7 @@ export class ConditionalWrites {
     return end === -1 ? this.#waiting.length : end;
   }
 
-  /** Waits for the turn, and does the writes that wait by then. Never fails. */
+  /** Waits for the writer, and does the writes that wait by then. Never fails. */
   async #takeTurn(): Promise<void> {
     let unit: WriterUnit;
     try {
@@ -110,7 +110,7 @@ class Round {
     this.#now = now;
   }
 
-  /** Returns the timestamp of each write; `undefined` for those that found something else than they expected. */
+  /** Returns the timestamp of each write; `undefined` for those whose expected state differs. */
   run(writes: readonly ConditionalWrite[]): readonly (number | undefined)[] {
     const stamps = writes.map((write) => this.#do(write));
     this.#insertRows();

@@ -1,5 +1,5 @@
-// What is known about damage of the file. SQLite reports it to the statement that reads a damaged page, and the heartbeat
-// reads others. So it is remembered until the service is started again, on a file that was repaired.
+// Known damage of the file. SQLite reports damage to the statement that reads a damaged page, and the heartbeat reads
+// others. So the failure is kept until the service is started again on a repaired file.
 import type { BackendUnavailable } from '../../contracts/errors.ts';
 import { isDamage, translateError } from './errors.ts';
 
@@ -11,7 +11,7 @@ export class Damage {
     return this.#found;
   }
 
-  /** Remembers an error, of the driver or translated, if it says that the file is damaged. */
+  /** Keeps an error, of the driver or translated, when it reports a damaged file. */
   note(error: unknown): void {
     if (this.#found === undefined && isDamage(error)) {
       this.#found = translateError(error, 'storage') as BackendUnavailable;

@@ -1,4 +1,4 @@
-// Entries of many objects, stored with few statements.
+// Stores the permission entries of many objects with few statements.
 import type { Steps } from '../../base/steps.ts';
 import type { ObjectEntries } from '../../contracts/permission.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
@@ -9,7 +9,7 @@ import { RowInsert } from './row-insert.ts';
 const columns = 4;
 const insert = new RowInsert('INSERT OR IGNORE INTO entries (folder, name, permission, principal)', columns);
 
-/** Rows that are stored without a pause. */
+/** Number of rows that are stored without a pause. */
 const rowsPerStep = 96;
 
 /** Adds principals to entries of the objects. */

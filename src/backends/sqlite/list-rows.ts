@@ -1,5 +1,5 @@
-// The rows of lists as one unit of work sees them. The unit is the only writer, so a row that it has read changes through
-// this class alone.
+// The rows of lists as one unit of work sees them. The unit is the only writer, so only this class changes a row that it
+// has read.
 import { changeState, unwritten, type ListChange } from '../../core/lists/list-state.ts';
 import { keyOfList } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
@@ -13,7 +13,7 @@ interface KnownRow {
 
 export class ListRows {
   readonly #known = new Map<string, KnownRow>();
-  /** The row that was found last: most units write to one list. */
+  /** The last row: most units write to one list. */
   #last: KnownRow | undefined;
   /** Rows that have changed since they were stored. */
   readonly #changed = new Set<KnownRow>();

@@ -1,4 +1,4 @@
-// The writing half of the permission contract, inside a unit of work.
+// Writes of the permission contract inside a unit of work.
 import type {
   BoundPermission,
   ObjectEntries,
@@ -14,9 +14,9 @@ import { splitObjectId } from '../sql/object-pattern.ts';
 import { SqlitePermissionReader } from './permission-reader.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 
-/** Principals that are added without looking for a pause. */
+/** Maximum number of principals that are added in one step. */
 const mostAtOnce = 100;
-/** Objects whose entries are changed without a pause. */
+/** Number of objects whose entries are deleted without a pause. */
 const objectsPerStep = 100;
 
 interface Answer {
@@ -28,8 +28,8 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   readonly #changes: Changes;
   readonly #wakeReaper: () => void;
   /**
-   * Answers given in this unit, as the entries of a batch ask for the same. Nobody else changes entries or memberships while
-   * it lasts; what it changes itself is forgotten.
+   * Results of checks of this unit, because the entries of a batch make the same checks. No other unit changes entries or
+   * memberships meanwhile; the unit's own changes remove the results that they affect.
    */
   readonly #answers = new Map<string, Answer>();
   readonly #folders = new Folders();
@@ -48,7 +48,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     const question = JSON.stringify([principals, bound, memberOf]);
     const known = this.#answers.get(question);
     if (known !== undefined) return known.isGranted;
-    // Kept before anybody can write: the answer is about the entries as they are now.
+    // Cached before a later call can write: the result depends on the present entries.
     const isGranted = super.checkPermission(principals, bound, memberOf);
     this.#answers.set(question, { bound, isGranted });
     return isGranted;
@@ -116,7 +116,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     return (
       this.access
         .read((connection) => grantAll(connection, entries, folders))
-        // Of what was asked between two steps.
+        // Removes results of checks between two steps.
         .finally(() => this.#forgetAnswers(objectIds))
     );
   }
@@ -135,7 +135,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     for (const objectId of objectIds) this.#changes.ofEntries(objectId);
     return this.access
       .read(function* (connection) {
-        // Neighbours in the table one after the other: each page of it is read once, however large the table is.
+        // In the order of the table, so that each of its pages is read once.
         for (const [index, objectId] of objectIds.toSorted().entries()) {
           if (index > 0 && index % objectsPerStep === 0) yield;
           deleteEntries(connection, objectId);
@@ -144,7 +144,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
       .finally(() => this.#answers.clear());
   }
 
-  /** Takes the folders away and leaves their entries, which nobody can reach any more, to the reaper. */
+  /** Deletes the folders. Their entries become unreachable, and the reaper deletes them. */
   deletePermissionsBelow(uri: string): Promise<void> {
     this.#answers.clear();
     this.#folders.forget();

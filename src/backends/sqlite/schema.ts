@@ -1,17 +1,17 @@
-// The tables of a database file, as numbered migrations. The number of the last one applied is kept in the header of
-// the file (`user_version`), inside the same transaction as its changes.
+// The tables of a database file, as numbered migrations. The header of the file (`user_version`) has the number of the last
+// one. It is written in the same transaction as the changes.
 import type { Connection } from './connection.ts';
 
 export interface Migration {
-  /** What is done, for the operator. */
+  /** Description for the operator. */
   readonly summary: string;
   readonly sql: string;
 }
 
-/** Whether an object takes so long to look at that a walk pauses after it; in SQL, as the index has it. */
+/** Whether an object is so long that a scan pauses after it; SQL, equal to the condition of the index. */
 export const isLong = 'octet_length(data) > 262144';
 
-/** Storage and permission. Add at the end; never change what has been released. */
+/** Storage and permission. New migrations are added at the end. Released ones never change. */
 export const databaseMigrations: readonly Migration[] = [
   {
     summary: 'create the tables of lists, objects, tombstones and permissions',
@@ -80,7 +80,7 @@ export const databaseMigrations: readonly Migration[] = [
     `,
   },
   {
-    summary: 'keep the highest timestamp of a deletion that no tombstone tells of',
+    summary: 'keep the highest timestamp of a deletion without a tombstone',
     sql: 'ALTER TABLE lists ADD COLUMN horizon INTEGER NOT NULL DEFAULT 0',
   },
   {
@@ -89,7 +89,7 @@ export const databaseMigrations: readonly Migration[] = [
   },
 ];
 
-/** The cache, which lives in a file of its own. */
+/** The cache, in a file of its own. */
 export const cacheMigrations: readonly Migration[] = [
   {
     summary: 'create the table of the cache',
@@ -105,7 +105,7 @@ export const cacheMigrations: readonly Migration[] = [
   },
 ];
 
-/** Security state, which lives in a file of its own. */
+/** Security state, in a file of its own. */
 export const securityStateMigrations: readonly Migration[] = [
   {
     summary: 'create the tables of security state',
@@ -138,7 +138,7 @@ export const securityStateMigrations: readonly Migration[] = [
   },
 ];
 
-/** How many migrations the file has seen. */
+/** Returns the number of migrations that the file has. */
 export function readSchemaVersion(connection: Connection): number {
   return connection.get<[number]>('PRAGMA user_version')?.[0] ?? 0;
 }
@@ -158,12 +158,12 @@ export function requireKnownSchema(connection: Connection, migrations: readonly 
   }
 }
 
-/** One line for each migration that is still to be done. */
+/** Returns one line for each pending migration. */
 export function pendingMigrations(connection: Connection, migrations: readonly Migration[]): readonly string[] {
   return migrations.slice(readSchemaVersion(connection)).map((migration) => describe(migrations, migration));
 }
 
-/** Does the next migration, if there is one left, inside the transaction that is open; returns its line. */
+/** Applies the next pending migration inside the open transaction, and returns its line. */
 export function applyNextMigration(connection: Connection, migrations: readonly Migration[]): string | undefined {
   const version = readSchemaVersion(connection);
   const migration = migrations[version];

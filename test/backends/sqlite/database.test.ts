@@ -196,7 +196,7 @@ describe('the schema', () => {
     const planned = await database.initializeSchema({ dryRun: true });
     expect(planned).toEqual([
       'create the tables of lists, objects, tombstones and permissions (SQLite schema version 1)',
-      'keep the highest timestamp of a deletion that no tombstone tells of (SQLite schema version 2)',
+      'keep the highest timestamp of a deletion without a tombstone (SQLite schema version 2)',
       'index long objects, so that walks over a list look at each of them by itself (SQLite schema version 3)',
     ]);
     expect(await database.initializeSchema({ dryRun: true })).toEqual(planned);
