@@ -158,9 +158,9 @@ async function openModule<K extends keyof BackendModule, T extends object>(
   try {
     const module: BackendModule = await loadModule(name);
     const factory = module[exported];
-    if (typeof factory !== 'function') throw new Error(`that module exports no function ${exported}.`);
+    if (typeof factory !== 'function') throw new Error(`the module exports no function ${exported}.`);
     const opened: T | undefined = await open(factory);
-    if (typeof opened !== 'object') throw new Error(`${exported} of that module returned nothing.`);
+    if (typeof opened !== 'object') throw new Error(`${exported} of the module returned nothing.`);
     return opened;
   } catch (error) {
     // The start waits for one that cannot be reached yet, as for the built-in ones.
@@ -172,7 +172,7 @@ async function openModule<K extends keyof BackendModule, T extends object>(
 
 /** @throws Error when the module of a setting has another part only */
 function requirePart<T>(part: (() => T) | undefined, setting: string, name: string): T {
-  if (part === undefined) throw new Error(`${setting} names ${name}, whose openDatabase returns no such part.`);
+  if (part === undefined) throw new Error(`${setting} names ${name}, whose openDatabase does not return one.`);
   return part();
 }
 

@@ -15,7 +15,7 @@ export function connectionFailure(place: MemcachedHost, error: Error): BackendUn
 
 /** Returns the error of a server that does not respond in time. */
 export function timeFailure(place: MemcachedHost): BackendUnavailable {
-  return failure(place, 'the server did not answer in time');
+  return failure(place, 'the server did not respond in time');
 }
 
 /** Returns the error of a connection with too many waiting commands. */

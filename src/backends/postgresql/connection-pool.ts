@@ -213,7 +213,7 @@ export class ConnectionPool {
     const waiting = this.#pool.waitingCount + this.#waiting.size;
     const isFull = this.#pool.totalCount >= this.#maxUnits + 1;
     if (isFull && waiting >= this.#maxBacklog) {
-      throw new BackendUnavailable(backend, 'all PostgreSQL connections are busy, and enough callers wait for one');
+      throw new BackendUnavailable(backend, 'all PostgreSQL connections are busy, and too many callers wait for one');
     }
   }
 
@@ -223,7 +223,7 @@ export class ConnectionPool {
       return;
     }
     if (this.#maxBacklog >= 0 && this.#waiting.size + this.#pool.waitingCount >= this.#maxBacklog) {
-      throw new BackendUnavailable('storage', 'all PostgreSQL connections are busy, and enough callers wait for one');
+      throw new BackendUnavailable('storage', 'all PostgreSQL connections are busy, and too many callers wait for one');
     }
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {

@@ -46,7 +46,7 @@ const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
       remedy: 'if its maintenance is over, ALTER DATABASE … ALLOW_CONNECTIONS true',
     },
   ],
-  ['55P03', { what: 'a lock was not given in time', remedy: 'see who holds it in pg_stat_activity' }],
+  ['55P03', { what: 'a lock was not granted in time', remedy: 'see who holds it in pg_stat_activity' }],
   ['57', { what: 'the server stopped the statement or is going down' }],
   ['57014', { what: 'a statement took too long', remedy: 'postgresql_statement_timeout_seconds is the limit' }],
   ['57P03', { what: 'the server is starting or going down' }],
@@ -121,7 +121,7 @@ export function isLockRefused(error: unknown): boolean {
  */
 export function translateError(error: unknown, backend: BackendName, place: string): Error {
   if (error instanceof BackendError) return error;
-  if (!(error instanceof Error)) return new Error('something that is no error was thrown', { cause: error });
+  if (!(error instanceof Error)) return new Error('a value that is not an Error was thrown', { cause: error });
   const code = codeOf(error);
   if (code === undefined || !isFromServer(error)) {
     // Errors without a severity come from the driver or the socket.
@@ -151,8 +151,8 @@ export function isSilence(error: unknown): boolean {
 }
 
 function describe(error: Error): Meaning {
-  if (isSilence(error)) return { what: 'the server did not answer in time' };
-  if (error.message.includes('timeout')) return { what: 'no connection could be had in time' };
+  if (isSilence(error)) return { what: 'the server did not respond in time' };
+  if (error.message.includes('timeout')) return { what: 'no connection became available in time' };
   const code = codeOf(error);
   if (isLostConnection(error)) return { what: `the connection broke${code === undefined ? '' : ` (${code})`}` };
   // The driver's messages may contain host names. The log has them as the cause.

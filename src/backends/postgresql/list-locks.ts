@@ -145,7 +145,7 @@ export class ListLocks implements ListsOfUnit {
     if (found !== undefined) return found;
     await this.#add(key);
     const created = await this.find(key, id);
-    if (created === undefined) throw new Error('the row of the list is gone although it was just locked');
+    if (created === undefined) throw new Error('the row of a locked list does not exist');
     return created;
   }
 

@@ -108,7 +108,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     const { mayShare, queue, lockMs } = this.#options;
     if (!mayShare || this.#transaction.isOpen || this.#queued !== undefined || queue.enter(list, this)) return;
     const timer = setTimeout(() => {
-      const reason = 'a lock was not given in time';
+      const reason = 'a lock was not granted in time';
       const error = new BackendUnavailable('storage', `PostgreSQL: ${reason}; others write to the list`, { reason });
       this.#transaction.fail(error, this);
       this.#giveUp(error);

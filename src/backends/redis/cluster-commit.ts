@@ -173,16 +173,16 @@ export class ClusterCommit {
   }
 
   /** Plans the verifications by slot. A unit that writes several slots takes leases on its lists as well. */
-  #planVerifications({ overlays, held, isFlushed }: UnitContents, isLone: boolean): TaggedProgram {
+  #planVerifications({ overlays, required, isFlushed }: UnitContents, isLone: boolean): TaggedProgram {
     const keys = this.#keys;
     const program = new TaggedProgram();
     for (const { list, version } of isFlushed ? [] : overlays) {
       const [lease] = keys.lease(list);
       const meta = keys.meta(list);
-      const hold = isLone ? [] : ['lease', lease, leaseMs];
-      program.add(keys.tag(list.parent), ['version', meta, lease, version, ...hold], [meta, lease]);
+      const taken = isLone ? [] : ['lease', lease, leaseMs];
+      program.add(keys.tag(list.parent), ['version', meta, lease, version, ...taken], [meta, lease]);
     }
-    for (const { list, id } of held) {
+    for (const { list, id } of required) {
       const [, objects] = keys.list(list);
       program.add(keys.tag(list.parent), ['exists', objects, id], [objects]);
     }
@@ -192,8 +192,9 @@ export class ClusterCommit {
   /** @param own slot that verifies and writes in one step, later */
   async #verify(relied: TaggedProgram, own: string | undefined, version: string): Promise<void> {
     const others = relied.tags.filter((tag) => tag !== own);
-    const held = await allSettled(others.map((tag) => this.#execute(relied.of(tag), version)));
-    if (held.includes(false)) throw new TransactionConflict('another process has changed what the unit relies on');
+    const verified = await allSettled(others.map((tag) => this.#execute(relied.of(tag), version)));
+    if (verified.includes(false))
+      throw new TransactionConflict('another process has changed a list or object of the unit');
   }
 
   async #apply(

@@ -20,7 +20,7 @@ export const defaultPoolSize = 50;
 /** Number of used places at the head of the queue that are freed together. */
 const maxTaken = 1024;
 
-const busy = 'all places of the connection pool are taken';
+const busy = 'all places of the command pool are in use';
 
 interface Waiting {
   /** By the monotonic clock. All wait for the same time, so deadlines ascend in the queue. */
@@ -58,7 +58,7 @@ export class CommandPool {
       this.#underWay++;
       return command();
     }
-    if (this.#waiting >= maxBacklog) throw refusal(backend, 'and enough commands wait for one');
+    if (this.#waiting >= maxBacklog) throw refusal(backend, 'and too many commands wait for one');
     return new Promise((resolve, reject) => {
       this.#queue.push({
         deadline: performance.now() + timeoutMs,

@@ -22,7 +22,7 @@ const meanings: readonly (readonly [code: RegExp, what: string, remedy?: string]
   [/Script attempted to (?:access a non local key|execute)/, 'the cluster is moving the data'],
   [credentials, 'the server refuses the credentials', 'check the URL'],
   [fullHouse, 'the server has no connection left', 'raise its maxclients'],
-  [/timed out|ETIMEDOUT|socket timeout/i, 'the server did not answer in time'],
+  [/timed out|ETIMEDOUT|socket timeout/i, 'the server did not respond in time'],
   [/Failed to refresh slots|None of startup nodes/, 'no node of the cluster can be reached'],
 ];
 

@@ -13,7 +13,7 @@ export class Keys {
 
   /** @throws Error when the prefix would end a hash tag early */
   constructor(root: string) {
-    if (/[{}]/.test(root)) throw new Error('the prefix of Redis keys must not hold braces');
+    if (/[{}]/.test(root)) throw new Error('the prefix of Redis keys must not contain braces');
     this.root = root;
     this.shards = Array.from({ length: shardCount }, (_, n) => `{${root}~${n}}`);
   }

@@ -8,7 +8,7 @@ export type Holder = object;
 /** Returns the holders that another one waits for at the moment. */
 export type Blockers = () => Iterable<Holder>;
 
-const tooLong = 'others kept what the request needs for too long';
+const tooLong = 'other requests kept a lock for too long';
 
 export class LockWaits {
   readonly #timeoutMs: number;

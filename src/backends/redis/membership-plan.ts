@@ -35,7 +35,7 @@ export async function planMemberships(
         await expelAll(change.principal);
         break;
       case 'expelBelow':
-      case 'expelEverybody': {
+      case 'clearMemberships': {
         const prefix = change.kind === 'expelBelow' ? change.prefix : '';
         await Promise.all((await membersWithPrefix(client, keys, 'h', prefix)).map(expelAll));
         break;

@@ -20,7 +20,7 @@ export type MembershipChange =
   | { readonly kind: 'admit' | 'expel'; readonly userId: string; readonly principal: string }
   | { readonly kind: 'expelAll'; readonly principal: string }
   | { readonly kind: 'expelBelow'; readonly prefix: string }
-  | { readonly kind: 'expelEverybody' };
+  | { readonly kind: 'clearMemberships' };
 
 /** permission → principals, of one object. */
 export type Entries = ReadonlyMap<string, ReadonlySet<string>>;
@@ -72,7 +72,7 @@ export class PermissionLog {
         case 'expelBelow':
           for (const principal of principals) if (principal.startsWith(change.prefix)) principals.delete(principal);
           break;
-        case 'expelEverybody':
+        case 'clearMemberships':
           principals.clear();
           break;
       }

@@ -67,11 +67,11 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
 
   async flush(): Promise<void> {
     this.#note({ kind: 'clearAll' });
-    this.#noteMembership({ kind: 'expelEverybody' });
+    this.#noteMembership({ kind: 'clearMemberships' });
   }
 
   protected override settled(): Promise<void> {
-    return this.#unit.turnsTaken();
+    return this.#unit.listsReady();
   }
 
   protected override log(): PermissionLog {

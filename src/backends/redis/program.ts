@@ -9,12 +9,12 @@ import type { UnitContents } from './unit.ts';
 export type Program = string[];
 
 /** Returns the conditions of the commit. */
-export function verifications({ overlays, held, isFlushed }: UnitContents, keys: Keys): Program {
+export function verifications({ overlays, required, isFlushed }: UnitContents, keys: Keys): Program {
   const program: Program = [];
   if (!isFlushed) {
     for (const { list, version } of overlays) program.push('version', keys.meta(list), keys.lease(list)[0], version);
   }
-  for (const { list, id } of held) program.push('exists', keys.list(list)[1], id);
+  for (const { list, id } of required) program.push('exists', keys.list(list)[1], id);
   return program;
 }
 
@@ -125,7 +125,17 @@ function membershipWrites(change: MembershipChange, keys: Keys): Program {
   switch (change.kind) {
     case 'admit': {
       const { userId, principal } = change;
-      return ['hold', keys.shard(principal), principal, 'join', principal, userId, 'admit', userId, principal];
+      return [
+        'registerPrincipal',
+        keys.shard(principal),
+        principal,
+        'join',
+        principal,
+        userId,
+        'admit',
+        userId,
+        principal,
+      ];
     }
     case 'expel':
       return ['expel', change.userId, change.principal];
@@ -133,8 +143,8 @@ function membershipWrites(change: MembershipChange, keys: Keys): Program {
       return ['expelAll', change.principal];
     case 'expelBelow':
       return ['expelBelow', change.prefix, ...counted(keys.shardsOf(change.prefix))];
-    case 'expelEverybody':
-      return ['expelEverybody', ...counted(keys.shards)];
+    case 'clearMemberships':
+      return ['clearMemberships', ...counted(keys.shards)];
   }
 }
 

@@ -61,7 +61,7 @@ export class CheckpointThread {
       const giveUp = (): void => settle({ isComplete: false, frames: 0 });
       worker.on('message', settle).on('exit', giveUp);
       worker.ref();
-      tell(worker, mode);
+      send(worker, mode);
     });
   }
 
@@ -72,7 +72,7 @@ export class CheckpointThread {
     await new Promise<void>((resolve) => {
       worker.once('exit', () => resolve());
       worker.ref();
-      tell(worker, 'close');
+      send(worker, 'close');
     });
   }
 
@@ -89,7 +89,7 @@ export class CheckpointThread {
   }
 }
 
-function tell(worker: Worker, message: CheckpointMode | 'close'): void {
+function send(worker: Worker, message: CheckpointMode | 'close'): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have none
   worker.postMessage(message);
 }

@@ -14,11 +14,11 @@ import {
   readInEntry,
   readPrincipals,
   SqlitePermissionReader,
-  type PermissionQuestion,
+  type PermissionCheck,
 } from './permission-reader.ts';
 
 /** Every authenticated user has its principals too. */
-const anybody = 'system.Authenticated';
+const everyUser = 'system.Authenticated';
 
 export class CommittedPermissionReader extends SqlitePermissionReader {
   protected override readonly access: CommittedAccess;
@@ -35,8 +35,8 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
   ): Promise<boolean> {
     if (bound.length === 0) return Promise.resolve(false);
     return this.access.run((connection, cache) => {
-      const question = { principals, bound, memberOf };
-      return isGranted(connection, cache, question) ?? findGrant(connection, question);
+      const check = { principals, bound, memberOf };
+      return isGranted(connection, cache, check) ?? findGrant(connection, check);
     });
   }
 
@@ -47,7 +47,7 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
   override getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
     return this.access.run((connection, cache) => {
       const own = recallPrincipals(connection, cache, userId);
-      const all = recallPrincipals(connection, cache, anybody);
+      const all = recallPrincipals(connection, cache, everyUser);
       const isKept = !(own instanceof TooMany) && !(all instanceof TooMany);
       return new Set(isKept ? [...own, ...all] : readPrincipals(connection, userId));
     });
@@ -77,7 +77,7 @@ interface LargeEntry {
 function isGranted(
   connection: Connection,
   cache: ReadCache,
-  { principals, bound, memberOf }: PermissionQuestion,
+  { principals, bound, memberOf }: PermissionCheck,
 ): boolean | undefined {
   const small: (readonly string[])[] = [];
   const large: LargeEntry[] = [];
@@ -85,7 +85,7 @@ function isGranted(
     const entries = recallEntries(connection, cache, one.objectId);
     if (entries instanceof TooMany) {
       const entry = { whole: entries, bound: one };
-      if (standsIn(connection, cache, entry, principals)) return true;
+      if (isInEntry(connection, cache, entry, principals)) return true;
       large.push(entry);
       continue;
     }
@@ -96,21 +96,21 @@ function isGranted(
   }
   if (memberOf === undefined || (small.length === 0 && large.length === 0)) return false;
   let isCertain = true;
-  for (const userId of [memberOf, anybody]) {
+  for (const userId of [memberOf, everyUser]) {
     const given = recallPrincipals(connection, cache, userId);
     if (given instanceof TooMany) {
       if (small.some((entry) => isGiven(connection, cache, { whole: given, userId }, entry))) return true;
       if (large.length > 0) isCertain = false;
     } else if (given.length > 0) {
       if (small.some((entry) => entry.some((principal) => given.includes(principal)))) return true;
-      if (large.some((entry) => standsIn(connection, cache, entry, given))) return true;
+      if (large.some((entry) => isInEntry(connection, cache, entry, given))) return true;
     }
   }
   return isCertain ? false : undefined;
 }
 
 /** Returns whether any of the principals is in an entry with many. */
-function standsIn(
+function isInEntry(
   connection: Connection,
   cache: ReadCache,
   { whole, bound }: LargeEntry,

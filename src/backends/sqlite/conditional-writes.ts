@@ -46,7 +46,7 @@ export class ConditionalWrites {
   write(write: ConditionalWrite): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ write, resolve, reject });
-      if (this.#waiting.length === 1) void this.#takeTurn();
+      if (this.#waiting.length === 1) void this.#runNext();
     });
   }
 
@@ -60,7 +60,7 @@ export class ConditionalWrites {
   }
 
   /** Waits for the writer, and does the writes that wait by then. Never fails. */
-  async #takeTurn(): Promise<void> {
+  async #runNext(): Promise<void> {
     let unit: WriterUnit;
     try {
       unit = await this.#queue.begin({ userId: sharedUser });
@@ -69,7 +69,7 @@ export class ConditionalWrites {
       return;
     }
     const together = this.#waiting.splice(0, this.#countTogether());
-    if (this.#waiting.length > 0) void this.#takeTurn();
+    if (this.#waiting.length > 0) void this.#runNext();
     try {
       const now = this.#clock.now();
       const stamps = unit.run('storage', (connection) => {

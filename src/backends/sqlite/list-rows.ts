@@ -32,7 +32,7 @@ export class ListRows {
   /** Changes the row of a list that exists. `store` writes it. */
   change(connection: Connection, list: ListKey, change: ListChange): void {
     const known = this.#find(connection, list);
-    if (known === undefined) throw new Error('a list changes that does not exist');
+    if (known === undefined) throw new Error('cannot change a list that does not exist');
     const { clock = known.row.clock, horizon, live, dead } = changeState(known.row, change);
     known.row = { list: known.row.list, clock, horizon, live, dead };
     this.#changed.add(known);

@@ -38,7 +38,7 @@ export function insertObjects(connection: Connection, rows: readonly NewRow[]): 
   try {
     insert.run(connection, values);
   } catch (error) {
-    if (isTaken(error)) throw new TransactionConflict('an id that was drawn at random is taken', { cause: error });
+    if (isTaken(error)) throw new TransactionConflict('a random id is taken', { cause: error });
     throw error;
   }
 }

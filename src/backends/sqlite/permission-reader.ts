@@ -111,14 +111,14 @@ function inChunks(bound: readonly BoundPermission[]): readonly (readonly BoundPe
 }
 
 /** The arguments of `checkPermission`. */
-export interface PermissionQuestion {
+export interface PermissionCheck {
   readonly principals: readonly string[];
   readonly bound: readonly BoundPermission[];
   readonly memberOf: string | undefined;
 }
 
 /** Returns whether one of the entries grants access. */
-export function findGrant(connection: Connection, { principals, bound, memberOf }: PermissionQuestion): boolean {
+export function findGrant(connection: Connection, { principals, bound, memberOf }: PermissionCheck): boolean {
   const among = JSON.stringify(principals);
   return (
     isAnyEntry(connection, bound, 'e.principal IN (SELECT value FROM json_each(?))', among) ||

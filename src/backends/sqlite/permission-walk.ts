@@ -76,7 +76,7 @@ function readNames(
   connection: Connection,
   folder: number,
   [low, high]: readonly [string, string],
-  tell: (name: string, permissions: Readonly<Record<string, readonly string[]>>) => void,
+  report: (name: string, permissions: Readonly<Record<string, readonly string[]>>) => void,
 ): void {
   const rows = connection.all<[string, string, string]>(
     `SELECT name, permission, principal FROM entries WHERE folder = ? AND name BETWEEN ? AND ?
@@ -91,7 +91,7 @@ function readNames(
     if (principals === undefined) entries.set(permission, [principal]);
     else principals.push(principal);
     if (rows[index + 1]?.[0] === name) continue;
-    tell(name, Object.fromEntries(entries));
+    report(name, Object.fromEntries(entries));
     entries = new Map();
   }
 }

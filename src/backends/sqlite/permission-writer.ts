@@ -19,7 +19,7 @@ const mostAtOnce = 100;
 /** Number of objects whose entries are deleted without a pause. */
 const objectsPerStep = 100;
 
-interface Answer {
+interface Result {
   readonly bound: readonly BoundPermission[];
   readonly isGranted: Promise<boolean>;
 }
@@ -31,7 +31,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
    * Results of checks of this unit, because the entries of a batch make the same checks. No other unit changes entries or
    * memberships meanwhile; the unit's own changes remove the results that they affect.
    */
-  readonly #answers = new Map<string, Answer>();
+  readonly #results = new Map<string, Result>();
   readonly #folders = new Folders();
 
   constructor(access: UnitAccess, wakeReaper: () => void) {
@@ -45,12 +45,12 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     bound: readonly BoundPermission[],
     memberOf?: string,
   ): Promise<boolean> {
-    const question = JSON.stringify([principals, bound, memberOf]);
-    const known = this.#answers.get(question);
+    const key = JSON.stringify([principals, bound, memberOf]);
+    const known = this.#results.get(key);
     if (known !== undefined) return known.isGranted;
     // Cached before a later call can write: the result depends on the present entries.
     const isGranted = super.checkPermission(principals, bound, memberOf);
-    this.#answers.set(question, { bound, isGranted });
+    this.#results.set(key, { bound, isGranted });
     return isGranted;
   }
 
@@ -78,7 +78,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
-    this.#answers.clear();
+    this.#results.clear();
     this.#changes.ofEntries(objectId);
     return this.access.run((connection) => {
       const { folder, name } = splitObjectId(objectId);
@@ -107,7 +107,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   addToAces(entries: readonly ObjectEntries[]): Promise<void> {
     const objectIds = new Set(entries.map(({ objectId }) => objectId));
     for (const objectId of objectIds) this.#changes.ofEntries(objectId);
-    this.#forgetAnswers(objectIds);
+    this.#forgetResults(objectIds);
     const folders = this.#folders;
     const [first] = entries;
     if (first !== undefined && entries.length === 1 && countPrincipals(first.permissions) <= mostAtOnce) {
@@ -117,21 +117,21 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
       this.access
         .read((connection) => grantAll(connection, entries, folders))
         // Removes results of checks between two steps.
-        .finally(() => this.#forgetAnswers(objectIds))
+        .finally(() => this.#forgetResults(objectIds))
     );
   }
 
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
     const objectIds = new Set([objectId]);
-    this.#forgetAnswers(objectIds);
+    this.#forgetResults(objectIds);
     this.#changes.ofEntries(objectId);
     return this.access
       .read((connection) => replaceEntries(connection, objectId, permissions, this.#folders))
-      .finally(() => this.#forgetAnswers(objectIds));
+      .finally(() => this.#forgetResults(objectIds));
   }
 
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
-    this.#answers.clear();
+    this.#results.clear();
     for (const objectId of objectIds) this.#changes.ofEntries(objectId);
     return this.access
       .read(function* (connection) {
@@ -141,29 +141,29 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
           deleteEntries(connection, objectId);
         }
       })
-      .finally(() => this.#answers.clear());
+      .finally(() => this.#results.clear());
   }
 
   /** Deletes the folders. Their entries become unreachable, and the reaper deletes them. */
   deletePermissionsBelow(uri: string): Promise<void> {
-    this.#answers.clear();
+    this.#results.clear();
     this.#folders.forget();
     this.#changes.ofEverything();
     return this.access.run((connection) => {
       const { low, high } = rangeBelow(uri);
-      const doomed = connection.run(
+      const detached = connection.run(
         'INSERT INTO doomed_folders (folder) SELECT folder FROM folders WHERE uri >= ? AND uri < ?',
         low,
         high,
       );
-      if (doomed === 0) return;
+      if (detached === 0) return;
       connection.run('DELETE FROM folders WHERE uri >= ? AND uri < ?', low, high);
       this.#wakeReaper();
     });
   }
 
   flush(): Promise<void> {
-    this.#answers.clear();
+    this.#results.clear();
     this.#folders.forget();
     this.#changes.ofEverything();
     return this.access.run((connection) => {
@@ -173,14 +173,14 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     });
   }
 
-  #forgetAnswers(objectIds: ReadonlySet<string>): void {
-    for (const [question, { bound }] of this.#answers) {
-      if (bound.some(({ objectId }) => objectIds.has(objectId))) this.#answers.delete(question);
+  #forgetResults(objectIds: ReadonlySet<string>): void {
+    for (const [key, { bound }] of this.#results) {
+      if (bound.some(({ objectId }) => objectIds.has(objectId))) this.#results.delete(key);
     }
   }
 
   #run(sql: string, ...parameters: readonly string[]): Promise<void> {
-    this.#answers.clear();
+    this.#results.clear();
     return this.access.run((connection) => {
       connection.run(sql, ...parameters);
     });

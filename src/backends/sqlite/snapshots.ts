@@ -40,7 +40,7 @@ export class Snapshots {
   /** Number of long reads that hold a snapshot. */
   #longSnapshots = 0;
   /** Whether long reads have to wait before they begin. */
-  #areLongReadsHeld = false;
+  #areLongReadsBlocked = false;
   /** Called when the last of these snapshots has ended. */
   #drained: (() => void) | undefined;
   #closed = false;
@@ -179,7 +179,7 @@ export class Snapshots {
    * time new ones begin and the task runs in any case, since a present long read may itself wait for another read.
    */
   async betweenLongReads(patienceMs: number, task: () => Promise<void>): Promise<void> {
-    this.#areLongReadsHeld = true;
+    this.#areLongReadsBlocked = true;
     const drained = new Promise<void>((resolve) => {
       this.#drained = resolve;
     });
@@ -198,7 +198,7 @@ export class Snapshots {
   }
 
   #letLongReadsBegin(): void {
-    this.#areLongReadsHeld = false;
+    this.#areLongReadsBlocked = false;
     for (const go of this.#held.splice(0)) go();
   }
 
@@ -220,7 +220,7 @@ export class Snapshots {
       return await this.#longLimit.run(async () => {
         const connection = this.#free.pop() ?? this.#guard(backend, this.#open);
         try {
-          while (this.#isHeld || this.#areLongReadsHeld) await this.#untilReleased();
+          while (this.#isHeld || this.#areLongReadsBlocked) await this.#untilReleased();
           if (this.#failure !== undefined) throw this.#failure;
           return await this.#inSnapshot(backend, connection, read);
         } finally {

@@ -25,7 +25,7 @@ export class WalFile {
       this.#file ??= await this.#open();
       await this.#file.datasync();
     } catch (error) {
-      const message = 'SQLite: the disk could not keep what was written; look at it, and start the service again';
+      const message = 'SQLite: the disk failed to store a write; check the disk, and restart the service';
       throw new BackendUnavailable('storage', message, { cause: error });
     }
   }

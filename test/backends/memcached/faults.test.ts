@@ -95,7 +95,7 @@ describe('A memcached server', () => {
     await own.pause();
     const outcomes = await Promise.allSettled([cache.get('a'), cache.set('b', 1, 60), cache.increment('c', 1, 60)]);
     for (const outcome of outcomes) {
-      expect(outcome).toMatchObject({ reason: { reason: 'the server did not answer in time' } });
+      expect(outcome).toMatchObject({ reason: { reason: 'the server did not respond in time' } });
     }
     own.resume();
     expect(await cache.get('a')).toBeUndefined();

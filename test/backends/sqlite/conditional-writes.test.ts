@@ -59,7 +59,7 @@ describe('writes alone that come together', () => {
     );
   });
 
-  it('leave nothing, and are each done again, when an id that was drawn at random is taken', async () => {
+  it('leave nothing, and are each done again, when a random id is taken', async () => {
     const one = await openTestDatabase();
     const list = lists[0]!;
     await one.unit((storage) => storage.create(list, 'taken', '{"old":true}'));
