@@ -169,7 +169,7 @@ describe('A store in a folder', () => {
     for (const name of ['link/secret.txt', 'file.txt', `../${outside}/secret.txt`, 'a\0', '.', 'link', 'missing']) {
       expect([name, await access.has(name)]).toEqual([name, false]);
     }
-    await expect(put('link/new.txt', 'x')).rejects.toThrow('leads out');
+    await expect(put('link/new.txt', 'x')).rejects.toThrow('is outside of the folder');
     await expect(store.delete('../x')).rejects.toThrow('not in the store');
     await store.delete('link/secret.txt');
     expect(await readFile(join(outside, 'secret.txt'), 'utf8')).toBe('secret');
