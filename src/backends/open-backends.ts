@@ -253,7 +253,7 @@ async function openStoresWith(opener: BackendOpener, settings: Settings): Promis
   };
 }
 
-/** Opens empty backends in memory, whatever the settings name, to try an assembly of the service on. */
+/** Opens empty backends in memory with any settings, to test the assembly of a service. */
 export async function openInMemory(settings: Settings, clock: Clock): Promise<OpenBackends> {
   const opener = new BackendOpener(settings, clock);
   const { createMemoryCache } = await import('./memory/cache.ts');

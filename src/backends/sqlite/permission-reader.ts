@@ -89,9 +89,9 @@ export class SqlitePermissionReader implements PermissionReader {
   async memberships(after: string | undefined, limit: number): Promise<WalkPage<Memberships>> {
     const found = await this.access.run((connection) => {
       const users = 'SELECT DISTINCT user_id FROM user_principals WHERE user_id > ? ORDER BY user_id LIMIT ?';
-      const anybody = 'SELECT DISTINCT user_id FROM user_principals ORDER BY user_id LIMIT ?';
+      const allUsers = 'SELECT DISTINCT user_id FROM user_principals ORDER BY user_id LIMIT ?';
       const rows =
-        after === undefined ? connection.all<[string]>(anybody, limit) : connection.all<[string]>(users, after, limit);
+        after === undefined ? connection.all<[string]>(allUsers, limit) : connection.all<[string]>(users, after, limit);
       return rows.map(([userId]) => {
         const sql = 'SELECT principal FROM user_principals WHERE user_id = ?';
         return { userId, principals: connection.all<[string]>(sql, userId).map(([principal]) => principal) };

@@ -16,15 +16,15 @@ export const databaseMigrations: readonly Migration[] = [
   {
     summary: 'create the tables of lists, objects, tombstones and permissions',
     sql: `
-      -- A list outlives its contents. Emptied with its parent, it gets a new number and the rows under the old one are
-      -- doomed, so AUTOINCREMENT: a number must not come back while its rows are still there.
+      -- A list outlives its contents. When it is emptied with its parent, it gets a new number, and the rows under the old
+      -- one are pending deletion. AUTOINCREMENT, because a number must not be reused while its rows exist.
       CREATE TABLE lists (
         list INTEGER PRIMARY KEY AUTOINCREMENT,
         kind TEXT NOT NULL,
         parent TEXT NOT NULL,
         -- The highest timestamp ever given.
         clock INTEGER NOT NULL,
-        -- How many objects and tombstones there are.
+        -- Numbers of objects and tombstones.
         live INTEGER NOT NULL,
         dead INTEGER NOT NULL
       ) STRICT;
@@ -51,7 +51,7 @@ export const databaseMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE UNIQUE INDEX tombstones_by_time ON tombstones (list, last_modified);
 
-      -- Members of users: the groups they are in.
+      -- The groups of users.
       CREATE TABLE user_principals (
         user_id TEXT NOT NULL,
         principal TEXT NOT NULL,
@@ -59,8 +59,8 @@ export const databaseMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX user_principals_by_principal ON user_principals (principal, user_id);
 
-      -- An object id is the uri of a folder, which ends in a slash or is empty, and a name in it. Deleted with its
-      -- parent, a folder goes and its entries are doomed; its number must not come back.
+      -- An object id is the uri of a folder, which ends in a slash or is empty, and a name in it. When a folder is deleted
+      -- with its parent, its entries are pending deletion. Its number must not be reused.
       CREATE TABLE folders (
         folder INTEGER PRIMARY KEY AUTOINCREMENT,
         uri TEXT NOT NULL UNIQUE
@@ -74,7 +74,7 @@ export const databaseMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX entries_by_principal ON entries (principal, folder, permission, name);
 
-      -- What the reaper still has to delete.
+      -- Lists and folders that are pending deletion.
       CREATE TABLE doomed_lists (list INTEGER PRIMARY KEY) STRICT;
       CREATE TABLE doomed_folders (folder INTEGER PRIMARY KEY) STRICT;
     `,

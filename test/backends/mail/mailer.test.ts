@@ -41,7 +41,7 @@ async function folder(): Promise<string> {
 }
 
 describe('mail over SMTP', () => {
-  it('A message arrives with its sender, its recipients and its text as it was.', async () => {
+  it('A message arrives with its sender, its recipients and its text unchanged.', async () => {
     const sink = await startMailSink();
     const { mailer } = open(smtp(sink.port));
     await mailer.send({ to: ['Zoe <zoe@example.org>', 'ann@example.org'], subject: 'Hello', text: 'Grüße\n.\nend' });
@@ -53,14 +53,14 @@ describe('mail over SMTP', () => {
     expect(sink.letters[0]?.text.replaceAll('\r\n', '\n')).toBe('Grüße\n.\nend');
   });
 
-  it('A subject cannot bring further headers or recipients.', async () => {
+  it('A subject cannot add headers or recipients.', async () => {
     const sink = await startMailSink();
     const { mailer } = open(smtp(sink.port));
     await mailer.send({ to: ['zoe@example.org'], subject: 'Hi\r\nBcc: eve@example.org\n\nbody', text: 'x' });
     expect(sink.letters).toMatchObject([{ to: ['zoe@example.org'], subject: 'Hi Bcc: eve@example.org body' }]);
   });
 
-  it('It logs in where it has a name and a password.', async () => {
+  it('It logs in when it has a name and a password.', async () => {
     const sink = await startMailSink({ allowInsecureAuth: true });
     const { mailer } = open(smtp(sink.port, { username: 'coffer', password: 'secret' }));
     await mailer.send({ to: ['zoe@example.org'], subject: 's', text: 't' });
@@ -69,7 +69,7 @@ describe('mail over SMTP', () => {
     await expect(wrong.mailer.send({ to: ['zoe@example.org'], subject: 's', text: 't' })).rejects.toThrow('message');
   });
 
-  it('Where encryption is demanded, a server without it gets nothing.', async () => {
+  it('A server without encryption gets no message when encryption is required.', async () => {
     const sink = await startMailSink();
     const { mailer } = open(smtp(sink.port, { tls: true }));
     await expect(mailer.send({ to: ['zoe@example.org'], subject: 's', text: 't' })).rejects.toMatchObject({
@@ -79,7 +79,7 @@ describe('mail over SMTP', () => {
     expect(sink.letters).toEqual([]);
   });
 
-  it('What is posted arrives, and a stop waits for it.', async () => {
+  it('A posted message arrives, and a stop waits for it.', async () => {
     const sink = await startMailSink();
     const { mailer, log } = open(smtp(sink.port));
     for (const n of [1, 2, 3]) mailer.post({ to: [`zoe${n}@example.org`], subject: 's', text: 't' });
@@ -88,14 +88,14 @@ describe('mail over SMTP', () => {
     expect(log).toEqual([]);
   });
 
-  it('A server that cannot be reached is a line in the log.', async () => {
+  it('An unreachable server is logged.', async () => {
     const { mailer, log } = open(smtp(1));
     mailer.post({ to: ['zoe@example.org'], subject: 's', text: 't' });
     await mailer.close();
     expect(log).toEqual(['A mail could not be sent']);
   });
 
-  it('A server that says nothing holds up neither messages without end nor a stop.', async () => {
+  it('A silent server delays neither other messages nor a stop beyond the timeout.', async () => {
     const silent = createServer(() => undefined);
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -109,7 +109,7 @@ describe('mail over SMTP', () => {
 });
 
 describe('mail into folders', () => {
-  it('A maildir gets whole messages that tell whom they are for, readable by their owner only.', async () => {
+  it('A maildir gets complete messages with their envelope, readable by their owner only.', async () => {
     const box = await folder();
     const { mailer } = open({ kind: 'maildir', folder: box });
     await mailer.send({ to: ['zoe@example.org', 'Ann <ann@example.org>'], subject: 'Hello', text: 'text' });
@@ -124,7 +124,7 @@ describe('mail into folders', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it('While developing, each message is a file.', async () => {
+  it('The debug mailer writes each message to a file.', async () => {
     const box = await folder();
     const { mailer } = open({ kind: 'files', folder: box });
     for (const subject of ['one', 'two']) await mailer.send({ to: ['zoe@example.org'], subject, text: 't' });
@@ -133,7 +133,7 @@ describe('mail into folders', () => {
     expect(await readFile(path.join(box, names[1]!), 'utf8')).toContain('Subject: two');
   });
 
-  it('For tests, nothing goes anywhere.', async () => {
+  it('The testing mailer sends nothing.', async () => {
     const { mailer } = open({ kind: 'nowhere' });
     await expect(mailer.send({ to: ['zoe@example.org'], subject: 's', text: 't' })).resolves.toBeUndefined();
   });

@@ -1,4 +1,4 @@
-// Answers are found in the bytes of a connection however these are cut.
+// Responses are parsed from the bytes of a connection, in any division.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AnswerReader, type Answer } from '../../../src/backends/memcached/answers.ts';
@@ -17,8 +17,8 @@ function format({ line, value }: Answer): string {
   return value === undefined ? `${line}\r\n` : `${line}\r\n${value.text}\r\nEND\r\n`;
 }
 
-describe('The answers of a server', () => {
-  it('are read as they were written, however they arrive.', () => {
+describe('The responses of a server', () => {
+  it('are parsed in any division of their bytes.', () => {
     fc.assert(
       fc.property(fc.array(answer), fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), (answers, sizes) => {
         const bytes = Buffer.from(answers.map(format).join(''));
@@ -35,7 +35,7 @@ describe('The answers of a server', () => {
   });
 
   it.each(['VALUE k 0 1\r\nab\r\nEND\r\n', 'VALUE k 0 1 5\r\nab\r\nEND\r\n', 'x'.repeat(3000)])(
-    'are refused when they are none: %j.',
+    'are refused when they are malformed: %j.',
     (text) => {
       expect(() => new AnswerReader().read(Buffer.from(text))).toThrow(/a value|a line/);
     },
