@@ -25,7 +25,7 @@ it('a commit that fails in one slot waits for the other slots before it fails', 
   const permissions = new PermissionLog();
   for (const objectId of ['/a/x/b', '/c/x/d']) permissions.entries.push({ kind: 'clear', objectId });
   const running = commit
-    .run({ overlays: [], held: [], cascades: [], isFlushed: false, permissions }, 'v')
+    .run({ overlays: [], required: [], cascades: [], isFlushed: false, permissions }, 'v')
     .catch((error: unknown) => events.push(error === failure ? 'failed' : String(error)));
   for (let turn = 0; turn < 5; turn++) await nextTurn();
   events.push('the other slot is written');

@@ -189,9 +189,9 @@ describe('the keys of a script', () => {
     const [meta, objects] = keys.list({ kind: 'record', parent: '/a' });
     const commit = (declared: readonly string[], operations: readonly string[]): Promise<unknown> =>
       database.client.run('storage', commitScript, declared, ['test:', '1', 'v', '0', 'mark', ...operations]);
-    await expect(commit([meta], ['exists', objects, 'x'])).rejects.toThrow('not declared');
+    await expect(commit([meta], ['exists', objects, 'x'])).rejects.toThrow('undeclared');
     await expect(commit([keys.granted('/a')], ['grant', '/a', '/a/b', 'read', '1', 'zoe'])).rejects.toThrow(
-      'not declared',
+      'undeclared',
     );
     await expect(commit([meta], ['drop', keys.tag('/a'), 'record'])).rejects.toThrow(`not declared: ${objects}`);
     expect(await commit([meta, objects], ['exists', objects, 'x'])).toBe('conflict');
