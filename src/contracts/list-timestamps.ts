@@ -1,6 +1,8 @@
-// Errors of timestamps that a list refuses. All backends throw the same ones.
+// The timestamps of writes, and the errors of a list that refuses them. All backends share them.
+import type { StoredObject } from '../core/objects/stored.ts';
 import { newTimestamps, timestampFor, type ListState } from '../core/lists/list-state.ts';
 import { IntegrityError } from './errors.ts';
+import type { Deletion } from './storage.ts';
 
 /**
  * Returns the first of `count` new timestamps, which follow each other without gaps.
@@ -18,6 +20,20 @@ export function requireTimestamps(state: Pick<ListState, 'clock'>, now: number, 
  */
 export function requireTimestamp(state: Pick<ListState, 'clock'>, now: number, given: number | undefined): number {
   return required(timestampFor(state, now, given));
+}
+
+/**
+ * Returns the deletions of objects, whose tombstones get new timestamps in the given order.
+ *
+ * @throws IntegrityError when the list has too few timestamps left
+ */
+export function requireDeletions(
+  state: Pick<ListState, 'clock'>,
+  now: number,
+  objects: readonly StoredObject[],
+): readonly Deletion[] {
+  const first = requireTimestamps(state, now, objects.length);
+  return objects.map((old, index) => ({ old, tombstone: { id: old.id, lastModified: first + index, deleted: true } }));
 }
 
 /**

@@ -1,13 +1,12 @@
 // Permission entries and memberships, with an index for each kind of query, and the only code that changes them. Every
 // change belongs to a unit of work, which can undo it.
-import type { Steps } from '../../base/steps.ts';
+import { runWithPauses, type Steps } from '../../base/steps.ts';
 import { requireStorable } from '../../contracts/errors.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { folderOf, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
 import { AUTHENTICATED } from '../../core/permissions/principals.ts';
 import { createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
 import { ownEntries, ownNames, soleEntries, soleNames } from './sole-entries.ts';
-import { Sweeper } from './sweeper.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
 /** permission → principals, of one object. */
@@ -35,6 +34,26 @@ class Grants {
   readonly principalsOf = new Map<string, Set<string>>();
   /** principal → users who have it. */
   readonly usersOf: OrderedMap<string, Set<string>> = createTextMap();
+}
+
+/** Background work that no request waits for. It runs in steps, and requests run between them. */
+class Sweeper {
+  readonly #waiting: Steps<void>[] = [];
+  #isRunning = false;
+
+  /** Adds work, which runs after all work that was added before. */
+  add(steps: Steps<void>): void {
+    this.#waiting.push(steps);
+    if (!this.#isRunning) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    for (let steps = this.#waiting.shift(); steps !== undefined; steps = this.#waiting.shift()) {
+      await runWithPauses(steps, 'normal', (step) => step());
+    }
+    this.#isRunning = false;
+  }
 }
 
 export class GrantTable {

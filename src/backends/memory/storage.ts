@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Steps } from '../../base/steps.ts';
 import { UnicityError } from '../../contracts/errors.ts';
-import { requireTimestamps } from '../../contracts/list-timestamps.ts';
+import { requireDeletions, requireTimestamps } from '../../contracts/list-timestamps.ts';
 import type {
   CreateOptions,
   DeletedPage,
@@ -241,10 +241,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     if (found === undefined) return { deletions: [], more: false };
     const { entries, more } = yield* selectLivePage(found.contents, query);
     if (entries.length === 0) return { deletions: [], more };
-    const first = requireTimestamps(found, this.#clock.now(), entries.length);
-    const deletions = entries.map((old, index): Deletion => {
-      return { old, tombstone: { id: old.id, lastModified: first + index, deleted: true } };
-    });
+    const deletions = requireDeletions(found, this.#clock.now(), entries);
     // The clock moves last: other requests read it while the objects are removed in steps.
     yield* this.table.removeAll(list, deletions, this.#unit);
     this.table.move(list, { clock: deletions.at(-1)?.tombstone.lastModified }, this.#unit);

@@ -2,13 +2,12 @@
 // the rest of the pattern is compared here.
 import type { BoundPattern } from '../../contracts/permission.ts';
 import { compilePattern } from '../sql/object-pattern.ts';
+import { addAccessible, type AccessibleObjects } from '../sql/permission-rows.ts';
 import type { Access } from './access.ts';
 import { prepared, type Row } from './connection.ts';
 import { Parameters } from './parameters.ts';
 import { keyOfText } from './text-key.ts';
 
-/** Object id → permissions. */
-export type AccessibleObjects = ReadonlyMap<string, ReadonlySet<string>>;
 type Found = Map<string, Set<string>>;
 
 const readAll = prepared(
@@ -21,7 +20,7 @@ const readAll = prepared(
 export async function findAllAccessible(access: Access, principals: readonly string[]): Promise<AccessibleObjects> {
   const found: Found = new Map();
   const { rows } = await access.run(readAll, [principals.map(keyOfText)]);
-  for (const row of rows) add(found, objectIdOf(row), row[2]!);
+  for (const row of rows) addAccessible(found, objectIdOf(row), row[2]!);
   return found;
 }
 
@@ -60,17 +59,11 @@ export async function findAccessible(
     const objectId = objectIdOf(row);
     const [, , permission] = row;
     const isWanted = patterns.some((pattern) => pattern.permission === permission && pattern.matches(objectId));
-    if (isWanted) add(found, objectId, permission!);
+    if (isWanted) addAccessible(found, objectId, permission!);
   }
   return found;
 }
 
 function objectIdOf([parent, name]: Row): string {
   return `${parent}${name}`;
-}
-
-function add(found: Found, objectId: string, permission: string): void {
-  const permissions = found.get(objectId);
-  if (permissions === undefined) found.set(objectId, new Set([permission]));
-  else permissions.add(permission);
 }

@@ -9,8 +9,8 @@ import type {
   WalkPage,
 } from '../../contracts/permission.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
-import { walkPage } from '../sql/walk-page.ts';
-import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
+import { groupEntries, walkPage, type AccessibleObjects } from '../sql/permission-rows.ts';
+import { findAccessible, findAllAccessible } from './accessible-objects.ts';
 import type { Access } from './access.ts';
 import { textArray } from './array-text.ts';
 import { prepared, quick, type Row, type Statement } from './connection.ts';
@@ -147,7 +147,7 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
       return [folder, name];
     });
     const answers = await this.askEntries(valueLists);
-    return answers.map((rows) => entriesOf(rows, permissions));
+    return answers.map((rows) => groupEntries(rows, permissions));
   }
 
   /** Returns the entries of objects, each named by its folder and its name there. */
@@ -197,17 +197,6 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     const found = [...users.values()];
     return walkPage(found, limit, ({ userId }) => userId);
   }
-}
-
-function entriesOf(rows: readonly Row[], wanted: readonly string[] | undefined): ObjectPermissions {
-  const entries = new Map<string, string[]>();
-  for (const [permission, principal] of rows) {
-    if (wanted !== undefined && !wanted.includes(permission!)) continue;
-    const principals = entries.get(permission!);
-    if (principals === undefined) entries.set(permission!, [principal!]);
-    else principals.push(principal!);
-  }
-  return Object.fromEntries(entries);
 }
 
 /** Returns the values of the queries: one query for each run of entries of one object, and `asked` in each. */

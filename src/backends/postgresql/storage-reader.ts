@@ -10,8 +10,7 @@ import type { Access } from './access.ts';
 import { prepared, type Row, type SqlValue, type Statement, type ScanTarget } from './connection.ts';
 import { readJoinedPage, readPageText } from './page-text.ts';
 import { compileCount, compilePage, readPageRows } from './page.ts';
-import { batchableQuery, type BatchValue } from './batchable-query.ts';
-import { StatementNames } from './statement-names.ts';
+import { batchableQuery, StatementNames, type BatchValue } from './batchable-query.ts';
 
 // The subselect makes the server look up the list first. In a join it may search all lists of the parent for the id.
 const fromObject = `FROM coffer_objects o WHERE o.parent = $1::text

@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import { UnicityError } from '../../contracts/errors.ts';
-import { requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
+import { requireDeletions, requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
 import type {
   DeletedPage,
   DeleteOptions,
@@ -217,10 +217,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const { entries, more } = await selectPage(this.access, key, query, false);
     const objects = entries.filter((entry) => entry instanceof StoredObject);
     if (objects.length === 0) return { deletions: [], more };
-    const first = requireTimestamps(list.state, this.#clock.now(), objects.length);
-    const deletions = objects.map((old, index): Deletion => {
-      return { old, tombstone: { id: old.id, lastModified: first + index, deleted: true } };
-    });
+    const deletions = requireDeletions(list.state, this.#clock.now(), objects);
     const tombstones = deletions.map(({ tombstone }) => tombstone);
     this.access.unit.refuseFollowers();
     const [ids, times] = [tombstones.map(({ id }) => id), tombstones.map(({ lastModified }) => lastModified)];

@@ -7,9 +7,15 @@ import type { RedisClient } from './client.ts';
 import { dirname, escapeTag, parentOf, unescapeTag, type Keys } from './keys.ts';
 import { planMemberships, type Membership } from './membership-plan.ts';
 import type { EntryChange } from './permission-log.ts';
-import { listWrites, localEntryWrites, principalsIn, type Program } from './program.ts';
+import {
+  listWrites,
+  localEntryWrites,
+  principalsIn,
+  TaggedProgram,
+  type Program,
+  type SlotProgram,
+} from './program.ts';
 import { membersWithPrefix, placesBelow, registeredKinds } from './registries.ts';
-import { TaggedProgram, type SlotProgram } from './tagged-program.ts';
 import type { UnitContents } from './unit.ts';
 
 /** Duration of the leases of a commit. After it only the version check protects the lists. */

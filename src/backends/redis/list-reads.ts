@@ -76,7 +76,7 @@ return { state[1], state[2], state[3], rows, #ids }
 `);
 
 /** Number of bytes after which a script reads no more texts. The reader runs it again for the rest. */
-export const mostReplyBytes = 8_000_000;
+const mostReplyBytes = 8_000_000;
 
 /** Common part of the head scripts: the state of the list, and the object or tombstone of each id. */
 const readHead = `

@@ -2,7 +2,7 @@
 // overlays of their own unit.
 import { InOrder } from '../../base/in-order.ts';
 import { UnicityError } from '../../contracts/errors.ts';
-import { requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
+import { requireDeletions, requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
 import type {
   DeletedPage,
   DeleteOptions,
@@ -120,13 +120,11 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     const { entries, more } = await selectPage(this.#view(overlay), 'live', query, piece);
     const objects = entries.filter((entry) => entry instanceof StoredObject);
     for (const { id } of objects) await this.#unit.outlive(list, id);
-    const first = requireTimestamps(overlay.state, this.#unit.now, objects.length);
-    const deletions = objects.map((old, index): Deletion => {
-      const tombstone: Tombstone = { id: old.id, lastModified: first + index, deleted: true };
+    const deletions = requireDeletions(overlay.state, this.#unit.now, objects);
+    for (const { old, tombstone } of deletions) {
       this.#learnFrom(overlay, old);
       overlay.put(old.id, tombstone, { clock: tombstone.lastModified });
-      return { old, tombstone };
-    });
+    }
     return { deletions, more };
   }
 

@@ -3,10 +3,9 @@
 import type { BoundPattern } from '../../contracts/permission.ts';
 import type { Connection } from './connection.ts';
 import { compilePattern, type ObjectPattern } from '../sql/object-pattern.ts';
+import { addAccessible, type AccessibleObjects } from '../sql/permission-rows.ts';
 import type { Steps } from '../../base/steps.ts';
 
-/** Object id → permissions. */
-export type AccessibleObjects = ReadonlyMap<string, ReadonlySet<string>>;
 type Found = Map<string, Set<string>>;
 type FolderRow = readonly [folder: number, uri: string];
 
@@ -22,7 +21,7 @@ export function* findAllAccessible(connection: Connection, principals: readonly 
   const found: Found = new Map();
   for (const [index, principal] of [...new Set(principals)].entries()) {
     if (index > 0 && index % principalsPerStep === 0) yield;
-    yield* walkEntries(connection, principal, (objectId, permission) => add(found, objectId, permission));
+    yield* walkEntries(connection, principal, (objectId, permission) => addAccessible(found, objectId, permission));
   }
   return found;
 }
@@ -44,11 +43,11 @@ export function* findAccessible(
       if (found.size >= limit) return found;
       if (folders === undefined) {
         yield* walkEntries(connection, principal, (objectId, name) => {
-          if (name === permission && pattern.matches(objectId)) add(found, objectId, permission);
+          if (name === permission && pattern.matches(objectId)) addAccessible(found, objectId, permission);
         });
       } else {
         yield* walkFolders(connection, principal, permission, folders, pattern, (objectId) => {
-          add(found, objectId, permission);
+          addAccessible(found, objectId, permission);
           return found.size >= limit;
         });
       }
@@ -125,10 +124,4 @@ function* walkFolders(
       for (const [name] of names) if (pattern.matches(uri + name) && visit(uri + name)) return;
     } while (names.length === windowRows);
   }
-}
-
-function add(found: Found, objectId: string, permission: string): void {
-  const permissions = found.get(objectId);
-  if (permissions === undefined) found.set(objectId, new Set([permission]));
-  else permissions.add(permission);
 }

@@ -3,12 +3,12 @@
 // results are cached. When both sides are long, SQLite decides.
 import type { Steps } from '../../base/steps.ts';
 import type { BoundPermission, ObjectPermissions } from '../../contracts/permission.ts';
+import { groupEntries } from '../sql/permission-rows.ts';
 import type { CommittedAccess } from './access.ts';
 import type { Connection } from './connection.ts';
 import { TooMany, type ReadCache } from './read-cache.ts';
 import {
   findGrant,
-  groupEntries,
   readEntries,
   readEntryRows,
   readInEntry,

@@ -9,10 +9,9 @@ import { accessCommitted, accessUnit, type CommittedAccess, type UnitAccess } fr
 import { CheckpointThread } from './checkpoint-thread.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { Connection, type Synchronous } from './connection.ts';
-import { Damage } from './damage.ts';
 import { translating, type BackendName } from './errors.ts';
 import { isWritable, requireWritable, sizeOf } from './file-access.ts';
-import { findFaults, openSound } from './integrity.ts';
+import { Damage, findFaults, openSound } from './integrity.ts';
 import { WalFile } from './wal-file.ts';
 import { ConditionalWrites } from './conditional-writes.ts';
 import { ReadCache } from './read-cache.ts';

@@ -1,4 +1,4 @@
-// Checks a file for damage. SQLite itself reads a page only when a statement needs it.
+// Checks a file for damage, and keeps the damage that statements report. SQLite itself reads a page only when a statement needs it.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { damageRemedy, isDamage, translateError, type BackendName } from './errors.ts';
@@ -57,4 +57,24 @@ export function findFaults(connection: Connection): readonly string[] {
 
 function oneLine(text: string): string {
   return text.replaceAll(/\s*\n\s*/g, ' ').trim();
+}
+
+/**
+ * Known damage of the file. SQLite reports damage to the statement that reads a damaged page, and the heartbeat reads others. So
+ * the failure is kept until the service is started again on a repaired file.
+ */
+export class Damage {
+  #found: BackendUnavailable | undefined;
+
+  /** The first failure that damage has caused. */
+  get found(): BackendUnavailable | undefined {
+    return this.#found;
+  }
+
+  /** Keeps an error, of the driver or translated, when it reports a damaged file. */
+  note(error: unknown): void {
+    if (this.#found === undefined && isDamage(error)) {
+      this.#found = translateError(error, 'storage') as BackendUnavailable;
+    }
+  }
 }

@@ -8,11 +8,11 @@ import type {
   PermissionReader,
   WalkPage,
 } from '../../contracts/permission.ts';
-import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
+import { findAccessible, findAllAccessible } from './accessible-objects.ts';
 import type { Access } from './access.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
-import { walkPage } from '../sql/walk-page.ts';
+import { groupEntries, walkPage, type AccessibleObjects } from '../sql/permission-rows.ts';
 import { readObjectsAfter } from './permission-walk.ts';
 import type { Steps } from '../../base/steps.ts';
 
@@ -246,16 +246,4 @@ export function readInEntry(
     WHERE f.uri = ? AND e.folder = f.folder AND e.name = ? AND e.permission = ? AND e.principal = j.value`;
   const rows = connection.all<[string]>(sql, JSON.stringify(principals), folder, name, permission);
   return rows.map(([principal]) => principal);
-}
-
-/** Groups rows by permission: all of them, or those of the named permissions. */
-export function groupEntries(rows: readonly EntryRow[], permissions: readonly string[] | undefined): ObjectPermissions {
-  const entries = new Map<string, string[]>();
-  for (const [permission, principal] of rows) {
-    if (permissions !== undefined && !permissions.includes(permission)) continue;
-    const principals = entries.get(permission);
-    if (principals === undefined) entries.set(permission, [principal]);
-    else principals.push(principal);
-  }
-  return Object.fromEntries(entries);
 }

@@ -6,8 +6,7 @@ import type {
   PermissionWriter,
 } from '../../contracts/permission.ts';
 import type { UnitAccess } from './access.ts';
-import { countPrincipals, deleteEntries, Folders, grant, replaceEntries } from './entry-rows.ts';
-import { grantAll } from './grant-all.ts';
+import { countPrincipals, deleteEntries, Folders, grant, grantAll, replaceEntries } from './entry-rows.ts';
 import type { Changes } from './read-cache.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';

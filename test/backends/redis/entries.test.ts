@@ -193,7 +193,7 @@ describe('the keys of a script', () => {
     await expect(commit([keys.granted('/a')], ['grant', '/a', '/a/b', 'read', '1', 'zoe'])).rejects.toThrow(
       'undeclared',
     );
-    await expect(commit([meta], ['drop', keys.tag('/a'), 'record'])).rejects.toThrow(`not declared: ${objects}`);
+    await expect(commit([meta], ['drop', keys.tag('/a'), 'record'])).rejects.toThrow(`undeclared key: ${objects}`);
     expect(await commit([meta, objects], ['exists', objects, 'x'])).toBe('conflict');
   });
 });
