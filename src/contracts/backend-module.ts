@@ -1,5 +1,5 @@
-// Backends: the exports of a module that `storage_backend`, `permission_backend` or `cache_backend` can name. The built-in
-// backends export these too, and in addition what settings and commands need to know about them.
+// Backends: what a module has to export so that `storage_backend`, `permission_backend` or `cache_backend` can name it. The
+// built-in backends export the same, and besides it what the settings and commands need to know of them.
 import type { Clock } from '../base/clock.ts';
 import type { BackendKind } from '../settings/backend-description.ts';
 import type { BackendSettings } from '../settings/backend-settings.ts';
@@ -11,7 +11,7 @@ import type { SecurityState, SecurityStateLimits } from './security-state.ts';
 import type { StorageBackend } from './storage.ts';
 
 export interface BackendContext {
-  /** The setting that the backend is opened for. One place named by both of the first two is opened once. */
+  /** The setting that the backend is opened for. One that both of the first two name with the same place is opened once. */
   readonly kind: BackendKind;
   /** The setting `storage_url`, `permission_url` or `cache_url`. */
   readonly url: string | undefined;
@@ -19,7 +19,7 @@ export interface BackendContext {
   readonly settings: Settings;
   /** Returns the text of any setting by its name, or `undefined`. */
   readonly setting: (name: string) => string | undefined;
-  /** The time, for timestamps and expiry. */
+  /** Clock for timestamps and expiry. */
   readonly clock: Clock;
   /** Whether the process serves requests from the backend. Commands of operators do not. */
   readonly isServing: boolean;
@@ -55,22 +55,22 @@ export interface BackendParts {
 /** A database that serves objects, permissions and security state, as the built-in ones do. */
 export type OpenDatabase = BackendParts & Required<Omit<BackendParts, 'cache'>>;
 
-/** Exports of a backend module. One of the two functions is enough. */
+/** What the module exports. One of the two functions is enough. */
 export interface BackendModule {
   /**
    * Opens storage, permission, or both.
    *
-   * @throws Error when it cannot be opened; the service does not start then
+   * @throws Error when it fails; the service then does not start
    */
   readonly openDatabase?: (context: DatabaseContext) => BackendParts | Promise<BackendParts>;
   /** Opens a cache, as `openDatabase` does. */
   readonly openCache?: (context: CacheContext) => CacheBackend | Promise<CacheBackend>;
 }
 
-/** A built-in backend: a value that its folder exports, with everything that the service needs to know about it. */
+/** A backend of this version: a value that its folder exports, with all that the service knows of it. */
 export interface BuiltInBackend extends BackendModule, BackendSettings {
   readonly openDatabase?: (context: BackendContext) => Promise<OpenDatabase>;
   readonly openCache?: (context: BackendContext) => Promise<CacheBackend>;
-  /** Returns the files that hold the data, whether they exist or not. Absent: the backend has no files. */
+  /** Returns the files that hold the data, whether they exist or not. Absent: it has no files. */
   readonly findFiles?: (settings: Settings, kind: BackendKind) => Promise<readonly string[]>;
 }

@@ -1,7 +1,6 @@
-// Stores of the files that belong to objects (attachments). A store knows nothing of objects: callers remember which object
-// refers to which file.
+// Stores of files that belong to objects: attachments. A store does not know the objects that refer to a file.
 
-/** A file to store. The store does not move or change it, so it can be stored again. */
+/** A file to store. It stays in its place, so that it can be stored again. */
 export interface BlobSource {
   readonly path: string;
   readonly sizeBytes: number;
@@ -18,67 +17,66 @@ export interface BlobEntry {
   readonly lastModified: number;
 }
 
-/** A request for a file. Header names are lower-case, and only those that HTTP defines for this. */
+/** A request for a file, with the headers for ranges and conditions. */
 export interface BlobQuery {
   readonly method: 'GET' | 'HEAD';
   readonly headers: Readonly<Partial<Record<'range' | 'if-range' | 'if-none-match' | 'if-modified-since', string>>>;
 }
 
-/** A response with a file or a part of it. */
+/** An HTTP response with a file or a part of it. */
 export interface BlobAnswer {
   readonly status: 200 | 206 | 304 | 412 | 416;
-  /** Length, range and validators of the content, and no other headers. */
+  /** Only length, range and validators of the content. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array> | undefined;
 }
 
-/** Access to files: from a folder of this machine, or by requests to a server. */
+/** Access to files: a local folder, or requests to a remote store. */
 export type BlobAccess =
   | { readonly kind: 'folder'; readonly root: string; readonly has: (name: string) => Promise<boolean> }
   | { readonly kind: 'remote'; readonly fetch: (name: string, query: BlobQuery) => Promise<BlobAnswer | undefined> };
 
 /**
- * A store of files by name. Names are paths of letters, digits, `_`, `-`, `.` and `/`, and no part starts with a point.
- * Implementations refuse other names, even when callers have checked them. Failures of disk or network are thrown as
- * `BackendUnavailable`.
+ * A store of files by name. Names are paths of letters, digits, `_`, `-`, `.` and `/`, in which no segment starts with a dot.
+ * Implementations refuse other names, even if callers have checked them. I/O failures are thrown as `BackendUnavailable`.
  */
 export interface BlobStore {
-  /** Returns the folder in which to collect files before they are stored, so that the store need not copy them. */
+  /** Returns the best folder for temporary files: `put` need not copy files from there. */
   readonly spoolFolder: () => Promise<string>;
   readonly access: BlobAccess;
 
   /**
-   * Stores a file under the name or, when that is taken, under one with `-1`, `-2` … before its extension. Never overwrites
-   * a file, even when several callers store under one name at once, and never shows an incomplete file. When this resolves,
-   * the file is as durable as the store can make it.
+   * Stores a file under the name or, when that is taken, with `-1`, `-2` … before the extension. Never overwrites a file, not
+   * even with concurrent calls for one name. Readers never see an incomplete file. When the promise resolves, the file is as
+   * durable as the store allows.
    *
-   * @returns the name under which the file is stored
+   * @returns the name of the stored file
    */
   put(name: string, source: BlobSource): Promise<string>;
 
   /** Deletes a file; no error when it is absent. */
   delete(name: string): Promise<void>;
 
-  /** Returns all files in no particular order, including files in the spool folder that were never stored. */
+  /** Lists all files in any order, including temporary files that were never stored. */
   list(): AsyncIterable<BlobEntry>;
 
-  /** Writes and deletes a small file, to test the store. */
+  /** Tests the store: writes and deletes a small file. */
   check(): Promise<void>;
 
   close(): Promise<void>;
 }
 
-/** Kind of a store, and how to reach it. */
+/** A store and its parameters. */
 export type BlobPlace =
   | {
       readonly kind: 'folder';
       readonly path: string;
-      /** Whether files are only read, so the folder exists already and may be read-only. */
+      /** Whether files are only read. The folder must then exist, and may be read-only. */
       readonly isReadonly?: boolean;
     }
   | {
       readonly kind: 's3';
-      /** `https://s3.example.org`, without bucket. */
+      /** URL without bucket: `https://s3.example.org`. */
       readonly endpoint: string;
       readonly region: string;
       readonly bucket: string;
@@ -86,17 +84,17 @@ export type BlobPlace =
       readonly secretKey: string;
       /** Whether the bucket is part of the path instead of the host name. */
       readonly usesPathStyle: boolean;
-      /** Canned access control list of each file; `undefined`: the bucket decides. */
+      /** Canned ACL of each file; `undefined` leaves it to the bucket. */
       readonly acl: string | undefined;
-      /** Seconds without data after which a request fails. */
+      /** Maximum silence of a request before it is aborted. */
       readonly timeoutSeconds: number;
-      /** Number of times that a request is repeated after a failure that may be temporary. */
+      /** Maximum number of retries of a request after transient failures. */
       readonly retries: number;
     };
 
 const safeName = /^[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*$/;
 
-/** @throws Error when the name is not valid for a store */
+/** @throws Error for a name that no store accepts */
 export function requireBlobName(name: string): void {
   if (!safeName.test(name) || name.length > 1000) throw new Error(`invalid file name: ${JSON.stringify(name)}`);
 }

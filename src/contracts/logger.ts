@@ -1,6 +1,6 @@
-// The logger of all rooms. A pino logger fits the interface as it is.
+// The interface for logs. A pino logger satisfies it.
 
-/** Logs fields and a sentence. Never pass secrets, bodies or credentials. */
+/** A log method: fields first, then the message. Never pass secrets, bodies or credentials. */
 export interface LogMethod {
   (fields: object, message?: string): void;
   (message: string): void;
@@ -13,9 +13,9 @@ export interface Logger {
   readonly error: LogMethod;
 }
 
-/** Logs nothing. For work that throws its failures and runs nothing after its commit. */
+/** Drops everything. For work whose failures are thrown, and that runs nothing after its commit. */
 export const silentLogger: Logger = { debug: drop, info: drop, warn: drop, error: drop };
 
 function drop(): void {
-  // Logs nothing.
+  // Nothing is logged.
 }

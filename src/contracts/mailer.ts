@@ -1,4 +1,4 @@
-// Mail of the service, independent of the transport.
+// The interface for sending mail, over SMTP or into a folder.
 
 export interface MailMessage {
   /** Addresses, with or without a name: `Zoe <zoe@example.org>`. */
@@ -12,16 +12,16 @@ export interface MailMessage {
 
 export interface Mailer {
   /**
-   * Sends a message. Resolves when the next server has accepted it, or when it is in the folder of a queue.
+   * Sends a message. Resolves when the next server, or the folder of a queue, has accepted it.
    *
-   * @throws BackendUnavailable when the message was not accepted
+   * @throws BackendUnavailable when it is not accepted
    */
   send(message: MailMessage): Promise<void>;
   /**
-   * Sends a message in the background, so a response reveals neither the time it takes nor its failure. Failures are
-   * logged, and so are messages that are dropped because too many wait already. Never throws.
+   * Sends in the background, so that responses reveal neither duration nor failure. Logs failures, and messages dropped because
+   * too many are waiting. Never throws.
    */
   post(message: MailMessage): void;
-  /** Waits for the messages under way, up to the time that one message may take, and drops the rest. */
+  /** Waits for messages in transit, at most as long as one message may take, and drops the rest. */
   close(): Promise<void>;
 }

@@ -1,14 +1,13 @@
-// One stream of observations of what happens inside the service. The access log, metrics, traces and the log of slow
-// operations all derive from it, so they agree. Observations contain no bodies and no credentials.
+// Observations: one stream of events inside the service, from which the access log, metrics, traces and the log of slow
+// operations are derived. Observations contain neither bodies nor credentials.
 import type { ListKey } from '../core/objects/stored.ts';
 
-/** Receives observations. The service may run without an observer, and then measures and observes nothing. */
+/** A consumer of observations. Without observers, nothing is measured. */
 export interface Observer {
-  /** Receives an observation. Returns quickly; an error that it throws is logged and has no other effect. */
+  /** Processes an observation. Must be fast; its errors are logged and have no other effect. */
   observe(observation: Observation): void;
   /**
-   * Runs a piece of work, so that observations made during it belong to it. Returns what the work returns, and throws what
-   * it throws.
+   * Runs work as the context of all observations made during it. Returns the result of the work, or throws its error.
    */
   enclose?<T extends Answered>(task: Task, work: () => Promise<T>): Promise<T>;
 }
@@ -23,44 +22,45 @@ export type Observation =
   | TimingObservation
   | OverloadObservation;
 
-/** A request that begins: an outer one, or an entry of a batch. */
+/** The start of an outer request or of a batch entry. */
 export interface Task {
   readonly kind: 'request' | 'entry';
   readonly method: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** A request, or an entry of a batch, with its response. */
+/** The result of an outer request or of a batch entry. */
 export interface Answered {
   readonly method: string;
   /** As sent, without query. */
   readonly path: string;
-  /** As sent, without question mark and with secrets masked; `''` when absent. */
+  /** As sent, without question mark, with secrets redacted; `''` for none. */
   readonly query: string;
-  /** Name of the endpoint, `record-object`; `undefined` when no endpoint serves the path, or the path was not looked up. */
+  /** Name of the endpoint, such as `record-object`; `undefined` for an unknown path or a request refused before routing. */
   readonly endpoint: string | undefined;
-  /** Path of the endpoint below the version prefix, `/buckets/{bucket_id}`. */
+  /** Path of the endpoint below the version prefix, such as `/buckets/{bucket_id}`. */
   readonly route: string | undefined;
-  /** Ids of the path as sent, by name. */
+  /** Ids in the path as sent, by name. */
   readonly ids: Readonly<Record<string, string>>;
   readonly status: number;
-  /** Number of the error in the body; 0 when there is none. */
+  /** Number of the error in the body; 0 for none. */
   readonly errno: number;
-  /** `basicauth:…`; `undefined` when the caller is anonymous, or no policy was asked. */
+  /** User id with prefix; `undefined` when the caller is anonymous or was not identified. */
   readonly userId: string | undefined;
   readonly milliseconds: number;
 }
 
-/** An outer request has been answered, and what it wrote is committed. */
+/** An outer request has been completed and its writes are committed. */
 export interface RequestObservation extends Answered {
   readonly kind: 'request';
   readonly requestId: string;
-  /** `User-Agent` and `Accept-Language`. */
+  /** `User-Agent`. */
   readonly agent: string | undefined;
+  /** `Accept-Language`. */
   readonly language: string | undefined;
   readonly requestBytes: number;
   readonly responseBytes: number;
-  /** The entries of a batch, in their order; `undefined` for other requests. */
+  /** Entries of a batch in their order; `undefined` for other requests. */
   readonly entries: readonly Answered[] | undefined;
 }
 
@@ -72,22 +72,22 @@ export interface OperationObservation {
   readonly engine: string;
   /** `get`, `list_all`, `begin`, `commit`. */
   readonly method: string;
-  /** The list that the call reads or writes; `undefined` for other calls. */
+  /** The list of the call, if it has one. */
   readonly list: ListKey | undefined;
   /** By the clock of `performance.now()`. */
   readonly startedAt: number;
   readonly milliseconds: number;
-  /** The error that the call threw. */
+  /** The thrown error. */
   readonly error: unknown;
 }
 
-/** A key was looked up in the cache. */
+/** A lookup in the cache. */
 export interface LookupObservation {
   readonly kind: 'lookup';
   readonly isHit: boolean;
 }
 
-/** A policy was asked for the identity of a caller. */
+/** A policy has tried to authenticate a request. */
 export interface AuthenticationObservation {
   readonly kind: 'authentication';
   readonly policy: string;
@@ -95,10 +95,10 @@ export interface AuthenticationObservation {
   readonly isRecognised: boolean;
 }
 
-/** A request was refused because the caller lacks a permission. */
+/** A caller lacked a permission. */
 export interface RefusalObservation {
   readonly kind: 'refusal';
-  /** The permission that the method needs: `read`, `create` or `write`. */
+  /** The required permission: `read`, `create` or `write`. */
   readonly permission: string;
   /** Path below the version prefix. */
   readonly uri: string;
@@ -106,14 +106,14 @@ export interface RefusalObservation {
   readonly requestId: string;
 }
 
-/** A unit of work runs again after a conflict inside the database. */
+/** A unit of work is retried after a conflict in the database. */
 export interface RetryObservation {
   readonly kind: 'retry';
-  /** Number of the attempt, counted from 1. */
+  /** Number of attempts so far. */
   readonly attempt: number;
 }
 
-/** Cause of an overload: requests under way, delay of the event loop, or memory held by large requests. */
+/** The exceeded limit: concurrent requests, delay of the event loop, or memory of large requests. */
 export type Overload = 'requests' | 'delay' | 'memory';
 
 /** A request was refused because the process is overloaded. */
@@ -122,7 +122,7 @@ export interface OverloadObservation {
   readonly reason: Overload;
 }
 
-/** A part of the service has finished its work for a request: an event listener, or a plugin with subscribers. */
+/** An event listener or a plugin has handled an event. */
 export interface TimingObservation {
   readonly kind: 'timing';
   readonly part: 'listeners' | 'plugins';
@@ -131,11 +131,11 @@ export interface TimingObservation {
   readonly milliseconds: number;
 }
 
-/** Current use of the connections to a database. */
+/** Current use of a connection pool. */
 export interface PoolState {
   readonly limit: number;
   readonly open: number;
   readonly idle: number;
-  /** Number of callers that wait for a connection. */
+  /** Number of waiting callers. */
   readonly waiting: number;
 }

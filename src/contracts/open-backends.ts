@@ -1,4 +1,4 @@
-// Open backends, which work on data receives as an argument.
+// Open backends, as code that works on data receives them.
 import type { CacheBackend } from './cache.ts';
 import type { Database } from './database.ts';
 import type { PermissionBackend } from './permission.ts';

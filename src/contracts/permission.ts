@@ -1,20 +1,20 @@
-// Permission entries and group memberships. All ids are plain strings, and sets have no order. An object id is the URI of
-// an object (`/buckets/food`). An entry maps (object id, permission name) to principals.
+// Storage of access-control entries and group memberships. All ids are strings; sets have no order. An object id is the URI
+// of an object (`/buckets/food`); an entry maps (object id, permission name) to principals.
 import type { Database, Transaction } from './database.ts';
 
-/** The name of one entry: a permission on an object. */
+/** Key of an entry: a permission on an object. */
 export interface BoundPermission {
   readonly objectId: string;
   readonly permission: string;
 }
 
-/** The names of entries of several objects; `*` in the pattern matches any text, every other character itself. */
+/** Key of entries on several objects; `*` in the pattern matches any text. */
 export interface BoundPattern {
   readonly pattern: string;
   readonly permission: string;
 }
 
-/** Options of the search for objects that a caller may access. */
+/** Options of `getAccessibleObjects`. */
 export interface AccessibleOptions {
   readonly bound?: readonly BoundPattern[];
   readonly withChildren?: boolean;
@@ -30,34 +30,34 @@ export interface ObjectEntries {
   readonly permissions: ObjectPermissions;
 }
 
-/** A part of a walk over all entries or memberships. */
+/** A page of a scan over all data. */
 export interface WalkPage<T> {
   readonly found: readonly T[];
-  /** Position at which the walk continues, a text of the backend's own; `undefined` at the end. */
+  /** Continuation token of the backend; `undefined` at the end. */
   readonly next: string | undefined;
 }
 
-/** The principals that one user, or `system.Authenticated`, was given. */
+/** The principals of one user, or of `system.Authenticated`. */
 export interface Memberships {
   readonly userId: string;
   readonly principals: readonly string[];
 }
 
 export interface PermissionReader {
-  /** Returns the principals of the user and of `system.Authenticated`; for unknown users only the latter. */
+  /** Returns the principals of the user and those of `system.Authenticated`; for unknown users only the latter. */
   getUserPrincipals(userId: string): Promise<ReadonlySet<string>>;
 
-  /** Returns the principals of one entry; empty when unknown. */
+  /** Returns the principals of one entry; empty when it does not exist. */
   getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>>;
 
-  /** Returns the union of the principals of all these entries. */
+  /** Returns the union of the principals of all given entries. */
   getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>>;
 
   /**
-   * Returns whether any of the principals is in any of the entries; `false` when `bound` is empty.
+   * Whether any of the principals is in any of the entries; `false` for an empty list of entries.
    *
-   * @param memberOf a user whose principals, as `getUserPrincipals` returns them, count too. A backend on another machine
-   *   reads both with one request. Default: no user
+   * @param memberOf a user whose principals, as from `getUserPrincipals`, count too. Remote backends fetch both in one round
+   * trip. Default: none
    */
   checkPermission(
     principals: readonly string[],
@@ -68,83 +68,79 @@ export interface PermissionReader {
   /**
    * Returns the objects on which one of the principals has one of the permissions: object id → permission names.
    *
-   * @param options.bound patterns to look at; absent: every entry of those principals; empty: nothing
-   * @param options.withChildren `false`: `*` matches text without `/`, so nothing deeper than the pattern is found. Default
-   *   `true`
-   * @param options.memberOf a user whose principals count too, as in `checkPermission`
-   * @param options.limit number of objects that is enough. When more exist, any of them may be left out as long as this
-   *   many are found, and permissions of those found too. Default: all
+   * @param options.bound patterns to match; absent: every entry of those principals; empty: no entry
+   * @param options.withChildren whether `*` also matches `/`, and so finds descendants; default `true`
+   * @param options.memberOf a user whose principals count too, as with `checkPermission`
+   * @param options.limit number of objects that is enough. When more exist, the result has at least this many of them, and
+   *   may lack others, and permissions of those that it has. Default: all
    */
   getAccessibleObjects(
     principals: readonly string[],
     options?: AccessibleOptions,
   ): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
 
-  /** Returns the existing entries of an object, only the named ones when names are given; `{}` when it has none. */
+  /** Returns the entries of an object, only the named ones when names are given; `{}` for none. */
   getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions>;
 
-  /** Returns the entries of several objects, as `getObjectPermissions` does, in the order of the ids. */
+  /** Returns the result of `getObjectPermissions` for several objects, in the order of the ids. */
   getObjectsPermissions(
     objectIds: readonly string[],
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]>;
 
   /**
-   * Walks over all objects that have entries, each with all of them, in an order of the backend's own. An object that does
-   * not change during the walk is returned exactly once. An object that loses its last entry during the walk may be
-   * returned without entries.
+   * Returns a page of all objects with entries, each with all its entries, in an order of the backend. Unchanged objects appear
+   * exactly once. An object that loses its last entry during the scan may appear without entries.
    *
-   * @param from `next` of the previous page; `undefined`: the start
-   * @param limit approximate number of objects, at least 1, which bounds the memory used. A page before the end may have
-   *   fewer, or none
+   * @param from `next` of the previous page; `undefined` for the first page
+   * @param limit approximate number of objects, at least 1; bounds the memory use. Pages before the end may be smaller or empty
    */
   entries(from: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>>;
 
-  /** Walks, as `entries` does, over all users who have principals, each with all of their own. */
+  /** Returns a page of all users with principals, each with all of them, as `entries` does for objects. */
   memberships(from: string | undefined, limit: number): Promise<WalkPage<Memberships>>;
 }
 
 /**
- * Writes inside one transaction. Reads see the transaction's own writes.
- *
- * Writes take effect in the order of the calls, even when the caller does not await one before the next. Locks of the
- * storage of the same transaction take part in this order, so entries read after the lock of a list are read under it. A
- * read sees all writes called before it. To keep later writes out, the caller awaits the read first.
+ * Writes inside one transaction; reads see its own writes. Writes take effect in the order of the calls, even if the caller
+ * does not wait for each. The same order includes locks of the storage in this transaction: a read of entries after the lock
+ * of a list sees the entries under that lock. A read sees all writes made before it. It may also see later writes, unless the
+ * caller waits for its result first.
  */
 export interface PermissionWriter extends PermissionReader {
-  /** Gives the user a principal. Idempotent. */
+  /** Adds a principal to the user. Idempotent. */
   addUserPrincipal(userId: string, principal: string): Promise<void>;
-  /** Takes a principal from the user; no error when absent. */
+  /** Removes a principal from the user; no error when it is absent. */
   removeUserPrincipal(userId: string, principal: string): Promise<void>;
-  /** Takes the principal from every user. */
+  /** Removes the principal from every user. */
   removePrincipal(principal: string): Promise<void>;
-  /** Takes from every user all principals that start with the prefix, taken literally. */
+  /** Removes from every user all principals that start with the literal prefix. */
   removePrincipalsBelow(prefix: string): Promise<void>;
 
-  /** Idempotent. */
+  /** Adds a principal to an entry. Idempotent. */
   addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void>;
-  /** No error when absent; an entry left without principals is gone. */
+  /** Removes a principal from an entry; no error when it is absent. An entry without principals ceases to exist. */
   removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void>;
-  /** Takes the principal out of every entry of every object. */
+  /** Removes the principal from every entry of every object. */
   removePrincipalFromAces(principal: string): Promise<void>;
 
   /**
-   * Adds principals to entries of several objects at once. Idempotent.
+   * Adds principals to entries of several objects. Idempotent.
    *
-   * @param options.isFresh whether none of these objects has any of these entries, so that the backend need not look. When
-   *   one has, the unit of work may fail with TransactionConflict, and is retried without this. Default: no
+   * @param options.isFresh asserts that none of these entries exists, so no lookup is needed. If one does exist, the unit of
+   * work may fail with TransactionConflict and is retried without this option
    */
   addToAces(
     entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
     options?: { readonly isFresh?: boolean },
   ): Promise<void>;
 
-  /** Replaces the named entries. An empty list deletes the entry; other entries stay. */
+  /** Replaces the named entries. An empty list deletes an entry; other entries are unchanged. */
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void>;
 
   /** Deletes all entries of these objects. */
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void>;
-  /** Deletes all entries of every object below the URI (`<uri>/…`). Neighbours with a similar name keep theirs. */
+  /** Deletes all entries of every object below the URI (`<uri>/…`), and of no object whose URI only shares the prefix. */
   deletePermissionsBelow(uri: string): Promise<void>;
 
   /** Deletes everything. */
@@ -153,8 +149,8 @@ export interface PermissionWriter extends PermissionReader {
 
 export interface PermissionBackend {
   readonly database: Database;
-  /** Reads of committed state, outside any unit of work. */
+  /** Reads committed state, outside any unit of work. */
   readonly reader: PermissionReader;
-  /** Reads and writes inside a transaction of `database`. */
+  /** Returns a reader and writer inside a transaction of `database`. */
   writer(transaction: Transaction): PermissionWriter;
 }

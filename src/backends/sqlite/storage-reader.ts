@@ -1,6 +1,6 @@
 // Reads of the storage contract, for committed state with its cache and for units of work.
 import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
-import { joinPage } from '../../core/objects/joined.ts';
+import { joinPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { isWholeList, planSelection, timeRangeKey, type PagePlan } from '../../core/query/plan-page.ts';

@@ -1,7 +1,7 @@
 // GET and HEAD on a list: one page, or the number of objects.
 import { formatInSteps, largeTextChars } from '../../base/json-steps.ts';
 import { runFromNow, type Steps } from '../../base/steps.ts';
-import type { JoinedEntries } from '../../core/objects/joined.ts';
+import type { JoinedEntries } from '../../core/objects/page-text.ts';
 import {
   charsOf,
   entryInSteps,
@@ -73,7 +73,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   return readPage(scope, access, query, { headers, firstPage: isWhole ? firstPage : undefined });
 }
 
-/** Reads a page for callers with permissions on so many single objects that the way to find them matters. */
+/** Reads a page for callers with permissions on single objects: by a lookup of few shared objects, or by a scan for many. */
 async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseHeaders): Promise<ServiceResponse> {
   const { kind, context, list } = scope;
   const { caller, ids, unit } = context;
