@@ -1,4 +1,5 @@
-// Signed requests to an S3 service: streamed bodies, a timeout, and retries of failures that may be temporary.
+// Client of S3-compatible object stores: signed requests with streamed bodies, an idle timeout, and retries of
+// temporary failures.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
@@ -13,7 +14,7 @@ export type S3Place = Extract<BlobPlace, { kind: 's3' }>;
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
-  /** Name of the object; `''` is the bucket. */
+  /** Object key; `''` for the bucket. */
   readonly key: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -27,11 +28,11 @@ export type S3Body =
 export interface S3Response {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** The caller reads or destroys it. */
+  /** The caller must read or destroy it. */
   readonly body: IncomingMessage;
 }
 
-const mayPass: readonly number[] = [408, 429, 500, 502, 503, 504];
+const retryableStatuses: readonly number[] = [408, 429, 500, 502, 503, 504];
 const firstDelayMs = 50;
 
 export class S3Client {
@@ -45,16 +46,16 @@ export class S3Client {
   }
 
   /**
-   * Sends a request, and repeats it when it fails for a reason that may be temporary.
+   * Sends a request and retries temporary failures.
    *
-   * @throws BackendUnavailable when no response arrives, or only such failures
+   * @throws BackendUnavailable when all attempts fail
    */
   async send(request: S3Request): Promise<S3Response> {
     for (let attempt = 0; ; attempt++) {
       const isLast = attempt === this.#place.retries;
       try {
         const response = await this.#sendOnce(request);
-        if (!mayPass.includes(response.status)) return response;
+        if (!retryableStatuses.includes(response.status)) return response;
         if (isLast) throw await this.refusal(response);
         response.body.destroy();
       } catch (error) {
@@ -64,7 +65,7 @@ export class S3Client {
     }
   }
 
-  /** Returns an unexpected response as an error. */
+  /** Converts an unexpected response into a `BackendUnavailable`. */
   async refusal({ status, body }: S3Response): Promise<BackendUnavailable> {
     const code = /<Code>(\w+)<\/Code>/.exec(await readText(body))?.[1] ?? 'no reason given';
     return new BackendUnavailable('attachments', `the object store answered ${status} (${code})`);
@@ -102,7 +103,7 @@ export class S3Client {
         reject(error);
       });
       outgoing.on('response', (incoming) => {
-        // A response may arrive before the whole body was sent. Failures of the rest do not matter then.
+        // A response may arrive before the whole body is sent. Errors of the rest do not matter.
         source?.unpipe(outgoing);
         source?.destroy();
         if (!outgoing.writableEnded) outgoing.end();
@@ -137,7 +138,7 @@ function hashOf(body: S3Body | undefined): string {
     .digest('hex');
 }
 
-/** Returns the text of a body up to a limit. */
+/** Reads a body as text up to a size limit. */
 export async function readText(body: AsyncIterable<Uint8Array>, limitBytes = 4_000_000): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
