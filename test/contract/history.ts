@@ -6,6 +6,7 @@ import type { StorageReader, StorageWriter } from '../../src/contracts/storage.t
 import type { TransactionContext } from '../../src/testing/index.ts';
 import { writeConditionally } from '../../src/testing/contract/transactions/conditional-writes.ts';
 import { formatAttributes } from '../../src/core/objects/stored.ts';
+import type { Selection } from '../../src/core/query/ast.ts';
 import { attributes } from '../core/query/arbitraries.ts';
 import { holdsUnstorable, orHostile } from './hostile-texts.ts';
 import { anyQuery, ids, lists, parents, timestamps } from './queries.ts';
@@ -198,6 +199,7 @@ function anyLoneWrite(): fc.Arbitrary<Call<Stores>> {
 
 function anyStorageWrite(start: number): fc.Arbitrary<Call<Writers>> {
   const query = anyQuery(start);
+  const selection = query.map(({ filters, ids: named }): Selection => ({ filters, ids: named }));
   const time = fc.option(timestamps(start), { nil: undefined, freq: 3 });
   const written = fc.tuple(lists, ids, attributes.map(formatAttributes), time);
   const deletion = fc.record({ lastModified: time, keepTombstone: fc.boolean() }, { requiredKeys: ['lastModified'] });
@@ -227,7 +229,7 @@ function anyStorageWrite(start: number): fc.Arbitrary<Call<Writers>> {
     [1, call('purgeDeleted', fc.tuple(purge), ({ storage }: Writers, options) => storage.purgeDeleted(options))],
     [
       1,
-      call('trimObjects', fc.tuple(lists, query, kept), ({ storage }: Writers, ...args) =>
+      call('trimObjects', fc.tuple(lists, selection, kept), ({ storage }: Writers, ...args) =>
         storage.trimObjects(...args),
       ),
     ],
