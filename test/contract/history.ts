@@ -1,5 +1,5 @@
-// Random histories of contract calls: units of work with several writes, committed or rolled back, and questions after
-// each of them.
+// Random histories of contract calls: units of work with several writes, committed or rolled back, and reads after each of
+// them.
 import fc from 'fast-check';
 import type { BoundPattern, PermissionReader, PermissionWriter } from '../../src/contracts/permission.ts';
 import type { StorageReader, StorageWriter } from '../../src/contracts/storage.ts';
@@ -11,10 +11,10 @@ import { attributes } from '../core/query/arbitraries.ts';
 import { holdsUnstorable, orHostile } from './hostile-texts.ts';
 import { anyQuery, ids, lists, parents, timestamps } from './queries.ts';
 
-/** One call of the contract, as a function of the reader or writer; named for the report of a failure. */
+/** One call of the contract, as a function of the reader or writer, with a name for the report of a failure. */
 export interface Call<Target> {
   readonly name: string;
-  /** Whether it may be refused, because an argument holds a text that no backend can store. */
+  /** Whether it may be refused, because an argument contains a text that no backend can store. */
   readonly isUnstorable: boolean;
   run(target: Target): Promise<unknown>;
 }
@@ -34,15 +34,15 @@ export type Stores = Omit<TransactionContext, 'clock'>;
 export interface Step {
   readonly writes: readonly Call<Writers>[];
   readonly end: 'commit' | 'rollback';
-  /** How far the clock moves before, backwards at times. */
+  /** Milliseconds that the clock moves before, sometimes backwards. */
   readonly advance: number;
-  /** Writes that are units of work of their own, after that. */
+  /** Conditional writes after that. */
   readonly alone: readonly Call<Stores>[];
-  /** What is asked afterwards, outside any unit of work. */
+  /** Reads afterwards, outside any unit of work. */
   readonly reads: readonly Call<Readers>[];
 }
 
-/** A history that begins at the given time. */
+/** Returns a history that begins at the given time. */
 export function anyHistory(start: number): fc.Arbitrary<readonly Step[]> {
   const step = fc.record({
     writes: fc.array(anyWrite(start), { maxLength: 12, size: 'max' }),
@@ -178,13 +178,13 @@ function anyWrite(start: number): fc.Arbitrary<Call<Writers>> {
   );
 }
 
-/** A write alone, which expects what is there, or nothing, or something else. */
+/** A conditional write, which expects the present state, or no object, or another state. */
 function anyLoneWrite(): fc.Arbitrary<Call<Stores>> {
   const holder = fc.option(fc.record({ list: lists, id: ids }), { nil: undefined, freq: 2 });
   const text = fc.option(attributes.map(formatAttributes), { nil: undefined, freq: 4 });
   const uri = fc.option(objectIds, { nil: undefined });
   const expects = fc.constantFrom('object', 'object', 'nothing', 'another');
-  // What is refused and what is merely of no use here is for each backend to say, and there is nothing to roll back.
+  // Backends may refuse a write or do nothing for it, and nothing is rolled back.
   const write = fc
     .record({ list: lists, id: ids, holder, text, uri, entries: entryLists })
     .filter(({ holder: parent, uri: object, entries }) => !holdsUnstorable([parent, object, entries]));
@@ -324,7 +324,7 @@ function weighted<Target>(
   return fc.oneof(...rows.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }
 
-/** A kind of which there is nothing may be told or not. */
+/** A kind without objects may be reported or not. */
 function presentKinds(counts: Awaited<ReturnType<StorageReader['countKinds']>>): Record<string, unknown> {
   return Object.fromEntries([...counts].filter(([, { objects, tombstones }]) => objects + tombstones > 0));
 }
