@@ -221,7 +221,7 @@ function selectPage(scope: Scope, { projection, sort }: ListQuery, selected: Pag
   const { storage } = context.unit.reader;
   const isAsStored = projection === undefined && kind.declaration.present === undefined;
   const isPlain =
-    isAsStored && sort.every(({ field }) => isUniqueField(field)) && !context.unit.hears(kind.name, 'read');
+    isAsStored && sort.every(({ field }) => isUniqueField(field)) && !context.unit.hasSubscribers(kind.name, 'read');
   return isPlain ? storage.listText(list, selected) : storage.listAll(list, selected);
 }
 
