@@ -11,6 +11,7 @@ import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { completeCaller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import type { Context } from './context.ts';
+import type { LiveLists } from './live-lists.ts';
 import { withOwners } from './owned-lists.ts';
 import type { Reader, Writer } from './unit-of-work.ts';
 
@@ -49,6 +50,8 @@ export interface EngineOptions extends WriteOptions {
   /** `/v1` */
   readonly versionPrefix: string;
   readonly securityState: SecurityState;
+  /** Serves live updates of lists; absent: there are none. */
+  readonly live?: LiveLists | undefined;
   /** Returns the requester whose share of the security state counts for a client address. */
   readonly requesterOf: (address: string | undefined) => string | undefined;
 }

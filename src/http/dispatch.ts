@@ -5,9 +5,15 @@ import type { Clock } from '../base/clock.ts';
 import { TransactionConflict, UnstorableText } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
-import type { Context } from '../engine/context.ts';
+import type { Context, Renewal } from '../engine/context.ts';
 import type { Endpoint, Method, Operation } from '../engine/endpoint.ts';
-import { MemoryAwaited, type ResponseHeaders, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
+import {
+  LaterBody,
+  MemoryAwaited,
+  type ResponseHeaders,
+  type ServiceRequest,
+  type ServiceResponse,
+} from '../engine/exchange.ts';
 import type { UnitOfWork } from '../engine/unit-of-work.ts';
 import { anonymous } from '../engine/caller.ts';
 import type { Alias, AliasedRequest, AliasRequest } from './alias.ts';
@@ -39,6 +45,14 @@ export interface Outer {
   readonly note?: Note | undefined;
   /** What rate limits say, where there are any. */
   readonly admission?: Admission | undefined;
+  /** Opens another unit of work for the same outer request. */
+  readonly reopen: () => Reopened;
+}
+
+/** A further unit of work of an outer request, for what goes on after its response has begun. */
+export interface Reopened {
+  readonly outer: Outer;
+  readonly end: () => Promise<void>;
 }
 
 export interface DispatchOptions {
@@ -101,6 +115,7 @@ export class Dispatcher {
       operation = findOperation(found.route.endpoint, request.method);
       this.#requireAllowed(request, found.route.endpoint, operation);
       response = await this.#handle(request, target, found, outer);
+      if (response.body instanceof LaterBody) response = this.#finishLater(request, response, response.body, operation);
     } catch (error) {
       // The outer request is run again as a whole.
       if (error instanceof TransactionConflict || error instanceof MemoryAwaited) throw error;
@@ -110,6 +125,26 @@ export class Dispatcher {
       if (outer.note !== undefined) noteRefusal(outer.note, request, error);
     }
     return this.#finish(request, response, operation);
+  }
+
+  /** Gives a response that is known only later the headers that every response has. */
+  #finishLater(
+    request: ServiceRequest,
+    response: ServiceResponse,
+    { later }: LaterBody,
+    operation: Operation,
+  ): ServiceResponse {
+    const { errors, logger } = this.#options;
+    const finish = async (signal: AbortSignal): Promise<ServiceResponse> => {
+      let answer: ServiceResponse;
+      try {
+        answer = await later(signal);
+      } catch (error) {
+        answer = errorResponse(error, request.id, errors, logger);
+      }
+      return this.#finish(request, answer, operation);
+    };
+    return { ...response, body: new LaterBody(finish) };
   }
 
   /** The response for a request that failed outside of dispatch: at the socket, or when its work was to be committed. */
@@ -195,6 +230,7 @@ export class Dispatcher {
       now: clock.now(),
       dispatch: (entry) => this.#dispatchEntry(entry, outer),
       authenticate: (entries) => identities.prepare(entries),
+      renew: () => this.#renew(context, outer, found.below),
     };
     // An alias stands for an address of the same kind, which serves the same methods.
     const operation = findOperation(endpoint, request.method)!;
@@ -206,6 +242,22 @@ export class Dispatcher {
     if (!endpoint.isResource && context.issues.length > 0) throw invalidParameters(context.issues);
     await served.prepare?.();
     return operation.handle(context);
+  }
+
+  async #renew(context: Context, { reopen }: Outer, below: string): Promise<Renewal> {
+    const { outer, end } = reopen();
+    const { unit, identities } = outer;
+    const caller = await identities.resolve(context.request, unit, below);
+    const renewed: Context = {
+      ...context,
+      unit,
+      caller,
+      issues: [],
+      now: this.#options.clock.now(),
+      dispatch: (entry) => this.#dispatchEntry(entry, outer),
+      authenticate: (entries) => identities.prepare(entries),
+    };
+    return { context: renewed, end };
   }
 
   #findAlias({ below }: Found): Alias | undefined {

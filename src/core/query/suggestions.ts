@@ -3,7 +3,18 @@
 import { findNearest } from '../../base/nearest.ts';
 
 /** The parameters that mean something to lists; other names that start with `_` are ignored. */
-export const reservedNames = ['_since', '_before', '_to', '_limit', '_sort', '_token', '_fields'] as const;
+export const reservedNames = [
+  '_since',
+  '_before',
+  '_to',
+  '_limit',
+  '_sort',
+  '_token',
+  '_fields',
+  '_gone',
+  '_live',
+  '_wait',
+] as const;
 export type ReservedName = (typeof reservedNames)[number];
 
 /** Maximum length of a name that is compared; a longer one is no typing error. */
