@@ -21,6 +21,7 @@ export type Observation =
   | RefusalObservation
   | RetryObservation
   | TimingObservation
+  | LiveObservation
   | OverloadObservation;
 
 /** A request that begins: an outer one, or an entry of a batch. */
@@ -130,6 +131,27 @@ export interface TimingObservation {
   readonly name: string;
   readonly milliseconds: number;
 }
+
+/** A stream of live updates was opened, or has ended. */
+export type LiveObservation =
+  | {
+      readonly kind: 'live';
+      readonly event: 'opened';
+      readonly userId: string | undefined;
+      readonly list: ListKey;
+    }
+  | {
+      readonly kind: 'live';
+      readonly event: 'ended';
+      readonly userId: string | undefined;
+      readonly list: ListKey;
+      /** `client`: the client has left. `age`: it was open for the longest time allowed. */
+      readonly reason: 'client' | 'age' | 'refused' | 'stopping';
+      readonly milliseconds: number;
+      readonly frames: number;
+      /** Number of times that the client had to fetch the list again. */
+      readonly resyncs: number;
+    };
 
 /** How the connections to a database are used at the moment. */
 export interface PoolState {

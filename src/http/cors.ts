@@ -26,6 +26,7 @@ export class Cors {
   readonly #any: boolean;
   readonly #trustsOwnOrigin: boolean;
   readonly #patterns: readonly RegExp[];
+  readonly #names: ReadonlySet<string>;
   readonly #maxAgeSeconds: number | undefined;
   readonly #always: readonly string[];
   readonly #exposed = new WeakMap<Operation, string>();
@@ -34,6 +35,7 @@ export class Cors {
     this.#any = options.origins.includes('*');
     this.#trustsOwnOrigin = options.trustsOwnOrigin;
     this.#patterns = options.origins.map(originPattern);
+    this.#names = new Set(options.origins.filter((origin) => !/[*?]/.test(origin)));
     this.#maxAgeSeconds = options.maxAgeSeconds;
     this.#always = [...alwaysExposed, ...(options.exposes ?? [])];
   }
@@ -45,6 +47,13 @@ export class Cors {
     if (this.#any) return '*';
     if (this.#trustsOwnOrigin && origin === ownOrigin) return origin;
     return this.#patterns.some((pattern) => pattern.test(origin)) ? origin : undefined;
+  }
+
+  /** Whether the origin of the request is the service's own, or one that is listed by name; also without an origin. */
+  isNamedOrigin({ headers, origin: ownOrigin }: Caller): boolean {
+    const { origin } = headers;
+    if (origin === undefined) return headers['sec-fetch-site'] !== 'cross-site';
+    return (this.#trustsOwnOrigin && origin === ownOrigin) || this.#names.has(origin);
   }
 
   /** Adds what browsers ask for, and tells caches when it depends on who asks: also where nobody was allowed. */

@@ -20,6 +20,7 @@ import type { Alias, AliasedRequest, AliasRequest } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
 import { errorResponse, type ErrorOptions } from './errors.ts';
 import { requireIntent } from './csrf.ts';
+import type { LiveSessions } from './authentication/live-session.ts';
 import type { Identities } from './identity.ts';
 import { AnsweredRequest, Note } from './observed-request.ts';
 import type { Admission } from './rate-limits/rate-limits.ts';
@@ -70,6 +71,8 @@ export interface DispatchOptions {
   readonly unversionedPaths: ReadonlySet<string>;
   /** Path below the version prefix to which browsers are redirected from the root of the site; `undefined`: to none. */
   readonly frontPage: string | undefined;
+  /** Sessions of browsers for live updates; absent: there are none. */
+  readonly liveSessions?: LiveSessions | undefined;
   /** `Strict-Transport-Security` of answers to requests that came over TLS; `undefined`: none. */
   readonly transportSecurity: string | undefined;
 }
@@ -200,8 +203,9 @@ export class Dispatcher {
     if (refusedOrigin !== undefined) throw invalidParameters([refusedOrigin]);
   }
 
-  async #handle(request: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
-    const { cors, clock } = this.#options;
+  async #handle(sent: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
+    const { cors, clock, liveSessions } = this.#options;
+    const request = liveSessions !== undefined && isLive(found, target) ? liveSessions.authenticate(sent) : sent;
     const { unit, identities, note, admission } = outer;
     const { ignoresCaller } = found.route.endpoint;
     // Before passwords are checked, which costs more than anything else that strangers can ask for.
@@ -313,6 +317,11 @@ export class Dispatcher {
     announcements.addTo(headers);
     return { status: response.status, headers, body: response.body, errno: response.errno };
   }
+}
+
+/** Whether the request asks for live updates: of a list, or of several. */
+function isLive({ below }: Found, { query }: Target): boolean {
+  return below === '/live' || query.some(([name]) => name === '_live');
 }
 
 /** What an answer says about caching, where it is for one caller alone. */

@@ -5,6 +5,10 @@ import type { OpenConnection } from '../engine/exchange.ts';
 /** Wraps a response whose head is written. Its connection is not closed for silence any more: the body sees to that. */
 export class OpenResponse implements OpenConnection {
   readonly #outgoing: ServerResponse;
+  #whenDrained: (() => void) | undefined;
+  readonly #written = (): void => {
+    if (this.#outgoing.writableLength === 0) this.#whenDrained?.();
+  };
 
   constructor(outgoing: ServerResponse) {
     this.#outgoing = outgoing;
@@ -19,11 +23,11 @@ export class OpenResponse implements OpenConnection {
   }
 
   write(bytes: Uint8Array): void {
-    this.#outgoing.write(bytes);
+    this.#outgoing.write(bytes, this.#written);
   }
 
   onDrain(task: () => void): void {
-    this.#outgoing.on('drain', task);
+    this.#whenDrained = task;
   }
 
   onClose(task: () => void): void {

@@ -44,6 +44,10 @@ export function metricsObserver(sink: MetricSink, { idLabels, limits }: MetricsO
           return sink.count('requests_refused', overloads[observation.reason]);
         case 'timing':
           return sink.time(`${observation.part}_${nameOf(observation.name)}_seconds`, none, observation.milliseconds);
+        case 'live':
+          return observation.event === 'opened'
+            ? sink.count('live_streams_opened', none)
+            : sink.count('live_streams_ended', { reason: observation.reason });
         case 'refusal':
           // The request itself is counted.
           return;

@@ -1,7 +1,8 @@
 // A login under way is kept by the browser that began it, in an encrypted cookie: the server stores nothing for it, and no
 // other browser can end it. Each login has a cookie of its own, so that several tabs can log in at the same time.
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { isJsonObject, getKey, parseJson, type JsonValue } from '../../base/json.ts';
+import { parseCookies, seal, unseal } from '../../http/cookies.ts';
 
 export interface PendingLogin {
   readonly callback: string;
@@ -106,40 +107,6 @@ function findSurplus(sent: string | undefined, place: CookiePlace, newBytes: num
     return index >= keptCookies - 1 || bytes > keptBytes;
   });
   return surplus.map(({ name }) => formatCookie(name, '', 0, place));
-}
-
-function parseCookies(header = ''): ReadonlyMap<string, string> {
-  const cookies = new Map<string, string>();
-  for (const pair of header.split(';')) {
-    const equals = pair.indexOf('=');
-    if (equals > 0) cookies.set(pair.slice(0, equals).trim(), pair.slice(equals + 1).trim());
-  }
-  return cookies;
-}
-
-const ivBytes = 12;
-const tagBytes = 16;
-
-/** AES-256-GCM; the state is authenticated with the text, so that it opens no other cookie. */
-function seal(text: string, key: Buffer, state: string): string {
-  const iv = randomBytes(ivBytes);
-  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes }).setAAD(Buffer.from(state));
-  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-  return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
-}
-
-/** The text; `undefined` when it was not sealed with this key and state. */
-function unseal(sealed: string, key: Buffer, state: string): string | undefined {
-  const bytes = Buffer.from(sealed, 'base64url');
-  if (bytes.length < ivBytes + tagBytes) return undefined;
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
-  decipher.setAAD(Buffer.from(state)).setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
-  try {
-    return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8');
-  } catch {
-    // What does not authenticate was made by somebody else, or for another login.
-    return undefined;
-  }
 }
 
 function readLogin(value: JsonValue): PendingLogin | undefined {
