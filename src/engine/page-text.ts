@@ -20,6 +20,9 @@ import { presentObject } from './visibility.ts';
 /** How the entries of a page are shown. */
 export type Presentation = Pick<ListQuery, 'projection' | 'goneUnless'>;
 
+/** Body of a page without entries. */
+export const emptyPageBody = '{"data":[]}';
+
 /** Formats the entries, joined by commas. */
 export function* formatPage(
   scope: Scope<unknown>,

@@ -2,8 +2,8 @@
 import type { StorageReader } from '../contracts/storage.ts';
 import { formatEtag } from '../core/objects/etag.ts';
 import { LaterBody, type ServiceResponse } from '../engine/exchange.ts';
-import { emptyPageBody } from '../engine/live-lists.ts';
 import { resyncHeader } from '../engine/missed-deletions.ts';
+import { emptyPageBody } from '../engine/page-text.ts';
 import { openScope, type Scope } from '../engine/scope.ts';
 import type { Follower, Watches } from './watch.ts';
 

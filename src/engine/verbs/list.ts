@@ -15,8 +15,7 @@ import { findObjects, requireListAccess, type AskedList, type ListAccess } from 
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
-import { formatPage } from '../page-text.ts';
-import { emptyPageBody, type LiveLists } from '../live-lists.ts';
+import { emptyPageBody, formatPage } from '../page-text.ts';
 import { noteMissedDeletions, resyncHeader } from '../missed-deletions.ts';
 import { warnOfFilters, warnOfIgnored } from '../warnings.ts';
 import { refuseLive } from '../list-query.ts';
@@ -24,7 +23,7 @@ import { requireOpenList } from '../visibility.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
-import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from '../scope.ts';
+import { findMissingParent, requireNoIssues, requireTimestamp, type LiveLists, type Scope } from '../scope.ts';
 import { requireRoomForPage } from '../stored-work.ts';
 import { fewestToWalk, manyShared, readSharedPage } from '../shared-page.ts';
 
