@@ -101,6 +101,17 @@ export class RedisClient {
     return this.#sendTwice(backend, () => this.#redis.call(command, [...args]));
   }
 
+  /** Commands that only read, each of one key, sent together in one place of the pool. The answers are in their order. */
+  async readTogether(
+    backend: BackendName,
+    commands: readonly (readonly [command: string, ...args: Argument[]])[],
+  ): Promise<readonly unknown[]> {
+    for (const args of commands) requireStorableArguments(args);
+    return this.#sendTwice(backend, () =>
+      Promise.all(commands.map(([command, ...args]) => this.#redis.call(command, args))),
+    );
+  }
+
   /** A script. On a server, commands sent before are executed before it, and those sent later after it. */
   run(backend: BackendName, script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     return this.#send(backend, () => this.#evaluate(script, keys, args));

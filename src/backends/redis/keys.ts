@@ -70,7 +70,7 @@ export class Keys {
     return `${this.principal(principal)}u`;
   }
 
-  /** Hash of the database as a whole. */
+  /** Hash of the database as a whole: the version of its layout (`layout`), the number of flushes (`flushes`). */
   schema(): string {
     return `{${this.root}~0}schema`;
   }
