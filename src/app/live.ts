@@ -25,7 +25,7 @@ export function createLive(
     stores,
     logger,
     observer,
-    hints: undefined,
+    hints: stores.storage.database.openHints?.({ logger }),
     formatError: (error) => errorResponse(error, '', errors, logger).body as string,
     maxStreams,
     maxStreamsPerUser: settings.get('live_max_streams_per_user'),

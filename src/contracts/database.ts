@@ -1,7 +1,9 @@
 // The place that storage and permission backends keep their data in, and its transactions. Backends of one database
 // share one transaction, so that an object and its permissions are written together or not at all.
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
+import type { ChangeHints } from './change-hints.ts';
 import type { BackendUnavailable } from './errors.ts';
+import type { Logger } from './logger.ts';
 import type { PoolState } from './observer.ts';
 
 /** An open transaction. Use it from one unit of work only; after `commit` or `rollback` it is spent. */
@@ -111,6 +113,12 @@ export interface Database {
    * Absent: the database has tools of its own.
    */
   checkIntegrity?(): Promise<readonly string[]>;
+  /**
+   * Opens the exchange of hints about changes with the other processes that use the database. Nothing is connected before the
+   * first hint is published or a listener is subscribed. Absent: the database belongs to one process, or its server carries no
+   * messages (PostgreSQL behind a pooler in transaction mode).
+   */
+  readonly openHints?: (options: { readonly logger: Logger }) => ChangeHints;
   /** Lets go of files and connections, after open transactions have ended. */
   close(): Promise<void>;
 }

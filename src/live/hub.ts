@@ -67,7 +67,9 @@ export class LiveHub implements LiveLists, CommitListener {
   readonly #stopping = new AbortController();
   #privateViewers = 0;
   #timers: NodeJS.Timeout[] = [];
-  #unsubscribe: (() => Promise<void>) | undefined;
+  #unsubscribe: (() => void) | undefined;
+  /** Number of flushes at the last look; `undefined`: none yet. */
+  #flushes: number | undefined;
   #isSweeping = false;
   #isChecking = false;
 
@@ -81,6 +83,8 @@ export class LiveHub implements LiveLists, CommitListener {
   }
 
   committed(hints: readonly ChangeHint[]): void {
+    // Units of this process flush seldom, and the next look at the clocks would announce the flush once more.
+    if (hints.some((hint) => 'flushed' in hint)) this.#flushes = undefined;
     this.#watches.announce(hints);
     this.#options.hints?.publish(hints);
   }
@@ -122,7 +126,7 @@ export class LiveHub implements LiveLists, CommitListener {
     this.#timers = [];
     const error = this.#options.formatError(new ServiceError('backendUnavailable'));
     for (const stream of this.#streams.keys()) stream.end('stopping', error);
-    await this.#unsubscribe?.();
+    this.#unsubscribe?.();
     await this.#options.hints?.close();
   }
 
@@ -272,7 +276,7 @@ export class LiveHub implements LiveLists, CommitListener {
     const { hints } = this.#options;
     this.#timers = [setInterval(() => this.#look(), lookMs), setInterval(() => void this.#sweep(), sweepMs)];
     this.#unsubscribe ??= hints?.subscribe((received) => {
-      this.#watches.announce(received);
+      if (this.#watches.announce(received)) void this.#sweep();
     });
   }
 
@@ -305,11 +309,12 @@ export class LiveHub implements LiveLists, CommitListener {
     if (this.#isSweeping || this.#watches.size === 0) return;
     this.#isSweeping = true;
     try {
-      const { storage } = this.#options.stores;
-      for (const watch of this.#watches.all) {
-        const clock = await storage.reader.resourceTimestamp(watch.list);
-        this.#see(watch, clock);
-      }
+      const watches = [...this.#watches.all];
+      const { clocks, flushes } = await this.#options.stores.storage.reader.clocks(watches.map(({ list }) => list));
+      const isFlushed = this.#flushes !== undefined && this.#flushes !== flushes;
+      this.#flushes = flushes;
+      if (isFlushed) this.#watches.flushed();
+      for (const [index, watch] of watches.entries()) this.#see(watch, clocks[index]);
     } catch (error) {
       this.#options.logger.debug({ err: error }, 'The clocks of followed lists could not be read');
     } finally {

@@ -50,13 +50,22 @@ export class Watches {
     if (watch.followers.size === 0) this.#all.delete(keyOf(watch.list));
   }
 
-  /** Passes hints on to the followers that they concern. */
-  announce(hints: readonly ChangeHint[]): void {
-    if (this.#all.size === 0) return;
+  /**
+   * Passes hints on to the followers that they concern.
+   *
+   * @returns whether hints are missing, so that only the clocks say what has changed
+   */
+  announce(hints: readonly ChangeHint[]): boolean {
+    if (this.#all.size === 0) return false;
+    let areMissing = false;
     for (const hint of hints) {
       if ('list' in hint) {
         const watch = this.#all.get(keyOf(hint.list));
         if (watch !== undefined) for (const follower of watch.followers) follower.changed();
+        continue;
+      }
+      if ('any' in hint) {
+        areMissing = true;
         continue;
       }
       for (const { list, followers } of this.#all.values()) {
@@ -67,6 +76,12 @@ export class Watches {
         }
       }
     }
+    return areMissing;
+  }
+
+  /** Makes all clients fetch their lists again. */
+  flushed(): void {
+    for (const { followers } of this.#all.values()) for (const follower of followers) follower.flushed();
   }
 }
 

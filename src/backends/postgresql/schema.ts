@@ -185,6 +185,10 @@ export const databaseComponent: Component = {
       summary: 'tell objects of the same timestamp apart in the function that does a write alone',
       sql: conditionalWriteFunction,
     },
+    {
+      summary: 'count how often the store was flushed',
+      sql: 'CREATE TABLE coffer_counters (name text COLLATE "C" PRIMARY KEY, value bigint NOT NULL)',
+    },
   ],
 };
 

@@ -70,7 +70,12 @@ export class Keys {
     return `${this.principal(principal)}u`;
   }
 
-  /** Hash of the database as a whole. */
+  /** Channel of the hints about changes. The databases of a server share its channels, so the number of the database is in it. */
+  channel(db: number): string {
+    return `${this.root}changes:${db}`;
+  }
+
+  /** Hash of the database as a whole: the version of its layout (`layout`), the number of flushes (`flushes`). */
   schema(): string {
     return `{${this.root}~0}schema`;
   }
