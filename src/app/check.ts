@@ -1,5 +1,5 @@
 // Checks everything that a start needs, without starting: settings, plugins, traces, backends and pending migrations. Changes
-// nothing, and goes on after the first problem, so that one run reports all of them.
+// nothing, and continues after a problem, so that one run reports all of them.
 import process from 'node:process';
 import { systemClock } from '../base/clock.ts';
 import { describeExposedFiles } from '../backends/data-files.ts';
@@ -35,8 +35,8 @@ export async function checkService(
 }
 
 /**
- * Returns what keeps the service from being put together, beyond the problems of the core's settings: plugins, their
- * settings, policies, listeners. Backends are not opened.
+ * Returns the problems of assembling the service, besides those of core settings: plugins, their settings, policies,
+ * listeners. Opens no backends.
  */
 export async function findAssemblyProblems(settings: Settings): Promise<readonly Problem[]> {
   return (await tryAssembly(settings, reportingLogger(ignore))).problems;
@@ -48,12 +48,12 @@ interface Trial {
   readonly names: readonly string[];
 }
 
-/** Puts the service together on backends in memory, and takes it apart. */
+/** Assembles the service on memory backends, and closes it. */
 async function tryAssembly(settings: Settings, logger: Logger): Promise<Trial> {
   const faults = new Faults();
   const plugins = await gatherPlugins(settings, [], faults);
   faults.attempt(() => settings.check(tablesOf(plugins), familiesOf(plugins)));
-  // The error repeats the faults, or is one more.
+  // The error repeats the faults or adds one.
   await faults.attemptAsync(async () => {
     const observation = new Observation(new Observers(logger), undefined, false);
     const backends = await openInMemory(settings, systemClock);

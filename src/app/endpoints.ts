@@ -47,7 +47,7 @@ export function createEndpoints(sources: EndpointSources, liveSessions: LiveSess
   const { host, kinds, ofKinds, parts } = sources;
   const { settings, engine } = host;
   const endpoints: Endpoint[] = [];
-  // The description of the API is made when it is first requested, of all endpoints.
+  // The API description covers all endpoints and is created when it is first requested.
   const described = (): readonly Endpoint[] =>
     publicEndpoints(settings, endpoints).filter(({ operations }) => Object.keys(operations).length > 0);
   endpoints.push(
@@ -69,7 +69,7 @@ export function createEndpoints(sources: EndpointSources, liveSessions: LiveSess
   return endpoints;
 }
 
-/** Returns the endpoints that are no resources: root view, health, version, description, permissions. */
+/** Returns the endpoints that are not resources: root view, health, version, description, permissions. */
 function viewEndpoints(sources: EndpointSources, described: () => readonly Endpoint[]): readonly Endpoint[] {
   const { host, backends, plugins, parts, kinds, policies } = sources;
   const { settings, engine, logger } = host;
@@ -130,7 +130,7 @@ function viewEndpoints(sources: EndpointSources, described: () => readonly Endpo
   ];
 }
 
-/** Returns the file that a setting names, even when it does not exist, or else the default ones. */
+/** Returns the file in a setting, even when it does not exist; otherwise the default files. */
 function configuredFile(configured: string | undefined, defaults: readonly string[]): readonly string[] {
   return configured === undefined || configured === '' ? defaults : [configured];
 }
@@ -170,8 +170,8 @@ function collectCapabilities({ host, parts, policies }: EndpointSources, showsPe
     if (all.has(key)) throw new Error(`The capability ${key} is built in and cannot be declared by a plugin.`);
     all.set(key, { description, url: documentationUrl(key) });
   };
-  if (policies.some(({ name }) => name === 'basicauth')) add('basicauth', 'Users are told apart by Basic credentials.');
-  add('resync', 'Lists tell those who follow them, by the header Resync, when deletions they missed were forgotten.');
+  if (policies.some(({ name }) => name === 'basicauth')) add('basicauth', 'Users authenticate with Basic credentials.');
+  add('resync', 'The header Resync reports that a client has missed deletions that are no longer known.');
   if (host.engine.live !== undefined) {
     all.set('live', {
       description:
@@ -203,14 +203,14 @@ function createApiDocs(versionPrefix: string, logger: Logger): readonly Endpoint
   return [];
 }
 
-/** Returns the folder of the viewer that ships with the package; in a checkout, of the package that it is copied from. */
+/** Returns the folder of the viewer in the package; in a checkout, of the package that it is copied from. */
 function findViewer(): string | undefined {
   const shipped = join(assets, 'swagger-ui');
   if (existsSync(join(shipped, 'swagger-ui.css'))) return shipped;
   try {
     return dirname(fileURLToPath(resolve('@fastify/swagger-ui/static/swagger-ui.css', import.meta.url)));
   } catch {
-    // Packages for development are not installed.
+    // Development packages are not installed.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-// Collects the faults that are found while a service is put together, so that one start reports all of them.
+// Collects the faults found while a service is assembled, so that one start reports all of them.
 import { problemsOfError, SettingsError, withoutRepetitions, type Problem } from '../settings/problems.ts';
 
 export class Faults {
@@ -11,7 +11,7 @@ export class Faults {
     return this.#hasGaps;
   }
 
-  /** Whether a plugin from outside is missing. Unknown names may be its own, and are not reported then. */
+  /** Whether an external plugin is missing. Unknown names may belong to it, and are not reported then. */
   get hasUnknownGaps(): boolean {
     return this.#hasUnknownGaps;
   }

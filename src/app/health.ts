@@ -1,4 +1,4 @@
-// The checks of the heartbeat. Each uses a backend, by reading alone in a read-only service.
+// The checks of the heartbeat. Each uses a backend; in a read-only service it only reads.
 import type { Database } from '../contracts/database.ts';
 import { DatabaseUnit } from '../engine/database-unit.ts';
 import type { Reader } from '../engine/unit-of-work.ts';

@@ -9,13 +9,13 @@ import { builtInKinds } from '../resources/kinds.ts';
 import { integer } from '../settings/readers.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Returns what all kinds have in common: settings, id generators, and the policy that decides about access. */
+/** Returns the options common to all kinds: settings, id generators and the authorization policy. */
 export function kindSettings(
   settings: Settings,
   parts: readonly PluginParts[],
   authorization: AuthorizationPolicy | undefined,
 ): KindSettings {
-  // Requests ask for cache times with the ids in their paths, so the values are cached.
+  // Requests read cache lifetimes by the ids in their paths, so the values are cached.
   const seconds = new LRUCache<string, { readonly value: number | undefined }>({ max: 1000 });
   return {
     maxIdLength: settings.get('max_id_length'),
@@ -38,7 +38,7 @@ export function kindSettings(
 /**
  * Compiles all kinds, by name.
  *
- * @param hasPermissions whether permissions are kept at all; without them only kinds of one user can be served
+ * @param hasPermissions whether permissions are stored; without them only user resources can be served
  * @throws Error when a declaration or a setting of a kind is wrong
  */
 export function createKinds(

@@ -1,4 +1,4 @@
-// The event listeners that `event_listeners` names, as subscribers.
+// Creates subscribers from the listeners in `event_listeners`.
 import { messageOf } from '../base/message-of.ts';
 import { actions as knownActions, type Action } from '../core/events/payload.ts';
 import type { Listener, ListenerContext, ListenerFactory } from '../engine/events/listener.ts';
@@ -103,7 +103,7 @@ function contextOf(host: PluginHost, name: string, prefix: string): ListenerCont
 async function findFactory(use: string, parts: readonly PluginParts[]): Promise<ListenerFactory> {
   for (const { listeners } of parts)
     if (listeners !== undefined && Object.hasOwn(listeners, use)) return listeners[use]!;
-  // Existing deployments write `kinto_redis.listeners` too.
+  // Existing deployments also use `kinto_redis.listeners`.
   const name =
     /^(?:(?:svc|kinto\.core)\.listeners\.)?(\w+)$/.exec(use)?.[1] ?? (use === 'kinto_redis.listeners' ? 'redis' : '');
   if (Object.hasOwn(builtIn, name)) return builtIn[name]!;

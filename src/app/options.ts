@@ -1,11 +1,11 @@
-// Options of the engine, the dispatcher and the servers, made from the settings.
+// Options of the engine, the dispatcher and the servers, derived from the settings.
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { SecurityState } from '../contracts/security-state.ts';
 import type { EngineOptions } from '../engine/scope.ts';
 import { requesterOf } from '../http/address-group.ts';
-import { Announcements } from '../http/announcements.ts';
+import { OperatorNotices } from '../http/operator-notices.ts';
 import { Cors } from '../http/cors.ts';
 import type { LiveSessions } from '../http/authentication/live-session.ts';
 import type { DispatchOptions } from '../http/dispatch.ts';
@@ -32,7 +32,7 @@ export function createCors(settings: Settings, rateLimits: RateLimits | undefine
   });
 }
 
-/** Returns what the engine needs, but for the check of groups. */
+/** Returns the options of the engine, without the check of groups. */
 export function engineOptions(
   settings: Settings,
   securityState: SecurityState,
@@ -75,7 +75,7 @@ export function errorOptions(settings: Settings): ErrorOptions {
   };
 }
 
-/** Returns what the dispatcher of each port needs, but for its router. */
+/** Returns the options of the dispatcher of each port, without its router. */
 export function dispatchOptions(
   settings: Settings,
   { engine, clock, logger }: Pick<PluginHost, 'engine' | 'clock' | 'logger'>,
@@ -97,7 +97,7 @@ export function dispatchOptions(
       trailingSlash: settings.get('trailing_slash_redirect_enabled'),
       trailingSlashTtlSeconds: settings.get('trailing_slash_redirect_ttl_seconds'),
     },
-    announcements: new Announcements(
+    notices: new OperatorNotices(
       {
         backoffSeconds: settings.get('backoff'),
         backoffPercentage: settings.get('backoff_percentage'),
@@ -121,7 +121,7 @@ function unversionedPaths(pathPrefix: string): ReadonlySet<string> {
   return new Set([...paths, ...paths.map((path) => pathPrefix + path)]);
 }
 
-/** Returns the limits of a server on what clients send. */
+/** Returns the limits of a server on requests. */
 export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner' | 'ownHosts' | 'vitalPaths'> {
   return {
     json: { maxDepth: settings.get('max_json_depth'), maxValues: settings.get('max_json_values') },
@@ -132,7 +132,7 @@ export function serverLimits(settings: Settings): Omit<ServerOptions, 'runner' |
       maxWaiting: settings.get('memory_max_waiting'),
     },
     headerLimitBytes: settings.get('max_header_size'),
-    // Headers that may take longer than the request would switch the limit of the request off.
+    // A longer timeout for headers than for the request would disable the latter.
     headersTimeoutSeconds: Math.min(settings.get('header_timeout_seconds'), settings.get('body_timeout_seconds')),
     requestTimeoutSeconds: settings.get('body_timeout_seconds'),
     silenceTimeoutSeconds: settings.get('request_timeout_seconds'),

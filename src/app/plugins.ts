@@ -1,4 +1,4 @@
-// Finds, sets up, starts and stops the plugins that the settings name, built in or from outside.
+// Finds, sets up, starts and stops the plugins in the settings, built-in or external.
 import { messageOf } from '../base/message-of.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
@@ -35,12 +35,12 @@ export async function gatherPlugins(
   return plugins;
 }
 
-/** Returns the tables of settings that the plugins bring. */
+/** Returns the settings tables of the plugins. */
 export function tablesOf(plugins: readonly Plugin[]): readonly SettingsTable[] {
   return plugins.flatMap(({ settings }) => (settings === undefined ? [] : [settings]));
 }
 
-/** Returns the families of settings that the plugins bring. */
+/** Returns the settings families of the plugins. */
 export function familiesOf(plugins: readonly Plugin[]): readonly SettingsFamily[] {
   return plugins.flatMap(({ families = [] }) => families);
 }
@@ -54,7 +54,7 @@ export async function describeUnreadSettings(
   const families = familiesOf(plugins);
   const unread = settings.findUnknownKeys(tables, families);
   if (unread.length === 0) return unread;
-  // Loaded only now, because most configurations need none of the others.
+  // Loaded on demand, because most configurations need none of the others.
   const absent = (await loadAllBuiltIn()).filter((plugin) => !plugins.includes(plugin));
   return settings.findUnknownKeys(tables, families, absent);
 }
@@ -62,7 +62,7 @@ export async function describeUnreadSettings(
 /**
  * Finds the plugins, and checks their settings.
  *
- * @throws Error, or SettingsError naming everything that is wrong with the plugins and their settings
+ * @throws Error, or SettingsError with all problems of the plugins and their settings
  */
 export async function requirePlugins(settings: Settings, further: readonly Plugin[]): Promise<readonly Plugin[]> {
   const faults = new Faults();
@@ -83,7 +83,7 @@ export async function setUpPlugins(
     try {
       parts.push(await plugin.setup(host));
     } catch (error) {
-      // Problems of settings name the settings themselves.
+      // Messages about settings already name the setting.
       const isNamed = error instanceof SettingsError;
       const message = `The plugin ${plugin.name} could not be set up: ${messageOf(error)}`;
       const isBuiltIn = builtInNames.includes(plugin.name);
@@ -106,7 +106,7 @@ async function findPlugin(name: string): Promise<Plugin> {
   }
   for (const candidate of [module['default'], module['plugin']]) if (isPlugin(candidate)) return candidate;
   throw new Error(
-    `includes names ${name}, but that module exports no plugin: export one, made with definePlugin({ name, setup }), as default.`,
+    `includes names ${name}, but the default export of that module is not a plugin: create one with definePlugin({ name, setup }).`,
   );
 }
 
@@ -139,7 +139,7 @@ export async function startAll(plugins: readonly Plugin[], parts: readonly Plugi
   faults.throwAll();
 }
 
-/** Stops them in the opposite order. The failure of one, which perhaps never started, is logged and stops no other. */
+/** Stops the plugins in reverse order. A failure, for example of a plugin that never started, is logged and does not affect the others. */
 export async function stopAll(parts: readonly Pick<PluginParts, 'stop'>[], logger: Logger): Promise<void> {
   for (const part of parts.toReversed()) {
     try {

@@ -1,4 +1,4 @@
-// The policies that the settings name: those of authentication, in their order, and that of authorization.
+// Creates the policies in the settings: authentication policies in their order, and the authorization policy.
 import type { AuthenticationPolicy, PolicyFactory } from '../contracts/authentication.ts';
 import { basicPolicy } from '../http/authentication/basic.ts';
 import { bearerPolicy } from '../http/authentication/bearer.ts';
@@ -7,14 +7,14 @@ import type { AuthorizationPolicy } from '../engine/access.ts';
 import type { AuthorizationFactory, PluginHost, PluginParts } from '../http/plugin.ts';
 import { loadModule } from '../loader/modules.ts';
 import { builtInAuthorization } from '../settings/rows/access.ts';
-import { policyClass } from '../settings/policy-class.ts';
+import { policyClass } from '../settings/kinto-names.ts';
 import { userIdSecret } from '../settings/user-id-secret.ts';
 import type { Faults } from './faults.ts';
 
 /** Policies of built-in plugins, which may be missing. */
 const ofPlugins: ReadonlySet<string> = new Set(['AccountsPolicy', 'OpenIDConnectPolicy']);
 
-/** Names become the first part of user ids and parts of addresses. With a colon two policies could share an id. */
+/** Names become prefixes of user ids and parts of paths. With a colon in a name, two policies could share a user id. */
 const nameForm = /^[A-Za-z0-9_.-]+$/;
 
 /**
@@ -42,7 +42,7 @@ export function createPolicies(
       if (faults.hasUnknownGaps || (faults.hasGaps && ofPlugins.has(policyClass(use)))) return undefined;
       throw new Error(
         `multiauth.policies names ${name}, but multiauth.policy.${name}.use is ${use === '' ? 'not set' : use}; ` +
-          `use one of ${[...factories.keys()].join(', ')}, or include the plugin that brings it.`,
+          `use one of ${[...factories.keys()].join(', ')}, or include the plugin that provides it.`,
       );
     }
     const prefix = `multiauth.policy.${name}.`;
@@ -65,13 +65,13 @@ function requireNames(names: readonly string[]): void {
     if (!nameForm.test(name)) {
       throw new Error(`multiauth.policies names ${name}; expected letters, digits, points, hyphens and underscores.`);
     }
-    // As prefixes of user ids, names are in lower case.
+    // User ids contain the names in lower case.
     if (seen.has(name.toLowerCase())) throw new Error(`multiauth.policies names ${name} twice.`);
     seen.add(name.toLowerCase());
   }
 }
 
-/** Returns the implementation of policies that every deployment calls by one name. */
+/** Returns the default implementation of policies with a conventional name. */
 function defaultUse(name: string, factories: ReadonlyMap<string, PolicyFactory>): string {
   if ((name === 'account' || name === 'accounts') && factories.has('AccountsPolicy')) return 'AccountsPolicy';
   return name === 'basicauth' ? 'BasicAuthAuthenticationPolicy' : '';
@@ -80,10 +80,10 @@ function defaultUse(name: string, factories: ReadonlyMap<string, PolicyFactory>)
 const authorizationSetting = 'multiauth.authorization_policy';
 
 /**
- * Creates the authorization policy that the settings name, of a plugin or of a module. `undefined`: permission entries and
- * settings decide alone.
+ * Creates the authorization policy in the settings, from a plugin or a module. Returns `undefined` when none is set:
+ * permission entries and settings decide alone.
  *
- * @throws Error when no policy has that name, or it cannot be made
+ * @throws Error when no policy has that name, or it cannot be created
  */
 export async function createAuthorization(
   host: PluginHost,

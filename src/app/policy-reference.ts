@@ -1,10 +1,10 @@
-// The reference page of the parameters of authentication policies, made from their tables.
+// The reference page of the parameters of authentication policies, generated from their tables.
 import { bearerParameters } from '../http/authentication/bearer.ts';
 import { openidParameters } from '../plugins/openid/parameters.ts';
 import { formatValue, type Setting, type SettingsTable } from '../settings/definition.ts';
 
 const policies: readonly (readonly [use: string, sentence: string, table: SettingsTable])[] = [
-  ['BearerPolicy', 'OAuth 2.0 tokens that a remote server knows.', bearerParameters],
+  ['BearerPolicy', 'OAuth 2.0 tokens that a remote server verifies.', bearerParameters],
   ['OpenIDConnectPolicy', 'Tokens of an OpenID Connect provider. It comes with the plugin `openid`.', openidParameters],
 ];
 
@@ -17,13 +17,13 @@ told in the [guide](../guides/authentication.md).
 
 A parameter is written \`multiauth.policy.<name>.<parameter>\`, where the name is one of
 [multiauth.policies](settings.md#multiauthpolicies); in the environment \`SVC_MULTIAUTH_POLICY_<NAME>_<PARAMETER>\`. \`use\`
-says which of the policies below it is. Dotted names of Kinto mean the same:
-\`kinto.plugins.accounts.authentication.AccountsAuthenticationPolicy\` is \`AccountsPolicy\`. So do the short names
+names one of the policies below. Dotted names of Kinto are accepted:
+\`kinto.plugins.accounts.authentication.AccountsAuthenticationPolicy\` means \`AccountsPolicy\`. So are the short names
 \`basicauth\`, \`accounts\`, \`openid\` and \`bearer\`.
 
 ## BasicAuthAuthenticationPolicy
 
-Any user name with any password. The name \`basicauth\` is this one unless \`use\` says otherwise.
+Any user name with any password. It is the default \`use\` of the name \`basicauth\`.
 
 ### realm
 
@@ -31,8 +31,8 @@ Realm in \`WWW-Authenticate\`; \`Realm\` unless set.
 
 ## AccountsPolicy
 
-Names and passwords of [accounts](../guides/accounts.md). It comes with the plugin \`accounts\`; the name \`account\` is
-this one unless \`use\` says otherwise, and user ids begin with \`account:\` whatever the name is.
+Names and passwords of [accounts](../guides/accounts.md). It comes with the plugin \`accounts\`, and is the
+default \`use\` of the name \`account\`. User ids begin with \`account:\` whatever the name is.
 
 ### realm
 

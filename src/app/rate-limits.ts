@@ -1,4 +1,4 @@
-// The rate limits that the setting `rate_limits` names.
+// Creates the rate limits in the setting `rate_limits`.
 import { builtInBackends } from '../backends/built-in-backends.ts';
 import { findBackend } from '../settings/backend-settings.ts';
 import type { CacheBackend } from '../contracts/cache.ts';
@@ -16,7 +16,7 @@ const aMinute = 60;
 const aDay = 86_400;
 
 /**
- * Creates the rate limits; `undefined` when the settings name none.
+ * Creates the rate limits; returns `undefined` when none is set.
  *
  * @throws Error naming the limit that is wrong, with the reason
  */
@@ -27,7 +27,7 @@ export function createRateLimits(
   const names = settings.get('rate_limits');
   const stray = settings.keys().find((key) => key.startsWith('rate_limits.') && !isOfOne(key, names));
   if (stray !== undefined) {
-    throw new Error(`${stray} is no parameter of a rate limit, or belongs to one that rate_limits does not name.`);
+    throw new Error(`${stray} is not a parameter of a rate limit, or its limit is not in rate_limits.`);
   }
   if (names.length === 0) return undefined;
   if (new Set(names).size < names.length) throw new Error('rate_limits names a limit twice.');

@@ -2,7 +2,7 @@
 import type { Logger } from '../contracts/logger.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import { Dispatcher, type DispatchOptions } from '../http/dispatch.ts';
-import { Load } from '../http/load.ts';
+import { LoadShedder } from '../http/load-shedder.ts';
 import type { IdRules } from '../http/path-rules.ts';
 import { createRouter } from '../http/router.ts';
 import type { RunnerOptions } from '../http/runner.ts';
@@ -16,7 +16,7 @@ export interface Servers {
   readonly runner: RunnerOptions;
   /** Listens on the configured addresses and resolves to the URLs of the root view. */
   listen(): Promise<{ readonly url: string; readonly adminUrl: string | undefined }>;
-  /** Stops accepting, and resolves when all requests in flight are answered. */
+  /** Stops accepting connections; resolves when all requests in flight are completed. */
   close(lingerMs: number): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function createServers(options: ServersOptions): Servers {
   });
   const runner = runnerOf(publicEndpoints(settings, endpoints));
   const vital = vitalPaths(endpoints, dispatching.place);
-  const load = new Load({
+  const load = new LoadShedder({
     maxUnderWay: settings.get('max_requests_under_way'),
     maxDelayMs: settings.get('max_event_loop_delay_ms'),
     vitalPaths: vital,
@@ -84,12 +84,12 @@ export function createServers(options: ServersOptions): Servers {
   };
 }
 
-/** Returns an address to listen on, when it is one that clients use too. */
+/** Returns a listening address if clients can use it as a host. */
 function namedAddress(host: string): readonly string[] {
   return isEveryAddress(host) ? [] : [host];
 }
 
-/** Returns the paths that are always served, with and without the version. */
+/** Returns the paths that accept any host, with and without the version. */
 function vitalPaths(
   endpoints: readonly Endpoint[],
   { pathPrefix, versionPrefix }: DispatchOptions['place'],

@@ -1,4 +1,4 @@
-// The composition root: settings in, running service out. Everything is put together here and nowhere else.
+// The composition root: assembles a running service from settings.
 import { protectDataFiles } from '../backends/data-files.ts';
 import { openBackends } from '../backends/open-backends.ts';
 import { openMailer } from '../backends/open-mailer.ts';
@@ -14,7 +14,7 @@ import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import { Objects } from '../engine/objects.ts';
 import type { EngineOptions } from '../engine/scope.ts';
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
-import { respond } from '../http/respond-observed.ts';
+import { respond } from '../http/runner.ts';
 import { findExposure, findVolatility } from '../maintenance/risks.ts';
 import type { LiveHub } from '../live/hub.ts';
 import { prepareSchemas } from '../maintenance/schemas.ts';
@@ -39,9 +39,9 @@ export interface ServiceOptions {
   /** Further plugins besides those that the setting `includes` names. */
   readonly plugins?: readonly Plugin[];
   readonly clock?: Clock;
-  /** Decides every access last, in place of the setting `multiauth.authorization_policy`. */
+  /** Makes the final decision on every access, in place of the setting `multiauth.authorization_policy`. */
   readonly authorization?: AuthorizationPolicy;
-  /** How to wait for backends that cannot be reached yet; absent: not at all. */
+  /** Maximum wait for backends that cannot be reached yet; absent: none. */
   readonly patience?: Patience;
 }
 
@@ -51,12 +51,12 @@ export interface Service {
   listen(): Promise<string>;
   /** The URL of the root view on the admin port, while the service listens on one. */
   readonly adminUrl: string | undefined;
-  /** Answers a request without a socket, as for one that came over it. */
+  /** Responds to a request without a socket, in the same way as to one from a socket. */
   answer(request: ServiceRequest): Promise<ServiceResponse>;
   /**
-   * Stops accepting, finishes what is in flight, and closes the backends.
+   * Stops accepting connections, completes requests in flight, and closes the backends.
    *
-   * @param options.lingerMs time for which idle connections are kept, when another process goes on serving their clients
+   * @param options.lingerMs time for which idle connections stay open, when another process continues to serve their clients
    */
   close(options?: { readonly lingerMs: number }): Promise<void>;
 }
@@ -64,7 +64,7 @@ export interface Service {
 /**
  * Builds a service from settings.
  *
- * @throws Error when it cannot start as configured, saying what to change
+ * @throws Error when it cannot start as configured, with the setting to change
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, logger, clock = systemClock, patience } = options;
@@ -102,14 +102,14 @@ async function openReady(settings: Settings, clock: Clock): Promise<OpenBackends
 
 interface AssemblyOptions extends ServiceOptions {
   readonly clock: Clock;
-  /** What was found wrong before; it is thrown together with what is found here. */
+  /** Faults found before; they are thrown together with those found here. */
   readonly faults?: Faults;
 }
 
 /**
- * Puts a service together from what has been opened. It listens when `listen` is called.
+ * Assembles a service on open backends. It listens when `listen` is called.
  *
- * @throws Error when it cannot start as configured, saying what to change
+ * @throws Error when it cannot start as configured, with the setting to change
  */
 export async function assemble(
   options: AssemblyOptions,
@@ -120,7 +120,7 @@ export async function assemble(
   const { settings, logger, faults = new Faults() } = options;
   const live = createLive(settings, opened, logger, () => observation.observer);
   const backends = { ...opened, commits: live };
-  // Plugins are set up before the kinds are known, some of which are theirs.
+  // Plugins are set up before the kinds are known, because they declare some of them.
   const kinds = new Map<string, CompiledKind>();
   const host = createHost(options, backends, kinds, live);
   const parts = await setUpPlugins(plugins, host, faults);
@@ -140,7 +140,7 @@ export async function assemble(
   });
 }
 
-/** Makes what plugins, policies and listeners are given. */
+/** Creates the host of plugins, policies and listeners. */
 function createHost(
   { settings, logger, clock }: AssemblyOptions,
   backends: OpenBackends,
@@ -170,7 +170,7 @@ function createHost(
   };
 }
 
-/** Adds all kinds to the map, and returns the settings that they have in common. What is wrong is added to the faults. */
+/** Adds all kinds to the map, and returns the settings that they have in common. Errors are added to the faults. */
 async function fillKinds(
   kinds: Map<string, CompiledKind>,
   { authorization, faults }: Required<Pick<AssemblyOptions, 'faults'>> & Pick<AssemblyOptions, 'authorization'>,
@@ -179,7 +179,7 @@ async function fillKinds(
   hasPermissions: boolean,
 ): Promise<{ readonly ofKinds: KindSettings; readonly isComplete: boolean }> {
   const { settings } = host;
-  // A name that no plugin here knows may be one of a missing plugin, and is no fault of its own.
+  // An unknown name may belong to a missing plugin, which is a reported fault already.
   const canLookUp = !faults.hasUnknownGaps;
   const find = (): Promise<AuthorizationPolicy | undefined> => createAuthorization(host, parts);
   const policy = authorization ?? (canLookUp ? await faults.attemptAsync(find) : undefined);

@@ -1,18 +1,18 @@
-// A service and its backends are often started together. So the start waits for a while for backends that cannot be reached
-// yet, and logs what it waits for.
+// Waits at the start for backends that cannot be reached yet, because a service and its backends are often started together.
+// Logs the cause.
 import { setTimeout as wait } from 'node:timers/promises';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 
 export interface Patience {
-  /** Maximum time to wait; 0 means not at all. */
+  /** Maximum time to wait; 0 means none. */
   readonly seconds: number;
   /** Ends the waiting. */
   readonly signal: AbortSignal;
 }
 
 const pauseMs = 500;
-/** Interval of log lines about one and the same failure. */
+/** Interval of log lines about the same failure. */
 const reminderMs = 10_000;
 
 /**
@@ -39,7 +39,7 @@ export async function untilReachable<T>(task: () => Promise<T>, patience: Patien
         loggedAt = elapsedMs;
       }
     }
-    // The end of the waiting leads to a last attempt.
+    // After the signal, one last attempt follows.
     await wait(pauseMs, undefined, { signal }).catch(() => undefined);
   }
 }

@@ -1,4 +1,4 @@
-// Time as a dependency, so that tests can set it, stop it and step it back.
+// Time as a dependency: tests set it, stop it and step it back.
 
 export interface Clock {
   /** Milliseconds since 1970 UTC, a whole number; may step back when the machine's clock does. */

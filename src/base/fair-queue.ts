@@ -1,24 +1,24 @@
-// Who waits for something that one can have at a time. Whoever has had it for the shortest time is next, and what waits for
-// one party does so in the order in which it came: who takes much waits longer, and others hardly notice.
+// A fair queue for an exclusive resource. The next item belongs to the party that has used the resource least. Items of one
+// party keep their order. Heavy users yield to light ones.
 
 interface Party<T> {
-  /** The next one first. */
+  /** In order of arrival. */
   readonly items: T[];
-  /** What it has had, beyond what everybody has had who was there all the time; in the unit of `charge`. */
+  /** Use of the resource so far, in the unit of `charge`; comparable with `#level`. */
   spent: number;
 }
 
-/** Parties that wait for nothing are remembered while there are no more than so many. */
+/** Number of known parties from which on those without waiting items are forgotten. */
 const mostParties = 1000;
 
 export class FairQueue<T> {
   readonly #parties = new Map<string | undefined, Party<T>>();
   #length = 0;
-  /** How many parties wait. */
+  /** Number of parties with waiting items. */
   #waiting = 0;
   /**
-   * What somebody would have had who had waited all the time and got a fair share. Who comes now begins there, with no claim to
-   * what others had before; and as it rises with all that is given away, those who keep coming pass nobody for ever.
+   * Use of a party that had waited all the time and received a fair share. A new party starts at this level, without a claim
+   * to earlier shares. The level rises with every charge, so a stream of new parties cannot starve a waiting one.
    */
   #level = 0;
 
@@ -26,7 +26,7 @@ export class FairQueue<T> {
     return this.#length;
   }
 
-  /** @param name of the party; `undefined`: nobody in particular, which counts as one */
+  /** @param name name of the party; all callers without a name (`undefined`) are one party */
   push(name: string | undefined, item: T): void {
     const party = this.#party(name);
     if (party.items.length === 0) {
@@ -37,7 +37,7 @@ export class FairQueue<T> {
     this.#length++;
   }
 
-  /** Takes the next; `undefined` when there is none. */
+  /** Removes and returns the next item; `undefined` when the queue is empty. */
   shift(): T | undefined {
     let next: Party<T> | undefined;
     for (const party of this.#parties.values()) {
@@ -50,7 +50,7 @@ export class FairQueue<T> {
     return next.items.shift();
   }
 
-  /** Counts what a party has had. Where nobody waits there is nothing to share, and all is forgotten. */
+  /** Adds to the use of a party. Forgets all use when no party waits, because then no share is contested. */
   charge(name: string | undefined, cost: number): void {
     if (this.#waiting === 0) {
       this.#parties.clear();
@@ -61,7 +61,7 @@ export class FairQueue<T> {
     this.#level += cost / (this.#waiting + (party.items.length === 0 ? 1 : 0));
   }
 
-  /** Takes all. */
+  /** Removes and returns all items. */
   clear(): readonly T[] {
     const all = [...this.#parties.values()].flatMap(({ items }) => items);
     this.#parties.clear();

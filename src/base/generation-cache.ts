@@ -1,13 +1,13 @@
-// A table of what was used last, within a number of bytes. It keeps two generations: when the young one is full it becomes
-// the old one, and what of that is used again is young again. So nothing has to be put in order at each use, which takes
-// a third of the time that caches take that know what was used least.
+// A cache of recently used values, bounded in bytes, with two generations. A full young generation becomes the old one, and
+// values of the old one that are used again return to the young one. A read changes no order, so it takes a third of the
+// time of a least-recently-used cache.
 
 interface Kept<V> {
   readonly value: V;
   readonly bytes: number;
 }
 
-/** Anything larger than this part of all bytes is not kept, so that it does not push everything else out. */
+/** A value larger than this part of the cache (1/8) is not cached: it would evict everything else. */
 const largestPart = 8;
 
 export class GenerationCache<V> {
@@ -16,7 +16,7 @@ export class GenerationCache<V> {
   #old = new Map<string, Kept<V>>();
   #youngBytes = 0;
 
-  /** @param maxBytes how much both generations hold together; 0: nothing */
+  /** @param maxBytes maximum size of both generations together; 0 means no caching */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -30,7 +30,7 @@ export class GenerationCache<V> {
     return old.value;
   }
 
-  /** Keeps a value, unless it is too large. */
+  /** Caches a value, unless it is too large. */
   set(key: string, value: V, bytes: number): void {
     if (bytes * largestPart > this.#maxBytes) this.delete(key);
     else this.#keep(key, { value, bytes });

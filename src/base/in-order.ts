@@ -1,12 +1,12 @@
-// Work that is prepared side by side and takes effect in the order in which it was asked for.
+// Work that is prepared concurrently and takes effect in the order of the calls.
 
 export class InOrder {
   #last: Promise<unknown> = Promise.resolve();
 
   /**
-   * Does the work once it is prepared, and everything asked for before has been done or has failed.
+   * Runs the work once it is prepared and all earlier work has succeeded or failed.
    *
-   * @throws whatever the preparation or the work throws; others do not suffer from it
+   * @throws the error of the preparation or of the work; it does not affect later work
    */
   run<P, T>(preparing: Promise<P>, work: (prepared: P) => T | Promise<T>): Promise<T> {
     const result = doAfter(this.#last, preparing, work);

@@ -1,5 +1,5 @@
-// Work on JSON values that may be large, in steps of about a millisecond. Small values take one step, and there the
-// functions of the engine itself are used, which are faster.
+// Reading, writing and copying of JSON values that may be large, in steps of about a millisecond. Small values take one step
+// and use the faster functions of the JavaScript engine.
 import {
   ExactNumber,
   formatJson,
@@ -19,16 +19,16 @@ import {
 import { endOfString } from './json-text.ts';
 import type { Steps } from './steps.ts';
 
-/** Text from this length on is read and written in steps. */
+/** Minimum length of a text that is read or written in steps. */
 export const largeTextChars = 65_536;
 
-/** Work of one step, in characters; a value counts as `valueCost` of them. */
+/** Work of one step, in characters; a value counts as `valueCost` characters. */
 const stepWork = 100_000;
 
-/** Members or items handled in one step where each takes about the same. */
+/** Members or items per step, when all take about the same time. */
 const membersPerStep = stepWork / valueCost;
 
-/** Counts members until it is time for a pause. */
+/** Counts members until the next pause is due. */
 export class StepBudget {
   #left = membersPerStep;
 
@@ -63,12 +63,12 @@ function* readInSteps(reader: JsonReader): Steps<JsonValue> {
   return reader.value;
 }
 
-/** Whether the value is so large that work on all of it should be done in steps; looks at no more than it must. */
+/** Whether a value is so large that work on all of it should be done in steps. Stops at that size. */
 export function isLargeJson(value: JsonValue): boolean {
   return measure(value, largeTextChars) < 0;
 }
 
-/** What is left of the allowance, in characters, after the value; below zero when it is exhausted. */
+/** Returns the rest of the allowance after the value, in characters; negative when it is exhausted. */
 function measure(value: JsonValue, allowance: number): number {
   let left = allowance - valueCost;
   if (typeof value === 'string') return left - value.length;
@@ -89,7 +89,7 @@ function measure(value: JsonValue, allowance: number): number {
   return left;
 }
 
-/** Compact JSON text, as `formatJson` makes it. */
+/** Returns compact JSON text, as `formatJson` does. */
 export function* formatInSteps(value: JsonValue): Steps<string> {
   if (!isLargeJson(value)) return formatJson(value);
   yield;
@@ -98,15 +98,15 @@ export function* formatInSteps(value: JsonValue): Steps<string> {
   return writer.text;
 }
 
-/** A container or a long string that is being written: its members or characters from `index` on are still to come. */
+/** A container or a long string that is being written; its members or characters from `index` on remain. */
 interface Frame {
   readonly container: JsonObject | readonly JsonValue[] | string;
-  /** Of an object. */
+  /** Keys of an object. */
   readonly keys: readonly string[] | undefined;
   index: number;
 }
 
-/** Characters that are joined to one piece of the text. */
+/** Characters per piece of the text. */
 const pieceChars = 65_536;
 
 class JsonWriter {
@@ -124,7 +124,7 @@ class JsonWriter {
     return this.#pieces.join('');
   }
 
-  /** Goes on for so much work; returns whether that was all. */
+  /** Does this much work; returns whether the text is complete. */
   advance(work: number): boolean {
     let left = work;
     while (left > 0) {
@@ -135,7 +135,7 @@ class JsonWriter {
     return false;
   }
 
-  /** Writes the next member of the container, or its end; returns the number of characters. */
+  /** Writes the next member or the end of the container; returns the number of characters. */
   #writeMember(frame: Frame): number {
     const { container, keys, index } = frame;
     if (typeof container === 'string') return this.#writeChars(frame, container);
@@ -168,12 +168,12 @@ class JsonWriter {
     return this.#add('{') + keys.length;
   }
 
-  /** Writes the next characters of a long string, or its end. */
+  /** Writes the next characters or the end of a long string; returns their number. */
   #writeChars(frame: Frame, text: string): number {
     const { index } = frame;
     if (index === text.length) return this.#close('"');
     const end = index + pieceChars;
-    // The two halves of a character stay together: alone they would be escaped.
+    // A surrogate pair must not be split: `JSON.stringify` would escape the halves.
     frame.index = Math.min(isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end, text.length);
     return this.#add(JSON.stringify(text.slice(index, frame.index)).slice(1, -1));
   }
@@ -201,7 +201,7 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code < 0xdc00;
 }
 
-/** Sets the members of an object that are not left out on another one. */
+/** Copies the members of one object to another, except those that are left out. */
 export function* copyMembers(
   from: JsonObject,
   to: MutableJsonObject,
@@ -215,7 +215,7 @@ export function* copyMembers(
   }
 }
 
-/** Values in a compact JSON text: members, items, and the document itself. */
+/** Counts the values in a compact JSON text: members, items, and the document itself. */
 export function* countValues(text: string): Steps<number> {
   let values = 1;
   let pauseAt = countedPerStep;
@@ -237,5 +237,5 @@ export function* countValues(text: string): Steps<number> {
   return values;
 }
 
-/** Characters that are looked at in a step where nothing is made of them. */
+/** Characters per step of a scan that allocates nothing. */
 const countedPerStep = 4 * stepWork;

@@ -1,10 +1,10 @@
-// Valid JSON text as text: where its strings end, and what numbers it holds. Loops and not regular expressions: those run
-// out of stack on strings of several million characters, and some take quadratic time on long runs of digits.
+// Scans of valid JSON text: ends of strings, and numbers. Loops instead of regular expressions, which overflow the stack on
+// strings of several million characters and can take quadratic time on long runs of digits.
 
-/** A cheap look that decides whether the numbers have to be read one by one. False alarms only cost time. */
+/** A cheap test whether the numbers have to be read one by one. A false positive only costs time. */
 const mayHoldExactNumber = /\d[.eE]|\d{16}|-0/;
 
-/** Characters of a double as text, at most: `-0.0000012345678901234567`. */
+/** Maximum number of characters of a double as text: `-0.0000012345678901234567`. */
 export const mostDoubleChars = 25;
 
 /** Whether the text holds a number whose digits a double would change. */
@@ -12,10 +12,7 @@ export function hasExactNumber(text: string): boolean {
   return mayHoldExactNumber.test(text) && someNumber(text, (token) => String(Number(token)) !== token);
 }
 
-/**
- * Whether any number of a valid JSON text, as written, passes the test. A loop and not a regular expression: those run
- * out of stack on strings of several million characters.
- */
+/** Whether any number of a valid JSON text, as written, passes the test. */
 export function someNumber(text: string, test: (token: string) => boolean): boolean {
   let at = 0;
   while (at < text.length) {
@@ -30,7 +27,7 @@ export function someNumber(text: string, test: (token: string) => boolean): bool
   return false;
 }
 
-/** The text with every number of a valid JSON text replaced by what the function makes of it. */
+/** Returns a valid JSON text with every number replaced by the result of the function. */
 export function replaceNumbers(text: string, replace: (token: string) => string): string {
   const parts: string[] = [];
   let at = 0;
@@ -50,7 +47,7 @@ export function replaceNumbers(text: string, replace: (token: string) => string)
   return parts.join('');
 }
 
-/** The place after the string that starts at a quote: its end is a quote with an even number of backslashes before it. */
+/** Returns the index after the string that starts at a quote. Its end is a quote after an even number of backslashes. */
 export function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let first = quote;
@@ -60,7 +57,7 @@ export function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Returns the place after the first strings of a valid JSON text, at most so many; 0 when it holds none. */
+/** Returns the index after the first `most` strings of a valid JSON text, or after its last one; 0 when it has none. */
 export function endOfStrings(text: string, most: number): number {
   let end = 0;
   for (let count = 0; count < most; count++) {
@@ -75,8 +72,8 @@ export function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** Whether numbers are written with the character. */
+/** Whether the character can be part of a number. */
 export function isNumberCode(code: number): boolean {
-  // Digits, sign, point and exponent mark.
+  // Digit, sign, decimal point or exponent.
   return isDigit(code) || code === 45 || code === 43 || code === 46 || code === 101 || code === 69;
 }

@@ -1,11 +1,10 @@
-// JSON values as the service keeps them: what came in goes out. Numbers that a double cannot hold keep their
-// digits (`ExactNumber`), and `__proto__` is a key like any other. `json-steps.ts` reads and writes large ones in steps.
-
-import { describeMalformed, describeMalformedString, type Expectation } from './json-place.ts';
+// JSON values without loss: numbers that a double cannot represent keep their digits (`ExactNumber`), and `__proto__` is an
+// ordinary key. `json-steps.ts` reads and writes large values in steps.
+import { describeMalformed, describeMalformedString, type Expectation } from './json-errors.ts';
 import { endOfString, hasExactNumber, isDigit, mostDoubleChars } from './json-text.ts';
 import { runAtOnce, type Steps } from './steps.ts';
 
-/** A number whose text would change on the way through a double: `1.0`, `12345678901234567890`. */
+/** A number whose text a conversion to double and back would change: `1.0`, `12345678901234567890`. */
 export class ExactNumber {
   readonly text: string;
 
@@ -13,7 +12,7 @@ export class ExactNumber {
     this.text = text;
   }
 
-  /** The nearest double, for comparisons where precision does not matter. */
+  /** Returns the nearest double, for comparisons without full precision. */
   valueOf(): number {
     return Number(this.text);
   }
@@ -28,7 +27,7 @@ export interface JsonObject {
 /** An object under construction. Assign with `setKey`, never with `object[key] =` when the key comes from outside. */
 export type MutableJsonObject = { [key: string]: JsonValue };
 
-/** The text is no acceptable JSON: malformed, too deep, not finite, or holding text no backend can keep. */
+/** The text is not acceptable JSON: malformed, too deep, a number out of range, or text that no backend can store. */
 export class JsonSyntaxError extends Error {
   /** Dotted path of the offending value or key; `undefined` when the document itself is malformed. */
   readonly path: string | undefined;
@@ -40,7 +39,7 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** Whether the value is a JSON object: no array, no `null`, no exact number. */
+/** Whether the value is a JSON object: not an array, `null` or an exact number. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }
@@ -54,15 +53,15 @@ export function setKey(object: MutableJsonObject, key: string, value: JsonValue)
   }
 }
 
-/** The own property, never an inherited one such as `constructor`. */
+/** Returns the own property, never an inherited one such as `constructor`. */
 export function getKey(object: JsonObject, key: string): JsonValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 export interface JsonLimits {
-  /** Nesting levels allowed, the outermost counting as one. */
+  /** Maximum number of nesting levels; the outermost counts as one. */
   readonly maxDepth: number;
-  /** Values allowed: each member of an object, each item of an array, and the document itself count as one. */
+  /** Maximum number of values: each member of an object, each item of an array, and the document itself count as one. */
   readonly maxValues: number;
 }
 
@@ -70,7 +69,7 @@ export const defaultJsonLimits: JsonLimits = { maxDepth: 500, maxValues: 100_000
 /** For text that was checked when it was stored. */
 export const noJsonLimits: JsonLimits = { maxDepth: Infinity, maxValues: Infinity };
 
-// A cheap look at the raw text that decides whether a slower one is needed. False alarms only cost time.
+// A cheap test of the raw text whether a slower one is needed. A false positive only costs time.
 const mayHoldBadText = /\\u(?:0000|[dD][89a-fA-F])/;
 
 /**
@@ -80,7 +79,7 @@ const mayHoldBadText = /\\u(?:0000|[dD][89a-fA-F])/;
  * number beyond the range of a double (`1e400`), a null character or a lone surrogate.
  */
 export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits): JsonValue {
-  // Each value takes a character, and another one to separate it from the next.
+  // Each value takes at least one character and a separator.
   if (text.length > limits.maxDepth || text.length >= 2 * limits.maxValues) requireModest(text, limits);
   let value: JsonValue;
   try {
@@ -95,13 +94,13 @@ export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits):
   return value;
 }
 
-/** Reads JSON text already validated by `parseJson` when it was stored. */
+/** Reads JSON text that `parseJson` validated before it was stored. */
 export function parseStoredJson(text: string): JsonValue {
   if (hasExactNumber(text)) return readExactly(text);
   return JSON.parse(text) as JsonValue;
 }
 
-/** Compact JSON text; exact numbers come out digit for digit. Keys keep their order. */
+/** Returns compact JSON text with all digits of exact numbers and the keys in their order. */
 export function formatJson(value: JsonValue): string {
   return holdsExactNumber(value) ? formatExactly(value) : JSON.stringify(value);
 }
@@ -125,7 +124,7 @@ function holdsExactNumber(value: JsonValue): boolean {
 }
 
 /**
- * Counts levels and values of a text before anything is allocated for them.
+ * Counts levels and values of a text before any of them is allocated.
  *
  * @throws JsonSyntaxError when there are too many
  */
@@ -133,7 +132,7 @@ function requireModest(text: string, { maxDepth, maxValues }: JsonLimits): void 
   let depth = 0;
   let values = 1;
   let quoted = false;
-  // A container holds one value more than it has commas, unless its end follows its beginning.
+  // A container that is not empty holds one value more than it has commas.
   let isOpened = false;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -167,7 +166,7 @@ export function tooManyValues(maxValues: number): JsonSyntaxError {
   );
 }
 
-/** Text that some backend could not hold is refused on every backend alike. */
+/** Whether every backend can store the text. What one backend cannot store is refused on all. */
 export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
@@ -202,18 +201,18 @@ function join(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
-/** What a value costs a reader or writer besides its characters, in characters. */
+/** Cost of a value to a reader or writer besides its characters, in characters. */
 export const valueCost = 50;
 
-/** What comes next. Where the first value or key of a container is expected, its end may come as well. */
+/** The expected token. `first value` and `first key` allow the end of the container too. */
 type Expected = 'value' | 'first value' | 'key' | 'first key' | 'separator' | 'end';
 
-/** A reader that can be interrupted: for texts that are too large to be read in one go, and for numbers kept exactly. */
+/** An interruptible reader, for texts too large to be read at once and for exact numbers. */
 export class JsonReader {
   readonly #text: string;
   readonly #limits: JsonLimits;
   readonly #isWellFormed: boolean;
-  /** Containers that are open, outermost first, and for each object the key that is being read. */
+  /** Open containers, outermost first, and for each object the key that is being read. */
   readonly #open: (JsonValue[] | MutableJsonObject)[] = [];
   readonly #keys: string[] = [];
   #expected: Expected = 'value';
@@ -228,18 +227,18 @@ export class JsonReader {
     this.#isWellFormed = text.isWellFormed();
   }
 
-  /** The document, once it is read to its end. */
+  /** The document, once it is read completely. */
   get value(): JsonValue {
     return this.#root;
   }
 
-  /** Whether null characters or lone surrogates were read, which `requireStorableText` finds unless they were replaced. */
+  /** Whether null characters or lone surrogates were read. `requireStorableText` finds them unless a later key replaced them. */
   get holdsBadText(): boolean {
     return this.#holdsBadText;
   }
 
   /**
-   * Goes on for so much work, in characters; returns whether that was all.
+   * Reads on for this much work, in characters; returns whether the document is complete.
    *
    * @throws JsonSyntaxError as `parseJson` does, except for text that cannot be stored
    */
@@ -390,7 +389,7 @@ export class JsonReader {
   }
 }
 
-/** For documents that `JSON.parse` accepted but whose numbers it would change. */
+/** Reads a document that `JSON.parse` accepts but whose numbers it would change. */
 function readExactly(text: string): JsonValue {
   const reader = new JsonReader(text, noJsonLimits);
   reader.advance(Infinity);

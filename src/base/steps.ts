@@ -1,19 +1,19 @@
-// Long computations in steps. What runs without interruption keeps everybody else waiting, so what looks at much is cut
-// into many steps, and between two of them others may be served.
+// Long computations in steps. An uninterrupted computation blocks the event loop, so a long one pauses between steps and lets
+// other requests run.
 
-/** A computation that yields wherever it may be paused; what it reads must not change meanwhile. */
+/** A computation that yields wherever it may be paused. Its input must not change meanwhile. */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
 /**
- * How soon a computation goes on after a pause. `urgent` is what others wait for, such as a unit of work that holds the turn to
- * write; of these, several go on before one of the others does.
+ * Priority of a computation after a pause. `urgent` is for work that other requests wait for, such as a unit of work that
+ * holds the write lock. Several urgent steps run before a normal one.
  */
 export type Urgency = 'urgent' | 'normal';
 const mostUrgentInARow = 4;
 
 /**
- * Long computations of this process take turns: one of them goes on for a step, then the event loop turns. So others wait
- * for one step in each of its turns, however many computations are under way.
+ * Lets the long computations of this process take turns: one step of one computation in each turn of the event loop. Other
+ * requests wait for one step per turn, however many computations are active.
  */
 class StepTurns {
   readonly #waiting: Record<Urgency, (() => void)[]> = { urgent: [], normal: [] };
@@ -37,7 +37,7 @@ class StepTurns {
     });
   }
 
-  /** Those of one urgency in the order in which they came. */
+  /** Takes the next computation; those of one urgency in order of arrival. */
   #takeNext(): (() => void) | undefined {
     const { urgent, normal } = this.#waiting;
     const isUrgent = urgent.length > 0 && (this.#urgentInARow < mostUrgentInARow || normal.length === 0);
@@ -49,9 +49,9 @@ class StepTurns {
 const turns = new StepTurns();
 
 /**
- * Runs the steps and lets the event loop turn between them.
+ * Runs the steps with a turn of the event loop between them.
  *
- * @param runStep how one step is run, for errors to be translated
+ * @param runStep runs one step; may translate its errors
  */
 export async function runWithPauses<T>(
   steps: Steps<T>,
@@ -69,13 +69,13 @@ export function isSteps<T>(value: T | Steps<T>): value is Steps<T> {
   return typeof value === 'object' && value !== null && Symbol.iterator in value && 'next' in value;
 }
 
-/** Runs the first step now, and returns its result without a promise when it was the only one. */
+/** Runs the first step at once. Returns its result without a promise when it was the only one. */
 export function runFromNow<T>(steps: Steps<T>, urgency: Urgency): T | Promise<T> {
   const first = steps.next();
   return first.done === true ? first.value : pause(urgency).then(() => runWithPauses(steps, urgency, (step) => step()));
 }
 
-/** Runs the steps one right after the other, where they are known to be few. */
+/** Runs all steps without pauses, for computations known to be short. */
 export function runAtOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();
@@ -83,7 +83,7 @@ export function runAtOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** Lets the event loop turn, and other long computations go on. */
+/** Waits for the next turn of the event loop in which no other long computation has priority. */
 export function pause(urgency: Urgency): Promise<void> {
   return turns.wait(urgency);
 }

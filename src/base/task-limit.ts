@@ -1,12 +1,12 @@
-// A limit on tasks that run at the same time, with a queue that has an end.
+// A limit on concurrent tasks, with a bounded queue.
 
 export interface TaskLimitOptions {
   readonly atOnce: number;
-  /** How many may wait; the next one is refused. */
+  /** Maximum number of waiting tasks; further ones are refused. */
   readonly waiting: number;
 }
 
-/** Thrown instead of running a task for which there is no room, not even to wait. */
+/** The queue is full. */
 export class TooManyTasks extends Error {
   constructor() {
     super('too many tasks are waiting');
@@ -24,16 +24,16 @@ export class TaskLimit {
   }
 
   /**
-   * Runs the task when its turn comes.
+   * Runs the task as soon as the limit allows.
    *
-   * @throws TooManyTasks at once when the queue is full; else what the task throws
+   * @throws TooManyTasks at once when the queue is full; otherwise the error of the task
    */
   async run<T>(task: () => Promise<T>): Promise<T> {
     const { atOnce, waiting } = this.#options;
     if (this.#running < atOnce) this.#running++;
     else {
       if (this.#queue.length >= waiting) throw new TooManyTasks();
-      // Whoever leaves hands its place over.
+      // A finishing task hands over its place, so `#running` does not change.
       await new Promise<void>((resolve) => {
         this.#queue.push(resolve);
       });

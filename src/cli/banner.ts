@@ -1,10 +1,9 @@
-// What a person at a terminal reads when the service has started: where it is, where its data lies, what to try, and how to
-// stop it. Programs that read the log get a line of the log instead.
+// The banner at the start on a terminal: URLs, data, an example request, and how to stop. Otherwise a log line is written.
 import process from 'node:process';
 import type { Settings } from '../settings/settings.ts';
 import { readVersion, softwareName } from '../settings/version.ts';
 
-/** Whether somebody looks: standard output is a terminal, and the log is neither JSON nor quiet. */
+/** Whether to show the banner: standard output is a terminal, and the log is neither JSON nor quiet. */
 export function wantsBanner(settings: Settings): boolean {
   const level = settings.get('log_level');
   return process.stdout.isTTY && settings.get('log_format') !== 'json' && (level === 'info' || level === 'debug');
@@ -12,15 +11,15 @@ export function wantsBanner(settings: Settings): boolean {
 
 export interface BannerFacts {
   readonly settings: Settings;
-  /** Of the root view, with trailing slash. */
+  /** URL of the root view, with trailing slash. */
   readonly url: string;
-  /** The same on the port for operators, where there is one. */
+  /** URL of the root view on the admin port; `undefined` without one. */
   readonly adminUrl: string | undefined;
-  /** Where objects and permissions are kept. */
+  /** Place of objects and permissions. */
   readonly places: string;
 }
 
-/** Returns the lines, with an empty one before and after them. */
+/** Returns the banner, with empty lines around it. */
 export function formatBanner({ settings, url, adminUrl, places }: BannerFacts): string {
   const name = settings.get('project_name');
   const software = `${softwareName} ${readVersion()}`;
@@ -38,7 +37,7 @@ export function formatBanner({ settings, url, adminUrl, places }: BannerFacts): 
   return ['', `  ${name === softwareName ? software : `${name} (${software})`}`, '', ...lines, '', ''].join('\n');
 }
 
-/** Returns a command that stores something where that takes one request; else one that asks for the root view. */
+/** Returns a command that stores a record, if one request is enough for that; otherwise one that reads the root view. */
 function exampleOf(settings: Settings, url: string): string {
   const canStore =
     settings.get('includes').includes('default_bucket') &&

@@ -1,4 +1,4 @@
-// What all commands share: the options that name the configuration and the weight of the log, and loading settings.
+// Options and functions that commands share: the configuration, the log level, and loading of settings.
 import process from 'node:process';
 import type { Command } from 'commander';
 import type { Purpose } from '../settings/checks.ts';
@@ -18,30 +18,30 @@ export interface CommonOptions {
   readonly debug?: true;
 }
 
-/** Adds `--config`, `--ini`, `--quiet` and `--debug`. */
+/** Adds `--config`, `--ini`, `--quiet` and `--debug` to a command. */
 export function withCommonOptions(command: Command): Command {
   return command
     .option('--config <file>', 'configuration file, INI or TOML (environment: SVC_CONFIG)')
     .option('--ini <file>', 'alias of --config, as in Kinto (environment: SVC_INI)')
     .option('-q, --quiet', 'log errors only')
-    .option('-v, --debug', 'log everything');
+    .option('-v, --debug', 'log debug messages too');
 }
 
-/** The file named by either option. */
+/** Returns the configuration file from the command line. */
 export function namedFile({ config, ini }: CommonOptions): string | undefined {
   return config ?? ini;
 }
 
-/** Returns a message in which `coffer migrate` is followed by the configuration file in use. */
+/** Completes `coffer migrate` in a message with the configuration file in use. */
 export function withConfig(message: string, options: CommonOptions): string {
   const namedConfig = findConfigName({ configFile: namedFile(options), environment: process.env });
   return completeCommand(message, { namedConfig });
 }
 
 /**
- * Settings from all sources.
+ * Returns the settings from all sources.
  *
- * @param overrides settings that options of the command stand for
+ * @param overrides settings from options of the command
  * @throws SettingsError
  */
 export function loadWith(
@@ -53,7 +53,7 @@ export function loadWith(
 }
 
 /**
- * Settings from all sources, for work on the backends: what only a service needs may be missing.
+ * Returns the settings for maintenance of backends. Settings that only a service needs may be missing.
  *
  * @throws SettingsError
  */
@@ -62,9 +62,9 @@ export function loadForBackends(options: CommonOptions): Settings {
 }
 
 /**
- * Settings from all sources, for a service.
+ * Returns the settings for a service.
  *
- * @throws SettingsError naming everything that is wrong, with what plugins, policies and listeners find wrong
+ * @throws SettingsError with all problems, including those that plugins, policies and listeners find
  */
 export async function loadForService(options: CommonOptions, overrides: Overrides = {}): Promise<Settings> {
   const { settings, problems } = examineSettings(loadOptions(options, overrides));
@@ -74,7 +74,7 @@ export async function loadForService(options: CommonOptions, overrides: Override
 }
 
 /**
- * Settings from all sources, with what is wrong with them.
+ * Returns the settings with their problems.
  *
  * @throws SettingsError when the configuration file cannot be read at all
  */
@@ -97,7 +97,7 @@ function loadOptions(
 }
 
 /**
- * Returns the settings from all sources, for a command that reads or writes stored data.
+ * Returns the settings for a command on stored data.
  *
  * @throws SettingsError
  * @throws Exit as `requireDurable` does
@@ -107,9 +107,9 @@ export function loadDurable(options: CommonOptions, purpose: Purpose = 'backends
 }
 
 /**
- * Returns the settings, which must keep objects and permissions outside of this process.
+ * Returns the settings if objects and permissions are stored outside this process.
  *
- * @throws Exit when they are in memory: the command would work on empty stores of its own, which end with it
+ * @throws Exit when a backend is memory: the command would work on empty stores of its own
  */
 export function requireDurable(settings: Settings): Settings {
   const volatile = findVolatileChoices(settings, builtInBackends);
@@ -119,7 +119,38 @@ export function requireDurable(settings: Settings): Settings {
   throw new Exit(
     exitCodes.failed,
     `nothing was done: ${names} of ${where} ${volatile.length === 1 ? 'is' : 'are'} memory, the default of a ` +
-      'configuration file. Such data belongs to one process: this command cannot reach that of a running service, and ' +
-      `what it stores would be lost when it ends. Set storage_backend and permission_backend to ${durableNames(builtInBackends)}.`,
+      'configuration file. Data in memory belongs to one process: this command cannot reach that of a running service, ' +
+      `and would lose what it stores. Set storage_backend and permission_backend to ${durableNames(builtInBackends)}.`,
   );
+}
+
+/** Options of commands that fill a backend. */
+export interface TransferOptions {
+  readonly resume?: true;
+  readonly emptyTarget?: true;
+  readonly verifyOnly?: true;
+}
+
+/**
+ * Returns how a command treats existing data in the target.
+ *
+ * @throws Exit when the options contradict each other
+ */
+export function transferMode({
+  resume,
+  emptyTarget,
+  verifyOnly,
+}: TransferOptions): 'resume' | 'empty' | 'verify' | 'refuse' {
+  if ([resume, emptyTarget, verifyOnly].filter((flag) => flag === true).length > 1) {
+    throw new Exit(exitCodes.usage, 'give only one of --resume, --empty-target and --verify-only');
+  }
+  if (resume === true) return 'resume';
+  if (emptyTarget === true) return 'empty';
+  return verifyOnly === true ? 'verify' : 'refuse';
+}
+
+/** Returns the settings of the target of an import: those of `--to-config`, otherwise the current ones. */
+export function loadTarget(options: CommonOptions & { readonly toConfig?: string }): Settings {
+  if (options.toConfig === undefined) return loadDurable(options);
+  return requireDurable(loadSettings({ configFile: options.toConfig, environment: {}, purpose: 'backends' }));
 }

@@ -1,14 +1,14 @@
-// What the exit codes mean; see docs/guides/operating.md.
+// Exit codes; see docs/guides/operating.md.
 
 export const exitCodes = {
   done: 0,
-  /** Wrong settings, a missing file, a port in use, a backend that fails. */
+  /** Wrong settings, a missing file, a port in use, a failing backend. */
   failed: 1,
-  /** The command line itself is wrong. */
+  /** The command line is wrong. */
   usage: 2,
-  /** `check`: all is well once `coffer migrate` has run. */
+  /** `check`: the service would start after `coffer migrate`. */
   checkMigrations: 3,
-  /** `check --strict`: it would start, but there is something to think about. */
+  /** `check --strict`: the service would start, but with warnings. */
   checkWarnings: 4,
   deleteCollectionReadonly: 31,
   deleteCollectionBucketMissing: 32,
@@ -20,7 +20,7 @@ export const exitCodes = {
   createUserNoInput: 53,
 } as const;
 
-/** Ends a command with a code and, unless all is said, a message. */
+/** Ends a command with an exit code and an optional message. */
 export class Exit extends Error {
   readonly code: number;
 

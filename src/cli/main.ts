@@ -1,4 +1,4 @@
-// The command line: one program, one file per command. Commands end by returning, or by throwing what went wrong.
+// The command line: one program, one file per command. A command returns on success and throws on failure.
 import { Command, CommanderError } from 'commander';
 import { SettingsError } from '../settings/problems.ts';
 import { readVersion } from '../settings/version.ts';
@@ -21,15 +21,15 @@ import { versionCommand } from './commands/version.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
 import { withCommonOptions, withConfig, type CommonOptions } from './common.ts';
 import { Exit, exitCodes } from './exit-codes.ts';
-import { complain } from './terminal.ts';
+import { printError } from './terminal.ts';
 
 const examples = `
 Examples:
-  coffer start                            run here and now: data in ./data, http://127.0.0.1:8888/v1/
-  coffer init                             write config/coffer.ini, commented, with new secrets
-  coffer start --config my.toml           run with a configuration
-  SVC_READONLY=true coffer start          any setting can come from the environment
-  coffer help start                       more about one command
+  coffer start                            run at http://127.0.0.1:8888/v1/ with data in ./data
+  coffer init                             write config/coffer.ini with comments and new secrets
+  coffer start --config my.toml           run with a configuration file
+  SVC_READONLY=true coffer start          set any setting by an environment variable
+  coffer help start                       show the help of a command
 `;
 
 function createProgram(): Command {
@@ -66,7 +66,7 @@ function createProgram(): Command {
   return program.exitOverride();
 }
 
-/** Runs the command line and answers the exit code. */
+/** Runs the command line and returns the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
   let options: CommonOptions = {};
   try {
@@ -85,21 +85,21 @@ function report(error: unknown, options: CommonOptions): number {
   // Commander has printed its message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   if (error instanceof Exit) {
-    if (error.message !== '') complain(`coffer: ${withConfig(error.message, options)}`);
+    if (error.message !== '') printError(`coffer: ${withConfig(error.message, options)}`);
     return error.code;
   }
   if (error instanceof SettingsError) {
-    complain(error.message);
+    printError(error.message);
     return exitCodes.failed;
   }
-  complain(`coffer: ${withConfig(describeError(error, options.debug === true), options)}`);
+  printError(`coffer: ${withConfig(describeError(error, options.debug === true), options)}`);
   return exitCodes.failed;
 }
 
 function describeError(error: unknown, withStack: boolean): string {
   if (!(error instanceof Error)) return String(error);
   if (withStack && error.stack !== undefined) return error.stack;
-  // What a driver says names the user, the file or the host, which helps whoever sits before a terminal.
+  // The message of a driver names the user, the file or the host.
   const detail = error.cause instanceof Error ? error.cause.message : '';
   return error.message.includes(detail) ? error.message : `${error.message} (${detail})`;
 }

@@ -1,4 +1,5 @@
-// How far a long command is: one line that is written over and over on a terminal, plain lines now and then elsewhere.
+// Progress of long commands: one line that is redrawn on a terminal, occasional lines elsewhere.
+import process from 'node:process';
 
 export interface ProgressOutput {
   readonly isTTY: boolean;
@@ -26,7 +27,7 @@ export class Progress {
     this.#now = now;
   }
 
-  /** Tells how far it is; another label begins another part of the work, with a rate of its own. */
+  /** Updates the progress. A new label starts a new part of the work with its own rate. */
   update(label: string, done: number, total: number | undefined): void {
     const now = this.#now();
     if (label !== this.#label) {
@@ -42,7 +43,7 @@ export class Progress {
     this.#show();
   }
 
-  /** Ends the part of the work with a line that says how much it was. */
+  /** Ends the current part of the work with a summary line. */
   finish(): void {
     if (this.#label === '') return;
     const seconds = (this.#now() - this.#startedAt) / 1000;
@@ -82,11 +83,25 @@ export class Progress {
   }
 }
 
+/** Runs work with a progress display on standard error, which ends before the result is used; none if quiet. */
+export async function withProgress<T>(
+  isQuiet: boolean | undefined,
+  work: (update: Progress['update'] | undefined) => Promise<T>,
+): Promise<T> {
+  if (isQuiet === true) return work(undefined);
+  const progress = new Progress(process.stderr, () => performance.now());
+  try {
+    return await work(progress.update.bind(progress));
+  } finally {
+    progress.finish();
+  }
+}
+
 function format(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** A length of time for people. */
+/** Returns a duration for people. */
 export function formatSeconds(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);

@@ -1,4 +1,4 @@
-// Serving until told to stop: what a process that serves alone and one of several workers have in common.
+// Runs the service until a stop request, in a single process or in a worker.
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Service } from '../app/service.ts';
@@ -6,29 +6,29 @@ import type { Settings } from '../settings/settings.ts';
 import { formatBanner, wantsBanner } from './banner.ts';
 import { Exit, exitCodes } from './exit-codes.ts';
 
-/** Why to stop, and how. */
-export interface Order {
-  /** For the log. */
+/** A request to stop the service. */
+export interface StopRequest {
+  /** Reason for the log. */
   readonly reason: string;
-  /** Time for which idle connections are kept, when others go on serving their clients. */
+  /** Time for which idle connections are kept open, while other workers serve new ones. */
   readonly lingerMs: number;
 }
 
-/** What a process is besides a server, and by that whom it obeys. */
+/** The role of a process: single, or one of several workers. */
 export interface Role {
-  /** Whether it shows people at a terminal where the service is; of several processes one does. */
+  /** Whether the process may show the banner; only one of several does. */
   readonly showsBanner: boolean;
-  /** Whether there are several processes, so that log lines tell them apart. */
+  /** Whether log lines name the process. */
   readonly isOneOfMany: boolean;
-  /** Resolves when it shall stop; further orders may call the function. */
-  waitForOrder(stopAtOnce: () => void): Promise<Order>;
-  /** Called when it listens. */
+  /** Resolves with the first stop request; later ones may call the function. */
+  waitForStop(stopAtOnce: () => void): Promise<StopRequest>;
+  /** Called when the service listens. */
   noteListening(url: string): void;
-  /** Called when everything is answered. */
-  takeLeave(): Promise<void>;
+  /** Called when all requests are completed. */
+  finish(): Promise<void>;
 }
 
-/** Runs the service; ends the process when it is told to stop, and throws when it cannot start. */
+/** Runs the service; ends the process after a stop request, and throws when the service cannot start. */
 export async function serve(settings: Settings, role: Role): Promise<void> {
   const { closeLogger, createLogger } = await import('../observability/logger.ts');
   const { createService } = await import('../app/service.ts');
@@ -39,18 +39,21 @@ export async function serve(settings: Settings, role: Role): Promise<void> {
     showsPid: role.isOneOfMany,
   });
   const exit = (code: number): void => void closeLogger(logger).then(() => process.exit(code));
-  // The last resort: what state the process is in is not known then, but the log says why it ended.
+  // The state of the process is unknown after an uncaught exception, so it ends.
   process.on('uncaughtException', (error) => {
-    logger.error({ err: error }, 'Ended by an unexpected error');
+    logger.error({ err: error }, 'Exiting after an unexpected error');
     exit(exitCodes.failed);
   });
-  const told = role.waitForOrder(() => exit(exitCodes.failed));
-  const isTold = new AbortController();
-  void told.then(() => isTold.abort());
-  const patience = { seconds: settings.get('startup_timeout_seconds'), signal: isTold.signal };
-  const service = await Promise.race([createService({ settings, logger, patience }), told.then(() => undefined)]);
+  const stopRequest = role.waitForStop(() => exit(exitCodes.failed));
+  const stopping = new AbortController();
+  void stopRequest.then(() => stopping.abort());
+  const patience = { seconds: settings.get('startup_timeout_seconds'), signal: stopping.signal };
+  const service = await Promise.race([
+    createService({ settings, logger, patience }),
+    stopRequest.then(() => undefined),
+  ]);
   if (service === undefined) {
-    logger.info('Stopped before it listened');
+    logger.info('Stopped before listening');
     exit(exitCodes.done);
     return;
   }
@@ -62,17 +65,16 @@ export async function serve(settings: Settings, role: Role): Promise<void> {
     );
   } else {
     logger.info({ url, config: settings.file?.name ?? null }, 'Listening');
-    if (service.adminUrl !== undefined)
-      logger.info({ url: service.adminUrl }, 'Listening for those who run the service');
+    if (service.adminUrl !== undefined) logger.info({ url: service.adminUrl }, 'Listening on the admin port');
   }
   role.noteListening(url);
-  const order = await told;
-  logger.info({ signal: order.reason }, 'Stopping');
-  const isClosed = await closeWithin(service, settings.get('shutdown_timeout_seconds'), order);
+  const stop = await stopRequest;
+  logger.info({ signal: stop.reason }, 'Stopping');
+  const isClosed = await closeWithin(service, settings.get('shutdown_timeout_seconds'), stop);
   if (isClosed) logger.info('Stopped');
-  else logger.error('Requests in flight were cut off: they took longer than shutdown_timeout_seconds');
-  await role.takeLeave();
-  // Whatever is still open now must not keep the process from ending.
+  else logger.error('Requests in flight were aborted: they took longer than shutdown_timeout_seconds');
+  await role.finish();
+  // Open handles must not keep the process alive.
   exit(isClosed ? exitCodes.done : exitCodes.failed);
 }
 
@@ -82,7 +84,7 @@ async function listen(service: Service): Promise<string> {
   } catch (error) {
     await service.close();
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    // Both ports fail alike; the error knows which.
+    // The error names the port: either of the two can fail.
     const at = { host: service.settings.get('host'), port: service.settings.get('http_port'), ...placeOf(error) };
     const { host, port } = at;
     const means = port === service.settings.get('http_port') ? '--port' : 'admin_port';
@@ -90,13 +92,16 @@ async function listen(service: Service): Promise<string> {
       case 'EADDRINUSE':
         throw new Exit(
           exitCodes.failed,
-          `port ${port} of ${host} is in use; choose another with ${means}, or stop what uses it`,
+          `port ${port} of ${host} is in use; choose another one with ${means}, or stop the program that uses it`,
         );
       case 'EACCES':
-        throw new Exit(exitCodes.failed, `port ${port} needs more rights; choose one above 1023 with ${means}`);
+        throw new Exit(
+          exitCodes.failed,
+          `no permission to listen on port ${port}; choose one above 1023 with ${means}`,
+        );
       case 'EADDRNOTAVAIL':
       case 'ENOTFOUND':
-        throw new Exit(exitCodes.failed, `${host} is no address of this machine; choose another with --host`);
+        throw new Exit(exitCodes.failed, `${host} is not an address of this machine; choose another one with --host`);
       default:
         throw error;
     }
@@ -110,22 +115,22 @@ function placeOf(error: unknown): { readonly host?: string; readonly port?: numb
     : { port: error.port };
 }
 
-/** Whether everything in flight was finished in time. */
-async function closeWithin(service: Service, seconds: number, { lingerMs }: Order): Promise<boolean> {
+/** Closes the service; returns whether all requests were completed in time. */
+async function closeWithin(service: Service, seconds: number, { lingerMs }: StopRequest): Promise<boolean> {
   const closed = service.close({ lingerMs }).then(() => true);
   return Promise.race([closed, wait(lingerMs + seconds * 1000, false, { ref: false })]);
 }
 
-/** A process that serves alone obeys signals: the first to stop, the second to stop at once. */
-export const alone: Role = {
+/** The role of a single process: the first signal stops it, the second one at once. */
+export const singleProcess: Role = {
   showsBanner: true,
   isOneOfMany: false,
-  waitForOrder(stopAtOnce) {
+  waitForStop(stopAtOnce) {
     return new Promise((resolve) => {
-      let isTold = false;
+      let isStopping = false;
       const take = (signal: string): void => {
-        if (isTold) stopAtOnce();
-        isTold = true;
+        if (isStopping) stopAtOnce();
+        isStopping = true;
         resolve({ reason: signal, lingerMs: 0 });
       };
       process.on('SIGTERM', take);
@@ -133,5 +138,5 @@ export const alone: Role = {
     });
   },
   noteListening: () => undefined,
-  takeLeave: () => Promise.resolve(),
+  finish: () => Promise.resolve(),
 };

@@ -1,45 +1,79 @@
-// Where the commands write, and how they ask.
+// Output of the commands, and interactive prompts.
 import process from 'node:process';
-import { createInterface } from 'node:readline/promises';
+import { createInterface, type Interface } from 'node:readline';
+import { Writable } from 'node:stream';
 import { Exit, exitCodes } from './exit-codes.ts';
 
-/** A line of result. */
-export function say(line: string): void {
+/** Prints a line of the result. */
+export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** A line about what went wrong, or what the user should know. */
-export function complain(line: string): void {
+/** Prints a line about a failure or a notice. */
+export function printError(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Whether there is somebody to ask. */
+/** Whether a command can ask questions. */
 export function isInteractive(): boolean {
   return process.stdin.isTTY && process.stdout.isTTY;
 }
 
+/** Questions with visible or hidden answers. */
+export class Prompt {
+  /** Whether standard input is a terminal; otherwise its lines are the answers. */
+  readonly isTerminal: boolean = process.stdin.isTTY;
+  readonly #lines: AsyncIterator<string>;
+  readonly #interface: Interface;
+  #isSecret = false;
+
+  constructor() {
+    // The echo of the terminal passes through this stream, which drops it for secrets.
+    const output = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        if (!this.#isSecret) process.stderr.write(chunk);
+        done();
+      },
+    });
+    this.#interface = createInterface({ input: process.stdin, output, terminal: this.isTerminal });
+    this.#interface.on('SIGINT', () => this.#interface.close());
+    this.#lines = this.#interface[Symbol.asyncIterator]();
+  }
+
+  /** Returns the answer, or `undefined` at the end of the input. */
+  async ask(question: string, { isSecret = false } = {}): Promise<string | undefined> {
+    if (this.isTerminal) process.stderr.write(question);
+    this.#isSecret = isSecret;
+    try {
+      const next = await this.#lines.next();
+      return next.done === true ? undefined : next.value;
+    } finally {
+      if (isSecret && this.isTerminal) process.stderr.write('\n');
+      this.#isSecret = false;
+    }
+  }
+
+  close(): void {
+    this.#interface.close();
+  }
+}
+
 /**
- * Asks until one of the words is given; just Enter takes the first.
+ * Asks until the answer is one of the words; an empty answer chooses the first.
  *
- * @throws Exit when the input ends
+ * @throws Exit at the end of the input
  */
 export async function ask(question: string, words: readonly string[]): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const ended = new Promise<never>((_, reject) => {
-    terminal.once('close', () => {
-      reject(new Exit(exitCodes.failed, 'no answer, nothing done'));
-    });
-  });
-  // Closing it ourselves, once answered, is no news.
-  ended.catch(() => undefined);
+  const prompt = new Prompt();
   try {
     for (;;) {
-      const answer = await Promise.race([terminal.question(`${question} (${words.join(', ')}) [${words[0]}] `), ended]);
+      const answer = await prompt.ask(`${question} (${words.join(', ')}) [${words[0]}] `);
+      if (answer === undefined) throw new Exit(exitCodes.failed, 'no answer; nothing was done');
       const given = answer.trim().toLowerCase();
       const word = given === '' ? words[0] : words.find((candidate) => candidate === given);
       if (word !== undefined) return word;
     }
   } finally {
-    terminal.close();
+    prompt.close();
   }
 }

@@ -19,7 +19,7 @@ export interface BackendContext {
   readonly settings: Settings;
   /** Returns the text of any setting by its name, or `undefined`. */
   readonly setting: (name: string) => string | undefined;
-  /** The time, for timestamps and expiry. */
+  /** Clock for timestamps and expiry. */
   readonly clock: Clock;
   /** Whether the process serves requests from the backend. Commands of operators do not. */
   readonly isServing: boolean;
@@ -60,7 +60,7 @@ export interface BackendModule {
   /**
    * Opens storage, permission, or both.
    *
-   * @throws Error when it cannot; the service does not start then
+   * @throws Error when it fails; the service then does not start
    */
   readonly openDatabase?: (context: DatabaseContext) => BackendParts | Promise<BackendParts>;
   /** Opens a cache, as `openDatabase` does. */

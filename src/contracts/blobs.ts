@@ -1,7 +1,6 @@
-// Where files are kept that belong to objects: attachments. A store knows nothing of objects; who refers to a file is
-// for others to remember.
+// Stores of files that belong to objects: attachments. A store does not know the objects that refer to a file.
 
-/** A file that is about to be stored. It stays where it is, so that it can be stored again. */
+/** A file to store. It stays in its place, so that it can be stored again. */
 export interface BlobSource {
   readonly path: string;
   readonly sizeBytes: number;
@@ -10,7 +9,7 @@ export interface BlobSource {
   readonly mimetype: string;
 }
 
-/** A file that is there. */
+/** A stored file. */
 export interface BlobEntry {
   readonly name: string;
   readonly sizeBytes: number;
@@ -18,90 +17,89 @@ export interface BlobEntry {
   readonly lastModified: number;
 }
 
-/** What a reader of a file asks for: header names in lower case, only those that HTTP has for this. */
+/** A request for a file, with the headers for ranges and conditions. */
 export interface BlobQuery {
   readonly method: 'GET' | 'HEAD';
   readonly headers: Readonly<Partial<Record<'range' | 'if-range' | 'if-none-match' | 'if-modified-since', string>>>;
 }
 
-/** A file, or a part of it, as HTTP has it. */
+/** An HTTP response with a file or a part of it. */
 export interface BlobAnswer {
   readonly status: 200 | 206 | 304 | 412 | 416;
-  /** Length, range and validators of the content; nothing else. */
+  /** Only length, range and validators of the content. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array> | undefined;
 }
 
-/** How files are read: from a folder of this machine, or by asking for them. */
+/** Access to files: a local folder, or requests to a remote store. */
 export type BlobAccess =
   | { readonly kind: 'folder'; readonly root: string; readonly has: (name: string) => Promise<boolean> }
   | { readonly kind: 'remote'; readonly fetch: (name: string, query: BlobQuery) => Promise<BlobAnswer | undefined> };
 
 /**
- * A store of files by name. Names are paths of letters, digits, `_`, `-`, `.` and `/`, none of whose parts starts with a
- * point; implementations refuse others, whatever callers have checked. What the world does to them is thrown as
- * `BackendUnavailable`.
+ * A store of files by name. Names are paths of letters, digits, `_`, `-`, `.` and `/`, in which no segment starts with a dot.
+ * Implementations refuse other names, even if callers have checked them. I/O failures are thrown as `BackendUnavailable`.
  */
 export interface BlobStore {
-  /** The folder where files that are going to be stored are best gathered: they need not be copied from there. */
+  /** Returns the best folder for temporary files: `put` need not copy files from there. */
   readonly spoolFolder: () => Promise<string>;
   readonly access: BlobAccess;
 
   /**
-   * Stores a file under the name or, when that is taken, under one with `-1`, `-2` … before its extension. Nothing is
-   * ever written over, also when several ask for one name at once, and nobody sees half a file. When this resolves, the
-   * file is as durable as the store can make it.
+   * Stores a file under the name or, when that is taken, with `-1`, `-2` … before the extension. Never overwrites a file, not
+   * even with concurrent calls for one name. Readers never see an incomplete file. When the promise resolves, the file is as
+   * durable as the store allows.
    *
-   * @returns the name that it got
+   * @returns the name of the stored file
    */
   put(name: string, source: BlobSource): Promise<string>;
 
-  /** Removes a file; one that is not there is no error. */
+  /** Deletes a file; no error when it is absent. */
   delete(name: string): Promise<void>;
 
-  /** All files, in no particular order, those that were gathered and never stored included. */
+  /** Lists all files in any order, including temporary files that were never stored. */
   list(): AsyncIterable<BlobEntry>;
 
-  /** Writes and deletes a small file. */
+  /** Tests the store: writes and deletes a small file. */
   check(): Promise<void>;
 
   close(): Promise<void>;
 }
 
-/** Which store, and how to reach it. */
+/** A store and its parameters. */
 export type BlobPlace =
   | {
       readonly kind: 'folder';
       readonly path: string;
-      /** Whether nothing will be put, so that the folder is there already and may be one that cannot be written to. */
+      /** Whether files are only read. The folder must then exist, and may be read-only. */
       readonly isReadonly?: boolean;
     }
   | {
       readonly kind: 's3';
-      /** `https://s3.example.org`, without bucket. */
+      /** URL without bucket: `https://s3.example.org`. */
       readonly endpoint: string;
       readonly region: string;
       readonly bucket: string;
       readonly accessKey: string;
       readonly secretKey: string;
-      /** Whether the bucket stands in the path and not in the name of the host. */
+      /** Whether the bucket is part of the path instead of the host name. */
       readonly usesPathStyle: boolean;
-      /** Canned access list given to each file; none: as the bucket says. */
+      /** Canned ACL of each file; `undefined` leaves it to the bucket. */
       readonly acl: string | undefined;
-      /** Silence after which a request is given up. */
+      /** Maximum silence of a request before it is aborted. */
       readonly timeoutSeconds: number;
-      /** How often a request is repeated when it failed for a reason that may pass. */
+      /** Maximum number of retries of a request after transient failures. */
       readonly retries: number;
     };
 
 const safeName = /^[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*$/;
 
-/** @throws Error for a name that no store takes */
+/** @throws Error for a name that no store accepts */
 export function requireBlobName(name: string): void {
   if (!safeName.test(name) || name.length > 1000) throw new Error(`no store takes the name ${JSON.stringify(name)}`);
 }
 
-/** The names to try for a file, in order: `a.png`, `a-1.png`, `a-2.png` … */
+/** Yields the names to try for a file, in order: `a.png`, `a-1.png`, `a-2.png` … */
 export function* blobNames(name: string): Generator<string, never> {
   const start = name.lastIndexOf('/') + 1;
   const point = name.lastIndexOf('.');

@@ -1,38 +1,37 @@
-// Short-lived values shared by all processes: one-time tokens, verified logins, counters. Writes are independent of the
-// unit of work, and eviction is allowed at any time.
+// Short-lived values that all processes share: one-time tokens, verified logins, counters. Writes are independent of the unit
+// of work. The cache may evict any entry at any time.
 import type { JsonValue } from '../base/json.ts';
 
 export interface CacheBackend {
-  /** What logs and heartbeats call it. */
+  /** Name in logs and heartbeats. */
   readonly name: string;
-  /** As in `Database`. */
+  /** See `Database.needsMigration`. */
   readonly needsMigration?: boolean;
-  /** Stores a value for so many seconds (fractions allowed), replacing any earlier one. */
+  /** Stores a value for a number of seconds (fractions allowed), replacing any earlier one. */
   set(key: string, value: JsonValue, ttlSeconds: number): Promise<void>;
-  /** The value, or `undefined` when absent or expired. */
+  /** Returns the value, or `undefined` when it is absent or expired. */
   get(key: string): Promise<JsonValue | undefined>;
-  /** Takes the value out: of two concurrent callers exactly one gets it, the other `undefined`. */
+  /** Removes and returns the value. Of concurrent calls exactly one gets it, the others `undefined`. */
   delete(key: string): Promise<JsonValue | undefined>;
   /**
-   * Adds a whole number, negative or not, to a number that was stored before, and answers the sum. An absent or expired
-   * key counts as 0 and gets the time to live; that of a key that is there stays as it is. Of concurrent callers none is
-   * lost. Only for keys that hold nothing but such sums.
+   * Adds an integer, which may be negative, to a stored number and returns the sum. An absent or expired key counts as 0 and
+   * gets the time to live; an existing key keeps its own. Concurrent calls are all counted. Only for keys with such sums.
    */
   increment(key: string, by: number, ttlSeconds: number): Promise<number>;
   /**
-   * Moves a stored moment on: stores `max(stored, from) + by` with the time to live, and returns it. An absent or expired
-   * key counts as `from`. Of concurrent callers none is lost. Numbers are whole and below 2^53. Only for keys that hold
-   * nothing but such moments.
+   * Advances a stored point in time: stores `max(stored, from) + by` with the time to live, and returns it. An absent or
+   * expired key counts as `from`. Concurrent calls are all counted. Numbers are integers below 2^53. Only for keys with such
+   * points in time.
    */
   advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number>;
-  /** Seconds left, or a negative number when the key is absent. */
+  /** Returns the remaining seconds, or a negative number when the key is absent. */
   ttl(key: string): Promise<number>;
-  /** Gives an existing key a new time to live; no error when absent. */
+  /** Sets the time to live of an existing key; no error when it is absent. */
   expire(key: string, ttlSeconds: number): Promise<void>;
   flush(): Promise<void>;
-  /** As `Database.initializeSchema`. */
+  /** See `Database.initializeSchema`. */
   initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]>;
-  /** As `Database.checkIntegrity`. */
+  /** See `Database.checkIntegrity`. */
   checkIntegrity?(): Promise<readonly string[]>;
   close(): Promise<void>;
 }

@@ -1,9 +1,9 @@
-// The ways a backend may fail. Each backend turns its driver's errors into these in one function at its edge.
+// Failures of backends. Each backend converts the errors of its driver to these, in one function.
 
 import { isStorableText } from '../base/json.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 
-/** Base of everything a backend throws on purpose. */
+/** Base class of all intended errors of backends. */
 export class BackendError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -11,7 +11,7 @@ export class BackendError extends Error {
   }
 }
 
-/** A constraint would be violated: two objects of one list with the same timestamp (409 on the wire). */
+/** A constraint would be violated: two entries of one list with the same timestamp (409). */
 export class IntegrityError extends BackendError {}
 
 /** A live object with this id exists already. */
@@ -24,24 +24,24 @@ export class UnicityError extends IntegrityError {
   }
 }
 
-/** A timestamp would have to be created while the backend is read-only (503 on the wire, naming the reason). */
+/** A timestamp would have to be created while the backend is read-only (503 with the reason). */
 export class ReadonlyError extends BackendError {}
 
 export interface UnavailableOptions extends ErrorOptions {
-  /** What is wrong, in words that anybody may read: no hosts, no SQL, no credentials. Absent: the class of the cause. */
+  /** Public reason, without hosts, SQL and credentials. Absent: the class of the cause. */
   readonly reason?: string | undefined;
-  /** Whether it lasts until somebody changes something, so that waiting alone does not help. */
+  /** Whether the failure lasts until an operator acts, so that waiting does not help. */
   readonly isLasting?: boolean | undefined;
 }
 
-/** The world's failure: unreachable, full, out of time. 503 with a retry hint; `cause` holds the driver's error. */
+/** An external failure: unreachable, full, timed out. 503 with `Retry-After`; `cause` is the error of the driver. */
 export class BackendUnavailable extends BackendError {
-  /** `storage`, `permission`, `cache`, `mail`, or what else could not be reached. */
+  /** The unavailable part: `storage`, `permission`, `cache`, `mail` or another one. */
   readonly backend: string;
   readonly reason: string | undefined;
   readonly isLasting: boolean;
 
-  /** @param message for the log: what is wrong, and what can be done about it */
+  /** @param message message for the log: the fault and its remedy */
   constructor(backend: string, message: string, { reason, isLasting = false, ...options }: UnavailableOptions = {}) {
     super(message, options);
     this.backend = backend;
@@ -50,12 +50,12 @@ export class BackendUnavailable extends BackendError {
   }
 }
 
-/** The store of security state refuses a new entry: 429 on the wire for the requester's own share, 503 for the purpose. */
+/** The store of security state refuses a new entry: 429 when the requester's share is used up, 503 when the purpose's is. */
 export class SecurityStateFull extends BackendError {
   readonly scope: 'requester' | 'purpose';
   readonly retryAfterSeconds: number;
 
-  /** @param ttlSeconds time to live of the entry that was refused */
+  /** @param ttlSeconds time to live of the refused entry */
   constructor(purpose: string, scope: SecurityStateFull['scope'], ttlSeconds: number) {
     super(
       scope === 'requester'
@@ -63,14 +63,14 @@ export class SecurityStateFull extends BackendError {
         : `there are as many live entries for ${purpose} as security_state_max_entries allows`,
     );
     this.scope = scope;
-    // Other entries may expire long before this one would have.
+    // Other entries may expire much earlier.
     this.retryAfterSeconds = Math.max(1, Math.min(60, Math.ceil(ttlSeconds)));
   }
 }
 
-/** The unit of work lost a race inside the database (deadlock, serialization) and may be run again from its start. */
+/** The transaction failed by a deadlock or serialization conflict. The unit of work may be retried from its start. */
 export class TransactionConflict extends BackendError {
-  /** Lists that the unit had locked or waited for. Locked in one order from the start, they cannot be fought over again. */
+  /** Lists that the unit had locked or waited for. A retry locks them in order at its start, which prevents another deadlock. */
   readonly lists: readonly ListKey[];
 
   constructor(
@@ -83,11 +83,10 @@ export class TransactionConflict extends BackendError {
 }
 
 /**
- * A text that cannot be stored: it holds a null character or a lone surrogate, which no backend takes, or the database
- * cannot index a text of its length. 400 on the wire. A method that would
- * store such a text, in whichever argument, throws this, at the latest when the unit of work commits. Every other method
- * throws this or finds nothing; none ever takes it for another text. A cache may store such a key instead, apart from all
- * others.
+ * A text cannot be stored: it contains a null character or a lone surrogate, or it is too long for an index of the database.
+ * 400. A method that would store such a text, in any argument, throws this at the latest when the unit of work commits. All
+ * other methods throw this or find nothing; none confuses the text with another one. A cache may store such a key if it keeps
+ * it distinct.
  */
 export class UnstorableText extends BackendError {
   constructor(options?: ErrorOptions, message = 'null characters and lone surrogates cannot be stored') {

@@ -1,6 +1,6 @@
-// What the rooms log through. Shaped so that a pino logger fits as it is.
+// The interface for logs. A pino logger satisfies it.
 
-/** One log method: fields first, then the sentence. Never pass secrets, bodies or credentials. */
+/** A log method: fields first, then the message. Never pass secrets, bodies or credentials. */
 export interface LogMethod {
   (fields: object, message?: string): void;
   (message: string): void;

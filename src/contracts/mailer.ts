@@ -1,4 +1,4 @@
-// How the service sends mail, whatever carries it away.
+// The interface for sending mail, over SMTP or into a folder.
 
 export interface MailMessage {
   /** Addresses, with or without a name: `Zoe <zoe@example.org>`. */
@@ -12,16 +12,16 @@ export interface MailMessage {
 
 export interface Mailer {
   /**
-   * Resolves when somebody else has taken the message over: the next server, or the folder of a queue.
+   * Sends a message. Resolves when the next server, or the folder of a queue, has accepted it.
    *
-   * @throws BackendUnavailable when nobody does
+   * @throws BackendUnavailable when it is not accepted
    */
   send(message: MailMessage): Promise<void>;
   /**
-   * Sends in the background, so that neither the time it takes nor its failure can be told from an answer. Failures are
-   * logged, and so are messages that are dropped because too many wait already. Never throws.
+   * Sends in the background, so that responses reveal neither duration nor failure. Logs failures, and messages dropped because
+   * too many are waiting. Never throws.
    */
   post(message: MailMessage): void;
-  /** Waits for what is on its way, within the time that one message may take, and drops the rest. */
+  /** Waits for messages in transit, at most as long as one message may take, and drops the rest. */
   close(): Promise<void>;
 }

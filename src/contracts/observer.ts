@@ -1,14 +1,13 @@
-// What happens inside the service, told as one stream of observations. The access log, metrics, traces and the log of
-// slow operations are all made from it, so that they cannot disagree. Nothing here holds bodies or credentials.
+// Observations: one stream of events inside the service, from which the access log, metrics, traces and the log of slow
+// operations are derived. Observations contain neither bodies nor credentials.
 import type { ListKey } from '../core/objects/stored.ts';
 
-/** Who looks on. Nobody may be there: then nothing is measured and no observation is made. */
+/** A consumer of observations. Without observers, nothing is measured. */
 export interface Observer {
-  /** Takes notice of something that has happened. Quick; what it throws is logged and changes nothing. */
+  /** Processes an observation. Must be fast; its errors are logged and have no other effect. */
   observe(observation: Observation): void;
   /**
-   * Runs a piece of work, so that what is observed meanwhile is known to be part of it. Returns what the work returns,
-   * and throws what it throws.
+   * Runs work as the context of all observations made during it. Returns the result of the work, or throws its error.
    */
   enclose?<T extends Answered>(task: Task, work: () => Promise<T>): Promise<T>;
 }
@@ -24,48 +23,49 @@ export type Observation =
   | LiveObservation
   | OverloadObservation;
 
-/** A request that begins: an outer one, or an entry of a batch. */
+/** The start of an outer request or of a batch entry. */
 export interface Task {
   readonly kind: 'request' | 'entry';
   readonly method: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** How a request, or an entry of a batch, was answered. */
+/** The result of an outer request or of a batch entry. */
 export interface Answered {
   readonly method: string;
   /** As sent, without query. */
   readonly path: string;
-  /** As sent, without question mark, secrets blackened; `''` when there was none. */
+  /** As sent, without question mark, with secrets redacted; `''` for none. */
   readonly query: string;
-  /** Name of the endpoint, `record-object`; `undefined` when nothing serves the path, or nobody got to look. */
+  /** Name of the endpoint, such as `record-object`; `undefined` for an unknown path or a request refused before routing. */
   readonly endpoint: string | undefined;
-  /** Path of the endpoint below the version prefix, `/buckets/{bucket_id}`. */
+  /** Path of the endpoint below the version prefix, such as `/buckets/{bucket_id}`. */
   readonly route: string | undefined;
-  /** Ids of the path as sent, by name. */
+  /** Ids in the path as sent, by name. */
   readonly ids: Readonly<Record<string, string>>;
   readonly status: number;
-  /** Number of the error in the body; 0 when there is none. */
+  /** Number of the error in the body; 0 for none. */
   readonly errno: number;
-  /** `basicauth:…`; `undefined` when anonymous, or nobody asked who calls. */
+  /** User id with prefix; `undefined` when the caller is anonymous or was not identified. */
   readonly userId: string | undefined;
   readonly milliseconds: number;
 }
 
-/** An outer request has been answered, and what it wrote is committed. */
+/** An outer request has been completed and its writes are committed. */
 export interface RequestObservation extends Answered {
   readonly kind: 'request';
   readonly requestId: string;
-  /** `User-Agent` and `Accept-Language`. */
+  /** `User-Agent`. */
   readonly agent: string | undefined;
+  /** `Accept-Language`. */
   readonly language: string | undefined;
   readonly requestBytes: number;
   readonly responseBytes: number;
-  /** Of a batch, in their order; `undefined` when it was no batch. */
+  /** Entries of a batch in their order; `undefined` for other requests. */
   readonly entries: readonly Answered[] | undefined;
 }
 
-/** A call to a backend has ended, well or not. */
+/** A call to a backend has ended, with or without an error. */
 export interface OperationObservation {
   readonly kind: 'operation';
   readonly backend: 'storage' | 'permission' | 'cache';
@@ -73,22 +73,22 @@ export interface OperationObservation {
   readonly engine: string;
   /** `get`, `list_all`, `begin`, `commit`. */
   readonly method: string;
-  /** The list it is about, if it is about one. */
+  /** The list of the call, if it has one. */
   readonly list: ListKey | undefined;
   /** By the clock of `performance.now()`. */
   readonly startedAt: number;
   readonly milliseconds: number;
-  /** What it threw. */
+  /** The thrown error. */
   readonly error: unknown;
 }
 
-/** A key was looked for in the cache. */
+/** A lookup in the cache. */
 export interface LookupObservation {
   readonly kind: 'lookup';
   readonly isHit: boolean;
 }
 
-/** A policy was asked who calls. */
+/** A policy has tried to authenticate a request. */
 export interface AuthenticationObservation {
   readonly kind: 'authentication';
   readonly policy: string;
@@ -96,10 +96,10 @@ export interface AuthenticationObservation {
   readonly isRecognised: boolean;
 }
 
-/** A caller was refused something for want of a permission. */
+/** A caller lacked a permission. */
 export interface RefusalObservation {
   readonly kind: 'refusal';
-  /** What the method asks for: `read`, `create` or `write`. */
+  /** The required permission: `read`, `create` or `write`. */
   readonly permission: string;
   /** Path below the version prefix. */
   readonly uri: string;
@@ -107,23 +107,23 @@ export interface RefusalObservation {
   readonly requestId: string;
 }
 
-/** A unit of work lost a race inside the database, and is run again. */
+/** A unit of work is retried after a conflict in the database. */
 export interface RetryObservation {
   readonly kind: 'retry';
-  /** How many times it has been tried, this one included. */
+  /** Number of attempts so far. */
   readonly attempt: number;
 }
 
-/** What there was too much of: requests under way, delay of the event loop, or memory held by large requests. */
+/** The exceeded limit: concurrent requests, delay of the event loop, or memory of large requests. */
 export type Overload = 'requests' | 'delay' | 'memory';
 
-/** A request was refused because the process has too much to do. */
+/** A request was refused because the process is overloaded. */
 export interface OverloadObservation {
   readonly kind: 'overload';
   readonly reason: Overload;
 }
 
-/** A part of the service has done its share of a request: an event listener, or a plugin that listens. */
+/** An event listener or a plugin has handled an event. */
 export interface TimingObservation {
   readonly kind: 'timing';
   readonly part: 'listeners' | 'plugins';
@@ -153,11 +153,11 @@ export type LiveObservation =
       readonly resyncs: number;
     };
 
-/** How the connections to a database are used at the moment. */
+/** Current use of a connection pool. */
 export interface PoolState {
   readonly limit: number;
   readonly open: number;
   readonly idle: number;
-  /** Callers that wait for one. */
+  /** Number of waiting callers. */
   readonly waiting: number;
 }

@@ -1,4 +1,4 @@
-// Backends that are open: what work on data is handed, whoever opened them.
+// Open backends, as code that works on data receives them.
 import type { CacheBackend } from './cache.ts';
 import type { Database } from './database.ts';
 import type { PermissionBackend } from './permission.ts';

@@ -1,20 +1,20 @@
-// Where access-control entries and group memberships are kept. All ids are plain strings; sets have no order.
-// An object id is an object's URI (`/buckets/food`); an entry is (object id, permission name) → principals.
+// Storage of access-control entries and group memberships. All ids are strings; sets have no order. An object id is the URI
+// of an object (`/buckets/food`); an entry maps (object id, permission name) to principals.
 import type { Database, Transaction } from './database.ts';
 
-/** One entry that would grant access: a permission on an object. */
+/** Key of an entry: a permission on an object. */
 export interface BoundPermission {
   readonly objectId: string;
   readonly permission: string;
 }
 
-/** Entries on several objects; `*` in the pattern stands for any text, everything else for itself. */
+/** Key of entries on several objects; `*` in the pattern matches any text. */
 export interface BoundPattern {
   readonly pattern: string;
   readonly permission: string;
 }
 
-/** How to look for objects that somebody has access to. */
+/** Options of `getAccessibleObjects`. */
 export interface AccessibleOptions {
   readonly bound?: readonly BoundPattern[];
   readonly withChildren?: boolean;
@@ -30,34 +30,34 @@ export interface ObjectEntries {
   readonly permissions: ObjectPermissions;
 }
 
-/** A part of a walk over everything there is. */
+/** A page of a scan over all data. */
 export interface WalkPage<T> {
   readonly found: readonly T[];
-  /** Where the walk goes on, a text of the backend's own; `undefined`: it has come to its end. */
+  /** Continuation token of the backend; `undefined` at the end. */
   readonly next: string | undefined;
 }
 
-/** What one user, or `system.Authenticated`, was given. */
+/** The principals of one user, or of `system.Authenticated`. */
 export interface Memberships {
   readonly userId: string;
   readonly principals: readonly string[];
 }
 
 export interface PermissionReader {
-  /** Principals given to the user, and those given to `system.Authenticated`; empty for unknown users. */
+  /** Returns the principals of the user and those of `system.Authenticated`; empty for unknown users. */
   getUserPrincipals(userId: string): Promise<ReadonlySet<string>>;
 
-  /** Principals of one entry; empty when unknown. */
+  /** Returns the principals of one entry; empty when it does not exist. */
   getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>>;
 
-  /** Union of the principals over all pairs. */
+  /** Returns the union of the principals of all given entries. */
   getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>>;
 
   /**
    * Whether any of the principals is in any of the entries; `false` for an empty list of entries.
    *
-   * @param memberOf a user whose principals, as `getUserPrincipals` gives them, count as well. Whoever has to ask another
-   * machine asks for both at once. Default: nobody's
+   * @param memberOf a user whose principals, as from `getUserPrincipals`, count too. Remote backends fetch both in one round
+   * trip. Default: none
    */
   checkPermission(
     principals: readonly string[],
@@ -66,83 +66,81 @@ export interface PermissionReader {
   ): Promise<boolean>;
 
   /**
-   * The objects on which one of the principals has one of the permissions: object id → permission names.
+   * Returns the objects on which one of the principals has one of the permissions: object id → permission names.
    *
-   * @param options.bound patterns to look at; absent: every entry of those principals; empty: nothing
-   * @param options.withChildren `false`: `*` stands for text without `/`, so nothing deeper than the pattern is
-   * found; default `true`
-   * @param options.memberOf a user whose principals count as well, as with `checkPermission`
-   * @param options.limit so many objects are enough: where there are more, any of them may be left out as long as so many
-   * are found, and of those found, permissions. Default: all
+   * @param options.bound patterns to match; absent: every entry of those principals; empty: no entry
+   * @param options.withChildren whether `*` also matches `/`, and so finds descendants; default `true`
+   * @param options.memberOf a user whose principals count too, as with `checkPermission`
+   * @param options.limit number of objects that are enough. When more exist, the result may be any `limit` of them, with a part
+   * of their permissions. Default: all
    */
   getAccessibleObjects(
     principals: readonly string[],
     options?: AccessibleOptions,
   ): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
 
-  /** The existing entries of an object, only the named ones when names are given; `{}` when there are none. */
+  /** Returns the entries of an object, only the named ones when names are given; `{}` for none. */
   getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions>;
 
-  /** The same for several objects, in the order of the ids. */
+  /** Returns the result of `getObjectPermissions` for several objects, in the order of the ids. */
   getObjectsPermissions(
     objectIds: readonly string[],
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]>;
 
   /**
-   * Walks over all objects that have entries, each with all of them, in an order of the backend's own. What does not
-   * change meanwhile comes exactly once. An object that loses its last entry at this moment may come with none.
+   * Returns a page of all objects with entries, each with all its entries, in an order of the backend. Unchanged objects appear
+   * exactly once. An object that loses its last entry during the scan may appear without entries.
    *
-   * @param from `next` of the page before; `undefined`: from the start
-   * @param limit about how many objects are wanted, at least 1; memory use is bounded by it. Fewer may come, and none,
-   * before the end
+   * @param from `next` of the previous page; `undefined` for the first page
+   * @param limit approximate number of objects, at least 1; bounds the memory use. Pages before the end may be smaller or empty
    */
   entries(from: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>>;
 
-  /** The same over all users who have principals, each with all of their own. */
+  /** Returns a page of all users with principals, each with all of them, as `entries` does for objects. */
   memberships(from: string | undefined, limit: number): Promise<WalkPage<Memberships>>;
 }
 
 /**
- * Writes inside one transaction; reads see the transaction's own writes. Writes take effect in the order in which they are
- * made, also when nobody waits for one before making the next. Locks of the storage of the same transaction count among them,
- * so that entries asked for behind the lock of a list are those that stand under it. A read sees all writes that were made before
- * it; whoever wants none of those that are made after it waits for its answer.
+ * Writes inside one transaction; reads see its own writes. Writes take effect in the order of the calls, even if the caller
+ * does not wait for each. The same order includes locks of the storage in this transaction: a read of entries after the lock
+ * of a list sees the entries under that lock. A read sees all writes made before it. It may also see later writes, unless the
+ * caller waits for its result first.
  */
 export interface PermissionWriter extends PermissionReader {
-  /** Gives the user a principal. Idempotent. */
+  /** Adds a principal to the user. Idempotent. */
   addUserPrincipal(userId: string, principal: string): Promise<void>;
-  /** Takes a principal from the user; no error when absent. */
+  /** Removes a principal from the user; no error when it is absent. */
   removeUserPrincipal(userId: string, principal: string): Promise<void>;
-  /** Takes the principal from every user. */
+  /** Removes the principal from every user. */
   removePrincipal(principal: string): Promise<void>;
-  /** Takes from every user all principals that start with the prefix, taken literally. */
+  /** Removes from every user all principals that start with the literal prefix. */
   removePrincipalsBelow(prefix: string): Promise<void>;
 
-  /** Idempotent. */
+  /** Adds a principal to an entry. Idempotent. */
   addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void>;
-  /** No error when absent; an entry left without principals is gone. */
+  /** Removes a principal from an entry; no error when it is absent. An entry without principals ceases to exist. */
   removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void>;
-  /** Takes the principal out of every entry of every object. */
+  /** Removes the principal from every entry of every object. */
   removePrincipalFromAces(principal: string): Promise<void>;
 
   /**
-   * Adds principals to entries of several objects at once. Idempotent.
+   * Adds principals to entries of several objects. Idempotent.
    *
-   * @param options.isFresh none of these objects has any of these entries, so nobody looks; should one be there all the
-   * same, the unit of work may fail with TransactionConflict, and is run again without saying so
+   * @param options.isFresh asserts that none of these entries exists, so no lookup is needed. If one does exist, the unit of
+   * work may fail with TransactionConflict and is retried without this option
    */
   addToAces(
     entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
     options?: { readonly isFresh?: boolean },
   ): Promise<void>;
 
-  /** Replaces the named entries; an empty list deletes that entry, names not given are untouched. */
+  /** Replaces the named entries. An empty list deletes an entry; other entries are unchanged. */
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void>;
 
   /** Deletes all entries of these objects. */
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void>;
-  /** Deletes all entries of every object below the URI (`<uri>/…`), nothing of a similarly named neighbour. */
+  /** Deletes all entries of every object below the URI (`<uri>/…`), and of no object whose URI only shares the prefix. */
   deletePermissionsBelow(uri: string): Promise<void>;
 
   /** Deletes everything. */
@@ -151,8 +149,8 @@ export interface PermissionWriter extends PermissionReader {
 
 export interface PermissionBackend {
   readonly database: Database;
-  /** Reads of committed state, outside any unit of work. */
+  /** Reads committed state, outside any unit of work. */
   readonly reader: PermissionReader;
-  /** Reads and writes inside a transaction of `database`. */
+  /** Returns a reader and writer inside a transaction of `database`. */
   writer(transaction: Transaction): PermissionWriter;
 }

@@ -1,26 +1,26 @@
-// State that protects accounts and logins and must not get lost: counters of failed attempts, one-time codes, known
-// addresses. Unlike a cache, the store never evicts a live entry; when it is full, it refuses new entries.
+// Security state of accounts and logins, which must not be lost: counters of failed attempts, one-time codes, known addresses.
+// Unlike a cache, the store never evicts a live entry; when it is full, it refuses new entries.
 
-/** Names an entry. */
+/** Key of an entry. */
 export interface SecurityKey {
-  /** What the entry is for, such as `login`. Purposes are separate: limits, keys and refusals of one do not affect another. */
+  /** Purpose of the entry, such as `login`. Limits, keys and refusals of different purposes are independent. */
   readonly purpose: string;
   /** At most 100 ASCII characters, unique for the purpose. Callers derive it from names and secrets with an HMAC. */
   readonly key: string;
 }
 
-/** An entry that may be new. */
+/** Key of an entry that may be new, with its share of the limits. */
 export interface SecurityEntry extends SecurityKey {
   /**
-   * Whose share of the entries it uses up: a group of addresses, or an account. At most 100 ASCII characters, no blanks.
-   * `undefined`: nobody's share.
+   * The requester that the entry counts against: a group of addresses, or an account. At most 100 ASCII characters, no blanks.
+   * `undefined` for none.
    */
   readonly requester: string | undefined;
-  /** Maximum number of live entries of the requester for the purpose, where it is below the configured one. */
+  /** Maximum number of live entries of the requester for the purpose, when it is lower than the configured one. */
   readonly maxPerRequester?: number;
   /**
-   * Whether `maxEntries` does not apply, because something else limits the entries of the purpose, such as the number of
-   * accounts. Absent: it applies.
+   * Whether `maxEntries` does not apply, because the entries of the purpose are limited otherwise, for example by the number of
+   * accounts. Default: it applies.
    */
   readonly isBoundElsewhere?: boolean;
 }
@@ -32,7 +32,7 @@ export interface SecurityStateLimits {
   readonly maxEntriesPerRequester: number;
 }
 
-/** An entry that was taken out, with what is needed to put it back. */
+/** A removed entry, with all data to restore it. */
 export interface TakenEntry extends SecurityKey {
   readonly requester: string | undefined;
   readonly value: string;
@@ -41,22 +41,20 @@ export interface TakenEntry extends SecurityKey {
 }
 
 /**
- * Each call is atomic by itself, and takes effect at once and for all processes that share the store, whatever becomes of
- * the unit of work of the request. An expired entry is an absent one. All methods throw `BackendUnavailable` when the store
- * cannot be reached.
+ * Each call is atomic. It takes effect immediately for all processes that share the store, independently of the unit of work
+ * of the request. An expired entry counts as absent. All methods throw `BackendUnavailable` when the store cannot be reached.
  *
- * New entries are refused with `SecurityStateFull` when the requester or the purpose has as many live entries as it may
- * have. A key that has a live entry is never refused. Calls that add entries at the same moment may exceed a limit by one
- * entry each.
+ * New entries are refused with `SecurityStateFull` when the requester or the purpose has reached its limit of live entries. A
+ * key with a live entry is never refused. Concurrent calls may exceed a limit by one entry each.
  */
 export interface SecurityState {
   /** Name of the backend, for logs and metrics. */
   readonly name: string;
-  /** As in `Database`. */
+  /** See `Database.needsMigration`. */
   readonly needsMigration?: boolean;
   /**
-   * Adds 1 to a counter that is below the limit. An absent counter counts as 0, and starts to live for `ttlSeconds`; later
-   * calls do not extend that. Of concurrent calls exactly as many succeed as the limit allows.
+   * Adds 1 to a counter below the limit. An absent counter counts as 0 and gets the time to live; later calls do not extend it.
+   * Of concurrent calls exactly as many succeed as the limit allows.
    *
    * @param limit at least 1
    * @returns `undefined` when 1 was added; otherwise the seconds until the counter expires
@@ -66,7 +64,7 @@ export interface SecurityState {
     entry: SecurityEntry,
     options: { readonly limit: number; readonly ttlSeconds: number },
   ): Promise<number | undefined>;
-  /** Takes 1 back from a counter. A counter that reaches 0 is deleted; an absent one stays absent. */
+  /** Subtracts 1 from a counter. A counter that reaches 0 is deleted; an absent one stays absent. */
   decrement(key: SecurityKey): Promise<void>;
   /**
    * Stores a value, replacing an earlier one and its time to live.
@@ -82,7 +80,7 @@ export interface SecurityState {
    * @throws SecurityStateFull
    */
   add(entry: SecurityEntry, value: string, ttlSeconds: number): Promise<boolean>;
-  /** The value; `undefined` when absent. Not for counters. */
+  /** Returns the value; `undefined` when it is absent. Not for counters. */
   get(key: SecurityKey): Promise<string | undefined>;
   /**
    * Removes the entry when it has this value. Of concurrent calls exactly one gets the entry.
@@ -90,13 +88,13 @@ export interface SecurityState {
    * @returns `undefined` when the entry is absent or has another value, which then stays
    */
   take(key: SecurityKey, value: string): Promise<TakenEntry | undefined>;
-  /** Puts back what `take` has returned, beyond the limits if need be. Does nothing when the key has a value again. */
+  /** Restores an entry that `take` returned, regardless of the limits. Does nothing when the key has a value again. */
   restore(entry: TakenEntry): Promise<void>;
   /** Removes an entry; no error when it is absent. */
   remove(key: SecurityKey): Promise<void>;
   /** Removes all entries of all purposes. */
   flush(): Promise<void>;
-  /** As `Database.initializeSchema`. */
+  /** See `Database.initializeSchema`. */
   initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]>;
   close(): Promise<void>;
 }

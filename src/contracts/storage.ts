@@ -2,7 +2,7 @@
 // suite in `testing/` is the definition, and the query evaluator in `core/query` the reference for filters and sorting.
 import type { ListState } from '../core/lists/list-state.ts';
 import type { PurgeOptions } from '../core/lists/purge.ts';
-import type { JoinedEntries } from '../core/objects/joined.ts';
+import type { JoinedEntries } from '../core/objects/page-text.ts';
 import type { ListKey, StoredEntry, StoredObject, Tombstone } from '../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../core/query/ast.ts';
 import type { Database, Transaction } from './database.ts';

@@ -1,12 +1,12 @@
-// The one table of errors: what each is called, its status and its number on the wire. Code throws a `ServiceError`;
-// only the HTTP room knows how a body looks. See docs/reference/http-api/errors.md.
-import { briefText } from '../base/brief.ts';
+// The table of errors: key, status, number and public message. Code throws a `ServiceError`; only the HTTP room knows the
+// form of the body. See docs/reference/http-api/errors.md.
+import { quoteText } from '../base/abbreviate.ts';
 
 interface ErrorRow {
   readonly status: number;
   readonly errno: number;
   readonly error: string;
-  /** Public sentence used when the thrower gives none; absent: the body has no message. */
+  /** Default public message; absent means that the body has no message. */
   readonly message?: string;
 }
 
@@ -44,7 +44,7 @@ export const errorTable = {
     status: 400,
     errno: 999,
     error: 'Bad Request',
-    message: 'The attachment of a record is changed by uploading another file, or removed.',
+    message: 'The attributes of an attachment are read-only. Upload another file, or delete the attachment.',
   },
   requestTimeout: {
     status: 408,
@@ -62,31 +62,31 @@ export const errorTable = {
     status: 416,
     errno: 107,
     error: 'Range Not Satisfiable',
-    message: 'The file has no such part.',
+    message: 'The file does not have the requested range.',
   },
   methodNotAllowed: {
     status: 405,
     errno: 115,
     error: 'Method Not Allowed',
-    message: 'This method is not allowed here.',
+    message: 'The endpoint does not support this method.',
   },
   unknownVersion: {
     status: 404,
     errno: 116,
     error: 'Not Found',
-    message: 'This version of the protocol is not served here.',
+    message: 'This version of the API is not served.',
   },
   changesForgotten: {
     status: 410,
     errno: 107,
     error: 'Gone',
-    message: 'What changed since then is not known completely any more. Ask for the whole list, without a time.',
+    message: 'Deletions since that timestamp are no longer known completely. Request the whole list, without `_since`.',
   },
   clientAtCapacity: {
     status: 429,
     errno: 117,
     error: 'Too Many Requests',
-    message: 'There were too many attempts. Try again later.',
+    message: 'Too many attempts. Try again later.',
   },
   forbidden: { status: 403, errno: 121, error: 'Forbidden', message: 'Not allowed for this user.' },
   constraintViolated: {
@@ -119,12 +119,12 @@ export const errorTable = {
 
 export type ErrorKey = keyof typeof errorTable;
 
-/** One thing that is wrong with a request. */
+/** One fault of a request. */
 export interface Issue {
   readonly location: 'body' | 'querystring' | 'header' | 'path' | 'method';
   /**
-   * Dotted path inside the location, `''` for the whole body, `null` when no single name is to blame; the index of an
-   * item of a list that fails its JSON schema is a number.
+   * Dotted path inside the location; `''` for the whole body, `null` when the fault has no single name. The index of an array
+   * item that fails its JSON schema is a number.
    */
   readonly name: string | number | null;
   readonly description: string;
@@ -133,22 +133,22 @@ export interface Issue {
 
 export interface ErrorOptions {
   readonly message?: string | undefined;
-  /** Issues of validation errors, or an object such as `{id, resource_name}`; kept as JSON on the wire. */
+  /** Issues of a validation error, or an object such as `{id, resource_name}`; sent as JSON. */
   readonly details?: unknown;
-  /** JSON text of the details, where they come from storage, instead of a value. */
+  /** JSON text of the details, for details from storage; replaces `details`. */
   readonly detailsText?: string | undefined;
-  /** Response headers the error brings along. */
+  /** Headers of the response. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
   readonly cause?: unknown;
 }
 
-/** Anything that becomes an error response. */
+/** An error that becomes an error response. */
 export class ServiceError extends Error {
   readonly key: ErrorKey;
   readonly details: unknown;
   readonly detailsText: string | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  /** What clients read; `undefined` when there is nothing to say. */
+  /** Message for the client; `undefined` for none. */
   readonly publicMessage: string | undefined;
 
   constructor(key: ErrorKey, options: ErrorOptions = {}) {
@@ -168,21 +168,21 @@ export class ServiceError extends Error {
 }
 
 /**
- * Returns the error for an object that does not exist. For callers who may know that, and for no others.
+ * Returns the error for a missing object. Only for callers that are allowed to know that it is missing.
  *
- * @param key `missingObject` for the object that the request is about, `missingParent` for one above it
- * @param kind name of its kind, `record`
+ * @param key `missingObject` for the object of the request, `missingParent` for one of its parents
+ * @param kind name of the kind, such as `record`
  */
 export function notFound(key: 'missingObject' | 'missingParent', kind: string, id: string): ServiceError {
   return new ServiceError(key, {
-    message: `The ${kind} ${briefText(id)} does not exist.`,
+    message: `The ${kind} ${quoteText(id)} does not exist.`,
     details: { id, resource_name: kind },
   });
 }
 
 /**
- * The error for everything found wrong with a request, sorted by name as the protocol asks (`null` as the text
- * "None"); the message is built from the first.
+ * Returns the error for all faults of a request, sorted by name as the protocol requires (`null` as the text "None"). The
+ * message describes the first one.
  */
 export function invalidParameters(
   issues: readonly Issue[],

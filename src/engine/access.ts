@@ -8,7 +8,7 @@ import type { Context } from './context.ts';
 import { haveOwners, ownsLists, type OwnedList } from './owned-lists.ts';
 import type { Reader } from './unit-of-work.ts';
 
-/** What an authorization policy decides on. */
+/** One access that an authorization policy decides. */
 export interface AccessQuestion {
   /** Kind of the objects, such as `record`. */
   readonly kind: string;
@@ -20,21 +20,21 @@ export interface AccessQuestion {
   readonly ids: PathIds;
   readonly caller: Caller;
   readonly reader: Reader;
-  /** Decides by settings and entries. Free of cost unless called. */
+  /** Decides by settings and entries. Evaluated only when called. */
   readonly byDefault: () => Promise<boolean>;
 }
 
-/** Has the last word on every access: to single objects, to lists, and by entries of a batch. */
+/** Makes the final decision on every access: to single objects, to lists, and by entries of a batch. */
 export interface AuthorizationPolicy {
   /**
-   * Returns whether the access is allowed. Throwing fails the request. Must have no side effects: some decisions turn out
-   * not to matter.
+   * Returns whether the access is allowed. An exception fails the request. Must have no side effects, because some
+   * decisions are discarded.
    */
   readonly decide: (question: AccessQuestion) => boolean | Promise<boolean>;
   /**
    * Returns the ids of the objects in a list that the caller may see or change without access to the whole list.
    *
-   * @param shared ids of the objects that entries share with the caller one by one and `decide` has confirmed
+   * @param shared ids of the objects that entries share with the caller individually and `decide` has confirmed
    */
   readonly selectObjects?: (
     question: AccessQuestion,
@@ -42,7 +42,7 @@ export interface AuthorizationPolicy {
   ) => readonly string[] | Promise<readonly string[]>;
 }
 
-/** The policy that has the last word on a rule, and what the rule is about. */
+/** The policy that makes the final decision on a rule, and the access that the rule describes. */
 interface Policed {
   readonly policy: AuthorizationPolicy;
   readonly kind: string;
@@ -50,23 +50,23 @@ interface Policed {
   readonly on: 'object' | 'list';
 }
 
-/** The principals that may do one thing: those that settings name, and those in any of the granting entries. */
+/** The principals that have one kind of access: those in settings, and those in any of the granting entries. */
 export interface AccessRule {
   /** From settings such as `record_create_principals`. */
   readonly principals: ReadonlySet<string>;
   /** Entries on objects in the path; `undefined` where only settings or authentication decide. */
   readonly entries: PermissionRule | undefined;
-  /** Whether every authenticated caller passes, as for user resources. */
+  /** Whether every authenticated caller has access, as to user resources. */
   readonly authenticated: boolean;
   /** Owned lists in the path; absent: none. What settings grant holds in the caller's own lists only. */
   readonly owned?: readonly OwnedList[];
-  /** Whether a caller passes who is the sole owner of every owned list in the path. */
+  /** Whether the sole owner of every owned list in the path has access. */
   readonly grantsSoleOwner?: boolean;
   /** Absent: settings and entries decide alone. */
   readonly policed?: Policed | undefined;
 }
 
-/** Returns whether the caller may do what the rule is about. */
+/** Returns whether the rule grants the caller access. */
 export function isAllowed(rule: AccessRule, caller: Caller, reader: Reader, ids: PathIds): Promise<boolean> {
   if (rule.policed === undefined) return isGranted(rule, caller, reader, ids);
   if (isWithoutList(rule, caller, ids)) return Promise.resolve(false);
@@ -88,7 +88,7 @@ async function askPolicy(
   { policy, ...about }: Policed,
   question: Pick<AccessQuestion, 'caller' | 'reader' | 'ids' | 'byDefault'>,
 ): Promise<boolean> {
-  // A policy is foreign code: anything but `true` is a refusal.
+  // Policies are external code: any result but `true` is a refusal.
   const answer: unknown = await policy.decide({ ...about, ...question });
   return answer === true;
 }
@@ -137,14 +137,14 @@ export async function requireGranted(
   throw refusal(caller);
 }
 
-/** Returns whether settings alone let the caller do it, by a principal or by a group that is looked up now. */
+/** Returns whether settings alone grant access, by a principal or by a group that is looked up now. */
 export async function isNamed(rule: Pick<AccessRule, 'principals'>, caller: Caller): Promise<boolean> {
   if (rule.principals.size === 0) return false;
   if (isNamedBySettings(rule, caller)) return true;
   return caller.memberOf !== undefined && isNamedBySettings(rule, await completeCaller(caller));
 }
 
-/** Returns whether settings alone let the caller do it, by a principal that is already known. */
+/** Returns whether settings alone grant access, by a principal that is already known. */
 export function isNamedBySettings(rule: Pick<AccessRule, 'principals'>, caller: Caller): boolean {
   if (rule.principals.size === 0) return false;
   return caller.knownPrincipals.some((principal) => rule.principals.has(principal));
@@ -184,8 +184,8 @@ export interface AskedList {
 }
 
 /**
- * Returns what the caller may access of a list: the whole list, else the objects shared one by one, else nothing for
- * callers who may create there.
+ * Returns the accessible part of a list: the whole list, otherwise the objects shared individually, otherwise nothing for
+ * callers who may create objects in it.
  *
  * @param findLimit returns the number of shared objects at which the search stops; called only if objects are searched
  * @throws ServiceError missingAuthToken, forbidden
@@ -207,7 +207,7 @@ export async function requireListAccess(
 }
 
 /**
- * Returns the ids of the objects of a list that are shared with the caller one by one.
+ * Returns the ids of the objects of a list that are shared with the caller individually.
  *
  * @param limit maximum number of ids without a policy; default all
  */

@@ -3,7 +3,7 @@
 import { getKey, isJsonObject, parseJson, setKey, type JsonObject, type MutableJsonObject } from '../base/json.ts';
 import { copyMembers } from '../base/json-steps.ts';
 import { runAtOnce, type Steps } from '../base/steps.ts';
-import { checkSchema } from '../core/schema/meta.ts';
+import { checkSchema } from '../core/schema/check-schema.ts';
 import { validateAgainst } from '../core/schema/validate.ts';
 import { compileCompletion } from './attribute-completion.ts';
 import type { Complain, ResourceKind } from './kind.ts';

@@ -1,5 +1,5 @@
-// The first half of every write to one object: authorizes the caller, reports everything that is wrong with the request,
-// and only then locks the list and reads the object under the lock. Requests that are refused never make others wait.
+// The first half of every write to one object: authorizes the caller, reports all faults of the request,
+// and only then locks the list and reads the object under the lock. Refused requests never hold locks.
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { LockedState } from '../contracts/storage.ts';
 import type { ServiceError } from '../core/errors.ts';
@@ -35,7 +35,7 @@ export function forChange({ kind, context }: Scope): Authorize {
 export interface WritePlan<T> {
   /** Id of the object; `undefined` for a new one whose id the service generates. */
   readonly id: string | undefined;
-  /** What becomes of an object that exists. */
+  /** Action on an existing object. */
   readonly action: 'update' | 'delete';
   readonly authorize: Authorize;
   /**
@@ -57,7 +57,7 @@ export interface BegunWrite<T> extends WriteTarget {
   readonly state: LockedState;
   /** The entries of an existing object of a shareable kind, if the plan has `readsPermissions`. */
   readonly permissions: ObjectPermissions | undefined;
-  /** What `check` has returned. */
+  /** Result of `check`. */
   readonly checked: T;
 }
 
@@ -124,7 +124,7 @@ async function readAhead<T>(
     await authorize(object !== undefined, reader);
     return { object, permissions, orphaned: await findMissingParent(scope, reader) };
   }
-  // Round trips are made together, and failures reported in the usual order.
+  // The round trips run in parallel. Failures are reported in the usual order.
   const [object, permissions, orphaned, outcomes] = await Promise.all([
     find(),
     readEntries(),

@@ -13,7 +13,7 @@ export interface Caller {
   readonly allPrincipals: () => Promise<readonly string[]>;
   /** The principal that is added to the `write` permission of objects that the caller creates or changes. */
   readonly principal: string;
-  /** What the authentication policy knows about the user; absent when it knows only the id. */
+  /** Facts about the user from the authentication policy; absent when it knows only the id. */
   readonly profile?: JsonObject | undefined;
 }
 

@@ -20,7 +20,7 @@ export interface KindSettings {
   readonly maxIdLength: number;
   /** Id generators besides the built-in ones, by name. */
   readonly idGenerators?: ReadonlyMap<string, IdGenerator>;
-  /** Policy with the last word on every access; absent: settings and entries decide. */
+  /** Policy that makes the final decision on every access; absent: settings and entries decide. */
   readonly authorization?: AuthorizationPolicy | undefined;
   /** Returns the value of a setting by its flat name, or `undefined`. */
   readonly text: (key: string) => string | undefined;
@@ -209,7 +209,7 @@ function chooseIds(kind: ResourceKind, settings: KindSettings): IdRule {
   if (generator === undefined) {
     const known = ['UUID4', 'NameGenerator', 'RelaxedUUID', ...(settings.idGenerators?.keys() ?? [])];
     throw new Error(
-      `${kind.name}_id_generator: there is no id generator called ${setting}; use ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`,
+      `${kind.name}_id_generator: unknown id generator ${setting}; use ${known.slice(0, -1).join(', ')} or ${known.at(-1)}.`,
     );
   }
   return createIdRule(setting, generator, settings.maxIdLength);

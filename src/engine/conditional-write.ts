@@ -38,7 +38,7 @@ export async function runVerb(
  * no subscriber depends on the write, and no precondition needs the timestamp of the list.
  *
  * @param id of the object; `undefined` for a new one whose id the service generates
- * @param action what becomes of an object that exists
+ * @param action on an existing object
  */
 export function mayWriteConditionally(
   scope: Scope,

@@ -41,7 +41,7 @@ interface DeletionOptions {
   readonly lastModified: number | undefined;
 }
 
-/** Changes handled before other requests get a turn. */
+/** Number of changes that are handled before other requests run. */
 const changesPerTurn = 500;
 
 /**

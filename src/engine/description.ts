@@ -23,9 +23,9 @@ export interface DescribedHeader {
 
 export interface DescribedResponse {
   readonly description: string;
-  /** JSON Schema of the body; absent: the body is empty, or no JSON. */
+  /** JSON Schema of the body; absent: the body is empty or not JSON. */
   readonly schema?: JsonObject;
-  /** Media types of a body that is no JSON. */
+  /** Media types of a body that is not JSON. */
   readonly mediaTypes?: readonly string[];
   readonly headers?: readonly DescribedHeader[];
 }

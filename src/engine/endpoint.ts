@@ -45,7 +45,7 @@ export interface Operation {
 /** Rule for a part of a path that is not the id of an object. */
 export interface ParameterRule {
   readonly accepts: (text: string) => boolean;
-  /** The accepted form in words, for error messages. */
+  /** Accepted form, for error messages. */
   readonly form: string;
 }
 
@@ -75,7 +75,7 @@ export interface Endpoint {
   readonly isResource: boolean;
   /** Whether callers are not authenticated, so that the response depends on no backend. */
   readonly ignoresCaller?: boolean;
-  /** Whether it is served despite load and limits, because monitors check through it that the process is alive. */
+  /** Whether it is exempt from load shedding and limits, because monitors use it to check that the process is alive. */
   readonly isVital?: boolean;
   /** Whether it serves pages and files for browsers, which API descriptions leave out. */
   readonly isForBrowsers?: boolean;

@@ -1,7 +1,7 @@
 // Advice for bodies that lack the envelope `{data, permissions}`: the sent members in their right place.
-import { briefJson, briefText } from '../base/brief.ts';
+import { abbreviateJson, quoteText } from '../base/abbreviate.ts';
 import { getKey, isJsonObject, setKey, type JsonObject, type MutableJsonObject } from '../base/json.ts';
-import { findNearest } from '../base/nearest.ts';
+import { findClosestMatch } from '../base/closest-match.ts';
 
 const members = ['data', 'permissions'] as const;
 const maxNames = 10;
@@ -20,10 +20,10 @@ export function describeUnknownMembers(
   unknown: readonly string[],
   secret: readonly string[] = [],
 ): string {
-  const listed = unknown.slice(0, maxNames).map((name) => briefText(name, maxNameChars));
+  const listed = unknown.slice(0, maxNames).map((name) => quoteText(name, maxNameChars));
   const fault = `unknown members: [${[...listed, ...(unknown.length > maxNames ? ['…'] : [])].join(',')}]`;
   const [first = ''] = unknown;
-  const meant = unknown.length === 1 ? findNearest(first.toLowerCase(), members) : undefined;
+  const meant = unknown.length === 1 ? findClosestMatch(first.toLowerCase(), members) : undefined;
   if (meant !== undefined && !Object.hasOwn(body, meant)) return `${fault}; did you mean "${meant}"?`;
   return `${fault}. Put attributes in "data": ${corrected(body, unknown, secret)}`;
 }
@@ -37,6 +37,6 @@ function corrected(body: JsonObject, unknown: readonly string[], secret: readonl
   for (const name of secret) if (Object.hasOwn(data, name)) setKey(data, name, '…');
   const permissions = getKey(body, 'permissions');
   const whole = permissions === undefined ? { data } : { data, permissions };
-  const text = briefJson(whole, 3);
-  return text.length <= maxBodyChars ? text : briefJson(whole, 1);
+  const text = abbreviateJson(whole, 3);
+  return text.length <= maxBodyChars ? text : abbreviateJson(whole, 1);
 }

@@ -1,5 +1,5 @@
 // Request bodies of resources: `{data, permissions}`. All faults are collected, so that one response reports them.
-import { describeType } from '../base/brief.ts';
+import { describeType } from '../base/abbreviate.ts';
 import { getKey, isJsonObject, JsonSyntaxError } from '../base/json.ts';
 import type { JsonObject, JsonValue, MutableJsonObject } from '../base/json.ts';
 import { copyMembers } from '../base/json-steps.ts';

@@ -1,15 +1,15 @@
 // Requests and responses as plain values, independent of any HTTP library: the same over a socket and in a batch.
 import { formatJson, JsonSyntaxError, type JsonLimits, type JsonValue } from '../base/json.ts';
 import { largeTextChars, parseInSteps } from '../base/json-steps.ts';
-import { parseSentJson } from '../base/sent-json.ts';
+import { parseRequestJson } from '../base/request-json.ts';
 import { runFromNow, type Steps } from '../base/steps.ts';
 
-/** Header names are lower-case; repeated headers are joined as HTTP says. */
+/** Header names are lower-case; repeated headers are joined as HTTP specifies. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>;
 export type ResponseHeaders = Record<string, string | readonly string[]>;
 
 export interface ServiceRequest {
-  /** As sent; may be a method that nothing serves. */
+  /** As sent; may be an unsupported method. */
   readonly method: string;
   /** Path and query as sent, percent escapes included. */
   readonly target: string;
@@ -55,8 +55,8 @@ export interface MemoryAccount {
 }
 
 /**
- * The request needs memory that others hold. Its work is undone, and it runs again as a whole once the memory is reserved:
- * what it has read so far would take memory while it waits.
+ * The request needs memory that other requests hold. Its work is undone, because the objects read so far would take memory
+ * while it waits. It runs again as a whole once the memory is reserved.
  */
 export class MemoryAwaited extends Error {
   /** Resolves when the memory is reserved; rejects with a ServiceError. */
@@ -223,7 +223,7 @@ export class RequestBody {
     if (this.#error !== undefined) throw this.#error;
     if (this.#value === undefined) {
       try {
-        this.#value = parseSentJson(this.#text ?? '', this.#limits);
+        this.#value = parseRequestJson(this.#text ?? '', this.#limits);
       } catch (error) {
         if (error instanceof JsonSyntaxError) this.#error = error;
         throw error;

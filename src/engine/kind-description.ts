@@ -1,7 +1,7 @@
 // API descriptions of the endpoints of a kind: schemas of its objects, and of the bodies and responses of each method.
 // Everything is derived from the declaration of the kind.
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../base/json.ts';
-import { dialectOf } from '../core/schema/dialect.ts';
+import { dialectOf } from '../core/schema/keyword.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import { namedSchema, type DescribedResponse, type OperationDescription } from './description.ts';
 import {
@@ -36,7 +36,7 @@ const principals: JsonObject = { type: 'array', items: { type: 'string' } };
 const commonSchemas: Readonly<Record<string, JsonObject>> = {
   Tombstone: {
     type: 'object',
-    description: 'What remains of a deleted object.',
+    description: 'The mark of a deleted object.',
     properties: { id, last_modified: lastModified, deleted: { type: 'boolean', enum: [true] } },
     required: ['id', 'last_modified', 'deleted'],
   },

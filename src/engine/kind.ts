@@ -17,7 +17,7 @@ import type { UnitOfWork, Writer } from './unit-of-work.ts';
 /** Reports an attribute that is not acceptable; `name` is relative to the attributes (`members.0`). */
 export type Complain = (name: string, description: string) => void;
 
-/** What is known about sent attributes besides their values. */
+/** Facts about sent attributes besides their values. */
 export interface SentAttributes {
   /** Whether the body has `data`. Without it the checked attributes are empty, or those of the stored object. */
   readonly hasData: boolean;
@@ -118,7 +118,7 @@ export interface ResourceKind {
   /** Permission that is needed to read a single object; default `read`. */
   readonly readPermission?: string;
   /**
-   * Returns the principal that owns an object by its id, whoever creates it, as with accounts. Only this principal is in the
+   * Returns the principal that owns an object by its id, regardless of its creator, as with accounts. Only this principal is in the
    * `write` entry. Clients choose the ids; authenticated clients only their own, unless they are administrators, who may
    * also read everything.
    */
@@ -161,7 +161,7 @@ export interface ResourceKind {
    * Attributes, such as a hashed password, that filters and sorting must not reveal, and that event payloads leave out.
    */
   readonly hiddenFields?: readonly string[];
-  /** Writes what follows from a change in the same transaction, such as memberships and cascades. */
+  /** Writes the consequences of a change in the same transaction, such as memberships and cascades. */
   readonly afterChange?: (change: Change, writer: Writer) => Promise<void>;
   /**
    * Returns the cache lifetime of anonymous responses in seconds. 0 makes them expire at once; `undefined` and negative
@@ -183,7 +183,7 @@ export function withAddedPermissions(
     const kind = known.find((candidate) => candidate.name === name);
     const own = kind?.permissions;
     if (kind === undefined || own === undefined) {
-      throw new Error(`The permission ${permission} is added to ${name}, which is no kind with permissions.`);
+      throw new Error(`The permission ${permission} is added to ${name}, which is not a kind with permissions.`);
     }
     if (own.names.includes(permission)) throw new Error(`The permission ${permission} of ${name} is declared twice.`);
     const permissions = {

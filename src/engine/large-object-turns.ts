@@ -1,5 +1,5 @@
-// Changes of one large object take turns in this process, from reading it until the response: each works on what the one
-// before has stored, so that none repeats slow work because it has lost a race for the lock.
+// Serialises changes of one large object in this process, from reading it until the response. Each change starts from the
+// result of the previous one, so none repeats slow work after a conflict over the lock.
 import { StaleState } from './conditional-write.ts';
 import type { Context } from './context.ts';
 import type { RequestBody } from './exchange.ts';

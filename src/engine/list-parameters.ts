@@ -9,7 +9,7 @@ const names: JsonObject = { type: 'array', items: { type: 'string' } };
 
 export const fieldsParameter = queryParameter(
   '_fields',
-  'Attributes to return, separated by commas. `id` and `last_modified` are always there; a dot leads into an object.',
+  'Attributes to return, separated by commas. `id` and `last_modified` are always included; a dot leads into an object.',
   names,
 );
 

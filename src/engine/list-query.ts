@@ -1,5 +1,5 @@
-// From the query string of a list request to the query for storage, in two steps, because the protocol reports faults of
-// form and of meaning at different moments.
+// Converts the query string of a list request to a storage query, in two steps: the protocol reports faults of form and of
+// meaning at different times.
 import { invalidParameters } from '../core/errors.ts';
 import { issueOf, parseParameters, type ListParameters, type ParameterUse } from '../core/query/parameters.ts';
 import { resolveQuery, type ListQuery, type ListTraits } from '../core/query/resolve.ts';

@@ -1,5 +1,5 @@
 // Warns clients that follow a list by `_since` when deletions since then are unknown, because tombstones were purged or
-// went with the object above the list. Otherwise such clients would keep deleted objects forever.
+// deleted together with the object above the list. Otherwise such clients would keep deleted objects forever.
 import { formatEtag } from '../core/objects/etag.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { Filter } from '../core/query/ast.ts';

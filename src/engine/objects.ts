@@ -1,4 +1,4 @@
-// Objects of every kind for code that acts for the service: plugins and listeners. Writes take the same way as those of
+// Objects of every kind for code that acts for the service: plugins and listeners. Writes use the steps of
 // requests, with locks, hooks and events. Permissions are not checked: the calling code has to check them.
 import type { Deletion } from '../contracts/storage.ts';
 import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
@@ -47,7 +47,7 @@ export class Objects {
    */
   kind(name: string): CompiledKind {
     const kind = this.#kinds.get(name);
-    if (kind === undefined) throw new Error(`There is no resource kind ${name}.`);
+    if (kind === undefined) throw new Error(`The resource kind ${name} does not exist.`);
     return kind;
   }
 
@@ -154,7 +154,7 @@ export class Objects {
    *
    * @param change.isByService as in `Change`; default `true`
    * @returns `undefined` when nothing was written
-   * @throws ServiceError missingParent, or whatever the hooks of the kind refuse with
+   * @throws ServiceError missingParent, or the error of a hook of the kind
    */
   async write(
     actor: Actor,

@@ -1,7 +1,7 @@
 // `If-Match` and `If-None-Match` against stored state. Writes check under the lock of the list, so of several writers with
 // the same precondition exactly one succeeds. See docs/reference/http-api/preconditions.md.
 import { ServiceError } from '../core/errors.ts';
-import { parsePrecondition, type Precondition, type PreconditionHeader } from '../core/objects/preconditions.ts';
+import { parsePrecondition, type Precondition, type PreconditionHeader } from '../core/objects/etag.ts';
 import { formatEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { LockedState } from '../contracts/storage.ts';
 import type { Context } from './context.ts';

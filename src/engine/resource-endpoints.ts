@@ -45,9 +45,7 @@ const written = ['ETag', 'Last-Modified', warningHeader];
 const followed = ['Next-Page', 'Resync'];
 const totals = ['Total-Objects', 'Total-Records'];
 
-/**
- * Creates the endpoints of all kinds and their actions. Methods that settings disable are left out.
- */
+/** Creates the endpoints of all kinds and their actions. Methods that settings disable are left out. */
 export function resourceEndpoints(
   kinds: Iterable<CompiledKind>,
   options: EngineOptions,

@@ -1,6 +1,6 @@
 // The scope of one operation on a resource: the kind, the request, and the options of the service; with the checks that
 // verbs share.
-import { briefJson } from '../base/brief.ts';
+import { abbreviateJson } from '../base/abbreviate.ts';
 import type { Clock } from '../base/clock.ts';
 import type { JsonValue } from '../base/json.ts';
 import { ReadonlyError } from '../contracts/errors.ts';
@@ -195,7 +195,7 @@ export function missingObject({ kind }: Scope<unknown>, id: string): ServiceErro
 
 /** Creates the issue for an id that its kind does not accept. */
 export function refusedId(location: 'path' | 'body', id: JsonValue, { form }: Pick<IdRule, 'form'>): Issue {
-  return { location, name: null, description: `the id ${briefJson(id, 0)} is not allowed. Allowed: ${form}` };
+  return { location, name: null, description: `the id ${abbreviateJson(id, 0)} is not allowed. Allowed: ${form}` };
 }
 
 /**

@@ -1,7 +1,7 @@
 // Reads a page of a list for a caller with permissions on many single objects. The list is read in the order of the page,
 // and the permissions of each object are checked. So the cost depends on the page, and not on the number of shared objects.
 import type { Page } from '../contracts/storage.ts';
-import { cutPage, PageFill } from '../core/objects/joined.ts';
+import { cutPage, PageFill } from '../core/objects/page-text.ts';
 import type { ListKey, StoredEntry } from '../core/objects/stored.ts';
 import type { PageQuery } from '../core/query/ast.ts';
 import { positionOf } from '../core/query/sort.ts';

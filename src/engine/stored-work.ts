@@ -33,7 +33,7 @@ export function requireRoom(
   if (!object.isLarge) return undefined;
   if (work === 'rewrite') return requireRewriting(memory, object);
   memory.admit(object.text.length * bytesOfShown);
-  // Other requests get a turn between two large responses.
+  // Other requests run between two large responses.
   return object.text.length < charsOfTurn ? undefined : pause('normal');
 }
 

@@ -39,12 +39,12 @@ export interface UnitOfWork {
   /** Whether the transaction is open. A second one that the same code opens may wait for it without end. */
   readonly isWriting: boolean;
   /**
-   * Returns the view in which the checks of a write are made: the transaction where later requests of the same batch ask
-   * the same again and backends keep the answers, else committed state, so that refused requests wait for no writer.
+   * Returns the view for the checks of a write. In a batch on a remote backend it is the transaction, because later entries
+   * repeat the checks and the backend caches the results. Otherwise it is `reader`, so refused requests wait for no writer.
    */
   readerForWrite(): Reader | Promise<Reader>;
 
-  /** Events so far. Check `hears` first: an event without subscribers need not be made. */
+  /** Events so far. Check `hears` first: an event without subscribers need not be created. */
   readonly events: EventRecorder;
   /** Whether a subscriber wants events of this kind and action. */
   hears(kind: string, action: Action): boolean;
@@ -53,7 +53,7 @@ export interface UnitOfWork {
 
   /** Runs a task after the commit. Its failures are logged and cannot change the response. */
   afterCommit(task: () => void | Promise<void>): void;
-  /** Runs a task when nothing is kept, to undo what was done outside of the transaction. */
+  /** Runs a task after a rollback, to undo effects outside the transaction. */
   onAbandon(task: (fate: Fate) => void | Promise<void>): void;
   /** Whether nothing will be committed. */
   readonly isRollbackOnly: boolean;

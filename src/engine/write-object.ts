@@ -1,5 +1,5 @@
-// Writes one object: attributes, permissions, and what follows from the change. Every write goes through here, from
-// requests and from code of the service.
+// Writes one object: attributes, permissions and the consequences of the change. All writes use it, those of requests and
+// those of the service.
 import type { JsonObject } from '../base/json.ts';
 import { countValues, formatInSteps, largeTextChars } from '../base/json-steps.ts';
 import { isSteps, runFromNow, type Steps } from '../base/steps.ts';
@@ -46,7 +46,7 @@ export interface Written {
 /**
  * Stores attributes and permissions, runs the hooks of the kind and announces the change.
  *
- * @throws ServiceError requestTooLarge, invalidParameters, or whatever a hook refuses with; StaleState
+ * @throws ServiceError requestTooLarge, invalidParameters, or the error of a hook; StaleState
  */
 export async function writeObject(scope: Scope<WriteOptions>, target: WriteTarget, write: Write): Promise<Written> {
   const { kind, context, list, options } = scope;
@@ -142,7 +142,7 @@ export interface ObjectChange {
  * Locks the object whose id is in the path, and creates it or replaces its attributes. The caller's permissions are not checked.
  *
  * @returns `undefined` when nothing was written
- * @throws ServiceError missingParent, or whatever the hooks of the kind refuse with
+ * @throws ServiceError missingParent, or the error of a hook of the kind
  */
 export async function changeObject(scope: Scope<WriteOptions>, change: ObjectChange): Promise<Written | undefined> {
   const id = objectId(scope);

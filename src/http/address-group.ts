@@ -1,8 +1,8 @@
-// Which addresses are one neighbour as far as limits go: IPv6 gives everybody a network of addresses to choose from.
+// Groups of addresses for limits: an IPv6 client can use any address of its network.
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 
-/** The address, of IPv6 the network of 64 bits that it lies in. */
+/** Returns an IPv4 address, or the /64 network of an IPv6 address. */
 export function addressGroup(address: string): string {
   const [plain = ''] = address.split('%');
   if (!isIPv6(plain)) return plain;
@@ -11,7 +11,7 @@ export function addressGroup(address: string): string {
   const [head = '', tail] = plain.split('::');
   const before = head === '' ? [] : head.split(':');
   const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  // A dotted end stands for two groups, which are beyond the first four in any case.
+  // A dotted end stands for two groups, which are never among the first four.
   const known = before.length + after.length + (after.at(-1)?.includes('.') === true ? 1 : 0);
   const groups = tail === undefined ? before : [...before, ...Array<string>(8 - known).fill('0'), ...after];
   return groups
@@ -20,7 +20,7 @@ export function addressGroup(address: string): string {
     .join(':');
 }
 
-/** The group as a requester of security state: a short text, whatever a proxy has passed on as an address. */
+/** Returns the address group as a requester of security state: a hash, because a proxy may forward any text as an address. */
 export function requesterOf(address: string | undefined): string | undefined {
   if (address === undefined) return undefined;
   return createHash('sha256').update(addressGroup(address)).digest('base64url').slice(0, 22);

@@ -1,30 +1,29 @@
-// Addresses that stand for others, such as the personal bucket for whoever calls.
+// Aliases: paths that stand for others, such as the personal bucket of the caller.
 import type { Caller } from '../engine/caller.ts';
 import type { ServiceRequest } from '../engine/exchange.ts';
 import type { UnitOfWork } from '../engine/unit-of-work.ts';
 
 export interface AliasRequest {
   readonly request: ServiceRequest;
-  /** Decoded path below the version prefix, as the client wrote it. */
+  /** Decoded path below the version prefix, as sent. */
   readonly path: string;
   readonly unit: UnitOfWork;
   readonly caller: Caller;
 }
 
 export interface AliasedRequest {
-  /** The path to serve instead. */
+  /** The actual path. */
   readonly path: string;
   readonly request: ServiceRequest;
-  /** Writes what the request takes for granted. Runs once every id in the path is known to be acceptable. */
+  /** Creates the objects that the request requires. Runs after all ids in the path are accepted. */
   readonly prepare?: (() => Promise<void>) | undefined;
 }
 
 export interface Alias {
-  /** This path, and everything below it. */
+  /** The alias covers this path and all paths below it. */
   readonly path: string;
   /**
-   * Returns the address that this one stands for, and writes nothing. Asked once the method is known to be served there.
-   * Not asked for preflights.
+   * Returns the actual path, without writes. Called after the method is known to be supported; not called for preflights.
    */
   readonly resolve: (request: AliasRequest) => Promise<AliasedRequest>;
 }

@@ -1,17 +1,16 @@
-// The host names that requests may give for this service. A page of a foreign site can make its own name resolve to the
-// address of this machine (DNS rebinding); the browser then takes page and service for one site. The name gives it away.
+// Accepted host names of requests. A foreign site can let its name resolve to the address of this machine (DNS rebinding), so
+// that browsers treat page and service as one site. The check of the host name prevents that.
 import { isIP } from 'node:net';
 
-/** Whether a host, as it stands in a `Host` header with or without port, is a name of this service. */
+/** Whether a host with or without port, as in a `Host` header, is accepted. */
 export type IsAllowedHost = (host: string) => boolean;
 
 /**
  * Compiles `allowed_hosts`.
  *
- * @param entries names, IP addresses, `*.example.org` for every name below that one, `loopback` for the names of the
- *   machine itself, `*` for every name
- * @param own further hosts that are always accepted, with or without port
- * @returns `undefined` when every host is accepted
+ * @param entries names, IP addresses, `*.example.org` for all subdomains, `loopback` for loopback names, `*` for any host
+ * @param own further accepted hosts, with or without port
+ * @returns `undefined` when all hosts are accepted
  */
 export function compileAllowedHosts(entries: readonly string[], own: readonly string[]): IsAllowedHost | undefined {
   if (entries.includes('*')) return undefined;
@@ -25,7 +24,7 @@ export function compileAllowedHosts(entries: readonly string[], own: readonly st
     if (isWild) endings.push(`.${name}`);
     else names.add(name);
   }
-  // Nearly all requests give the same host as the one before.
+  // Nearly all requests have the same host as the previous one.
   let lastAllowed: string | undefined;
   return (host) => {
     if (host === lastAllowed) return true;
@@ -39,8 +38,8 @@ export function compileAllowedHosts(entries: readonly string[], own: readonly st
 }
 
 /**
- * Returns a host without its port and in the form that browsers give to hosts: lower case, IP addresses in their
- * shortest spelling, no point at the end. `undefined` for what is no host.
+ * Returns a host without port in normal form: lower case, IP addresses in their shortest spelling, no trailing dot;
+ * `undefined` for an invalid host.
  */
 function hostName(host: string): string | undefined {
   const url = `http://${host}/`;
@@ -49,8 +48,8 @@ function hostName(host: string): string | undefined {
   return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
 }
 
-/** Names below `localhost` belong to the machine as well (RFC 6761). */
-function isLoopbackName(name: string): boolean {
+/** Whether the host of a URL is a loopback address or name; names below `localhost` are too (RFC 6761). */
+export function isLoopbackName(name: string): boolean {
   if (name === 'localhost' || name === '[::1]' || name.endsWith('.localhost')) return true;
   return isIP(name) === 4 && name.startsWith('127.');
 }

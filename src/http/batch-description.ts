@@ -1,4 +1,4 @@
-// What the batch endpoint declares for descriptions of the API.
+// The description of the batch endpoint.
 import type { JsonObject } from '../base/json.ts';
 import { namedSchema, swaggerKeyword, type OperationDescription } from '../engine/description.ts';
 
@@ -49,7 +49,7 @@ export function describeBatch(maxRequests: number): OperationDescription {
           status: { type: 'integer' },
           path: { type: 'string' },
           headers: { type: 'object', additionalProperties: { type: 'string' } },
-          body: { description: 'The body: JSON, or text where it is none.' },
+          body: { description: 'The body: JSON, or a string when it is not JSON.' },
         },
         required: ['status', 'path', 'headers', 'body'],
       },

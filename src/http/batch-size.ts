@@ -1,5 +1,5 @@
-// How large a batch is with its defaults merged into every entry, and how large its answers become: a small body can ask for
-// many times its own size.
+// Limits on a batch with its defaults merged into every entry, and on its responses: a small body can cause many times its own
+// size.
 import type { JsonValue } from '../base/json.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { MemoryAccount, ServiceRequest } from '../engine/exchange.ts';
@@ -8,15 +8,15 @@ export interface BatchSizeOptions {
   readonly maxBytes: number;
 }
 
-/** Defaults of this size in all entries together need no reservation. */
+/** Maximum size of the defaults in all entries that needs no reservation. */
 const smallBytes = 65_536;
-/** What a byte of an entry takes besides its answer: the text to store. */
-const expansionOfEntry = 1;
-/** Answers are joined in the end, and sent as bytes. */
-const expansionOfAnswer = 2.5;
-/** Answers are reserved in steps. */
-const answerStepBytes = 1_048_576;
-/** What a value of the defaults weighs besides its text: entries that add to an object get a copy of it. */
+/** Memory per byte of an entry besides its response: the text to store. */
+const entryExpansion = 1;
+/** Memory per byte of a response, which is joined and encoded. */
+const responseExpansion = 2.5;
+/** Reservations for responses grow in steps. */
+const responseStepBytes = 1_048_576;
+/** Cost of a value of the defaults besides its text: entries that extend an object get a copy. */
 const bytesOfValue = 8;
 
 /** @throws ServiceError requestTooLarge */
@@ -27,9 +27,9 @@ export function requireFitting(bytes: number, { maxBytes }: BatchSizeOptions): v
 }
 
 /**
- * About the length of the JSON text of a value, without making the text; small values count a little more.
+ * Returns the approximate length of the JSON text of a value without formatting it; small values count a little more.
  *
- * @param most where to stop: whatever is larger gives a number above it
+ * @param most limit at which to stop; larger values return any number above it
  */
 export function jsonWeight(value: JsonValue, most: number): number {
   if (typeof value === 'string') return value.length + bytesOfValue;
@@ -49,14 +49,14 @@ export function jsonWeight(value: JsonValue, most: number): number {
   return weight;
 }
 
-/** What the entries and answers of one batch take, reserved as it becomes known. It is the account of each entry. */
+/** Memory of the entries and responses of a batch, reserved as it becomes known. It is the account of each entry. */
 export class BatchSize implements MemoryAccount {
   readonly #maxBytes: number;
   readonly #request: ServiceRequest;
   #ofEntries = 0;
-  #ofAnswers = 0;
+  #ofResponses = 0;
   #ofStored = 0;
-  /** Reserved for answers. */
+  /** Reserved for responses. */
   #reserved = 0;
   #refusal: ServiceError | undefined;
 
@@ -66,37 +66,37 @@ export class BatchSize implements MemoryAccount {
   }
 
   /**
-   * Reserves room for the defaults in all entries, and for answers that show them, before anything is locked. Batches that
-   * had room for their entries alone could keep each other from finishing.
+   * Reserves memory for the defaults in all entries and in their responses, before any lock. Batches with reservations for
+   * entries only could block each other.
    *
    * @throws ServiceError requestTooLarge, or overloaded, also by rejection
    */
   takeEntries(defaultsBytes: number): Promise<void> | undefined {
     if (defaultsBytes <= smallBytes) return undefined;
-    this.#ofEntries = defaultsBytes * expansionOfEntry;
+    this.#ofEntries = defaultsBytes * entryExpansion;
     this.#reserved = defaultsBytes;
     return this.#request.memory?.reserve(this.#besides);
   }
 
   /**
-   * Reserves room for one more answer.
+   * Reserves memory for one more response.
    *
    * @throws ServiceError requestTooLarge or overloaded
    */
-  takeAnswer(bytes: number): void {
-    this.#ofAnswers += bytes;
-    if (this.#ofAnswers > this.#maxBytes) {
-      const message = `The answers to the batch are larger than ${this.#maxBytes} bytes together.`;
+  takeResponse(bytes: number): void {
+    this.#ofResponses += bytes;
+    if (this.#ofResponses > this.#maxBytes) {
+      const message = `The responses in the batch are larger than ${this.#maxBytes} bytes together.`;
       throw new ServiceError('requestTooLarge', { message });
     }
-    if (this.#ofAnswers <= Math.max(smallBytes, this.#reserved)) return;
-    this.#reserved = this.#ofAnswers + answerStepBytes;
+    if (this.#ofResponses <= Math.max(smallBytes, this.#reserved)) return;
+    this.#reserved = this.#ofResponses + responseStepBytes;
     this.#request.memory?.reserveNow(this.#besides);
   }
 
   /**
-   * Counts stored text that an entry reads or rewrites, however little of it the entry sends or is answered: the locks of a
-   * batch are held until its last entry is done.
+   * Counts stored text that an entry reads or rewrites, even if the entry and its response are small: a batch holds its locks
+   * until its last entry is done.
    *
    * @throws ServiceError requestTooLarge
    */
@@ -108,12 +108,12 @@ export class BatchSize implements MemoryAccount {
     throw this.#refusal;
   }
 
-  /** @throws ServiceError requestTooLarge: what an entry was refused for ends the batch */
+  /** @throws ServiceError requestTooLarge when an entry exceeded the limit of stored text, which ends the batch */
   requireFittingStored(): void {
     if (this.#refusal !== undefined) throw this.#refusal;
   }
 
-  /** @throws MemoryAwaited: the batch is run again as a whole */
+  /** @throws MemoryAwaited: the whole batch is retried */
   admit(bytes: number): void {
     this.#request.memory?.admit(this.#besides + bytes);
   }
@@ -128,6 +128,6 @@ export class BatchSize implements MemoryAccount {
   }
 
   get #besides(): number {
-    return this.#ofEntries + this.#reserved * expansionOfAnswer;
+    return this.#ofEntries + this.#reserved * responseExpansion;
   }
 }

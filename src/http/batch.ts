@@ -1,5 +1,5 @@
-// `POST /batch`: several requests in one unit of work, each through the same dispatch as if it had come alone.
-import { briefText } from '../base/brief.ts';
+// `POST /batch`: several requests in one unit of work, each dispatched like a single request.
+import { quoteText } from '../base/abbreviate.ts';
 import { formatJson, getKey, isJsonObject, setKey } from '../base/json.ts';
 import { JsonSyntaxError, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
 import { pause } from '../base/steps.ts';
@@ -21,31 +21,31 @@ import { smallBytes } from './request-memory.ts';
 import { parseTarget, withoutSlashesAtEnd } from './target.ts';
 
 export interface BatchOptions {
-  /** Most entries allowed; 0: no limit. */
+  /** Maximum number of entries; 0 means unlimited. */
   readonly maxRequests: number;
-  /** Bytes that the entries may have together, each with the defaults it takes over, and their answers. */
+  /** Maximum size in bytes of all entries with inherited defaults, and of all responses. */
   readonly maxBytes: number;
-  /** `/v1`, or with a path before it `/api/v1`. */
+  /** `/v1`, or `/api/v1` with a path prefix. */
   readonly versionPrefix: string;
 }
 
 interface Entry {
   readonly method: string;
-  /** With version prefix, and with query if there was one. */
+  /** Target with version prefix and query. */
   readonly target: string;
-  /** Its own, if it has any. */
+  /** Headers of the entry itself. */
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly body: JsonValue | undefined;
 }
 
 interface ParsedBatch {
   readonly entries: readonly Entry[];
-  /** What the defaults add to the size of all entries. */
+  /** Size that the defaults add to all entries. */
   readonly defaultsBytes: number;
 }
 
-/** Entries are done in one turn of the event loop for so long: backends of this process answer without a turn of it. */
-const mostMsOfTurn = 5;
+/** Maximum time for entries in one turn of the event loop: in-process backends never yield. */
+const maxTurnMs = 5;
 
 const listOfRequests = 'expected a list of requests, as in {"requests": [{"method": "GET", "path": "/buckets"}]}';
 const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE'];
@@ -85,7 +85,7 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
   await context.authenticate(requests);
   let turnedAt = performance.now();
   for (const first of requests) {
-    if (performance.now() - turnedAt > mostMsOfTurn) {
+    if (performance.now() - turnedAt > maxTurnMs) {
       await pause('urgent');
       turnedAt = performance.now();
     }
@@ -98,17 +98,17 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
     }
     if (response.status >= 500) return response;
     const body = Array.isArray(response.body) ? response.body.join('') : response.body;
-    // Whatever these throw ends the batch with a status that is not kept, or dooms it.
+    // These errors end the batch and roll it back.
     try {
       size.requireFittingStored();
-      if (typeof body === 'string') size.takeAnswer(body.length);
+      if (typeof body === 'string') size.takeResponse(body.length);
     } catch (error) {
       context.unit.setRollbackOnly();
       throw error;
     }
     if (typeof body !== 'string') {
       context.unit.setRollbackOnly();
-      throw invalid('requests', `a batch cannot hold the file at ${request.target}`);
+      throw invalid('requests', `a batch cannot contain the file at ${request.target}`);
     }
     const { head, text } = formatEntryResponse(request, response, body);
     parts.push(`${parts.length === 0 ? '{"responses":[' : '},'}${head}`, text);
@@ -118,18 +118,18 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
   return { status: 200, headers: {}, body: chars > smallBytes ? parts : parts.join('') };
 }
 
-/** Where a redirect leads inside this service; `undefined` for other answers, and for redirects to elsewhere. */
+/** Returns the target of a redirect within this service; `undefined` for other responses and external redirects. */
 function findOwnTarget({ origin }: ServiceRequest, { status, headers }: ServiceResponse): string | undefined {
   const location = headers['Location'];
   if (status !== 307 || typeof location !== 'string' || !location.startsWith(`${origin}/`)) return undefined;
-  // What must not be stored is meant for the client alone.
+  // A redirect that must not be stored is meant for the client.
   return headers['Cache-Control'] === 'no-store' ? undefined : location.slice(origin.length);
 }
 
 /**
- * Reads a batch, defaults merged into each entry.
+ * Reads a batch and merges the defaults into each entry.
  *
- * @throws ServiceError invalidParameters: nothing of a malformed batch is run
+ * @throws ServiceError invalidParameters; no entry of a malformed batch is run
  */
 function parseBatch(body: RequestBody, options: BatchOptions): ParsedBatch {
   const value = body.isEmpty ? {} : parseBody(body);
@@ -137,7 +137,7 @@ function parseBatch(body: RequestBody, options: BatchOptions): ParsedBatch {
   const issues: Issue[] = [];
   const complain = (name: string, description: string): void => void issues.push(issue(name, description));
   const unknown = Object.keys(value).find((key) => key !== 'requests' && key !== 'defaults');
-  if (unknown !== undefined) complain('', `unknown member ${briefText(unknown)}`);
+  if (unknown !== undefined) complain('', `unknown member ${quoteText(unknown)}`);
   const defaults = getKey(value, 'defaults') ?? {};
   checkEntry(defaults, 'defaults', complain, true);
   const requests = getKey(value, 'requests');
@@ -156,7 +156,7 @@ function parseBatch(body: RequestBody, options: BatchOptions): ParsedBatch {
   const entries = merged.map((request) => toEntry(request as JsonObject, options.versionPrefix));
   for (const { target } of entries) {
     const unbatchable = findUnbatchable(target, options.versionPrefix);
-    if (unbatchable !== undefined) throw invalid('requests', `a batch cannot hold ${unbatchable}`);
+    if (unbatchable !== undefined) throw invalid('requests', `a batch cannot contain ${unbatchable}`);
   }
   return { entries, defaultsBytes };
 }
@@ -178,7 +178,7 @@ function checkEntry(
 ): void {
   if (!isJsonObject(value)) return complain(name, 'expected an object');
   const unknown = Object.keys(value).find((key) => !entryKeys.includes(key));
-  if (unknown !== undefined) complain(name, `unknown member ${briefText(unknown)}`);
+  if (unknown !== undefined) complain(name, `unknown member ${quoteText(unknown)}`);
   const { path, method, headers, body } = pick(value);
   if (path === undefined ? !isDefault : typeof path !== 'string' || !path.startsWith('/')) {
     complain(`${name}.path`, 'expected a path that starts with a slash');
@@ -220,7 +220,7 @@ function headerOf(headers: JsonValue | undefined, name: string): string | undefi
   return typeof found === 'string' ? mediaType(found) : undefined;
 }
 
-/** Values of the entry win; objects are merged deeply, everything else is taken whole. */
+/** Merges objects deeply; values of the entry win. */
 function mergeDefaults(entry: JsonObject, defaults: JsonObject): JsonObject {
   const names = Object.keys(defaults);
   if (names.length === 0) return entry;
@@ -237,7 +237,7 @@ function mergeDefaults(entry: JsonObject, defaults: JsonObject): JsonObject {
 function toEntry(value: JsonObject, versionPrefix: string): Entry {
   const { path, method, headers, body } = pick(value);
   const target = path as string;
-  // Clients know the version as the last part of the address that they were given.
+  // Clients may use the version without the path prefix.
   const version = versionPrefix.slice(versionPrefix.lastIndexOf('/'));
   const given = [versionPrefix, version].find((prefix) => target === prefix || target.startsWith(`${prefix}/`)) ?? '';
   return {
@@ -268,7 +268,7 @@ function findUnbatchable(target: string, versionPrefix: string): string | undefi
   }
 }
 
-/** Headers of the batch as entries take them over, which most do without any of their own. */
+/** Headers of the batch that entries inherit; most entries have none of their own. */
 interface OuterHeaders {
   readonly withBody: RequestHeaders;
   readonly withoutBody: RequestHeaders;
@@ -292,7 +292,7 @@ function entryRequest(
   const headers = entry.headers === undefined ? inherited : mergeHeaders(inherited, entry.headers, entry.body);
   const { origin, clientAddress, id } = request;
   const { method, target } = entry;
-  // Written out, for each entry comes through here: spreads take many times longer.
+  // Literals, because spreads take many times longer.
   return clientAddress === undefined
     ? { method, target, headers, body, origin, id, memory }
     : { method, target, headers, body, origin, clientAddress, id, memory };
@@ -331,7 +331,7 @@ function displayPath(target: string): string {
   }
 }
 
-/** JSON of an object with the headers, each name once, and the length of the body after them. */
+/** Returns a JSON object with the headers and the length of the body. */
 function formatHeaders(headers: ResponseHeaders, bodyBytes: number): string {
   const shown: Record<string, string> = {};
   for (const name in headers) {

@@ -1,14 +1,13 @@
-// How many connections one address may have at the same time: each takes a descriptor and some memory, whether anything
-// is asked over it or not.
+// A limit on concurrent connections per address. Each connection takes a file descriptor and memory, even without requests.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { addressGroup } from './address-group.ts';
 import type { IsTrusted } from './forwarded.ts';
 
 /**
- * Closes connections beyond the limit as soon as they are there.
+ * Closes new connections beyond the limit.
  *
- * @param isExempt of proxies, which bring the connections of many
+ * @param isExempt whether an address is a proxy, which has connections of many clients
  */
 export function limitConnections(server: Server, maxPerAddress: number, isExempt: IsTrusted): void {
   const open = new Map<string, number>();

@@ -1,20 +1,19 @@
-// The connections of a server, so that it can end without cutting anybody off: requests in flight get their answers,
-// which say that they are the last of their connection, and only connections that wait for nothing are closed. Node's
-// own way of closing idle connections also takes those whose answer is still on its way to a slow reader, and leaves
-// those open that never sent anything.
+// Graceful shutdown of connections. Requests in flight are completed, with `Connection: close`, and only idle connections are
+// closed. Node's `closeIdleConnections` would close connections whose response is still being read slowly, and keep those that
+// never sent a request.
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** How often connections are looked at while the server ends. */
+/** Interval of the checks during a shutdown. */
 const lookMs = 25;
-/** How long a new connection may take to send the first byte of its request. */
+/** Time for a new connection to send its first byte during a shutdown. */
 const firstByteMs = 1000;
 
 interface Connection {
   readonly openedAt: number;
-  /** The newest; those before it on the same connection are sent before it. */
+  /** The latest response; earlier ones of the connection are sent before it. */
   answer: ServerResponse | undefined;
-  /** What had arrived when it was last looked at. */
+  /** Bytes received until the last check. */
   bytesSeen: number;
 }
 
@@ -22,7 +21,7 @@ export class Connections {
   readonly #open = new Map<Socket, Connection>();
   #closesIdleAt: number | undefined;
 
-  /** Takes over from the server which connections are closed when it ends. */
+  /** Replaces `closeIdleConnections` of the server. */
   constructor(server: Server) {
     server.on('connection', (socket: Socket) => {
       this.#open.set(socket, { openedAt: performance.now(), answer: undefined, bytesSeen: 0 });
@@ -35,15 +34,15 @@ export class Connections {
     server.closeIdleConnections = () => this.#closeAsTheyFinish();
   }
 
-  /** Whether every answer shall be the last of its connection. */
+  /** Whether every response is the last one of its connection. */
   get areLeaving(): boolean {
     return this.#closesIdleAt !== undefined;
   }
 
   /**
-   * Called before the server is closed.
+   * Starts the shutdown, before the server is closed.
    *
-   * @param lingerMs time for which clients that keep a connection may still use it, to learn that it ends
+   * @param lingerMs time for which idle connections stay usable, so that clients learn of the end from a response
    */
   leave(lingerMs: number): void {
     this.#closesIdleAt ??= performance.now() + lingerMs;
@@ -58,7 +57,7 @@ export class Connections {
     }, lookMs);
   }
 
-  /** A connection on which something arrives is left alone until that is answered. */
+  /** Whether a connection is idle. One that receives data is busy until the response. */
   #waitsForNothing(socket: Socket, connection: Connection): boolean {
     const { answer, bytesSeen, openedAt } = connection;
     const now = performance.now();

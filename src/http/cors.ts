@@ -1,4 +1,4 @@
-// Cross-origin resource sharing: who may call from a browser, what scripts may read, and preflight answers.
+// Cross-origin resource sharing: allowed origins, headers that scripts may read, and preflight responses.
 import { invalidParameters, type Issue } from '../core/errors.ts';
 import type { Endpoint, Operation } from '../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
@@ -7,17 +7,17 @@ export interface CorsOptions {
   /** Shell-style patterns of allowed origins. */
   readonly origins: readonly string[];
   /**
-   * Whether the origin by which a request reaches the service is known to be one of its own, so that scripts there are
-   * always allowed. Otherwise a foreign name that leads here would make its pages the service's own.
+   * Whether the host of a request is known to be one of the service, so that its origin is always allowed. Otherwise a foreign
+   * name that resolves to this machine would count as the own origin.
    */
   readonly trustsOwnOrigin: boolean;
-  /** How long preflights may be kept; `undefined`: the header is left out. */
+  /** Cache time of preflight responses; `undefined` sends no header. */
   readonly maxAgeSeconds: number | undefined;
-  /** Headers, beside the usual ones, that every answer may carry for scripts to read. */
+  /** Additional exposed headers of every response. */
   readonly exposes?: readonly string[];
 }
 
-/** What decides on a request: the page that sent it, and the origin by which it reached the service. */
+/** The origin of the sending page and that of the service, as the request names it. */
 type Caller = Pick<ServiceRequest, 'headers' | 'origin'>;
 
 const alwaysExposed = ['Backoff', 'Retry-After', 'Alert', 'Content-Length', 'Content-Type'];
@@ -40,7 +40,7 @@ export class Cors {
     this.#always = [...alwaysExposed, ...(options.exposes ?? [])];
   }
 
-  /** Value of `Access-Control-Allow-Origin` for a request, `undefined` without an origin or with a refused one. */
+  /** Returns `Access-Control-Allow-Origin` for a request; `undefined` without an origin or for a refused one. */
   allowedOrigin({ headers, origin: ownOrigin }: Caller): string | undefined {
     const { origin } = headers;
     if (origin === undefined) return undefined;
@@ -56,7 +56,7 @@ export class Cors {
     return (this.#trustsOwnOrigin && origin === ownOrigin) || this.#names.has(origin);
   }
 
-  /** Adds what browsers ask for, and tells caches when it depends on who asks: also where nobody was allowed. */
+  /** Adds the CORS headers, and `Vary` when they depend on the origin, even for refused origins. */
   addTo(headers: ResponseHeaders, sent: Caller): void {
     const allowed = this.allowedOrigin(sent);
     if (allowed !== undefined) headers['Access-Control-Allow-Origin'] = allowed;
@@ -65,13 +65,13 @@ export class Cors {
     headers['Vary'] = others === undefined ? 'Origin' : `${String(others)}, Origin`;
   }
 
-  /** What is wrong with the origin of a request, if anything. */
+  /** Returns the issue of a request with a refused origin. */
   checkOrigin(request: Caller): Issue | undefined {
     if (request.headers['origin'] === undefined || this.allowedOrigin(request) !== undefined) return undefined;
     return { location: 'header', name: 'Origin', description: 'this origin is not allowed' };
   }
 
-  /** Value of `Access-Control-Expose-Headers`. */
+  /** Returns `Access-Control-Expose-Headers`. */
   exposedHeaders(operation: Operation | undefined): string {
     if (operation === undefined) return this.#always.join(', ');
     let text = this.#exposed.get(operation);
@@ -82,7 +82,7 @@ export class Cors {
     return text;
   }
 
-  /** The answer to `OPTIONS`, which needs no authentication. */
+  /** Returns the response to `OPTIONS`, which needs no authentication. */
   preflight(endpoint: Endpoint, request: Caller): ServiceResponse {
     const { headers } = request;
     const method = headers['access-control-request-method'];
@@ -95,7 +95,7 @@ export class Cors {
       issues.push({
         location: 'header',
         name: 'Access-Control-Request-Method',
-        description: `${printable(method)} is not served here`,
+        description: `the endpoint does not support ${printable(method)}`,
       });
     }
     if (issues.length > 0) throw invalidParameters(issues);
@@ -113,7 +113,7 @@ export class Cors {
   }
 }
 
-/** Methods of an endpoint for `Allow`: those it serves and `OPTIONS`. */
+/** Returns the methods of an endpoint for `Allow`, including `OPTIONS`. */
 export function allowedMethods(endpoint: Endpoint): string[] {
   return [...Object.keys(endpoint.operations), 'OPTIONS'];
 }
@@ -122,7 +122,7 @@ function missing(name: string): Issue {
   return { location: 'header', name, description: 'required for a preflight request' };
 }
 
-/** The joined list of exposed headers passes too: it holds header names, commas and spaces only. */
+/** Whether the text is a header name, or a list of them. */
 function isHeaderName(text: string): boolean {
   return /^[\w!#$%&'*+.^`|~, -]+$/.test(text);
 }
@@ -131,7 +131,7 @@ function printable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 40);
 }
 
-/** `*` stands for any text, `?` for any character, and `:*` at the end for any port, the usual one included. */
+/** Compiles a pattern: `*` matches any text, `?` any character, and `:*` at the end any port or none. */
 function originPattern(glob: string): RegExp {
   const hasAnyPort = glob.endsWith(':*');
   const source = (hasAnyPort ? glob.slice(0, -2) : glob).replaceAll(/[\\^$.|+(){}[\]*?]/g, (mark) =>

@@ -1,25 +1,29 @@
-// Requests that a page of another site makes a browser send, without asking first and with the credentials that the
-// browser keeps for this service. Such a page cannot read the answer, but what it asked for would be done.
+// Protection against cross-site request forgery: requests that a page of another site makes a browser send without a preflight
+// and with stored credentials. The page cannot read the response, but the request would take effect.
 import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { Endpoint, Operation } from '../engine/endpoint.ts';
 import type { ServiceRequest } from '../engine/exchange.ts';
 
-/** How browsers send what needs no permission: forms, images, and scripts that do not want the answer. */
-const unasked: readonly string[] = ['no-cors', 'navigate'];
+/** `Sec-Fetch-Mode` of requests without preflight: forms, images, and scripts that do not read the response. */
+const modesWithoutPreflight: readonly string[] = ['no-cors', 'navigate'];
 
 /**
- * Refuses what may change something and shows signs of such a page. Programs that are no browsers give none.
+ * Refuses cross-site requests that may change data. Only browsers send the headers that identify them.
  *
  * @throws ServiceError forbidden, unsupportedMediaType
  */
-export function requireIntent(endpoint: Endpoint, operation: Operation, { headers, body }: ServiceRequest): void {
+export function rejectCrossSiteRequest(
+  endpoint: Endpoint,
+  operation: Operation,
+  { headers, body }: ServiceRequest,
+): void {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') {
-    if (endpoint.isForOperators === true || unasked.includes(headers['sec-fetch-mode'] ?? '')) {
-      throw new ServiceError('forbidden', { message: 'A page of another site has sent this request.' });
+    if (endpoint.isForOperators === true || modesWithoutPreflight.includes(headers['sec-fetch-mode'] ?? '')) {
+      throw new ServiceError('forbidden', { message: 'A page of another site sent this request.' });
     }
   }
-  // Browsers ask before they send JSON elsewhere, but not before they send something of no type.
+  // Browsers send a preflight for JSON, but not for a body without a type.
   if (headers['origin'] === undefined || headers['content-type'] !== undefined) return;
   if (operation.consumes !== undefined && !body.isEmpty) {
     const description = `Content-Type must be ${operation.consumes.join(' or ')}`;

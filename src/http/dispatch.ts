@@ -1,6 +1,6 @@
-// The way of a request value to its response value: find the endpoint, settle what the protocol settles before any
-// handler (redirects, end of service, read-only mode, preflight, method, media types, identity), run the handler,
-// add the headers every answer carries. A batch comes through here once for each entry.
+// Dispatches a request value to its response value: finds the endpoint, applies the general rules (redirects, end of service,
+// read-only mode, preflight, method, media types, identity), runs the handler, and adds the common headers. Called once per
+// batch entry too.
 import type { Clock } from '../base/clock.ts';
 import { TransactionConflict, UnstorableText } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
@@ -19,13 +19,13 @@ import { anonymous } from '../engine/caller.ts';
 import type { Alias, AliasedRequest, AliasRequest } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
 import { errorResponse, type ErrorOptions } from './errors.ts';
-import { requireIntent } from './csrf.ts';
+import { rejectCrossSiteRequest } from './csrf.ts';
 import type { LiveSessions } from './authentication/live-session.ts';
 import type { Identities } from './identity.ts';
-import { AnsweredRequest, Note } from './observed-request.ts';
+import { CompletedRequest, Note } from './observed-request.ts';
 import type { Admission } from './rate-limits/rate-limits.ts';
 import { namesHtml, requireUsableTypes } from './negotiation.ts';
-import type { Announcements } from './announcements.ts';
+import type { OperatorNotices } from './operator-notices.ts';
 import type { Route, Router } from './router.ts';
 import {
   locate,
@@ -38,13 +38,13 @@ import {
   type Target,
 } from './target.ts';
 
-/** What all entries of one outer request share. */
+/** Shared state of all entries of an outer request. */
 export interface Outer {
   readonly unit: UnitOfWork;
   readonly identities: Identities;
-  /** What is found out about the request, when somebody observes; entries of a batch have one each. */
+  /** Facts for the observer, if one is set; each batch entry has its own. */
   readonly note?: Note | undefined;
-  /** What rate limits say, where there are any. */
+  /** Result of the rate limits, if any are set. */
   readonly admission?: Admission | undefined;
   /** Opens another unit of work for the same outer request. */
   readonly reopen: () => Reopened;
@@ -64,16 +64,16 @@ export interface DispatchOptions {
   readonly logger: Logger;
   readonly errors: ErrorOptions;
   readonly redirects: RedirectOptions;
-  readonly announcements: Announcements;
+  readonly notices: OperatorNotices;
   readonly place: Place;
   readonly readonly: boolean;
-  /** Paths served without version prefix too, for load balancers that follow no redirect. */
+  /** Paths also served without version prefix, for load balancers that do not follow redirects. */
   readonly unversionedPaths: ReadonlySet<string>;
-  /** Path below the version prefix to which browsers are redirected from the root of the site; `undefined`: to none. */
+  /** Path below the version prefix to which the root of the site redirects browsers; `undefined` for none. */
   readonly frontPage: string | undefined;
   /** Sessions of browsers for live updates; absent: there are none. */
   readonly liveSessions?: LiveSessions | undefined;
-  /** `Strict-Transport-Security` of answers to requests that came over TLS; `undefined`: none. */
+  /** `Strict-Transport-Security` in responses over TLS; `undefined` for none. */
   readonly transportSecurity: string | undefined;
 }
 
@@ -81,7 +81,7 @@ const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 export class Dispatcher {
   readonly #options: DispatchOptions;
-  /** The front page, where this router serves it: the one of the public port may lack pages for operators. */
+  /** The front page, if this router serves it: the public port may lack pages for operators. */
   readonly #frontPage: string | undefined;
   readonly #rootPath: string;
 
@@ -93,20 +93,19 @@ export class Dispatcher {
   }
 
   /**
-   * Answers a request. Errors of every kind become responses, but for those that end the outer request as a whole:
-   * see `UnitOfWork.end`.
+   * Handles a request. Errors become responses, except those that end the whole outer request: see `UnitOfWork.end`.
    */
   async dispatch(request: ServiceRequest, outer: Outer): Promise<ServiceResponse> {
-    const { cors, errors, logger, announcements } = this.#options;
+    const { cors, errors, logger, notices } = this.#options;
     let operation: Operation | undefined;
     let response: ServiceResponse;
     try {
-      announcements.requireOpen();
+      notices.requireOpen();
       const target = parseTarget(request.target);
       const found = this.#find(request, target);
       if ('redirect' in found) return this.#finish(request, found.redirect, undefined);
       if (found.route === undefined) {
-        // Whoever tries out what there is is counted as well.
+        // Requests to unknown paths count against rate limits too.
         await outer.admission?.arrive(request, found);
         throw new ServiceError('unknownPath');
       }
@@ -120,10 +119,10 @@ export class Dispatcher {
       response = await this.#handle(request, target, found, outer);
       if (response.body instanceof LaterBody) response = this.#finishLater(request, response, response.body, operation);
     } catch (error) {
-      // The outer request is run again as a whole.
+      // The whole outer request is retried.
       if (error instanceof TransactionConflict || error instanceof MemoryAwaited) throw error;
       response = errorResponse(error, request.id, errors, logger);
-      // What a backend refused halfway is undone as a whole.
+      // A backend may have refused the request after some of its writes.
       if (response.status === 409 || error instanceof UnstorableText) outer.unit.setRollbackOnly();
       if (outer.note !== undefined) noteRefusal(outer.note, request, error);
     }
@@ -150,7 +149,7 @@ export class Dispatcher {
     return { ...response, body: new LaterBody(finish) };
   }
 
-  /** The response for a request that failed outside of dispatch: at the socket, or when its work was to be committed. */
+  /** Returns the response for a failure outside of dispatch: at the socket, or during the commit. */
   refuse(request: ServiceRequest, error: unknown): ServiceResponse {
     const { errors, logger } = this.#options;
     return this.#finish(request, errorResponse(error, request.id, errors, logger), undefined);
@@ -163,7 +162,7 @@ export class Dispatcher {
       return { redirect: this.#leaveRoot(request, target, this.#frontPage) };
     }
     const isUnversioned = unversionedPaths.has(target.path);
-    // A preflight is answered for the target of a redirect, since browsers do not follow redirects of preflights.
+    // Browsers do not follow redirects of preflights, so the target of the redirect answers them.
     const located =
       isUnversioned || (request.method === 'OPTIONS' && !target.path.startsWith(`${place.versionPrefix}/`))
         ? { below: withoutPrefixes(target.path, place) }
@@ -179,7 +178,7 @@ export class Dispatcher {
     return { below: located.below };
   }
 
-  /** Redirects browsers to the front page. Other clients get what the protocol says about paths without a version. */
+  /** Redirects browsers to the front page. Other clients get the response for paths without a version. */
   #leaveRoot(request: ServiceRequest, target: Target, frontPage: string): ServiceResponse {
     const { place, redirects } = this.#options;
     const located = namesHtml(request.headers['accept'])
@@ -197,8 +196,8 @@ export class Dispatcher {
     }
     requireUsableTypes(endpoint, operation, request.headers);
     if (safeMethods.includes(request.method)) return;
-    requireIntent(endpoint, operation, request);
-    // Before anything is read or made for it: an alias may create what it stands for.
+    rejectCrossSiteRequest(endpoint, operation, request);
+    // Before any read or write: an alias may create objects.
     const refusedOrigin = this.#options.cors.checkOrigin(request);
     if (refusedOrigin !== undefined) throw invalidParameters([refusedOrigin]);
   }
@@ -208,7 +207,7 @@ export class Dispatcher {
     const request = liveSessions !== undefined && isLive(found, target) ? liveSessions.authenticate(sent) : sent;
     const { unit, identities, note, admission } = outer;
     const { ignoresCaller } = found.route.endpoint;
-    // Before passwords are checked, which costs more than anything else that strangers can ask for.
+    // Before the verification of passwords, the most expensive work for anonymous requests.
     if (admission !== undefined) await admission.arrive(request, found);
     const caller = ignoresCaller === true ? anonymous : await identities.resolve(request, unit, found.below);
     if (admission !== undefined && ignoresCaller !== true) await admission.admitCaller(request, found, caller);
@@ -236,10 +235,10 @@ export class Dispatcher {
       authenticate: (entries) => identities.prepare(entries),
       renew: () => this.#renew(context, outer, found.below),
     };
-    // An alias stands for an address of the same kind, which serves the same methods.
+    // The actual path of an alias is of the same kind, with the same methods.
     const operation = findOperation(endpoint, request.method)!;
     if (refused !== undefined) {
-      // Below an alias everything belongs to the caller, who may learn what is wrong.
+      // Objects below an alias belong to the caller, so the issues may be shown.
       if (alias === undefined) await operation.requireAccess?.(context);
       throw invalidParameters([...context.issues, ...refused]);
     }
@@ -275,15 +274,15 @@ export class Dispatcher {
   async #dispatchNoted(request: ServiceRequest, outer: Outer, { observer, entries }: Note): Promise<ServiceResponse> {
     const startedAt = performance.now();
     const note = new Note(observer);
-    const work = async (): Promise<AnsweredRequest> => {
+    const work = async (): Promise<CompletedRequest> => {
       const response = await this.dispatch(request, { ...outer, note });
-      return new AnsweredRequest(request, response, note, startedAt);
+      return new CompletedRequest(request, response, note, startedAt);
     };
     const { method, headers } = request;
     const answered = await (observer.enclose === undefined
       ? work()
       : observer.enclose({ kind: 'entry', method, headers }, work));
-    // A batch follows redirects: what comes next is the answer to the entry.
+    // A batch follows redirects: the next response is that of the entry.
     if (answered.status !== 307) entries.push(answered);
     return answered.response;
   }
@@ -296,9 +295,9 @@ export class Dispatcher {
   }
 
   #finish(request: ServiceRequest, response: ServiceResponse, operation: Operation | undefined): ServiceResponse {
-    const { cors, announcements, transportSecurity } = this.#options;
+    const { cors, notices, transportSecurity } = this.#options;
     const { method, headers: sent, origin } = request;
-    // One literal, filled up in place: spreads take many times longer, and every answer comes through here.
+    // One literal, extended in place: spreads take many times longer.
     const headers: ResponseHeaders = {
       'Content-Type': 'application/json',
       'X-Content-Type-Options': 'nosniff',
@@ -307,14 +306,14 @@ export class Dispatcher {
     for (const name in response.headers) headers[canonicalName(name)] = response.headers[name]!;
     cors.addTo(headers, request);
     if (method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
-    // Caches between here and the caller must not hand to others what was said to one.
+    // Shared caches must not serve a response for one caller to others.
     if (sent['authorization'] !== undefined && (method === 'GET' || method === 'HEAD') && response.status !== 307) {
       headers['Cache-Control'] = cachingForOne(headers['Cache-Control']);
     }
     if (transportSecurity !== undefined && origin.startsWith('https:')) {
       headers['Strict-Transport-Security'] = transportSecurity;
     }
-    announcements.addTo(headers);
+    notices.addTo(headers);
     return { status: response.status, headers, body: response.body, errno: response.errno };
   }
 }
@@ -324,19 +323,19 @@ function isLive({ below }: Found, { query }: Target): boolean {
   return below === '/live' || query.some(([name]) => name === '_live');
 }
 
-/** What an answer says about caching, where it is for one caller alone. */
+/** Returns `Cache-Control` of a response for a single caller. */
 function cachingForOne(said: ResponseHeaders[string] | undefined): ResponseHeaders[string] {
   if (said === undefined) return 'no-cache, no-store';
   return typeof said === 'string' && said.startsWith('max-age=') ? `private, ${said}` : said;
 }
 
-/** As headers are written here; what was passed on from elsewhere in lower case must not come a second time. */
+/** Returns a header name in canonical case, so that lower-case names from other servers do not appear twice. */
 function canonicalName(name: string): string {
   if (name.charCodeAt(0) < 97) return name;
   return name.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
-/** Methods are text from outside: only those the endpoint names count. */
+/** Returns the operation of a method. Only own properties count, because methods are client input. */
 function findOperation({ operations }: Endpoint, method: string): Operation | undefined {
   return Object.hasOwn(operations, method) ? operations[method as Method] : undefined;
 }
@@ -354,7 +353,7 @@ interface Served extends Found {
   readonly prepare?: AliasedRequest['prepare'];
 }
 
-/** A path that nothing serves. */
+/** An unknown path. */
 interface Nowhere {
   readonly route?: undefined;
   readonly below: string;

@@ -1,4 +1,4 @@
-// Long texts of responses, encoded as bytes in steps. As bytes they lie outside of the heap while they wait for the client.
+// Encodes long response texts to bytes, in steps. Bytes are outside the heap while the client reads.
 import { runFromNow, type Steps } from '../base/steps.ts';
 import { charsOfTurn } from '../engine/stored-work.ts';
 
@@ -30,7 +30,7 @@ function* encodeInSteps(pieces: readonly string[]): Steps<Buffer> {
   return bytes;
 }
 
-/** Returns a place near the one given that does not divide a surrogate pair. */
+/** Returns the index, or the next one if the index would split a surrogate pair. */
 function endOfStep(text: string, end: number): number {
   const last = text.charCodeAt(end - 1);
   return Math.min(last >= 0xd800 && last < 0xdc00 ? end + 1 : end, text.length);

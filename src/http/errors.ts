@@ -1,4 +1,4 @@
-// Where whatever was thrown becomes an error response. The only place that knows what an error body looks like.
+// Converts errors to responses. The only place that knows the form of error bodies.
 import { formatJson, type JsonValue, type MutableJsonObject } from '../base/json.ts';
 import {
   BackendError,
@@ -14,20 +14,20 @@ import type { ServiceResponse } from '../engine/exchange.ts';
 
 export interface ErrorOptions {
   readonly retryAfterSeconds: number;
-  /** Link for `info`; `undefined` for none. */
+  /** URL for `info`; `undefined` for none. */
   readonly infoLink: string | undefined;
-  /** Whether every error carries the link, not only those of status 500 and above. */
+  /** Whether all errors have the URL, not only those with status 500 and above. */
   readonly infoAll: boolean;
   /** `WWW-Authenticate` values of a 401. */
   readonly challenges: readonly string[];
-  /** 406 for strict parity with the reference server, else 415. */
+  /** Status for clients that do not accept JSON: 415, or 406 as in Kinto. */
   readonly notAcceptableStatus: number;
 }
 
-/** A quota that is used up is the client's business; who has too much to do has no time for a line on each refusal. */
+/** Errors with status 5xx that are not logged: exceeded quotas, and refusals under overload, which would add more load. */
 const expected: readonly ErrorKey[] = ['insufficientStorage', 'overloaded'];
 
-/** The response for anything thrown; unexpected errors are logged with their stack. */
+/** Returns the response for an error; logs unexpected errors with their stack. */
 export function errorResponse(
   error: unknown,
   requestId: string,
@@ -77,7 +77,7 @@ function unavailable(sentence: string, cause: Error): ServiceError {
   return new ServiceError(key, { message: `${sentence} The request may be retried.`, cause });
 }
 
-/** What went wrong below, if the backend says it for everybody, or its class or code; never a text of somebody else. */
+/** Returns the public reason of a backend, otherwise the class or code of the cause; never a message of a driver. */
 function reasonOf(error: BackendUnavailable): string {
   const { cause, reason } = error;
   if (reason !== undefined) return reason;

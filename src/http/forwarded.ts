@@ -1,5 +1,5 @@
-// What a trusted proxy says about the request it passes on: the scheme and the host that the client used. Nobody else is
-// believed, and nothing that does not look like a scheme or a host.
+// Scheme, host and client address of a request that a trusted proxy forwards. Headers from other peers and malformed values
+// are ignored.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
@@ -10,13 +10,13 @@ export interface Forwarded {
 
 const hostForm = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
-/** Whether the address of a peer is one of the trusted ones: addresses, or networks such as `10.0.0.0/8`. */
+/** Whether the address of a peer is trusted. */
 export type IsTrusted = (address: string | undefined) => boolean;
 
 /**
  * Compiles `trusted_proxies`.
  *
- * @throws Error for an entry that is neither address nor network
+ * @throws Error for an entry that is neither an address nor a network
  */
 export function compileTrusted(entries: readonly string[]): IsTrusted {
   const list = new BlockList();
@@ -51,9 +51,9 @@ function addEntry(list: BlockList, entry: string): void {
 }
 
 /**
- * The network address of the client: the nearest one that no trusted proxy speaks for.
+ * Returns the network address of the client: the nearest one that is not a trusted proxy.
  *
- * @returns `''` when the connection is gone
+ * @returns `''` when the connection is closed
  */
 export function clientAddress({ socket, headers }: IncomingMessage, isTrusted: IsTrusted): string {
   let address = socket.remoteAddress ?? '';
@@ -69,15 +69,15 @@ export function clientAddress({ socket, headers }: IncomingMessage, isTrusted: I
   return address;
 }
 
-/** Some proxies add the port. Each connection has another one, so that with it no two requests would come from one address. */
+/** Strips the port that some proxies add: with it, each connection would have an address of its own. */
 function withoutPort(text: string): string {
   const address = /^(?:\[([\w:.%]+)\]|([\d.]+))(?::\d+)?$/i.exec(text);
   return address?.[1] ?? address?.[2] ?? text;
 }
 
 /**
- * What the nearest proxy says, which is the last entry of each header. `Forwarded` counts only where there is none of
- * the `X-Forwarded` headers: a proxy that sets those may pass on the other as a client made it up.
+ * Returns scheme and host from the nearest proxy: the last entry of each header. `Forwarded` counts only without any
+ * `X-Forwarded` header: a proxy that sets those may pass on a forged `Forwarded` from the client.
  */
 export function readForwarded(headers: IncomingHttpHeaders): Forwarded {
   const proto = lastOf(headers['x-forwarded-proto']);
@@ -91,7 +91,7 @@ function lastOf(header: string | readonly string[] | undefined): string | undefi
   return text?.slice(text.lastIndexOf(',') + 1).trim();
 }
 
-/** RFC 7239: `for=192.0.2.1;proto=https;host="api.example.org:8443"`. */
+/** Parses an element of RFC 7239: `for=192.0.2.1;proto=https;host="api.example.org:8443"`. */
 function readStandard(element: string | undefined): Forwarded {
   const pairs = new Map<string, string>();
   for (const pair of element?.split(';') ?? []) {

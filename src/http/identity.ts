@@ -1,4 +1,4 @@
-// From request headers to the caller: the configured policies are asked in their order, the first success wins.
+// Identifies the caller of a request: calls the configured policies in order; the first user id wins.
 import { JsonSyntaxError, type JsonObject, type JsonValue } from '../base/json.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
@@ -6,10 +6,10 @@ import { anonymous, callerInGroups, completeCaller, type Caller } from '../engin
 import type { RequestHeaders, ServiceRequest } from '../engine/exchange.ts';
 import type { Reader, UnitOfWork } from '../engine/unit-of-work.ts';
 
-/** Further principals of a user, beside groups: labels from a directory, for example. Asked once for each request. */
+/** Returns further principals of a user besides groups, such as labels from a directory. Called once per request. */
 export type PrincipalSource = (userId: string, reader: Reader) => Promise<Iterable<string>>;
 
-/** A user id with prefix, and what the policy knows beside it. */
+/** A user id with prefix, and the profile from the policy. */
 interface Known {
   readonly userId: string;
   readonly profile?: JsonObject | undefined;
@@ -18,25 +18,25 @@ interface Known {
 interface BatchIdentities {
   readonly found: Map<string, Promise<Known | undefined>>;
   readonly resolved: Map<string, Caller>;
-  /** Policies that could not check credentials. They are not asked again, so that a batch waits for them once. */
+  /** Policies that failed. They are not called again, so a batch waits for them once. */
   readonly failed: Map<AuthenticationPolicy, BackendUnavailable>;
 }
 
-const nobody: readonly string[] = [];
+const noPrincipals: readonly string[] = [];
 
-/** What a service finds out callers with. */
+/** Policies and principal sources of a service. */
 export interface IdentitySources {
   readonly policies: readonly AuthenticationPolicy[];
   readonly principals: readonly PrincipalSource[];
 }
 
-/** Resolves callers for one outer request; each set of credentials once, so that a batch sees one state of groups. */
+/** Identifies the callers of an outer request; each credentials once, so that a batch sees one state of groups. */
 export class Identities {
   readonly #policies: readonly AuthenticationPolicy[];
   readonly #sources: readonly PrincipalSource[];
-  /** Of the outer request itself. */
+  /** Credentials of the outer request. */
   #own: { readonly credentials: string; readonly known: Promise<Known | undefined> } | undefined;
-  /** What the entries of a batch share. */
+  /** Shared state of batch entries. */
   #batch: BatchIdentities | undefined;
   #userId: string | undefined;
 
@@ -45,14 +45,14 @@ export class Identities {
     this.#sources = principals;
   }
 
-  /** Of the first authenticated caller, for logs. */
+  /** User id of the first authenticated caller, for logs. */
   get userId(): string | undefined {
     return this.#userId;
   }
 
   /**
-   * The caller, with all principals in a batch; anonymous when no policy recognises the request. Never fails because of wrong
-   * credentials, unless there were too many.
+   * Returns the caller, with all principals in a batch; anonymous when no policy recognises the request. Wrong credentials are
+   * no error, unless a limit of attempts is exceeded.
    *
    * @param path decoded, without the version prefix
    * @throws BackendUnavailable when the credentials cannot be checked now; ServiceError clientAtCapacity
@@ -75,12 +75,12 @@ export class Identities {
     return caller;
   }
 
-  /** Asks the policies about the entries of a batch now, and keeps what they say for `resolve`. Never fails. */
+  /** Authenticates the entries of a batch in advance for `resolve`. Never fails. */
   async prepare(all: readonly ServiceRequest[]): Promise<void> {
     const own = this.#own === undefined ? [] : [[this.#own.credentials, this.#own.known] as const];
     this.#batch ??= { found: new Map(own), resolved: new Map(), failed: new Map() };
     for (const request of all) {
-      // One after another: a policy that fails is asked once, not once for each entry.
+      // One after another: a failing policy is called once, not once per entry.
       if (!this.#isAnonymous(request.headers)) await this.#find(request).catch(ignore);
     }
   }
@@ -120,7 +120,7 @@ export class Identities {
           ? { userId: `${policy.name}:${found}` }
           : { userId: `${policy.name}:${found.id}`, profile: found.profile };
       } catch (error) {
-        // Somebody else may know the credentials: one that is down keeps only its own users out.
+        // Another policy may know the credentials: a failing policy affects only its own users.
         if (!(error instanceof BackendUnavailable)) throw error;
         this.#batch?.failed.set(policy, error);
         failure ??= error;
@@ -134,11 +134,11 @@ export class Identities {
     if (known === undefined) return anonymous;
     this.#userId ??= known.userId;
     const { userId, profile } = known;
-    const given = this.#sources.length === 0 ? nobody : await this.#askSources(userId, unit.reader);
+    const given = this.#sources.length === 0 ? noPrincipals : await this.#askSources(userId, unit.reader);
     return callerInGroups(userId, given, () => unit.reader.permission.getUserPrincipals(userId), profile);
   }
 
-  /** The entries of a batch see one state of groups; a request alone lets the backend look, along with everything else. */
+  /** Resolves the groups of batch entries, for one consistent state. For single requests the backend includes them in its checks. */
   #complete(caller: Caller): Caller | Promise<Caller> {
     return this.#batch !== undefined ? completeCaller(caller) : caller;
   }
@@ -149,7 +149,7 @@ export class Identities {
   }
 }
 
-/** What credentials are good for once is kept for no other request. */
+/** Authenticates one request with credentials for a single action, without caching. */
 async function authenticateOnce(
   policy: AuthenticationPolicy,
   { headers, method, body, clientAddress: address }: ServiceRequest,
@@ -160,7 +160,7 @@ async function authenticateOnce(
   return found && { known: { userId: `${policy.name}:${found.id}` }, giveBack: found.giveBack };
 }
 
-/** A body that is no JSON is for the handler to refuse. */
+/** Parses a body; `undefined` when it is not JSON, which the handler refuses. */
 function parseQuietly(body: ServiceRequest['body']): JsonValue | undefined {
   try {
     return body.parse();
@@ -171,5 +171,5 @@ function parseQuietly(body: ServiceRequest['body']): JsonValue | undefined {
 }
 
 function ignore(): void {
-  // Whoever resolves the same credentials gets the same failure.
+  // `resolve` throws the same failure.
 }

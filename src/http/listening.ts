@@ -1,19 +1,19 @@
-// Listens on the configured address. `localhost` means both loopback addresses, 127.0.0.1 and ::1, at one port: browsers
-// and clients resolve the name to either. Node listens on the one that its resolver names first.
+// Listens on the configured address. `localhost` means 127.0.0.1 and ::1 with the same port, because clients resolve the name
+// to either; Node would listen on the first one only.
 import cluster from 'node:cluster';
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 export interface ListenAddress {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 means any free port. */
   readonly port: number;
 }
 
 export interface Listening {
-  /** URL without path by which programs of this machine reach the server. */
+  /** URL without path, for local programs. */
   readonly url: string;
-  /** Stops accepting connections; resolves when those that were accepted have ended. */
+  /** Stops accepting connections; resolves when all accepted ones have ended. */
   close(): Promise<void>;
 }
 
@@ -24,16 +24,16 @@ export interface Loopback {
 }
 
 const loopback: Loopback = { v4: '127.0.0.1', v6: '::1' };
-/** Errors of a machine without one of the two families of addresses. */
+/** Errors of a machine without an address family. */
 const familyAbsent = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EPROTONOSUPPORT']);
-/** Attempts to find a port that is free on both loopback addresses. */
+/** Maximum number of attempts to find a port that is free on both loopback addresses. */
 const maxPortAttempts = 10;
 
 /**
- * Listens with the server.
+ * Starts listening.
  *
- * @param local what `localhost` stands for; a machine may lack one of the two
- * @throws the error of Node, with `code`, `address` and `port`, when an address cannot be used
+ * @param local addresses of `localhost`; a machine may lack one of them
+ * @throws Node's error with `code`, `address` and `port` when an address cannot be used
  */
 export async function listen(
   server: HttpServer,
@@ -45,7 +45,7 @@ export async function listen(
     return listening(server, []);
   }
   for (let attempt = 1; ; attempt++) {
-    // The second listener comes first: it can be closed and replaced without a trace when the port turns out to be taken.
+    // The second listener starts first: it can be closed and replaced when the port is in use on the other address.
     const second = forwardingTo(server);
     const hasSecond = await triesFamily(second, local.v6, port);
     try {
@@ -54,7 +54,7 @@ export async function listen(
       }
     } catch (error) {
       if (hasSecond) await closed(second);
-      // Workers get their random port from the first process, and another attempt could give each a port of its own.
+      // Workers get their random port from the primary process; another attempt could give each a different one.
       const mayTryAgain =
         port === 0 && !cluster.isWorker && codeOf(error) === 'EADDRINUSE' && attempt < maxPortAttempts;
       if (mayTryAgain) continue;
@@ -87,7 +87,7 @@ function listenOn(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** Returns a server that hands its connections and its errors to the HTTP server, with the socket options of that one. */
+/** Returns a server that passes its connections to the HTTP server, with the same socket options. */
 function forwardingTo(server: HttpServer): Server {
   const second = createServer({ allowHalfOpen: true, noDelay: true });
   second.on('connection', (socket: Socket) => void server.emit('connection', socket));

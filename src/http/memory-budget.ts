@@ -1,7 +1,7 @@
-// A number of bytes that large requests share. A request reserves what it is going to hold; while that is not free it waits
-// for a while, in a bounded queue that serves the requester that holds least first. Nothing here knows about HTTP.
+// A memory budget that large requests share. A request reserves the memory that it will use. Without free memory it waits for
+// a limited time in a bounded queue, which prefers the requester that holds least. Independent of HTTP.
 
-/** Who reserves: limits hold for the credentials, and, more generously, for all credentials of one address. */
+/** The requester of a reservation. Limits apply to the credentials, and higher ones to all credentials of an address. */
 export interface Requester {
   readonly name: string;
   readonly address: string;
@@ -9,15 +9,15 @@ export interface Requester {
 
 export interface MemoryBudgetOptions {
   readonly totalBytes: number;
-  /** Milliseconds that a reservation may wait. */
+  /** Maximum waiting time of a reservation in milliseconds. */
   readonly maxWaitMs: number;
-  /** Reservations that may wait at the same time. */
+  /** Maximum number of waiting reservations. */
   readonly maxWaiting: number;
-  /** Called when a reservation is refused because others hold too much. */
+  /** Called when a reservation is refused because other requests hold too much. */
   readonly onExhausted?: (() => void) | undefined;
 }
 
-/** Why a reservation is refused: it is larger than the whole budget, or others hold too much. */
+/** A reservation is refused: it is larger than the whole budget (`never`), or other requests hold too much (`exhausted`). */
 export class MemoryRefused extends Error {
   readonly reason: 'never' | 'exhausted';
 
@@ -28,15 +28,15 @@ export class MemoryRefused extends Error {
   }
 }
 
-/** Parts of the budget that one name and one address may hold, unless it is a single reservation. */
+/** Maximum shares of the budget per name and per address, except for a single reservation. */
 const shareOfName = 1 / 4;
 const shareOfAddress = 3 / 4;
-/** Part of the waiting places that one name may take. */
+/** Maximum share of the queue per name. */
 const waitingOfName = 1 / 4;
 
 interface Waiting {
   readonly reservation: Reservation;
-  /** The size that the reservation waits for. */
+  /** Requested size. */
   readonly bytes: number;
   readonly grant: () => void;
 }
@@ -52,7 +52,7 @@ export class MemoryBudget {
     this.#options = options;
   }
 
-  /** Bytes that are reserved at the moment. More than the total where `Reservation.force` was used. */
+  /** Reserved bytes. `Reservation.force` can exceed the total. */
   get usedBytes(): number {
     return this.#used;
   }
@@ -65,7 +65,7 @@ export class MemoryBudget {
     return this.#waiting.length;
   }
 
-  /** A reservation of nothing so far. */
+  /** Opens an empty reservation. */
   open(requester: Requester): Reservation {
     return new Reservation(this, requester);
   }
@@ -78,19 +78,19 @@ export class MemoryBudget {
    */
   grow(reservation: Reservation, bytes: number): Promise<void> | undefined {
     if (bytes > this.#options.totalBytes) throw new MemoryRefused('never');
-    // Those that wait for their own share do not hold up others.
+    // Requests that wait for their own share do not block others.
     if (this.#findNext() === undefined && this.tryGrow(reservation, bytes)) return undefined;
     return this.#wait(reservation, bytes);
   }
 
-  /** Grows a reservation if that is possible at once. */
+  /** Grows a reservation if that is possible without waiting. */
   tryGrow(reservation: Reservation, bytes: number): boolean {
     if (!this.#isWithinShares(reservation, bytes) || !this.#isFree(reservation, bytes)) return false;
     this.set(reservation, bytes);
     return true;
   }
 
-  /** Changes the size of a reservation, whatever is free. What becomes free goes to those that wait. */
+  /** Sets the size of a reservation regardless of the limits. Freed memory goes to the queue. */
   set(reservation: Reservation, bytes: number): void {
     const difference = bytes - reservation.bytes;
     if (difference === 0) return;
@@ -136,7 +136,7 @@ export class MemoryBudget {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
         this.#options.onExhausted?.();
         reject(new MemoryRefused('exhausted'));
-        // Smaller reservations may have waited behind this one.
+        // Smaller reservations may be waiting behind this one.
         this.#serveWaiting();
       }, maxWaitMs);
       this.#waiting.push(waiting);
@@ -145,8 +145,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Whether a reservation that holds something would wait for another one that waits for it: what is held by those that
-   * wait to grow is not given back before the first of them has what it needs.
+   * Whether waiting would cause a deadlock: memory held by reservations that wait to grow is not released before the first of
+   * them gets its size.
    */
   #wouldBlock(newcomer: Reservation): boolean {
     if (newcomer.bytes === 0) return false;
@@ -157,7 +157,7 @@ export class MemoryBudget {
     return first.bytes + heldByOthers > this.#options.totalBytes;
   }
 
-  /** Grants in order as long as the next one fits. One that does not fit is not overtaken, or it might never fit. */
+  /** Grants waiting reservations in order while the next one fits. One that does not fit is not overtaken, or it could starve. */
   #serveWaiting(): void {
     for (;;) {
       const next = this.#findNext();
@@ -169,8 +169,8 @@ export class MemoryBudget {
   }
 
   /**
-   * The next of those whose shares allow it: first a reservation that holds something already, since others may wait for
-   * that, then that of the name that holds least, then the oldest.
+   * Returns the next waiting reservation within its shares: first one that already holds memory, because others may wait for
+   * that memory; then that of the name that holds least; then the oldest.
    */
   #findNext(): Waiting | undefined {
     let next: Waiting | undefined;
@@ -189,13 +189,12 @@ export class MemoryBudget {
 }
 
 /**
- * What one request holds, in whole bytes: sums of fractions do not come back to 0, and a reservation of all there is would
- * never be free again. To be released whatever becomes of the request.
+ * The memory of one request in whole bytes: sums of fractions do not return to 0. Must always be released.
  */
 export class Reservation {
   readonly #budget: MemoryBudget;
   readonly requester: Requester;
-  /** Changed by the budget alone. */
+  /** Only the budget changes it. */
   bytes = 0;
   #isReleased = false;
 
@@ -214,30 +213,30 @@ export class Reservation {
     const whole = Math.ceil(bytes);
     if (whole <= this.bytes) return undefined;
     return this.#budget.grow(this, whole)?.then(() => {
-      // The client may have gone while the request waited.
+      // The request may have been aborted while it waited.
       if (this.#isReleased) this.#budget.set(this, 0);
     });
   }
 
-  /** Grows to a size if that is possible at once. */
+  /** Grows to a size if that is possible without waiting. */
   tryGrow(bytes: number): boolean {
     const whole = Math.ceil(bytes);
     return whole <= this.bytes || this.#budget.tryGrow(this, whole);
   }
 
-  /** Takes this size, larger or smaller, whatever is free: for memory that is in use already. */
+  /** Sets the size regardless of the limits, for memory that is in use already. */
   force(bytes: number): void {
     if (!this.#isReleased) this.#budget.set(this, Math.ceil(bytes));
   }
 
-  /** Gives everything back, now and for good. */
+  /** Releases all memory permanently. */
   release(): void {
     this.#isReleased = true;
     this.#budget.set(this, 0);
   }
 }
 
-/** Whether a reservation may grow: within the share, or when its requester holds nothing else. */
+/** Whether a reservation may grow: within the share, or as the only reservation of its requester. */
 function isWithin(held = 0, own: number, bytes: number, share: number): boolean {
   return held === own || held - own + bytes <= share;
 }

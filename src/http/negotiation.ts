@@ -1,11 +1,10 @@
-// What a client sends and accepts: media types of bodies and answers.
+// Content negotiation: media types of bodies and responses.
 import { invalidParameters } from '../core/errors.ts';
 import type { Endpoint, Operation } from '../engine/endpoint.ts';
 import { mediaType, type RequestHeaders } from '../engine/exchange.ts';
 
 /**
- * Refuses a request whose body is of a type the operation does not take, even an empty one, or whose sender does not
- * accept JSON.
+ * Refuses a request with an unsupported media type, even with an empty body, and one from a client that does not accept JSON.
  *
  * @throws ServiceError unsupportedMediaType, notAcceptable
  */
@@ -33,12 +32,12 @@ export function requireUsableTypes(endpoint: Endpoint, operation: Operation, hea
   }
 }
 
-/** Characters of a media type that an error repeats. */
+/** Maximum number of characters of a media type in an error. */
 const maxShownChars = 80;
 
 const jsonRanges: readonly string[] = ['application/json', 'application/*', '*/*'];
 
-/** Whether JSON may be sent: the most exact range that covers it decides; an absent or empty header accepts anything. */
+/** Whether the client accepts JSON: the most specific matching range decides; an absent or empty header accepts anything. */
 export function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept === '*/*' || accept === 'application/json' || accept.trim() === '') return true;
   let best = jsonRanges.length;
@@ -54,7 +53,7 @@ export function acceptsJson(accept: string | undefined): boolean {
   return quality > 0;
 }
 
-/** Whether the header names HTML itself, as that of a browser does which opens a page. */
+/** Whether the header lists HTML, as in the navigation of a browser. */
 export function namesHtml(accept: string | undefined): boolean {
   if (accept === undefined || !accept.toLowerCase().includes('text/html')) return false;
   return accept.split(',').some((part) => {

@@ -1,17 +1,16 @@
-// Requests as observers see them: what dispatch notes on the way, and the observation made of it in the end. Only made
-// when somebody observes.
+// Observations of requests: the facts that dispatch collects, and the observation built from them. Only with an observer.
 import type { Answered, Observer, RequestObservation } from '../contracts/observer.ts';
 import type { PathIds } from '../core/objects/object-id.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { ResponseBody, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import type { Route } from './router.ts';
 
-/** What dispatch finds out about a request on its way to the answer. */
+/** Facts about a request that dispatch collects. */
 export class Note {
   readonly observer: Observer;
   route: Route | undefined;
   caller: Caller | undefined;
-  /** Of a batch, answered so far. */
+  /** Completed entries of a batch. */
   readonly entries: Answered[] = [];
 
   constructor(observer: Observer) {
@@ -21,8 +20,8 @@ export class Note {
 
 const noIds: PathIds = {};
 
-/** An answered entry of a batch, or the part that an outer request has in common with it. */
-export class AnsweredRequest implements Answered {
+/** A completed batch entry; base class of a completed outer request. */
+export class CompletedRequest implements Answered {
   readonly response: ServiceResponse;
   readonly milliseconds: number;
   protected readonly request: ServiceRequest;
@@ -50,7 +49,7 @@ export class AnsweredRequest implements Answered {
     const { target } = this.request;
     const mark = target.indexOf('?');
     if (mark === -1 || confidential.test(target.slice(0, mark))) return '';
-    return blacken(target.slice(mark + 1), this.note?.route?.endpoint.isResource === true);
+    return redact(target.slice(mark + 1), this.note?.route?.endpoint.isResource === true);
   }
 
   get endpoint(): string | undefined {
@@ -78,10 +77,10 @@ export class AnsweredRequest implements Answered {
   }
 }
 
-/** An answered outer request. */
-export class AnsweredOuterRequest extends AnsweredRequest implements RequestObservation {
+/** A completed outer request. */
+export class CompletedOuterRequest extends CompletedRequest implements RequestObservation {
   readonly kind = 'request';
-  /** Whom the answer is for; of a batch, the first of its entries that is for somebody. */
+  /** The caller; for a batch, the first authenticated caller of its entries. */
   readonly #userId: string | undefined;
 
   constructor(
@@ -110,13 +109,13 @@ export class AnsweredOuterRequest extends AnsweredRequest implements RequestObse
     return this.request.headers['accept-language'];
   }
 
-  /** As the client says; bodies that come in pieces of unknown number count for nothing. */
+  /** `Content-Length` of the request; 0 for chunked bodies. */
   get requestBytes(): number {
     const length = Number(this.request.headers['content-length'] ?? 0);
     return Number.isSafeInteger(length) ? length : 0;
   }
 
-  /** Of the body that is sent; files that are sent piece by piece count for nothing. */
+  /** Size of the sent body; 0 for streamed files. */
   get responseBytes(): number {
     const isEmpty = this.method === 'HEAD' || this.status === 304 || this.status === 204;
     return isEmpty ? 0 : sizeOf(this.response.body);
@@ -137,20 +136,20 @@ function sizeOfPieces(pieces: readonly string[]): number {
   return pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 }
 
-/** The absolute form of a target may name a user and a password. */
+/** Strips the authority of an absolute target, which may contain user and password. */
 function withoutAuthority(target: string): string {
   if (target.startsWith('/')) return target;
   const slash = target.indexOf('/', target.indexOf('//') + 2);
   return slash === -1 ? '' : target.slice(slash);
 }
 
-/** Addresses whose queries hold nothing else: the codes and states of logins. */
+/** Paths whose whole queries are secret: codes and states of logins. */
 const confidential = /\/openid\//;
 const secretNames = /^(?:access_token|id_token|refresh_token|token|password|secret|api_key)$/i;
-/** Names that are as good as any for an attribute of a record, but are secrets elsewhere: of logins, of signed addresses. */
+/** Secret parameters of logins and signed URLs. In lists of records they are ordinary filters. */
 const loginNames = /^(?:code|state|key|signature)$/i;
 
-function blacken(query: string, isResource: boolean): string {
+function redact(query: string, isResource: boolean): string {
   if (!query.includes('=')) return query;
   const parts = query.split('&').map((part) => {
     const name = part.slice(0, Math.max(0, part.indexOf('=')));

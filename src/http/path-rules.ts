@@ -1,19 +1,18 @@
-// The rules of the parts of a path that clients choose. Each part of each path has one, and is checked here, once, before
-// anything else sees it.
+// Rules for the variable segments of paths. Each is checked once, before any other code uses it.
 import type { Issue } from '../core/errors.ts';
 import type { IdRule, ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { PathParameters } from '../engine/context.ts';
 import type { Endpoint, ParameterRule } from '../engine/endpoint.ts';
 import { refusedId } from '../engine/scope.ts';
 
-/** The id rule of a kind, by the name of its id in paths: `bucket_id`. */
+/** Id rules of kinds by the name of the id in paths, such as `bucket_id`. */
 export type IdRules = ReadonlyMap<string, IdRule>;
 
-/** What a path names, as far as its rules accept it. */
+/** Accepted variable segments of a path. */
 export interface PathNames {
   readonly ids: PathIds;
   readonly parameters: PathParameters;
-  /** What is wrong with the parts that are missing above; absent: nothing. */
+  /** Issues of the refused segments; absent for none. */
   readonly refused?: readonly Issue[];
 }
 
@@ -27,7 +26,7 @@ type NamedRule = IdPart | { readonly name: string; readonly rule: ParameterRule 
 const none: PathParameters = {};
 
 /**
- * Returns the check of an endpoint's paths. What it is given are the parts as the client wrote them, decoded.
+ * Returns the check of an endpoint's paths. It takes the decoded segments as sent.
  *
  * @throws Error when a part of the path has no rule
  */
@@ -46,7 +45,7 @@ export function compilePathRules(
   const idParts = rules.filter((part) => 'ids' in part);
   const hasIdsOnly = idParts.length === rules.length;
   return (parts) => {
-    // Nearly all paths: what came in is handed on, as every request comes through here.
+    // Fast path for nearly all requests: returns the input.
     if (hasIdsOnly && accepts(idParts, parts)) return { ids: parts, parameters: none };
     const ids: Record<string, ObjectId> = {};
     let others: Record<string, string> | undefined;

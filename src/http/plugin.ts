@@ -1,5 +1,4 @@
-// What a plugin is: a module that declares what it adds. Built-in features beyond the core hierarchy use the same
-// interface as anybody else's. See docs/guides/writing-a-plugin.md.
+// The interface of plugins, both built-in and external. See docs/guides/writing-a-plugin.md.
 import type { Clock } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { PolicyFactory } from '../contracts/authentication.ts';
@@ -28,96 +27,96 @@ import type { PrincipalSource } from './identity.ts';
 import type { HealthCheck } from './views/heartbeat.ts';
 import type { Capability, CurrentCapability } from './views/root.ts';
 
-/** What a plugin sees of the service it becomes part of. */
+/** The part of the service that a plugin can use. */
 export interface PluginHost {
   readonly settings: Settings;
   readonly stores: Stores;
-  /** Values that may be lost at any time. */
+  /** Cache, whose values may be evicted at any time. */
   readonly cache: CacheBackend;
-  /** Counters of failures, one-time codes and the like, which must not get lost. */
+  /** Store of counters and one-time codes, which must not be lost. */
   readonly securityState: SecurityState;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Set up when it is first used. */
+  /** Created at the first use. */
   readonly mailer: Mailer;
-  /** Objects of every kind, for a plugin's own reads and writes. Usable once the service is put together. */
+  /** Objects of all kinds, for reads and writes by the plugin itself. Usable after the start of the service. */
   readonly objects: Objects;
-  /** Opens a store of files; the plugin closes it when it stops. */
+  /** Opens a store of files; the plugin closes it in `stop`. */
   readonly openBlobStore: (place: BlobPlace) => Promise<BlobStore>;
-  /** Limits and keys that lists and pages are made with. */
+  /** Limits and keys of lists and pages. */
   readonly engine: EngineOptions;
-  /** Path that all addresses start with, `/v1`, or with a path before it `/api/v1`. */
+  /** Prefix of all paths: `/v1`, or `/api/v1` with a path prefix. */
   readonly versionPrefix: string;
-  /** Link into the documentation of the service, for capabilities. */
+  /** Returns a URL in the documentation of the service, for capabilities. */
   readonly documentationUrl: (topic: string) => string;
 }
 
 /**
- * Makes an authorization policy.
+ * Creates an authorization policy.
  *
- * @throws Error when it cannot be made; the service does not start then
+ * @throws Error on failure; the service then does not start
  */
 export type AuthorizationFactory = (host: PluginHost) => AuthorizationPolicy | Promise<AuthorizationPolicy>;
 
-/** What a plugin adds; everything is optional. */
+/** Parts of a plugin, all optional. */
 export interface PluginParts {
-  /** Kinds of objects, parents first; they come after the built-in ones. */
+  /** Kinds of objects, parents first; they follow the built-in ones. */
   readonly kinds?: readonly ResourceKind[];
-  /** What else can be done with objects of a kind. */
+  /** Further actions on objects of a kind. */
   readonly actions?: readonly ResourceAction[];
-  /** Permissions added to kinds that are declared elsewhere. */
+  /** Permissions for kinds of other declarations. */
   readonly permissions?: readonly AddedPermission[];
-  /** For settings such as `record_id_generator`, by name. */
+  /** Id generators by name, for settings such as `record_id_generator`. */
   readonly idGenerators?: Readonly<Record<string, IdGenerator>>;
   readonly endpoints?: readonly Endpoint[];
   readonly aliases?: readonly Alias[];
   /**
-   * Features shown in the root view, by key; a key that another plugin has taken is an error at start. A function is
-   * asked each time, and may have nothing to show.
+   * Capabilities in the root view by key. A key that another plugin uses is an error at the start. A function is called for
+   * each view and may return `undefined`.
    */
   readonly capabilities?: Readonly<Record<string, Capability | CurrentCapability>>;
-  /** Added to `user` in the root view. */
+  /** Returns members for `user` in the root view. */
   readonly userInfo?: (caller: Caller) => JsonObject;
-  /** Implementations for `multiauth.policy.<name>.use`, by name. */
+  /** Authentication policies by name, for `multiauth.policy.<name>.use`. */
   readonly policies?: Readonly<Record<string, PolicyFactory>>;
   readonly principals?: PrincipalSource;
-  /** Implementations for `multiauth.authorization_policy`, by name. */
+  /** Authorization policies by name, for `multiauth.authorization_policy`. */
   readonly authorizations?: Readonly<Record<string, AuthorizationFactory>>;
-  /** Those who hear of changes and reads. */
+  /** Subscribers to changes and reads. */
   readonly subscribers?: readonly Subscriber[];
-  /** Implementations for `event_listeners.<name>.use`, by name. */
+  /** Event listeners by name, for `event_listeners.<name>.use`. */
   readonly listeners?: Readonly<Record<string, ListenerFactory>>;
-  /** Is told of everything that happens. Calls to backends are measured only when the plugin `observes`. */
+  /** Receives all observations. Calls to backends are measured only when `observes` of the plugin is true. */
   readonly observer?: Observer;
   /**
-   * Path below the version prefix, such as `/admin/`, to which browsers are redirected from the root of the site. Of several
-   * plugins the first counts.
+   * Path below the version prefix, such as `/admin/`, to which the root of the site redirects browsers. The first plugin with
+   * one wins.
    */
   readonly frontPage?: string;
-  /** Switches `GET /permissions` on. */
+  /** Whether to enable `GET /permissions`. */
   readonly showsPermissions?: boolean;
-  /** Added to the heartbeat, by name. */
+  /** Checks of the heartbeat by name. */
   readonly healthChecks?: Readonly<Record<string, HealthCheck>>;
-  /** Called before the service listens, when everything is put together. An error keeps it from starting. */
+  /** Called before the service listens, when all parts exist. An error prevents the start. */
   readonly start?: () => void | Promise<void>;
-  /** Called when nothing is in flight any more, while the backends are still there. */
+  /** Called after the last request, before the backends are closed. */
   readonly stop?: () => void | Promise<void>;
 }
 
 export interface Plugin {
-  /** By which `includes` asks for it, when it is built in; and what messages call it. */
+  /** Name in messages, and of a built-in plugin in `includes`. */
   readonly name: string;
-  /** Settings of its own: read together with all others, listed in messages, known when names are misspelt. */
+  /** Settings of the plugin. */
   readonly settings?: SettingsTable;
-  /** Settings whose names hold ids, so that no table can list them. */
+  /** Settings with names that contain ids. */
   readonly families?: readonly SettingsFamily[];
-  /** Whether it brings an observer that wants to know of calls to backends, which are measured then. */
+  /** Whether its observer needs calls to backends, which are then measured. */
   readonly observes?: boolean;
-  /** Called once, before the service listens. An error keeps the service from starting. */
+  /** Called once, before the service listens. An error prevents the start. */
   readonly setup: (host: PluginHost) => PluginParts | Promise<PluginParts>;
 }
 
-/** Declares a plugin; the call gives editors and the compiler something to hold on to. */
+/** Declares a plugin, with type checks. */
 export function definePlugin(plugin: Plugin): Plugin {
   return plugin;
 }

@@ -1,11 +1,10 @@
-// The first step of requests: those that arrive in one turn of the event loop wait for its end, and are handled together.
-// In a row they cost the processor about four fifths of what they cost between the reading of other sockets, and databases
-// are asked for all of them at once.
+// Request batching: requests that arrive in one turn of the event loop wait for its end and are handled together. This takes
+// about four fifths of the processor time of handling them between reads of other sockets, and lets databases batch queries.
 
-class Arrivals {
+class RequestBatcher {
   #end: Promise<void> | undefined;
 
-  /** Resolves at the end of this turn, for all who wait in it in the order in which they came. */
+  /** Resolves at the end of this turn of the event loop, in the order of the calls. */
   wait(): Promise<void> {
     this.#end ??= new Promise((resolve) => {
       setImmediate(() => {
@@ -17,5 +16,5 @@ class Arrivals {
   }
 }
 
-/** Of this process. */
-export const arrivals = new Arrivals();
+/** The batcher of this process. */
+export const requestBatcher = new RequestBatcher();

@@ -1,11 +1,10 @@
-// Bodies as they arrive over a socket: read whole up to a limit, and no further than that. Large ones arrive when there is room
-// for them.
+// Reads request bodies up to a limit. Large ones wait for memory before they are read.
 import type { IncomingMessage } from 'node:http';
 import type { JsonLimits } from '../base/json.ts';
 import { pause } from '../base/steps.ts';
 import { ServiceError } from '../core/errors.ts';
 import { mediaType, RequestBody } from '../engine/exchange.ts';
-import { BodyValues } from './body-values.ts';
+import { JsonValueCounter } from './json-value-counter.ts';
 import { bodyWeight, smallBytes, type RequestAccount } from './request-memory.ts';
 
 export interface BodyLimits {
@@ -13,18 +12,18 @@ export interface BodyLimits {
   readonly bodyLimitBytes: number;
 }
 
-/** Bodies from this size on are decoded in a turn of the event loop of their own. */
+/** Minimum size of bodies that are decoded in an event-loop turn of their own. */
 const bytesOfTurn = 1_000_000;
 
-/** Their bodies mean nothing, so nobody waits for them. */
+/** Methods whose bodies are ignored. */
 const bodyless: readonly (string | undefined)[] = ['GET', 'HEAD', 'TRACE'];
 
 /**
- * The body of a request, at once when it has none. Forms hold files: whoever takes them reads them as they arrive, and
- * limits them.
+ * Returns the body of a request; without a promise when it is empty. The handlers of forms with files read and limit them as
+ * streams.
  *
- * @throws ServiceError requestTooLarge, by rejection, as soon as that is known; badRequest when the client breaks off;
- *   overloaded when others hold too much memory
+ * @throws ServiceError by rejection: requestTooLarge as early as possible; badRequest when the client aborts; overloaded when
+ *   other requests hold too much memory
  */
 export function receiveBody(
   incoming: IncomingMessage,
@@ -69,7 +68,7 @@ function readWhole(incoming: IncomingMessage, { json, bodyLimitBytes }: BodyLimi
 /**
  * Reads a body that may be large.
  *
- * @param reserved bytes to reserve before any of it is read; `undefined` when it may still turn out to be small
+ * @param reserved bytes to reserve before reading; `undefined` when the body may be small
  */
 async function readLarge(
   incoming: IncomingMessage,
@@ -77,7 +76,7 @@ async function readLarge(
   account: RequestAccount,
   reserved: number | undefined,
 ): Promise<RequestBody> {
-  // A request that breaks off while it waits says so only to those who listen.
+  // An abort while the request waits is only reported to listeners.
   let failure: unknown;
   incoming.once('error', (error) => {
     failure = error;
@@ -85,7 +84,7 @@ async function readLarge(
   if (reserved !== undefined) await account.receive(reserved);
   let isReserved = reserved !== undefined;
   const chunks: Buffer[] = [];
-  const values = new BodyValues();
+  const values = new JsonValueCounter();
   let received = 0;
   try {
     for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -104,7 +103,7 @@ async function readLarge(
   }
   if (isReserved) await account.admitBody(bodyWeight(received, values.count));
   const bytes = Buffer.concat(chunks.splice(0));
-  // To copy and to decode a large body takes some milliseconds each: others are served in between.
+  // Copying and decoding a large body take some milliseconds each. Other requests run in between.
   if (bytes.length > bytesOfTurn) await pause('normal');
   return RequestBody.ofBytes(bytes, json);
 }

@@ -1,12 +1,12 @@
-// Which host a request names, in its target or in `Host`, and the refusal of foreign hosts.
+// The host in the target or `Host` of a request, and the refusal of foreign hosts.
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../core/errors.ts';
 
 const hostForm = /^[\w.~:[\]%-]*$/;
 
 /**
- * Whether the host is named as HTTP wants it: once, except by old clients, and in characters that hosts have. It becomes
- * part of addresses in answers.
+ * Whether the request has one valid host, as HTTP requires except from HTTP/1.0 clients. The host becomes part of URLs in
+ * responses.
  */
 export function namesOneHost(incoming: IncomingMessage): boolean {
   if (!hostForm.test(incoming.headers.host ?? '') || !hostForm.test(hostInTarget(incoming) ?? '')) return false;
@@ -19,7 +19,7 @@ export function namesOneHost(incoming: IncomingMessage): boolean {
   return named === 1 || (named === 0 && httpVersionMajor === 1 && httpVersionMinor === 0);
 }
 
-/** As the client names it: in the target, else in `Host`. Old clients name none and get the address they reached. */
+/** Returns the host in the target, otherwise in `Host`, otherwise the local address (for HTTP/1.0 clients). */
 export function hostOf(incoming: IncomingMessage): string {
   const { headers, socket } = incoming;
   const host = hostInTarget(incoming) || headers.host;
@@ -29,12 +29,12 @@ export function hostOf(incoming: IncomingMessage): string {
   return `${address.includes(':') ? `[${address}]` : address}:${localPort}`;
 }
 
-/** The host of an absolute-form target (`GET http://user@host/path`), which goes before `Host` (RFC 9112). */
+/** Returns the host of an absolute-form target (`GET http://user@host/path`), which overrides `Host` (RFC 9112). */
 function hostInTarget({ url = '' }: IncomingMessage): string | undefined {
   return url.startsWith('/') ? undefined : /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(url)?.[1];
 }
 
-/** The target without its query. */
+/** Returns the target without its query. */
 export function pathOf(target: string): string {
   const mark = target.indexOf('?');
   return mark === -1 ? target : target.slice(0, mark);
@@ -42,7 +42,7 @@ export function pathOf(target: string): string {
 
 const maxShownHost = 100;
 
-/** Returns the refusal (421) of a request that names a foreign host. */
+/** Returns the refusal (421) of a foreign host. */
 export function misdirected(host: string): ServiceError {
   const shown = host.slice(0, maxShownHost);
   const description = `${shown} is not accepted as a name of this service; the setting allowed_hosts (SVC_ALLOWED_HOSTS) accepts more names`;

@@ -1,36 +1,36 @@
-// What requests hold in memory, and when that is too much. Bodies that arrive, requests that are worked on, and small
-// requests have a part of the budget each, so that none of them can block the others: a body that has arrived waits for the
-// second part while it holds some of the first, and what holds the second never waits for the first.
+// The memory of requests. Arriving bodies, requests in progress, and small requests each have a part of the budget, which
+// prevents deadlocks: an arrived body holds a part of the first while it waits for the second, and holders of the second never
+// wait for the first.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 import { ServiceError } from '../core/errors.ts';
 import { MemoryAwaited, type MemoryAccount } from '../engine/exchange.ts';
 import { addressGroup } from './address-group.ts';
-import { AnswerSizes } from './answer-sizes.ts';
+import { ResponseSizes } from './response-sizes.ts';
 import { clientAddress, type IsTrusted } from './forwarded.ts';
 import { MemoryBudget, MemoryRefused, type Requester, type Reservation } from './memory-budget.ts';
 
 export interface RequestMemoryOptions {
-  /** Bytes of all parts together; 0: derived from the heap limit. */
+  /** Total bytes; 0 derives them from the heap limit. */
   readonly budgetBytes: number;
   readonly maxWaitMs: number;
   readonly maxWaiting: number;
   readonly isTrusted: IsTrusted;
-  /** Called when a request is refused because others hold too much. */
+  /** Called when a request is refused because other requests hold too much. */
   readonly onExhausted: () => void;
 }
 
-/** Bodies and answers up to this size need no reservation of their own. */
+/** Maximum size of bodies and responses without a reservation of their own. */
 export const smallBytes = 65_536;
-/** What a byte of a small body may take: JSON of many tiny values. */
-const expansionOfSmall = 30;
-/** What a byte of the text of a body takes while a request is worked on: text, texts to store and to answer, copies. */
-const expansionOfText = 8;
-/** What a JSON value takes besides its text: the value, its place in an object, and copies of both. */
+/** Maximum memory per byte of a small body: JSON with many tiny values. */
+const smallBodyExpansion = 30;
+/** Memory per byte of a body in progress: the text, texts to store and to send, copies. */
+const textExpansion = 8;
+/** Memory per JSON value besides its text: the value, its slot in an object, and copies of both. */
 const bytesPerValue = 110;
-/** What a byte of an answer takes while the answer is built: rows, their texts joined, and the bytes to send. */
-export const expansionOfAnswer = 4;
+/** Memory per byte of a response while it is built: rows, joined texts, and the bytes to send. */
+export const responseExpansion = 4;
 
 const partOfReceiving = 1 / 4;
 const partOfSmall = 1 / 8;
@@ -38,20 +38,20 @@ const partOfSmall = 1 / 8;
 const partOfHeap = 1 / 2;
 const mostDerivedBytes = 402_653_184;
 
-/** The budget where none is set: half of the heap limit, and no more than 384 MiB. */
+/** Returns the default budget: half of the heap limit, at most 384 MiB. */
 export function derivedBudgetBytes(heapLimitBytes: number = getHeapStatistics().heap_size_limit): number {
   return Math.min(Math.floor(heapLimitBytes * partOfHeap), mostDerivedBytes);
 }
 
-/** What a body takes while its request is worked on. */
+/** Returns the memory of a body in progress. */
 export function bodyWeight(bytes: number, values: number): number {
-  return bytes * expansionOfText + values * bytesPerValue;
+  return bytes * textExpansion + values * bytesPerValue;
 }
 
 export class RequestMemory {
   readonly receiving: MemoryBudget;
   readonly working: MemoryBudget;
-  readonly answerSizes = new AnswerSizes(smallBytes);
+  readonly responseSizes = new ResponseSizes(smallBytes);
   readonly #isTrusted: IsTrusted;
   #freeForSmall: number;
 
@@ -66,7 +66,7 @@ export class RequestMemory {
     this.#isTrusted = isTrusted;
   }
 
-  /** The account of one request; it holds nothing yet. */
+  /** Opens the empty account of a request. */
   open(incoming: IncomingMessage): RequestAccount {
     return new RequestAccount(this, incoming);
   }
@@ -76,7 +76,7 @@ export class RequestMemory {
     return { name: incoming.headers.authorization ?? address, address };
   }
 
-  /** Takes room for small bodies, if it is free. */
+  /** Takes memory for a small body, if it is free. */
   takeSmall(bytes: number): boolean {
     if (bytes > this.#freeForSmall) return false;
     this.#freeForSmall -= bytes;
@@ -88,8 +88,8 @@ export class RequestMemory {
   }
 
   /**
-   * Counts an answer without a reservation that the client has not read, until it is sent. When clients leave more unread
-   * than the budget allows, the connection ends.
+   * Counts an unsent response without a reservation until it is sent. Closes the connection when unsent responses exceed the
+   * budget.
    */
   holdUnsent(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const reservation = this.working.open(this.requesterOf(incoming));
@@ -103,7 +103,7 @@ export class RequestMemory {
   }
 }
 
-/** What one request holds, from its first byte to the last byte of its answer. */
+/** The memory of one request, from its first byte to the last byte of its response. */
 export class RequestAccount implements MemoryAccount {
   readonly #memory: RequestMemory;
   readonly #incoming: IncomingMessage;
@@ -117,15 +117,15 @@ export class RequestAccount implements MemoryAccount {
     this.#incoming = incoming;
   }
 
-  /** Takes room for a body of this size, if it is small and there is room. */
+  /** Takes memory for a body of this size, if it is small and memory is free. */
   takeSmall(bytes: number): boolean {
-    if (bytes > smallBytes || !this.#memory.takeSmall(bytes * expansionOfSmall)) return false;
-    this.#small = bytes * expansionOfSmall;
+    if (bytes > smallBytes || !this.#memory.takeSmall(bytes * smallBodyExpansion)) return false;
+    this.#small = bytes * smallBodyExpansion;
     return true;
   }
 
   /**
-   * Reserves room for a large body that is about to arrive.
+   * Reserves memory for a large body that will arrive.
    *
    * @throws ServiceError requestTooLarge or overloaded
    */
@@ -135,7 +135,7 @@ export class RequestAccount implements MemoryAccount {
   }
 
   /**
-   * Reserves room for the work on a large body that has arrived.
+   * Reserves memory for the work on an arrived large body.
    *
    * @throws ServiceError requestTooLarge or overloaded
    */
@@ -158,7 +158,7 @@ export class RequestAccount implements MemoryAccount {
   }
 
   /**
-   * Reserves room for work on stored text. A single request may use all there is, so that what is stored can be used.
+   * Reserves memory for work on stored text. A single request may use the whole budget, so that stored data stays usable.
    *
    * @throws MemoryAwaited
    */
@@ -168,29 +168,29 @@ export class RequestAccount implements MemoryAccount {
     throw new MemoryAwaited(() => translating(this.#ofWork(), all));
   }
 
-  /** Stored text is limited in batches alone. */
+  /** Does nothing: stored text is limited in batches only. */
   takeStored(): void {}
 
-  /** Reserves room for an answer that is known to be large; `undefined` for all others. */
-  expectAnswer(target: string): Promise<void> | undefined {
-    const bytes = this.#memory.answerSizes.expected(target);
+  /** Reserves memory for a response that is expected to be large; `undefined` for others. */
+  expectResponse(target: string): Promise<void> | undefined {
+    const bytes = this.#memory.responseSizes.expected(target);
     if (bytes === 0) return undefined;
-    return this.reserve(Math.min(bytes * expansionOfAnswer, this.#memory.working.totalBytes));
+    return this.reserve(Math.min(bytes * responseExpansion, this.#memory.working.totalBytes));
   }
 
   /**
-   * Holds room for the answer to a request that changed nothing, until it is sent.
+   * Holds memory for the response to a read until it is sent.
    *
-   * @throws ServiceError requestTooLarge or overloaded: the answer is to be dropped
+   * @throws ServiceError requestTooLarge or overloaded; the caller must drop the response
    */
-  holdRead(target: string, bytes: number): void {
-    this.#memory.answerSizes.note(target, bytes);
+  holdReadResponse(target: string, bytes: number): void {
+    this.#memory.responseSizes.note(target, bytes);
     if (bytes > smallBytes) this.reserveNow(bytes);
-    this.holdAnswer(bytes);
+    this.holdResponse(bytes);
   }
 
-  /** Holds room for an answer until it is sent, and gives back what the work on the request took. */
-  holdAnswer(bytes: number): void {
+  /** Holds memory for a response until it is sent, and releases that of the work. */
+  holdResponse(bytes: number): void {
     if (bytes > smallBytes) this.#ofWork().force(bytes);
   }
 
@@ -202,7 +202,7 @@ export class RequestAccount implements MemoryAccount {
     this.#ofBody = 0;
   }
 
-  /** Gives everything back. */
+  /** Releases all memory. */
   release(): void {
     this.#giveSmall();
     this.#endReceiving();
@@ -243,14 +243,14 @@ function tooLarge(): ServiceError {
 }
 
 function exhausted(): ServiceError {
-  const message = 'Large requests use all the memory that they may use. The request may be retried.';
+  const message = 'The memory for large requests is exhausted. The request may be retried.';
   return new ServiceError('overloaded', { message });
 }
 
-/** Resolves when the answer is sent, or its connection has ended. */
+/** Resolves when the response is sent or its connection is closed. */
 export function whenSent(socket: Socket, outgoing: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    // An answer that waits behind others of its connection learns nothing of the end of the connection.
+    // A response queued behind others does not emit `close` when the connection closes.
     const done = (): void => {
       socket.off('close', done);
       outgoing.off('close', done);
@@ -260,7 +260,7 @@ export function whenSent(socket: Socket, outgoing: ServerResponse): Promise<void
       resolve();
       return;
     }
-    // Clients may send many requests before they read an answer.
+    // Clients may pipeline many requests.
     socket.setMaxListeners(0);
     socket.once('close', done);
     outgoing.once('close', done);

@@ -1,5 +1,4 @@
-// From a decoded path to the endpoint that serves it. One table for everything: unknown paths, 405 and preflights are
-// decided by the same records.
+// Finds the endpoint of a decoded path. Unknown paths, 405 and preflights follow from the same table.
 import FindMyWay from 'find-my-way';
 import type { Endpoint } from '../engine/endpoint.ts';
 import { compilePathRules, type IdRules, type PathNames } from './path-rules.ts';
@@ -14,13 +13,13 @@ interface Entry {
 }
 
 export interface Router {
-  /** The endpoint at a decoded path below the version prefix, or `undefined`. */
+  /** Returns the route of a decoded path below the version prefix, or `undefined`. */
   find(path: string): Route | undefined;
 }
 
 /**
- * Paths are matched letter by letter: `{name}` is one segment, `{*}` at the end whatever follows, slashes included. No
- * trailing slash, no empty segment, no other letter case is forgiven.
+ * Returns a router. Paths match exactly and case-sensitively: `{name}` matches one segment, and `{*}` at the end any rest with
+ * slashes. Trailing slashes and empty segments do not match.
  *
  * @throws Error when a part of a path has no rule
  */
@@ -43,7 +42,7 @@ export function createRouter(endpoints: readonly Endpoint[], idRules: IdRules): 
   };
 }
 
-/** The path as the router writes it. A part that does not end its segment runs up to the character that follows it; one that does not begin it, to the end. */
+/** Returns a path in the syntax of the router. A variable inside a segment ends before the character that follows it. */
 function routeOf(path: string): string {
   return path
     .replaceAll(/\{(\w+)\}([^/{}])/g, ':$1([^$2/]+)$2')
@@ -54,7 +53,7 @@ function routeOf(path: string): string {
 
 const plain = /^[\w\-.~/:@]*$/;
 
-/** The router decodes what it matches, so the characters it would take for escapes are escaped once more. */
+/** Encodes a path, because the router decodes its input. */
 function encodePath(path: string): string {
   return plain.test(path) ? path : encodeURIComponent(path).replaceAll('%2F', '/').replaceAll('%40', '@');
 }

@@ -1,5 +1,5 @@
-// One outer request from beginning to end: a unit of work around its dispatch, run again as a whole when the database
-// says that it lost a race.
+// Runs an outer request: a unit of work around its dispatch, which is retried as a whole after a conflict in the database, and
+// the observation of the result.
 import type { Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
 import { MemoryAwaited, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
@@ -9,50 +9,50 @@ import { DatabaseUnit } from '../engine/database-unit.ts';
 import type { Stores } from '../engine/unit-of-work.ts';
 import type { Dispatcher, Reopened } from './dispatch.ts';
 import { Identities, type IdentitySources } from './identity.ts';
-import { Note } from './observed-request.ts';
+import { CompletedOuterRequest, Note } from './observed-request.ts';
 import type { RateLimits } from './rate-limits/rate-limits.ts';
 
 export interface RunnerOptions extends IdentitySources {
   readonly dispatcher: Dispatcher;
   readonly stores: Stores;
-  /** Who hears of what requests do. */
+  /** Subscribers to events of requests. */
   readonly subscribers: Subscribers;
   readonly logger: Logger;
-  /** Who looks on, if anybody does. */
+  /** Observer, if one is set. */
   readonly observer?: Observer | undefined;
-  /** Where there are any. */
+  /** Rate limits, if any are set. */
   readonly rateLimits?: RateLimits | undefined;
 }
 
-export interface Answer {
+interface RunResult {
   readonly response: ServiceResponse;
-  /** Of the caller, for logs; `undefined` when anonymous or never asked for. */
+  /** User id of the caller, for logs; `undefined` when it is anonymous or was not identified. */
   readonly userId: string | undefined;
-  /** What was found out on the way, when somebody observes. */
+  /** Collected facts, with an observer. */
   readonly note: Note | undefined;
 }
 
-/** Answers a request; whatever it wrote is committed, or leaves no trace when the answer says 500 or more. */
-export async function runRequest(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
+/** Handles a request. Its writes are committed, or rolled back when the status is 500 or above. */
+async function runRequest(options: RunnerOptions, request: ServiceRequest): Promise<RunResult> {
   const answer = await runUntilAnswered(options, request);
   const released = request.body.release();
   if (released === undefined) return answer;
   try {
     await released;
   } catch (error) {
-    options.logger.error({ err: error, rid: request.id }, 'What a request left behind could not be removed');
+    options.logger.error({ err: error, rid: request.id }, 'Temporary data of a request could not be removed');
   }
   return answer;
 }
 
-async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<Answer> {
+async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest): Promise<RunResult> {
   const { dispatcher, stores, subscribers, logger, observer } = options;
   const retry = new Retry();
   const admission = options.rateLimits?.begin();
   const reopen = (): Reopened => reopenUnit(options);
   for (;;) {
     const { contended, isFirst } = retry;
-    // What has failed together with others is done by itself from the second attempt on.
+    // From the second attempt on, the unit of work shares no transaction with others.
     const identities = new Identities(options);
     const unit = new DatabaseUnit(stores, logger, {
       contended,
@@ -108,7 +108,7 @@ function reopenUnit(options: RunnerOptions): Reopened {
   };
 }
 
-/** Returns why the memory was refused, if it was. */
+/** Waits for memory; returns the error when it is refused. */
 async function waitForMemory(awaited: MemoryAwaited): Promise<{ readonly error: unknown } | undefined> {
   try {
     await awaited.reserve();
@@ -119,11 +119,11 @@ async function waitForMemory(awaited: MemoryAwaited): Promise<{ readonly error: 
 }
 
 /**
- * Tells subscribers what the request did, unless it is going to be undone; those who wait for the commit are called
+ * Sends the events of the request to subscribers, unless it will be rolled back. Those that wait for the commit are called
  * after it.
  *
  * @returns the response, which subscribers may have changed
- * @throws whatever a subscriber throws: it becomes the response, and nothing is kept
+ * @throws the error of a subscriber, which becomes the response and rolls the request back
  */
 async function fireEvents(unit: DatabaseUnit, response: ServiceResponse, logger: Logger): Promise<ServiceResponse> {
   if (unit.isRollbackOnly || response.status >= 500) return response;
@@ -139,4 +139,39 @@ async function fireEvents(unit: DatabaseUnit, response: ServiceResponse, logger:
     });
   }
   return scope.response;
+}
+
+/** Handles a request and informs the observer, if one is set. */
+export function respond(runner: RunnerOptions, request: ServiceRequest): Promise<ServiceResponse> {
+  const { observer } = runner;
+  return observer === undefined
+    ? runRequest(runner, request).then(({ response }) => response)
+    : observed(observer, request, () => runRequest(runner, request));
+}
+
+/** Responds to a request that was refused before the runner, and informs the observer. */
+export async function respondWithRefusal(
+  { observer, dispatcher }: RunnerOptions,
+  request: ServiceRequest,
+  error: unknown,
+): Promise<ServiceResponse> {
+  const response = dispatcher.refuse(request, error);
+  if (observer === undefined) return response;
+  return observed(observer, request, () => Promise.resolve({ response, userId: undefined, note: undefined }));
+}
+
+async function observed(
+  observer: Observer,
+  request: ServiceRequest,
+  run: () => Promise<RunResult>,
+): Promise<ServiceResponse> {
+  const startedAt = performance.now();
+  const work = async (): Promise<CompletedOuterRequest> => {
+    const result = await run();
+    return new CompletedOuterRequest(request, result.response, result, startedAt);
+  };
+  const { method, headers } = request;
+  const completed = await (observer.enclose?.({ kind: 'request', method, headers }, work) ?? work());
+  observer.observe(completed);
+  return completed.response;
 }

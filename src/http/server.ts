@@ -1,5 +1,5 @@
-// The shell around the service: Node's HTTP server listens, limits and times what clients send; each request becomes a
-// value for the runner, and the answer goes back as it is.
+// The HTTP server: Node's server with limits and timeouts. It converts each request to a value for the runner and sends the
+// response.
 import { randomUUID } from 'node:crypto';
 import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,13 +9,13 @@ import { errorTable, ServiceError } from '../core/errors.ts';
 import { LaterBody, OpenBody, RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import { limitConnections } from './connection-limit.ts';
 import { compileAllowedHosts, type IsAllowedHost } from './allowed-hosts.ts';
-import { arrivals } from './request-batching.ts';
+import { requestBatcher } from './request-batching.ts';
 import { Connections } from './connections.ts';
 import { encodeBody } from './encode-body.ts';
-import { departures } from './response-batching.ts';
+import { responseBatcher } from './response-batching.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
 import { listen, type ListenAddress, type Listening } from './listening.ts';
-import type { Load } from './load.ts';
+import type { LoadShedder } from './load-shedder.ts';
 import { OpenResponse, whileWaiting } from './open-connection.ts';
 import { receiveBody, type BodyLimits } from './request-body.ts';
 import {
@@ -26,48 +26,47 @@ import {
   type RequestMemoryOptions,
 } from './request-memory.ts';
 import { hostOf, misdirected, namesOneHost, pathOf } from './request-host.ts';
-import { respond, respondWithRefusal } from './respond-observed.ts';
-import type { RunnerOptions } from './runner.ts';
+import { respond, respondWithRefusal, type RunnerOptions } from './runner.ts';
 
 export interface ServerOptions extends BodyLimits {
   readonly runner: RunnerOptions;
   readonly headerLimitBytes: number;
-  /** Seconds for the headers, for the whole request to arrive, for silence during it, and for an idle connection. */
+  /** Seconds for the headers, for the whole request, for silence during a request, and for an idle connection. */
   readonly headersTimeoutSeconds: number;
   readonly requestTimeoutSeconds: number;
   readonly silenceTimeoutSeconds: number;
   readonly idleTimeoutSeconds: number;
-  /** Addresses whose forwarding headers are believed. */
+  /** Addresses whose forwarding headers are trusted. */
   readonly trustedProxies: readonly string[];
-  /** What the service believes of itself instead of what requests say. */
+  /** Configured scheme and host, which override those of requests. */
   readonly scheme: string | undefined;
   readonly host: string | undefined;
-  /** Hosts that requests may name: those of the setting, and those of the service itself. See `compileAllowedHosts`. */
+  /** Accepted hosts: those of the setting, and those of the service itself. See `compileAllowedHosts`. */
   readonly allowedHosts: readonly string[];
   readonly ownHosts: readonly string[];
-  /** Paths that are answered whatever host is named: they show nothing, and load balancers know no names. */
+  /** Paths that accept any host: they reveal nothing, and load balancers use IP addresses. */
   readonly vitalPaths: ReadonlySet<string>;
-  /** Connections that one address may have, trusted proxies apart; 0: any number. */
+  /** Maximum number of connections per address, except of trusted proxies; 0 means unlimited. */
   readonly maxConnectionsPerAddress: number;
-  /** Refuses requests when there are too many; absent: takes all. */
-  readonly load?: Load;
-  /** What large requests may hold in memory. */
+  /** Refuses requests under overload; absent: accepts all. */
+  readonly load?: LoadShedder;
+  /** Limits of the memory of large requests. */
   readonly memory: Pick<RequestMemoryOptions, 'budgetBytes' | 'maxWaitMs' | 'maxWaiting'>;
 }
 
 export interface HttpServer {
-  /** Resolves to the address, as a URL without path. */
+  /** Starts listening; resolves to the URL without path. */
   listen(address: ListenAddress): Promise<string>;
   /**
-   * Stops accepting, and resolves when everything in flight is answered.
+   * Stops accepting connections; resolves when all requests in flight are completed.
    *
-   * @param lingerMs time for which open connections without a request are kept, so that clients that use them learn with
-   *   an answer, and not from a broken connection, that they end
+   * @param lingerMs time for which idle connections stay open, so that clients learn of the end from a response instead of a
+   *   broken connection
    */
   close(lingerMs: number): Promise<void>;
 }
 
-/** A server that is ready to listen. */
+/** Creates a server. */
 export function createServer(options: ServerOptions): HttpServer {
   const shell = new Shell(options);
   const { server } = shell;
@@ -75,7 +74,7 @@ export function createServer(options: ServerOptions): HttpServer {
   return {
     async listen(address) {
       listening = await listen(server, address);
-      // Without a listener a connection that cannot be accepted, for want of memory, would end the process.
+      // Without this listener, a failed accept, for example without memory, would end the process.
       server.on('error', (err) => options.runner.logger.warn({ err }, 'A connection could not be accepted'));
       return listening.url;
     },
@@ -86,10 +85,10 @@ export function createServer(options: ServerOptions): HttpServer {
   };
 }
 
-/** What has come in for a request. */
+/** A received request. */
 interface Received {
   readonly body: RequestBody;
-  /** Set when the service refuses it unseen; `isLast` where the connection cannot be used any more. */
+  /** Set when the request is refused before dispatch; `isLast` when the connection cannot be reused. */
   readonly refusal: { readonly error: unknown; readonly isLast: boolean } | undefined;
 }
 
@@ -97,7 +96,7 @@ function refused(error: unknown, isLast: boolean): Received {
   return { body: RequestBody.none, refusal: { error, isLast } };
 }
 
-/** An answer that is on its way; wrapped, because a promise would be waited for where it is handed on. */
+/** A response in transit. Wrapped, because `await` would unwrap a plain promise. */
 interface Sending {
   readonly sent: Promise<void>;
 }
@@ -107,7 +106,7 @@ class Shell {
   readonly connections: Connections;
   readonly #options: ServerOptions;
   readonly #isTrusted: IsTrusted;
-  /** `undefined`: every host is accepted. */
+  /** `undefined` accepts all hosts. */
   readonly #isAllowedHost: IsAllowedHost | undefined;
   readonly #memory: RequestMemory;
 
@@ -122,30 +121,30 @@ class Shell {
       requestTimeout: options.requestTimeoutSeconds * 1000,
       maxHeaderSize: options.headerLimitBytes,
       headersTimeout: options.headersTimeoutSeconds * 1000,
-      // How often connections are looked at for these timeouts.
+      // Interval of the checks of these timeouts.
       connectionsCheckingInterval: Math.min(5000, options.headersTimeoutSeconds * 500),
-      // Its absence is refused below, with the standard body.
+      // Refused below, with the standard error body.
       requireHostHeader: false,
     };
     const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => void this.#serve(incoming, outgoing);
     this.server = http.createServer(limits, serve);
     this.server.setTimeout(options.silenceTimeoutSeconds * 1000);
-    // Clients that say that they will send nothing more still wait for the answer.
+    // Clients that half-close the connection still wait for the response.
     Object.assign(this.server, { httpAllowHalfOpen: true });
     this.server.on('clientError', refuseBrokenRequest);
-    // Expectations other than 100-continue may be ignored, which spares an answer without the standard body.
+    // Other expectations than 100-continue are ignored: Node's refusal lacks the standard error body.
     this.server.on('checkExpectation', (incoming, outgoing) => this.server.emit('request', incoming, outgoing));
     this.connections = new Connections(this.server);
     const { maxConnectionsPerAddress } = options;
     if (maxConnectionsPerAddress > 0) limitConnections(this.server, maxConnectionsPerAddress, this.#isTrusted);
   }
 
-  /** Answers one request. Never fails: what cannot be answered any more ends with its connection. */
+  /** Handles a request. Never rejects: on failure the connection is closed. */
   async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const account = this.#memory.open(incoming);
     try {
       const sending = await this.#exchange(incoming, outgoing, account);
-      // Nothing but the bytes of the answer is kept while a client reads it slowly.
+      // While a slow client reads, only the bytes of the response are held.
       if (sending !== undefined) await sending.sent;
     } catch {
       outgoing.destroy();
@@ -160,14 +159,14 @@ class Shell {
     account: RequestAccount,
   ): Promise<Sending | undefined> {
     const received = await this.#receive(incoming, account);
-    await arrivals.wait();
+    await requestBatcher.wait();
     const request = this.#toRequest(incoming, received, account);
     const response = await this.#answer(incoming, request, received, account);
     const isLast = received.refusal?.isLast === true || this.connections.areLeaving;
     return this.#send(incoming, outgoing, request, response, isLast);
   }
 
-  /** The body, or why the request is not answered as it asks. Begins to read at once. */
+  /** Returns the body, or a refusal. Starts to read at once. */
   async #receive(incoming: IncomingMessage, account: RequestAccount): Promise<Received> {
     if (!namesOneHost(incoming)) return refused(new ServiceError('badRequest'), false);
     const foreign =
@@ -177,12 +176,12 @@ class Shell {
       return { body: await receiveBody(incoming, this.#options, account), refusal: undefined };
     } catch (error) {
       incoming.resume();
-      // A body that may be sent again is read to its end, or the client might not see the answer. No other is waited for.
+      // After `overloaded` the connection stays open for a retry, so the rest of the body is read. Otherwise it is closed.
       return refused(error, !(error instanceof ServiceError && error.key === 'overloaded'));
     }
   }
 
-  /** The response, with room for it until it is sent. */
+  /** Returns the response, with reserved memory until it is sent. */
   async #answer(
     incoming: IncomingMessage,
     request: ServiceRequest,
@@ -193,7 +192,7 @@ class Shell {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     let response: ServiceResponse;
     try {
-      const expected = isRead ? account.expectAnswer(request.target) : undefined;
+      const expected = isRead ? account.expectResponse(request.target) : undefined;
       if (expected !== undefined) await expected;
       response = await this.#respond(request, received);
       if (response.body instanceof LaterBody) {
@@ -210,8 +209,8 @@ class Shell {
     }
     const bytes = typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
     try {
-      if (isRead) account.holdRead(request.target, bytes);
-      else account.holdAnswer(bytes);
+      if (isRead) account.holdReadResponse(request.target, bytes);
+      else account.holdResponse(bytes);
     } catch (error) {
       return runner.dispatcher.refuse(request, error);
     }
@@ -221,13 +220,13 @@ class Shell {
   #respond(request: ServiceRequest, { refusal }: Received): Promise<ServiceResponse> {
     const { runner, load } = this.#options;
     if (refusal !== undefined) return respondWithRefusal(runner, request, refusal.error);
-    // Whoever sends a file slowly shall not take the place of others.
+    // Slow uploads of files do not count as concurrent requests.
     return load === undefined || request.body.stream !== undefined
       ? respond(runner, request)
       : this.#answerUnder(load, request);
   }
 
-  async #answerUnder(load: Load, request: ServiceRequest): Promise<ServiceResponse> {
+  async #answerUnder(load: LoadShedder, request: ServiceRequest): Promise<ServiceResponse> {
     const { runner } = this.#options;
     const overload = load.findOverload(request.target);
     if (overload !== undefined) {
@@ -257,8 +256,8 @@ class Shell {
   }
 
   /**
-   * Returns a host that the request names and that is none of the service's: that of its target or `Host`, and the one
-   * that a trusted proxy forwards. Both count, since a browser on the machine of the proxy counts as the proxy.
+   * Returns a foreign host of the request: in its target or `Host`, or forwarded by a trusted proxy. Both are checked, because
+   * a browser on the machine of the proxy looks like the proxy.
    */
   #findForeignHost(incoming: IncomingMessage, isAllowed: IsAllowedHost): string | undefined {
     const host = hostOf(incoming);
@@ -269,7 +268,7 @@ class Shell {
     return foreign !== undefined && this.#options.vitalPaths.has(pathOf(incoming.url ?? '')) ? undefined : foreign;
   }
 
-  /** Sends the answer; returns when that is done, where it may take a while. */
+  /** Sends the response; returns a promise of its end when it may take long. */
   #send(
     incoming: IncomingMessage,
     outgoing: ServerResponse,
@@ -285,7 +284,7 @@ class Shell {
     }
     if (isLast) head.push('Connection', 'close');
     if (isEmpty) {
-      departures.add(outgoing.writeHead(status, head), '');
+      responseBatcher.add(outgoing.writeHead(status, head), '');
       return undefined;
     }
     if (body instanceof OpenBody) {
@@ -298,7 +297,7 @@ class Shell {
       outgoing.writeHead(status, head);
       return { sent: pipeline(Readable.from(body), outgoing) };
     }
-    // Files bring their own, which is not the length of the body when they are only asked about.
+    // Responses with files have their own, which for HEAD differs from the length of the body.
     const bytes = Buffer.byteLength(body);
     if (headers['Content-Length'] === undefined) head.push('Content-Length', String(bytes));
     outgoing.writeHead(status, head);
@@ -307,13 +306,13 @@ class Shell {
       outgoing.end(body);
       return { sent: whenSent(incoming.socket, outgoing) };
     }
-    departures.add(outgoing, body, encoding, () => {
+    responseBatcher.add(outgoing, body, encoding, () => {
       this.#memory.holdUnsent(incoming, outgoing);
     });
     return undefined;
   }
 
-  /** What the settings say, else a trusted proxy, else the request; the shell itself never speaks TLS. */
+  /** Returns the origin from the settings, otherwise from a trusted proxy, otherwise from the request over plain HTTP. */
   #originOf(incoming: IncomingMessage): string {
     const { scheme, host } = this.#options;
     if (scheme !== undefined && host !== undefined) return `${scheme}://${host}`;
@@ -322,12 +321,12 @@ class Shell {
   }
 }
 
-/** A correlation id from the client is kept when it is fit for a log line and a header. */
+/** Returns the id from the client if it is safe for logs and headers, otherwise a new one. */
 function requestId(sent: string | undefined): string {
   return sent !== undefined && /^[\x21-\x7e]{1,200}$/.test(sent) ? sent : randomUUID();
 }
 
-/** Node hands over bytes as Latin-1; what is valid UTF-8 is read as such. */
+/** Decodes a target as UTF-8, which Node passes as Latin-1. */
 function decodeTarget(url: string): string {
   if (!/[\x80-\xff]/.test(url)) return url;
   return Buffer.from(url, 'latin1').toString('utf8');
@@ -338,7 +337,7 @@ const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'requestTimeou
   ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
 };
 
-/** What cannot even be parsed as HTTP gets the standard body all the same, and the connection ends. */
+/** Responds to a malformed HTTP request with the standard error body, and closes the connection. */
 function refuseBrokenRequest({ code = '', rawPacket }: { code?: string; rawPacket?: unknown }, socket: Socket): void {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -352,7 +351,7 @@ function refuseBrokenRequest({ code = '', rawPacket }: { code?: string; rawPacke
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
-  // To clients, a body after HEAD would be the answer to something they never asked.
+  // Clients would read a body after HEAD as the next response.
   const isHead = Buffer.isBuffer(rawPacket) && rawPacket.toString('latin1', 0, 5) === 'HEAD ';
   socket.end(`${lines.join('\r\n')}\r\n\r\n${isHead ? '' : body}`);
 }

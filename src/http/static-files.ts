@@ -1,24 +1,24 @@
-// Files of a folder as responses: media types, conditional and ranged requests, and no way out of the folder.
+// Serves files of a folder, with media types, conditional requests and ranges, and without access outside the folder.
 import { Readable } from 'node:stream';
 import { send } from '@fastify/send';
 import { ServiceError } from '../core/errors.ts';
 import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 
 export interface FileOptions {
-  /** Folder that nothing outside of is served from. */
+  /** Folder of the files. */
   readonly root: string;
   /** Decoded path below the folder, without leading slash; `''` is the `index.html` of the folder. */
   readonly path: string;
-  /** Seconds for which clients may use it without asking. */
+  /** Cache time in seconds. */
   readonly cacheSeconds?: number;
-  /** Added to the answer; those the file itself gives are replaced. */
+  /** Headers of the response, which override those of the file. */
   readonly headers?: ResponseHeaders;
 }
 
 /**
- * The file as the response to a GET or HEAD.
+ * Returns the response to a GET or HEAD for a file.
  *
- * @throws ServiceError unknownPath when there is none, or when it is outside of the folder or hidden; preconditionFailed,
+ * @throws ServiceError unknownPath when the file is missing, hidden or outside the folder; preconditionFailed;
  * rangeNotSatisfiable
  */
 export async function serveFile(request: ServiceRequest, options: FileOptions): Promise<ServiceResponse> {
@@ -40,9 +40,9 @@ export async function serveFile(request: ServiceRequest, options: FileOptions): 
   };
 }
 
-/** Why a file is not sent, from what its server says; by 416 it tells how long the file is. */
+/** Returns the error for a file that is not sent. 416 includes the length of the file. */
 export function fileRefusal(status: number, headers: Readonly<Record<string, unknown>>): ServiceError {
-  if (status === 412) return new ServiceError('preconditionFailed', { message: 'The file is another one by now.' });
+  if (status === 412) return new ServiceError('preconditionFailed', { message: 'The file has changed.' });
   if (status !== 416) return new ServiceError('unknownPath');
   const [, range] = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-range') ?? [];
   return new ServiceError('rangeNotSatisfiable', {

@@ -1,4 +1,4 @@
-// The request target: decoding of path and query, and every redirect that depends on the path alone.
+// The request target: decoding of path and query, and redirects that depend on the path only.
 import { ServiceError } from '../core/errors.ts';
 import type { ServiceResponse } from '../engine/exchange.ts';
 
@@ -7,13 +7,13 @@ export interface Target {
   readonly rawPath: string;
   /** Decoded path; an encoded slash counts as a slash. */
   readonly path: string;
-  /** Query as sent, with its question mark, or `''`. */
+  /** Query as sent, with question mark, or `''`. */
   readonly search: string;
-  /** Decoded pairs, as forms encode them. */
+  /** Decoded pairs (form encoding). */
   readonly query: readonly (readonly [string, string])[];
 }
 
-/** Anything else has to be percent-encoded in a path; in a query, raw UTF-8 is understood. */
+/** Other characters must be percent-encoded in a path; a query may contain raw UTF-8. */
 const visible = /^[\x21-\x7e]*$/;
 
 const noPairs: Target['query'] = [];
@@ -37,7 +37,7 @@ export function parseTarget(target: string): Target {
   };
 }
 
-/** Absolute-form targets (`GET http://host/path`) are allowed by HTTP; only their path counts. */
+/** Returns the start of the path in an absolute-form target (`GET http://host/path`), which HTTP allows. */
 function pathStart(target: string): number {
   const authority = target.indexOf('//');
   const slash = target.indexOf('/', authority + 2);
@@ -62,7 +62,7 @@ function decodeForm(text: string): string {
 
 const escapes = /%(?![0-9a-fA-F]{2})/g;
 
-/** A percent sign that starts no escape stands for itself; bytes that are no UTF-8 are refused. */
+/** Decodes percent escapes. A percent sign without an escape stands for itself; invalid UTF-8 is refused. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll(escapes, '%25'));
@@ -79,26 +79,26 @@ export interface RedirectOptions {
   readonly trailingSlashTtlSeconds: number;
 }
 
-/** What becomes of a path before routing: the part below the version prefix, or a redirect. */
+/** A path before routing: the part below the version prefix, or a redirect. */
 export type Located = { readonly below: string } | { readonly redirect: ServiceResponse };
 
 const someVersion = /^\/v\d+(?=\/|$)/;
 
-/** Where the addresses of the service lie. */
+/** Prefixes of the paths of the service. */
 export interface Place {
-  /** Path before the version, `/api`; mostly `''`. */
+  /** Path before the version, such as `/api`; usually `''`. */
   readonly pathPrefix: string;
-  /** What all addresses start with, `/v1` or `/api/v1`. */
+  /** Prefix of all paths, `/v1` or `/api/v1`. */
   readonly versionPrefix: string;
 }
 
-/** The path without these prefixes, whatever the version, as far as it has them. */
+/** Strips the path prefix and any version from a path. */
 export function withoutPrefixes(path: string, { pathPrefix }: Place): string {
   const inside = path.startsWith(`${pathPrefix}/`) ? path.slice(pathPrefix.length) : path;
   return inside.replace(someVersion, '') || '/';
 }
 
-/** No path of the service has these, so that a redirect could lead nowhere. */
+/** No path of the service contains control characters, so such paths are not redirected. */
 const control = /\p{Cc}/u;
 
 /**
@@ -115,7 +115,7 @@ export function locate(target: Target, place: Place, origin: string, options: Re
     if (!options.trailingSlash) throw new ServiceError('unknownPath');
     return { redirect: redirectTo(`${origin}${prefix}/${search}`, options.trailingSlashTtlSeconds) };
   }
-  // What lies beside the service belongs to others.
+  // Paths outside the prefix belong to other services.
   if (rawPath !== pathPrefix && !rawPath.startsWith(`${pathPrefix}/`) && pathPrefix !== '') {
     throw new ServiceError('unknownPath');
   }
@@ -132,7 +132,7 @@ export function locate(target: Target, place: Place, origin: string, options: Re
   return { redirect: redirectTo(`${origin}${prefix}${absolute}${search}`, options.versionPrefixTtlSeconds) };
 }
 
-/** The redirect for a path that nothing serves but that ends in slashes; `undefined` for other paths. */
+/** Returns the redirect of an unknown path with trailing slashes; `undefined` for other paths. */
 export function withoutTrailingSlash(
   target: Target,
   origin: string,
@@ -144,8 +144,8 @@ export function withoutTrailingSlash(
 }
 
 /**
- * The path without slashes at its end, plain or percent-encoded. A loop and not a regular expression: `/\/+$/` tries
- * every run of slashes anew from each of its slashes.
+ * Returns the path without trailing slashes, plain or percent-encoded. Uses a loop, because `/\/+$/` takes quadratic time on
+ * runs of slashes.
  */
 export function withoutSlashesAtEnd(path: string): string {
   let end = path.length;
@@ -156,18 +156,18 @@ export function withoutSlashesAtEnd(path: string): string {
   }
 }
 
-/** Redirects to an absolute address; `ttlSeconds` as in `cacheHeaders`. */
+/** Returns a redirect to an absolute URL; `ttlSeconds` as in `cacheHeaders`. */
 export function redirectTo(location: string, ttlSeconds: number): ServiceResponse {
   const headers = { Location: encodeLocation(location), 'Content-Type': 'text/plain', ...cacheHeaders(ttlSeconds) };
   return { status: 307, headers, body: `This has moved to ${headers.Location}\n` };
 }
 
-/** Whatever the path held, the header must hold visible ASCII only. */
+/** Encodes all characters except visible ASCII. */
 function encodeLocation(location: string): string {
   return location.replaceAll(/[^\x21-\x7e]+/g, (text) => encodeURIComponent(text.toWellFormed()));
 }
 
-/** `Cache-Control` and `Expires` for so many seconds; 0: no caching; below 0: neither header. */
+/** Returns `Cache-Control` and `Expires` for a time in seconds; 0 means no caching, a negative value no headers. */
 export function cacheHeaders(seconds: number): Record<string, string> {
   if (seconds < 0) return {};
   if (seconds === 0) return { 'Cache-Control': 'no-cache' };

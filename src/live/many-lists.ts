@@ -1,6 +1,6 @@
 // `GET /live`: the changes of several lists on one connection. Each list is a stream of its own, with its own access check;
 // its frames name the list, and their ids hold the places of all lists.
-import { briefText } from '../base/brief.ts';
+import { quoteText } from '../base/abbreviate.ts';
 import { formatJson } from '../base/json.ts';
 import { invalidParameters, type Issue } from '../core/errors.ts';
 import type { Context } from '../engine/context.ts';
@@ -87,7 +87,7 @@ function readLists({ query }: Context): readonly Watched[] {
     const mark = text.indexOf('?');
     const list = mark === -1 ? { path: text, query: '' } : { path: text.slice(0, mark), query: text.slice(mark + 1) };
     if (!list.path.startsWith('/'))
-      throw invalidParameters([issue(`expected a path that starts with a slash, not ${briefText(text)}`)]);
+      throw invalidParameters([issue(`expected a path that starts with a slash, not ${quoteText(text)}`)]);
     return list;
   });
 }
@@ -130,7 +130,7 @@ function streamOf({ body }: ServiceResponse): ListStream | undefined {
 }
 
 function noList({ path }: Watched): string {
-  return formatJson({ code: 400, errno: 107, error: 'Invalid parameters', message: `${briefText(path)} is no list.` });
+  return formatJson({ code: 400, errno: 107, error: 'Invalid parameters', message: `${quoteText(path)} is no list.` });
 }
 
 /** The connection of several streams. */

@@ -3,7 +3,7 @@ import type { InitializeHook, ResolveHook } from 'node:module';
 
 let urls: ReadonlyMap<string, string> = new Map();
 
-/** Takes over what the names of the running package lead to. */
+/** Stores the URLs of the exports of the running package. */
 export const initialize: InitializeHook<ReadonlyMap<string, string>> = (given) => {
   urls = given;
 };

@@ -7,8 +7,8 @@ import { messageOf } from '../base/message-of.ts';
 import { shareHost } from './host-imports.ts';
 
 /**
- * Loads a module by path (absolute, or relative to the folder) or by package name, looked for from the folder upwards
- * and then next to this software. Its imports of `coffer` lead to the software that is running.
+ * Loads a module by path (absolute, or relative to the folder) or by package name, which is searched from the folder upwards
+ * and then from this package. Its imports of `coffer` resolve to the running package.
  *
  * @throws Error naming the module that was not found and the folder, or the reason why loading failed
  */
@@ -23,7 +23,7 @@ export async function loadModule(name: string, folder: string = process.cwd()): 
   }
 }
 
-/** Whether the name is written like a path and not like a package. */
+/** Whether the name has the form of a path, not of a package. */
 export function isModulePath(name: string): boolean {
   return name.startsWith('.') || isAbsolute(name) || name.startsWith('file:');
 }

@@ -1,5 +1,5 @@
-// Checks the backends that the settings name, without changing them: whether they answer, which migrations are pending,
-// damage, secrets other than those of the data, and principals that name nothing.
+// Checks the configured backends without changing them: availability, pending migrations, damage, secrets that differ from
+// those of the data, and principals that name nothing.
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -27,11 +27,11 @@ export interface Finding {
 export interface BackendCheckOptions {
   /** Maximum number of objects whose permissions are checked for principals that name nothing, and of users in groups; 0: none. */
   readonly maxObjects: number;
-  /** Problems of the settings, reported before. Backends are not opened when one of them is about backends. */
+  /** Reported problems of the settings. Backends are not opened when one of them concerns backends. */
   readonly problems: readonly Problem[];
 }
 
-/** What is checked of a database, a cache and a security state. */
+/** The checked interface of databases, caches and security state. */
 interface Store {
   readonly needsMigration?: boolean;
   initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]>;
@@ -57,7 +57,7 @@ class BackendCheck {
   readonly #settings: Settings;
   readonly #report: Report;
   readonly #opener: BackendOpener;
-  /** Stores that were checked, which backends may share, and whether they answered. */
+  /** Checked stores, which backends may share, and whether they responded. */
   readonly #stores = new Map<Store, boolean>();
 
   constructor(settings: Settings, report: Report) {
@@ -70,9 +70,9 @@ class BackendCheck {
     let areReady = true;
     for (const kind of backendKinds) areReady = (await this.#checkKind(kind)) && areReady;
     if (areReady && maxObjects > 0) await this.#checkPrincipals(maxObjects);
-    // The security state is in the database of the storage: without one the report has said so.
+    // The security state is in the database of the storage. A missing database was reported before.
     if ((await this.#opener.databases()).length > 0) await this.#checkSecurityState();
-    // A server that does not answer does not close its connection either.
+    // A server that does not respond does not close its connection either.
     await Promise.race([
       Promise.allSettled([...this.#stores.keys()].map((store) => store.close())),
       wait(1000, undefined, { ref: false }),
@@ -84,7 +84,7 @@ class BackendCheck {
     const name = this.#settings.get(`${kind}_backend`);
     if (name === undefined) {
       const isNeeded = kind === 'storage';
-      const text = isNeeded ? 'storage_backend is empty: the service needs one.' : `${kind}: none`;
+      const text = isNeeded ? 'storage_backend is empty: the service needs a storage.' : `${kind}: none`;
       this.#report({ kind: isNeeded ? 'problem' : 'ok', text });
       return !isNeeded;
     }
@@ -135,7 +135,7 @@ class BackendCheck {
     ];
   }
 
-  /** Checks whether ids of users are still derived as those in the data were; returns whether the storage could be read. */
+  /** Checks whether user ids are still derived from the secrets of the data; returns whether the storage could be read. */
   async #checkSecrets(name: string): Promise<boolean> {
     try {
       const { database, storage } = await this.#opener.open(name, 'storage');
@@ -168,7 +168,7 @@ class BackendCheck {
       for (const fault of faults) this.#report({ kind: 'warning', text: `permissions: ${fault}` });
       const further = doubtful - faults.length;
       if (further > 0) this.#report({ kind: 'warning', text: `permissions: ${further} more principals name nothing` });
-      const extent = `${objects} objects and users looked at${isComplete ? '' : ', not all: see --max-objects'}`;
+      const extent = `${objects} objects and users checked${isComplete ? '' : ', not all: see --max-objects'}`;
       const result = doubtful === 0 ? 'all principals name something' : 'not all principals name something';
       this.#report({ kind: 'ok', text: `permissions: ${result} (${extent})` });
     } catch (error) {
@@ -183,7 +183,7 @@ class BackendCheck {
     const backend = isInStorage ? findBackend(this.#settings, builtInBackends, 'storage') : undefined;
     const file = backend?.readPlace(this.#settings, 'storage').securityStateFile;
     if (file !== undefined && !existsSync(file)) {
-      this.#report({ kind: 'ok', text: `security state: ${name}, the start will make ${file}` });
+      this.#report({ kind: 'ok', text: `security state: ${name}, the start will create ${file}` });
       return;
     }
     await this.#checkStore(`security state: ${name}`, () => this.#opener.openSecurityState());
@@ -191,7 +191,7 @@ class BackendCheck {
 }
 
 /**
- * Keeps fingerprints of the secrets in force with the data, in place of those that are kept.
+ * Replaces the stored fingerprints by those of the current secrets.
  *
  * @throws Error when the storage cannot be used
  */
@@ -201,7 +201,7 @@ export async function acceptSecrets(settings: Settings): Promise<void> {
   );
 }
 
-/** Returns the message of an error with that of the driver, which tells operators more than clients may know. */
+/** Returns the message of an error with that of the driver, which has details for operators only. */
 function describeFailure(error: unknown): string {
   const { cause } = error instanceof Error ? error : { cause: undefined };
   return cause instanceof Error ? `${messageOf(error)} (${cause.message || cause.name})` : messageOf(error);
@@ -213,8 +213,8 @@ function describeMissing(kind: string, name: string, file: string): Finding {
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
-    return { kind: 'ok', text: `${kind}: ${name}, the start will make ${file}`, isReady: false };
+    return { kind: 'ok', text: `${kind}: ${name}, the start will create ${file}`, isReady: false };
   } catch {
-    return { kind: 'problem', text: `${kind}: ${name} cannot make ${file}: the folder ${folder} cannot be written` };
+    return { kind: 'problem', text: `${kind}: ${name} cannot create ${file}: the folder ${folder} cannot be written` };
   }
 }

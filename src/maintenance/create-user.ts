@@ -1,4 +1,4 @@
-// Accounts from the command line.
+// Creates accounts from the command line.
 import { silentLogger } from '../contracts/logger.ts';
 import { runInUnit } from '../engine/retry.ts';
 import { OneTimeCodes } from '../plugins/accounts/one-time-codes.ts';

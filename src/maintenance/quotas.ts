@@ -1,4 +1,4 @@
-// Rebuilding the counters of quotas from the command line, bucket by bucket.
+// Rebuilds the counters of quotas from the command line, bucket by bucket.
 import { walk } from '../engine/walk.ts';
 import { isWrong, rebuildBucket, recountBucket, type Recount } from '../plugins/quotas/recount.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -13,9 +13,9 @@ export interface RebuildOptions {
 }
 
 /**
- * Counts what every bucket and collection holds.
+ * Counts the contents of every bucket and collection.
  *
- * @returns how many counters are, or were, wrong
+ * @returns the number of counters that are, or were, wrong
  */
 export async function rebuildQuotas(
   settings: Settings,

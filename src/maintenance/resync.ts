@@ -1,5 +1,5 @@
 // Makes every client synchronise from scratch after a backup was restored. Clients may have seen changes that the backup does
-// not contain, and nothing in the data says so.
+// not contain, and the data does not show which.
 import { systemClock, type Clock } from '../base/clock.ts';
 import type { StorageReader } from '../contracts/storage.ts';
 import { isTombstone, type ListKey } from '../core/objects/stored.ts';
@@ -12,8 +12,8 @@ import { writeWithRetry, withBackends } from './units.ts';
 const listsPerUnit = 20;
 
 /**
- * Moves the clock and the horizon of every list to the present, or past the clock where that is ahead. Followers with an
- * older state are told to synchronise from scratch.
+ * Moves the clock and the horizon of every list to the present, or past the clock where that is ahead. Clients with an
+ * older state must then synchronise from scratch.
  *
  * @returns the number of lists
  */

@@ -3,10 +3,10 @@ import { builtInBackends } from '../backends/built-in-backends.ts';
 import { backendKinds } from '../settings/backend-description.ts';
 import { durableNames, findBackend, findVolatileChoices } from '../settings/backend-settings.ts';
 import { isEveryAddress, isLoopback } from '../settings/loopback.ts';
-import { policyClass } from '../settings/policy-class.ts';
+import { policyClass } from '../settings/kinto-names.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** Returns a sentence for each risk, with what to do about it. */
+/** Returns a sentence for each risk, with a remedy. */
 export function findRisks(settings: Settings): readonly string[] {
   return [
     ...findExposure(settings),
@@ -67,12 +67,12 @@ function ofPublicPort(settings: Settings): readonly string[] {
   const risks: string[] = [];
   if (settings.get('http_scheme') !== 'https' && settings.get('trusted_proxies').length === 0) {
     risks.push(
-      `host is ${host}, and nothing says that a proxy adds TLS: credentials travel in the open. Put a proxy in front, and set http_scheme = https or trusted_proxies.`,
+      `host is ${host}, and no setting shows that a proxy adds TLS: credentials are sent unencrypted. Put a proxy in front, and set http_scheme = https or trusted_proxies.`,
     );
   }
   if (settings.get('includes').includes('prometheus') && settings.get('admin_port') === undefined) {
     risks.push(
-      `/__metrics__ needs no credentials and shows ids of users and buckets, and host is ${host}: set admin_port, or let the proxy refuse that path to strangers.`,
+      `/__metrics__ needs no credentials and shows ids of users and buckets, and host is ${host}: set admin_port, or block that path at the proxy.`,
     );
   }
   return risks;

@@ -9,7 +9,7 @@ import type { OpenBackends } from '../contracts/open-backends.ts';
  * Brings the schemas of backends of one process up to date. Those that many processes share are changed by `coffer
  * migrate` alone, so that a new version does not change them while the old one runs.
  *
- * @throws Error when such a schema is not the one that this version knows
+ * @throws Error when such a schema does not belong to this version
  */
 export async function prepareSchemas(
   { databases, cache, securityState }: OpenBackends,
@@ -30,7 +30,7 @@ export async function prepareSchemas(
 }
 
 /**
- * Creates or upgrades the schemas of all backends, and returns a line for each step done, or to be done in a dry run.
+ * Creates or upgrades the schemas of all backends, and returns a line for each completed step; in a dry run, for each pending step.
  *
  * @throws Error in read-only mode, unless it is a dry run
  */

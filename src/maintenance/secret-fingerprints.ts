@@ -1,6 +1,6 @@
 // Fingerprints of the secrets that ids of users and of personal buckets are derived from, kept with the data: with another
-// secret every user has another id, and loses access to their data without any error. They lie in a list of their own, which
-// copies and exports carry along, and `__flush__` deletes with the rest.
+// secret every user has another id, and loses access to their data without any error. They are in a separate list, which
+// copies and exports include, and `__flush__` deletes with the rest.
 import { createHmac } from 'node:crypto';
 import type { JsonObject } from '../base/json.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
@@ -35,7 +35,7 @@ export function fingerprintsOf(settings: Settings): Fingerprints {
   };
 }
 
-/** Returns 48 bits: too few to reveal the secret, and enough to tell two secrets apart. */
+/** Returns 48 bits: too few to reveal the secret, and enough to distinguish two secrets. */
 function fingerprint(name: string, secret: string): string {
   return createHmac('sha256', secret).update(`fingerprint of ${name}`).digest('hex').slice(0, 12);
 }
@@ -45,7 +45,7 @@ export async function readFingerprints(reader: StorageReader): Promise<Fingerpri
   return fingerprintsIn(await reader.get(fingerprintList, id));
 }
 
-/** Returns the fingerprints that a JSON object holds; leaves out everything else. */
+/** Returns the fingerprints in a JSON object, without all other members. */
 export function parseFingerprints(value: JsonObject): Fingerprints {
   const found = names.flatMap((name) => {
     const text = Object.hasOwn(value, name) ? value[name] : undefined;
@@ -80,13 +80,13 @@ export function keepFingerprints(
   });
 }
 
-/** Makes the fingerprints of copied data those of its source, whatever the target kept before. */
+/** Replaces the fingerprints of the target by those of the source. */
 export async function carryFingerprints(source: StorageReader, target: StorageBackend): Promise<void> {
   const kept = await readFingerprints(source);
   if (Object.keys(kept).length > 0) await keepFingerprints(target, kept, { replaces: true });
 }
 
-/** Returns a sentence for each secret with which other ids are derived than those in the data. */
+/** Returns a sentence for each secret that derives other ids than those in the data. */
 export function describeOtherSecrets(kept: Fingerprints, settings: Settings): readonly string[] {
   const own = fingerprintsOf(settings);
   const isOther = (name: (typeof names)[number]): boolean =>
@@ -98,7 +98,7 @@ export function describeOtherSecrets(kept: Fingerprints, settings: Settings): re
       `The data was written with another userid_hmac_secret. User ids of Basic authentication are derived from it: every user now has another id, and gets 403 or 404 for their own data. Set userid_hmac_secret to the earlier value; a start without configuration keeps it in data/secret. ${accept}`,
     );
   }
-  // Without a secret of its own, the first sentence says what to do.
+  // Without a separate secret for buckets, the first sentence has the remedy.
   const isSame = settings.get('default_bucket_hmac_secret') === '' && sentences.length > 0;
   if (isOther('default_bucket_hmac_secret') && !isSame) {
     sentences.push(
@@ -108,7 +108,7 @@ export function describeOtherSecrets(kept: Fingerprints, settings: Settings): re
   return sentences;
 }
 
-/** Compares the secrets with those that the data was written with, warns of others, and keeps the fingerprints of new ones. */
+/** Compares the secrets with those of the data, warns of differences, and stores the fingerprints of new ones. */
 export async function compareSecrets(storage: StorageBackend, settings: Settings, logger: Logger): Promise<void> {
   if (!storage.database.abilities.durable) return;
   const own = fingerprintsOf(settings);
@@ -119,7 +119,7 @@ export async function compareSecrets(storage: StorageBackend, settings: Settings
     for (const sentence of describeOtherSecrets(kept, settings)) logger.warn(sentence);
   } catch (error) {
     if (!(error instanceof BackendUnavailable)) throw error;
-    // The service works all the same, perhaps on a database that accepts no writes.
+    // The service can still run, for example on a database that accepts no writes.
     logger.warn({ err: error }, 'The secrets could not be compared with those that the data was written with');
   }
 }

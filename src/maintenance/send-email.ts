@@ -1,4 +1,4 @@
-// A mail from the command line that tests the settings of mail.
+// Sends a mail from the command line, to test the mail settings.
 import type { Logger } from '../contracts/logger.ts';
 import type { MailMessage } from '../contracts/mailer.ts';
 import { isMailbox } from '../plugins/emailer/addresses.ts';
@@ -14,7 +14,7 @@ export function isRecipient(text: string): boolean {
 }
 
 /**
- * Sends a mail that says that it is a test.
+ * Sends a test mail.
  *
  * @throws BackendUnavailable with the reason as its cause
  */
@@ -24,7 +24,7 @@ export async function sendTestMail(settings: Settings, recipient: string): Promi
   const message: MailMessage = {
     to: [recipient],
     subject: `Test of the mails of ${project}`,
-    text: 'This mail was sent from the command line. The settings of mail are right.',
+    text: 'This mail was sent from the command line. The mail settings work.',
   };
   try {
     await mailer.send(message);

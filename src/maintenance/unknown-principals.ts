@@ -1,11 +1,11 @@
 // Finds principals in permissions and groups that name nothing: misspelt user ids, deleted groups and accounts. The protocol
 // accepts them, so requests never report them. Reads committed state only, and no more of it than allowed.
-import { briefText } from '../base/brief.ts';
+import { quoteText } from '../base/abbreviate.ts';
 import type { PermissionReader, WalkPage } from '../contracts/permission.ts';
 import type { StorageReader } from '../contracts/storage.ts';
-import { findFormFault, type PrincipalForms } from '../core/permissions/principal-form.ts';
+import { findPrincipalFault, type PrincipalForms } from '../core/permissions/principals.ts';
 import type { Settings } from '../settings/settings.ts';
-import { pluginSentences } from '../settings/plugin-sentences.ts';
+import { pluginDescriptions } from '../settings/template.ts';
 
 export interface PrincipalCheck {
   readonly storage: StorageReader;
@@ -29,13 +29,13 @@ export interface PrincipalFindings {
   readonly isComplete: boolean;
 }
 
-/** Doubtful principals that are reported one by one. */
+/** Maximum number of doubtful principals that are reported individually. */
 const maxReported = 10;
 const pageSize = 500;
 /** Maximum number of distinct principals. The check ends when it finds more. */
 const maxKnown = 100_000;
 
-/** Returns what the settings say about the principals that callers may have. */
+/** Returns the forms of principals that callers can have with these settings. */
 export function describePrincipals(settings: Settings): Pick<PrincipalCheck, 'forms' | 'hasAccounts'> {
   const use = settings.lookup('multiauth.policy.basicauth.use') ?? 'BasicAuthAuthenticationPolicy';
   const includes = settings.get('includes');
@@ -43,8 +43,8 @@ export function describePrincipals(settings: Settings): Pick<PrincipalCheck, 'fo
     forms: {
       policies: new Set(settings.get('multiauth.policies').map((name) => name.toLowerCase())),
       hasBasicIds: use.endsWith('BasicAuthAuthenticationPolicy'),
-      // Plugins from elsewhere may bring principals of any form.
-      hasOthers: includes.some((name) => !Object.hasOwn(pluginSentences, name)),
+      // External plugins may add principals of any form.
+      hasOthers: includes.some((name) => !Object.hasOwn(pluginDescriptions, name)),
     },
     hasAccounts: includes.includes('accounts'),
   };
@@ -61,7 +61,7 @@ export async function findUnknownPrincipals(check: PrincipalCheck): Promise<Prin
     const fault = await findFault(principal, check);
     known.set(principal, fault);
     if (fault === undefined || ++doubtful > maxReported) return;
-    faults.push(`the principal ${briefText(principal, 100)} in ${place} ${fault}`);
+    faults.push(`the principal ${quoteText(principal, 100)} in ${place} ${fault}`);
   };
   const limits = { maxObjects: check.maxObjects, isOver };
   const entries = await walk(
@@ -114,7 +114,7 @@ async function findFault(
   principal: string,
   { storage, forms, hasAccounts }: PrincipalCheck,
 ): Promise<string | undefined> {
-  const fault = findFormFault(principal, forms);
+  const fault = findPrincipalFault(principal, forms);
   if (fault !== undefined) return fault;
   if (principal.startsWith('/')) {
     const [, , bucket = '', , group = ''] = principal.split('/');

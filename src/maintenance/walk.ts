@@ -83,7 +83,7 @@ export async function* walkEntryPages(
   }
 }
 
-/** Returns how many objects to read if they are as large as those before. */
+/** Returns the number of objects to read, if they are as large as the previous ones. */
 function limitAfter(entries: readonly StoredEntry[]): number {
   let characters = 0;
   for (const entry of entries) characters += sizeOf(entry);
@@ -109,12 +109,12 @@ async function* walkPages<T>(read: (from: string | undefined) => Promise<WalkPag
   } while (from !== undefined);
 }
 
-/** Returns about how many characters an entry takes in a page. */
+/** Estimates the number of characters of an entry in a page. */
 export function sizeOf(entry: StoredEntry): number {
   return entry.id.length + 20 + (isTombstone(entry) ? 0 : entry.text.length);
 }
 
-/** What both sides have at one place; `undefined` where a side has nothing. */
+/** The items of both sides at one place; `undefined` where a side has none. */
 export type Pair<T, U> = readonly [T, U] | readonly [T, undefined] | readonly [undefined, U];
 
 /** Pairs the results of two ordered walks. */

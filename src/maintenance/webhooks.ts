@@ -1,11 +1,11 @@
-// Deliveries of webhooks, for the command line.
+// Counts, repeats and deletes deliveries of webhooks from the command line.
 import { systemClock } from '../base/clock.ts';
 import type { Settings } from '../settings/settings.ts';
 import { countDeliveries, emptyDeadLetters, type DeliveryCounts } from '../webhooks/dead-letters.ts';
 import { deadKind } from '../webhooks/outbox.ts';
 import { withBackends, write } from './units.ts';
 
-/** Counts waiting and abandoned deliveries, for each listener that the settings name. */
+/** Counts waiting and abandoned deliveries of each configured listener. */
 export function reviewWebhooks(settings: Settings): Promise<ReadonlyMap<string, DeliveryCounts>> {
   return withBackends(settings, async ({ storage }) => {
     const counts = new Map<string, DeliveryCounts>();

@@ -1,9 +1,9 @@
-// The access log: one line for each outer request, one more for each entry of a batch, and one for each refusal.
-// Lines contain neither bodies nor credentials.
+// The access log: one line per outer request, one per batch entry, and one per refused permission, without bodies and
+// credentials.
 import type { Logger } from '../contracts/logger.ts';
 import type { Answered, Observer, RequestObservation } from '../contracts/observer.ts';
 
-/** Returns an observer that logs requests and their responses, in the fields that existing log pipelines know. */
+/** Returns the observer that writes the access log. Fields have the names of Kinto's log. */
 export function accessLog(logger: Logger): Observer {
   return {
     observe(observation) {
@@ -19,7 +19,7 @@ export function accessLog(logger: Logger): Observer {
   };
 }
 
-/** Fields that are `undefined` do not appear in the line. */
+/** Returns the common fields; `undefined` ones are not logged. */
 function common({ method, path, query, status, milliseconds, errno, userId }: Answered): Record<string, unknown> {
   return {
     method,
@@ -46,7 +46,7 @@ function summary(observation: RequestObservation): object {
 
 let known = { time: Number.NaN, text: '' };
 
-/** Formats a time; under load many requests end in one millisecond. */
+/** Formats a time. Caches the last one, because under load many requests end in one millisecond. */
 function formatTime(time: number): string {
   if (time !== known.time) known = { time, text: new Date(time).toISOString() };
   return known.text;

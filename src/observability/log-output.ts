@@ -24,7 +24,7 @@ export class LogOutput {
   #waiting = '';
   #isDelaying = false;
   #isWriting = false;
-  /** Whether the reader is gone for good. */
+  /** Whether the reader has closed the stream. */
   #isOver = false;
   /** Whether the last write ended within a line. */
   #isTorn = false;
@@ -39,8 +39,8 @@ export class LogOutput {
   }
 
   /**
-   * Writes a line at once, and groups the lines that follow soon: under load a write of its own would cost more than the
-   * request that the line describes.
+   * Writes a line at once, and groups the lines that follow soon: under load a separate write would cost more than the request
+   * that the line describes.
    */
   readonly write = (line: string): void => {
     if (this.#isOver) return;

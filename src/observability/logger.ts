@@ -1,5 +1,5 @@
 // The log: one structured line per event. JSON lines have the MozLog layout, which existing log pipelines read. Lines on a
-// terminal are made for people.
+// terminal are for people.
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { LogOutput } from './log-output.ts';
@@ -15,7 +15,7 @@ export interface LoggerSettings {
   readonly showsPid?: boolean;
 }
 
-/** Fields that are hidden in any case. No code logs them on purpose. */
+/** Fields that are always redacted, although no code logs them on purpose. */
 const redacted = [
   'authorization',
   'cookie',

@@ -63,7 +63,7 @@ export class Observation {
   }
 }
 
-/** Creates the observers that the settings and the environment ask for. */
+/** Creates the observers that the settings and the environment enable. */
 export async function openObservation(
   settings: Settings,
   logger: Logger,
@@ -72,7 +72,7 @@ export async function openObservation(
   const observers = new Observers(logger);
   const level = settings.get('log_level');
   const slowMs = settings.get('slow_operation_ms');
-  // Traces come first, so that what the other observers do is part of a trace.
+  // Traces come first, so that they include the work of the other observers.
   const tracing = await openTracing(settings, logger);
   if (tracing !== undefined) observers.add(tracing);
   if (level === 'info' || level === 'debug') observers.add(accessLog(logger));
@@ -96,7 +96,7 @@ async function openTracing(settings: Settings, logger: Logger): Promise<Tracing 
       logger,
     });
   } catch (error) {
-    // The service works without traces.
+    // The service runs without traces.
     logger.warn(
       { reason: messageOf(error) },
       'Traces are not sent: the optional packages of OpenTelemetry are not installed.',

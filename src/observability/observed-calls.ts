@@ -1,5 +1,5 @@
-// Wraps backends, policies and subscribers when the service is put together, so that observers see each call to them. Without
-// such observers nothing is wrapped, and nothing is paid.
+// Wraps backends, policies and subscribers when the service is assembled, so that observers see each call to them. Without
+// such observers nothing is wrapped, and calls have no extra cost.
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { BeginOptions, Database, Transaction } from '../contracts/database.ts';
 import type { Observer, OperationObservation } from '../contracts/observer.ts';
@@ -9,7 +9,7 @@ import type { ListKey } from '../core/objects/stored.ts';
 import type { Subscriber } from '../engine/events/subscriber.ts';
 import { noPermissionBackend } from '../engine/no-permission-backend.ts';
 
-/** Wraps all backends. Those that share a database share it afterwards too. */
+/** Wraps all backends. Backends that share a database still share it. */
 export function observeBackends(backends: OpenBackends, observer: Observer): OpenBackends {
   const { storage, cache, securityState } = backends;
   const watch = new Watch(observer, 'storage', storage.database.name);
@@ -23,7 +23,7 @@ export function observeBackends(backends: OpenBackends, observer: Observer): Ope
     cache: withMethods(observedCache, {
       get(key) {
         const lookUp = observedCache.get(key);
-        // A failed call says nothing about the key, and the caller handles its error.
+        // A failed call does not show whether the key exists. The caller handles its error.
         lookUp.then((value) => observer.observe({ kind: 'lookup', isHit: value !== undefined }), ignore);
         return lookUp;
       },
@@ -51,7 +51,7 @@ class Watch {
     this.#engine = engine;
   }
 
-  /** Calls at once, since calls take effect in their order, and returns the very promise of the backend. */
+  /** Calls at once, because calls take effect in their order, and returns the promise of the backend itself. */
   run<T>(method: string, list: ListKey | undefined, call: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     const promise = call();
@@ -121,7 +121,7 @@ function observeStores<R extends object, W extends object>(
 interface MethodOptions {
   /** Methods that are not observed. */
   readonly skips?: readonly PropertyKey[];
-  /** Put before the names of methods in observations. */
+  /** Prefix of method names in observations. */
   readonly prefix?: string;
 }
 
@@ -152,7 +152,7 @@ function observedName(key: string): string {
   return name;
 }
 
-/** Returns the list that a call is about: such calls begin with it. */
+/** Returns the list of a call, which is its first argument. */
 function listOf(argument: unknown): ListKey | undefined {
   return typeof argument === 'object' && argument !== null && 'kind' in argument && 'parent' in argument
     ? (argument as ListKey)
@@ -197,8 +197,8 @@ export function observeSubscriber(
 }
 
 /**
- * Returns the target with some of its methods replaced. Everything else stays its own, also what later versions of its
- * interface add.
+ * Returns the target with some of its methods replaced. All other members remain, including those that later versions of
+ * its interface add.
  */
 function withMethods<T extends object>(target: T, own: Partial<T>): T {
   return new Proxy(target, {

@@ -2,7 +2,7 @@
 import type { Logger } from '../contracts/logger.ts';
 import type { Answered, Observation, Observer, Task } from '../contracts/observer.ts';
 
-/** Passes each observation to all observers. The failure of one is logged and does not reach the others. */
+/** Passes each observation to all observers. A failure is logged and does not affect the other observers. */
 export class Observers implements Observer {
   readonly #logger: Logger;
   #members: readonly Observer[] = [];

@@ -7,7 +7,7 @@ export interface TerminalLogOptions {
   readonly showsDetails: boolean;
 }
 
-/** Types of lines whose content the line of the request has as well. */
+/** Types of lines whose content is also in the line of the request. */
 const details: readonly unknown[] = ['subrequest.summary', 'Permission refused'];
 const maxTargetChars = 300;
 const maxUserChars = 200;

@@ -1,4 +1,4 @@
-// Buckets: the containers at the root. Deleting one takes everything below it along.
+// Buckets: the containers at the root. The deletion of a bucket deletes everything below it.
 import type { JsonObject } from '../base/json.ts';
 import type { ResourceKind } from '../engine/kind.ts';
 import { cascade } from './cascade.ts';

@@ -1,5 +1,5 @@
-// What goes with a deleted bucket or collection: everything below it, the permissions of that, and the memberships in
-// its groups. A cascade has no end in numbers and leaves no tombstones.
+// The cascade of a deleted bucket or collection: all objects below it, their permissions, and the memberships in its groups.
+// Its size is unlimited, and it leaves no tombstones.
 import type { Change } from '../engine/events/event.ts';
 import type { Writer } from '../engine/unit-of-work.ts';
 

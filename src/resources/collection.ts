@@ -1,4 +1,4 @@
-// Collections: lists of records inside a bucket, with an optional JSON schema for them.
+// Collections: lists of records in a bucket, with an optional JSON schema.
 import { ExactNumber, getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
 import type { Complain, ResourceKind } from '../engine/kind.ts';
 import { cascade } from './cascade.ts';
@@ -61,7 +61,7 @@ export function collectionKind({ validatesSchemas }: ResourceOptions): ResourceK
 
 const checkSchema = checkSchemaAttributes(['schema']);
 
-/** `cache_expires` becomes an integer; `null` takes it away. */
+/** Converts `cache_expires` to an integer; `null` removes it. */
 function checkCacheExpires(attributes: JsonObject, complain: Complain): JsonObject {
   const value = getKey(attributes, 'cache_expires');
   if (value === undefined) return attributes;

@@ -1,4 +1,4 @@
-// Groups: named lists of users inside a bucket. Their URI is a principal that the members hold.
+// Groups: named lists of users in a bucket. The URI of a group is a principal of its members.
 import { pause } from '../base/steps.ts';
 import { getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
 import { invalidParameters } from '../core/errors.ts';
@@ -48,7 +48,7 @@ export function groupKind({ maxPrincipals, validatesSchemas }: ResourceOptions):
   };
 }
 
-/** Faults told of one list; with a million of them the answer would be larger than the request. */
+/** Maximum number of reported faults per list: a million of them would make the response larger than the request. */
 const maxFaults = 100;
 
 function checkMembers(attributes: JsonObject, complain: Complain): JsonObject {
@@ -71,11 +71,11 @@ function checkMembers(attributes: JsonObject, complain: Complain): JsonObject {
   return attributes;
 }
 
-/** Groups that are already larger, because they were brought from elsewhere, may be changed, and become smaller. */
-function requireFewMembers({ attributes, old }: PendingWrite, most: number): void {
+/** Refuses too many members. A group that is already larger, for example an imported one, may be changed but must not grow. */
+function requireFewMembers({ attributes, old }: PendingWrite, maxMembers: number): void {
   const { size } = membersIn(attributes);
-  if (most === 0 || size <= most || size <= membersOf(old).size) return;
-  const description = `${size} members are more than ${most}`;
+  if (maxMembers === 0 || size <= maxMembers || size <= membersOf(old).size) return;
+  const description = `${size} members are more than ${maxMembers}`;
   throw invalidParameters([{ location: 'body', name: 'data.members', description }]);
 }
 
@@ -87,7 +87,7 @@ function memberFault(member: JsonValue): string | undefined {
   return undefined;
 }
 
-/** Memberships follow the list of members, in the same transaction. */
+/** Updates the memberships to match the list of members, in the same transaction. */
 async function updateMemberships({ uri, old, new: entry }: Change, { permission }: Writer): Promise<void> {
   if (isTombstone(entry)) return permission.removePrincipal(uri);
   const before = membersOf(old);
@@ -108,7 +108,7 @@ async function updateMemberships({ uri, old, new: entry }: Change, { permission 
   }
 }
 
-/** Memberships that are changed before others are served; where everything is in this process, nothing else lets them. */
+/** Memberships to change between pauses. Backends in this process would not let other requests run otherwise. */
 const membersPerStep = 500;
 
 function membersOf(entry: StoredEntry | undefined): ReadonlySet<string> {

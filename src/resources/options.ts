@@ -1,9 +1,9 @@
-// What the built-in kinds take from the settings.
+// Settings of the built-in kinds.
 
 export interface ResourceOptions {
-  /** Value of a setting such as `bucket_cache_expires_seconds`, in seconds; `undefined` when not set. */
+  /** Returns the value of a setting such as `bucket_cache_expires_seconds`, in seconds; `undefined` when it is not set. */
   readonly cacheSeconds: (key: string) => number | undefined;
-  /** Most members that a group may have; 0: no limit. */
+  /** Maximum number of members per group; 0 means unlimited. */
   readonly maxPrincipals: number;
   /** Whether JSON schemas are applied (`experimental_collection_schema_validation`). */
   readonly validatesSchemas: boolean;

@@ -1,4 +1,4 @@
-// Records: the schemaless objects everything else is there for.
+// Records: schemaless objects in collections.
 import { getKey } from '../base/json.ts';
 import type { Context } from '../engine/context.ts';
 import type { ResourceKind } from '../engine/kind.ts';
@@ -35,7 +35,7 @@ export function recordKind(options: ResourceOptions): ResourceKind {
   };
 }
 
-/** Returns the most particular setting, or the value of the collection where that is more. */
+/** Returns the most specific setting, or `cache_expires` of the collection when that is greater. */
 async function recordCacheSeconds({ cacheSeconds }: ResourceOptions, context: Context): Promise<number | undefined> {
   const { bucket_id: bucket = '', collection_id: collection = '' } = context.ids;
   const bySetting =
@@ -50,7 +50,7 @@ async function recordCacheSeconds({ cacheSeconds }: ResourceOptions, context: Co
   return typeof byCollection === 'number' ? Math.max(bySetting ?? -1, byCollection) : bySetting;
 }
 
-/** 0 for all records means what no setting means, but still goes before the settings with older names. */
+/** Maps 0 to -1: for all records it has the effect of no setting, but still overrides the settings with older names. */
 function unlessZero(seconds: number | undefined): number | undefined {
   return seconds === 0 ? -1 : seconds;
 }

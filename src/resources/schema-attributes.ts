@@ -1,10 +1,10 @@
-// Attributes that hold JSON schemas: they must be valid ones, whether validation is switched on or not.
+// Attributes with JSON schemas. They must be valid schemas even when validation is disabled.
 import { getKey, isJsonObject, type JsonObject } from '../base/json.ts';
 import type { Steps } from '../base/steps.ts';
-import { checkSchema } from '../core/schema/meta.ts';
+import { checkSchema } from '../core/schema/check-schema.ts';
 import type { Complain } from '../engine/kind.ts';
 
-/** A check that the named attributes, where present, are JSON schemas. */
+/** Returns a check that the named attributes are JSON schemas when present. */
 export function checkSchemaAttributes(
   names: readonly string[],
 ): (attributes: JsonObject, complain: Complain) => Steps<JsonObject> {

@@ -1,5 +1,5 @@
-// JSON Schema validation of objects about to be written: records by their collection and their bucket, collections and
-// groups by their bucket. Part of the kinds only where the setting asks for it.
+// JSON Schema validation of objects before they are written: records by their collection and bucket, collections and groups
+// by their bucket. The kinds include it only when the setting enables it.
 import { getKey, isJsonObject, setKey, type JsonObject, type MutableJsonObject } from '../base/json.ts';
 import { copyMembers } from '../base/json-steps.ts';
 import { runFromNow, type Steps } from '../base/steps.ts';
@@ -17,7 +17,7 @@ export function validateByBucket(attribute: string): (write: PendingWrite) => Pr
   };
 }
 
-/** What large attributes were validated by, before the list was locked, and what came out. */
+/** Schemas and result of a validation of large attributes before the list was locked. */
 interface Validated {
   readonly id: string;
   readonly collection: StoredObject | undefined;
@@ -27,7 +27,7 @@ interface Validated {
 
 const validated = new WeakMap<JsonObject, Validated>();
 
-/** Validates by the schema of the collection, then by that of the bucket, and marks the record with the schema's age. */
+/** Validates by the schemas of the collection and of the bucket, and sets `schema` of the record to the collection's timestamp. */
 export async function validateRecord(write: PendingWrite): Promise<JsonObject> {
   const { id, attributes } = write;
   const collection = await findCollection(write);
@@ -42,7 +42,7 @@ export async function validateRecord(write: PendingWrite): Promise<JsonObject> {
   const byBucket = await requireValid(await schemaOf(bucket, 'record:schema'), write, internalFields);
   const marking = schema === undefined ? attributes : runFromNow(mark(attributes, collection!.lastModified), 'urgent');
   const result = marking instanceof Promise ? await marking : marking;
-  // What took long would take as long under the lock.
+  // A long validation is not repeated under the lock.
   if (byCollection === 'in steps' || byBucket === 'in steps' || marking instanceof Promise) {
     validated.set(attributes, { id, collection, bucket, result });
   }

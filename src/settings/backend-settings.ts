@@ -1,34 +1,34 @@
-// How a backend reads its place from the settings. The list of backends is handed in when settings are loaded, so that this
-// room needs to know none of them.
+// Locations of backends, which each backend reads from the settings. The list of backends is a parameter of loading settings,
+// so this room imports none of them.
 import { backendKinds, namesOf, type BackendDescription, type BackendKind } from './backend-description.ts';
 import { SettingsError, type Problem } from './problems.ts';
 import type { Settings } from './settings.ts';
 
-/** Where a backend keeps its data. */
+/** The location of the data of a backend. */
 export interface BackendPlace {
-  /** Equal for one place, however it is written. Backends of one place share it, and their transactions. */
+  /** Equal for all spellings of one location. Backends at one location share it, and their transactions. */
   readonly key: string;
-  /** The place for people, without passwords. */
+  /** Description for messages, without passwords. */
   readonly text: string;
-  /** The file that opening the backend creates, where it keeps its data in one. */
+  /** File that opening the backend creates; absent when the data is not in a file. */
   readonly file?: string;
-  /** The file that opening the security state creates, where it keeps that in a file of its own. */
+  /** File that opening the security state creates; absent when it has no separate file. */
   readonly securityStateFile?: string;
 }
 
-/** A backend, as far as settings depend on it. */
+/** The part of a backend that settings depend on. */
 export interface BackendSettings extends BackendDescription {
   /**
-   * Reads the place from the settings.
+   * Reads the location from the settings.
    *
-   * @throws SettingsError naming the setting and what is accepted
+   * @throws SettingsError with the setting and its accepted form
    */
   readPlace(settings: Settings, kind: BackendKind): BackendPlace;
-  /** Returns a sentence for each of its settings that is risky, with what to do. */
+  /** Returns a sentence with a remedy for each of its settings that is risky. */
   findRisks?(settings: Settings): readonly string[];
 }
 
-/** Returns what is wrong with the places of the backends that the settings name. */
+/** Returns the problems of the locations of the configured backends. */
 export function findPlaceProblems(settings: Settings, backends: readonly BackendSettings[]): readonly Problem[] {
   return backendKinds.flatMap((kind) => {
     try {
@@ -41,7 +41,7 @@ export function findPlaceProblems(settings: Settings, backends: readonly Backend
   });
 }
 
-/** Returns the backend that the settings name, when it is one of the list. */
+/** Returns the configured backend, if it is in the list. */
 export function findBackend<T extends BackendSettings>(
   settings: Pick<Settings, 'get'>,
   backends: readonly T[],
@@ -51,7 +51,7 @@ export function findBackend<T extends BackendSettings>(
   return backends.find((backend) => backend.name === name && backend.kinds.includes(kind));
 }
 
-/** Returns the settings that name a backend whose data is lost with the process. */
+/** Returns the settings whose backend loses its data with the process. */
 export function findVolatileChoices(
   settings: Pick<Settings, 'get'>,
   backends: readonly BackendSettings[],
@@ -61,7 +61,7 @@ export function findVolatileChoices(
     .map((kind) => `${kind}_backend`);
 }
 
-/** Returns the names of the backends that keep objects and outlive the process, for messages: `a, b or c`. */
+/** Returns the names of the backends that store objects durably, for messages: `a, b or c`. */
 export function durableNames(backends: readonly BackendSettings[]): string {
   const durable = backends.filter(({ isVolatile }) => isVolatile !== true);
   return namesOf(durable, 'storage')
@@ -69,12 +69,12 @@ export function durableNames(backends: readonly BackendSettings[]): string {
     .replace(/, ([^,]*)$/, ' or $1');
 }
 
-/** Returns a URL with stars in place of its passwords. */
+/** Returns the URL with its passwords replaced by `***`. */
 export function withoutPasswords(url: string): string {
   return url.replace(/(\/\/[^/?#]*:)[^/?#]*@/, '$1***@').replace(/([?&]password=)[^&]*/gi, '$1***');
 }
 
-/** Throws a SettingsError for the URL of a kind, whose value is not repeated: it may hold a password. */
+/** Throws a SettingsError about the URL of a kind. The message omits the value, which may contain a password. */
 export function refuseUrl(kind: BackendKind, expected: string): never {
   throw new SettingsError([{ name: `${kind}_url`, message: `expected ${expected}` }]);
 }

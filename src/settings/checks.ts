@@ -1,10 +1,10 @@
-// Checks of settings that must fit each other, which no single row can make.
+// Checks of settings against each other.
 import { backendKinds, namesOf, type BackendDescription } from './backend-description.ts';
 import { environmentName } from './definition.ts';
 import { coreFamilies, type SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
 import { text } from './readers.ts';
-import { policyClass } from './policy-class.ts';
+import { policyClass } from './kinto-names.ts';
 import { emptyReport, resolveKey, soundsSecret, type Report } from './resolve.ts';
 import { coreSettings, type CoreValues } from './table.ts';
 
@@ -14,12 +14,12 @@ export interface Sources {
 }
 
 /**
- * What settings are for: serving, changing accounts, work on the backends, or anything else. It decides which settings
- * must be there.
+ * Purpose of the settings: a service, changes of accounts, maintenance of backends, or other work. It decides which settings
+ * are required.
  */
 export type Purpose = 'service' | 'accounts' | 'backends' | 'other';
 
-/** Adds problems and warnings about settings that do not fit each other, as far as the purpose needs them. */
+/** Reports problems and warnings about settings that contradict each other, as far as the purpose needs them. */
 export function checkTogether(
   values: CoreValues,
   { layers, environments }: Sources,
@@ -41,14 +41,14 @@ function checkService(values: CoreValues, backends: readonly BackendDescription[
     });
   }
   if (values.http_scheme === 'http') {
-    report.warnings.push('http_scheme is http: passwords travel in the open unless a proxy adds TLS');
+    report.warnings.push('http_scheme is http: passwords are sent unencrypted unless a proxy adds TLS');
   }
   if (values.flush_endpoint_enabled) {
-    report.warnings.push('flush_endpoint_enabled is on: anybody can delete everything with one request');
+    report.warnings.push('flush_endpoint_enabled is true: any client can delete all data with one request');
   }
 }
 
-/** Names that no table lists are looked up when needed; those that are given are read now, to be reported with the rest. */
+/** Reads the given settings of families, which are otherwise read on demand, so that their problems are reported at once. */
 export function checkFamilies(
   families: readonly SettingsFamily[],
   { layers, environments }: Sources,
@@ -62,7 +62,7 @@ export function checkFamilies(
   for (const environment of environments) checkFamilyVariables(families, environment, report);
 }
 
-/** The same for the environment, where only the form of the name tells the family. */
+/** Reads the settings of families in the environment, where only the form of the name identifies the family. */
 function checkFamilyVariables(
   families: readonly SettingsFamily[],
   { prefix, variables }: EnvironmentLayer,
@@ -79,12 +79,12 @@ function checkFamilyVariables(
   }
 }
 
-/** Without a secret, any client could compute the user ids of known credentials, and search for the credentials of an id. */
+/** Requires a secret. Without one, any client could compute user ids from credentials, and find credentials by brute force. */
 function checkSecret(values: CoreValues, layers: readonly Layer[], report: Report): void {
   if (values.userid_hmac_legacy_empty) report.warnings.push(describeLegacyIds(values.userid_hmac_secret));
   if (values.userid_hmac_secret !== '') return;
   if (values.pagination_token_signed) {
-    const message = 'must be set with pagination_token_signed, because tokens of pages are signed with it';
+    const message = 'must be set with pagination_token_signed, because it signs the page tokens';
     report.problems.push({ name: 'userid_hmac_secret', message });
   }
   if (values.userid_hmac_legacy_empty) return;
@@ -92,7 +92,7 @@ function checkSecret(values: CoreValues, layers: readonly Layer[], report: Repor
   if (needy.length > 0) {
     const message =
       `must be set to a long random text, because ${describePolicies(needy)} ids or keys from it. ` +
-      'For a deployment that had none, userid_hmac_legacy_empty = true keeps the user ids of Basic authentication.';
+      'In a deployment without a secret, userid_hmac_legacy_empty = true keeps the user ids of Basic authentication.';
     report.problems.push({ name: 'userid_hmac_secret', message });
   } else if (values['multiauth.policies'].length > 0) {
     report.warnings.push('userid_hmac_secret is not set');
@@ -113,16 +113,16 @@ function needsSecret(policy: string, layers: readonly Layer[]): boolean {
 function describeLegacyIds(secret: string): string {
   const advice =
     secret === ''
-      ? 'Set userid_hmac_secret too: these ids stay, and everything else that is derived from a secret becomes safe. '
+      ? 'Set userid_hmac_secret too: these ids stay the same, and all other values derived from a secret become safe. '
       : '';
   return (
-    'INSECURE: userid_hmac_legacy_empty is on. User ids of Basic authentication are derived with an empty secret: ' +
-    `any reader of a user id can search for its name and password. ${advice}` +
+    'INSECURE: userid_hmac_legacy_empty is true. User ids of Basic authentication are derived with an empty secret: ' +
+    `any reader of a user id can find its name and password by brute force. ${advice}` +
     'Move users to accounts or OpenID Connect, then remove the setting.'
   );
 }
 
-/** Several processes would serve such data slowly or wrongly. A cache of one process would forget what another has used. */
+/** Refuses several workers with backends that cannot be shared: a memory cache would let each process use a one-time token again. */
 function checkWorkers(values: CoreValues, backends: readonly BackendDescription[], report: Report): void {
   if (values.workers === 1) return;
   const refuse = (message: string): unknown =>
@@ -132,9 +132,9 @@ function checkWorkers(values: CoreValues, backends: readonly BackendDescription[
     const name = values[`${kind}_backend`];
     const reason = backends.find((backend) => backend.name === name)?.reasonForOneProcess;
     if (reason === undefined) continue;
-    refuse(`${kind}_backend = ${name}: ${reason}; several need ${namesOf(shared, 'storage').join(' or ')}`);
+    refuse(`${kind}_backend = ${name}: ${reason}. Several workers need ${namesOf(shared, 'storage').join(' or ')}`);
   }
   if (values.security_state_backend === 'memory') {
-    refuse('security_state_backend = memory: each process would allow as many failed logins as all together may have');
+    refuse('security_state_backend = memory: each process would count failed logins separately');
   }
 }

@@ -1,36 +1,36 @@
-// A configuration file, INI or TOML, as a flat list of settings with the place of each.
+// Reads a configuration file, INI or TOML, as a flat list of settings with their positions.
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, resolve } from 'node:path';
-import type { FileEntry } from './file-entry.ts';
+import type { FileEntry } from './layers.ts';
 import { interpolate, InterpolationError, parseIni, type IniDocument, type IniEntry, type IniSection } from './ini.ts';
 import { SettingsError, type Problem } from './problems.ts';
 import { readToml } from './toml.ts';
 
-/** What the root view tells about the file. */
+/** Facts about the file for the root view. */
 export interface FileIdentity {
-  /** Its name without folders. */
+  /** Name without folders. */
   readonly name: string;
   /** SHA-256 of its bytes in hex. */
   readonly hash: string;
-  /** When it was changed last, UTC in whole seconds without zone: `2026-11-21T03:50:00`. */
+  /** Time of the last change, UTC in seconds without zone: `2026-11-21T03:50:00`. */
   readonly modified: string;
 }
 
 export interface ConfigFile {
   readonly identity: FileIdentity;
   readonly entries: readonly FileEntry[];
-  /** What a section of another program says (`[server:main]`); used when nothing else sets it. */
+  /** Settings from `[server:main]`, the section of another program; used when no other source sets them. */
   readonly fallbacks: readonly FileEntry[];
   readonly warnings: readonly string[];
-  /** Lines and values that cannot be used; the entries are the others. */
+  /** Unusable lines and values; the entries are the others. */
   readonly problems: readonly Problem[];
 }
 
 /**
  * Reads a file; `.toml` is TOML, everything else INI.
  *
- * @throws SettingsError when it is missing or unreadable, or when its settings cannot be told from the rest
+ * @throws SettingsError when the file is missing or unreadable, or no section contains the settings
  */
 export function readConfigFile(path: string): ConfigFile {
   const name = basename(path);
@@ -52,7 +52,7 @@ function readBytes(path: string): { readonly bytes: Buffer; readonly modified: D
     return { bytes: readFileSync(path), modified: statSync(path).mtime };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    const reason = code === 'ENOENT' ? 'there is no such file' : `the file cannot be read (${code})`;
+    const reason = code === 'ENOENT' ? 'the file does not exist' : `the file cannot be read (${code})`;
     throw new SettingsError([{ message: reason, from: `configuration file ${path}` }]);
   }
 }
@@ -65,7 +65,7 @@ function decode(bytes: Buffer, name: string): string {
   }
 }
 
-/** Sections that may hold the settings; the first one there is taken. */
+/** Sections that may contain the settings; the first existing one is read. */
 const settingsSections = ['app:main', 'main', 'coffer', 'svc', 'settings'];
 
 function readIni(content: string, name: string, path: string): Omit<ConfigFile, 'identity'> {
@@ -90,7 +90,7 @@ function readIni(content: string, name: string, path: string): Omit<ConfigFile, 
   };
 }
 
-/** Sections of other programs follow rules of their own: uWSGI repeats keys, for example. */
+/** Whether a section follows our rules. Other programs have different ones: uWSGI repeats keys, for example. */
 function isOurs(section: string): boolean {
   return !/^(?:uwsgi|loggers?|handlers?|formatters?|(?:logger|handler|formatter)_.*|alembic|supervisord|program:.*)$/.test(
     section,
@@ -101,7 +101,7 @@ function sectionAt(document: IniDocument, line: number): string {
   return document.sections.findLast((section) => section.line <= line)?.name ?? '';
 }
 
-/** @throws SettingsError naming the earlier problems too, since a malformed heading may be the one that is missing */
+/** @throws SettingsError with the earlier problems too, because a malformed heading may be the missing one */
 function chooseSection(document: IniDocument, name: string, earlier: readonly Problem[]): IniSection | undefined {
   for (const candidate of settingsSections) {
     const found = document.sections.find((section) => section.name === candidate);
@@ -113,7 +113,10 @@ function chooseSection(document: IniDocument, name: string, earlier: readonly Pr
   if (apps.length === 1) return apps[0];
   const others = document.sections.filter(({ name: other }) => other !== '' && other !== 'DEFAULT');
   if (others.length === 0) return undefined;
-  throw new SettingsError([...earlier, { message: 'no section holds the settings; expected [app:main]', from: name }]);
+  throw new SettingsError([
+    ...earlier,
+    { message: 'no section contains the settings; expected [app:main]', from: name },
+  ]);
 }
 
 function hasSection(document: IniDocument, name: string): boolean {
@@ -150,7 +153,7 @@ function expand(
   }
 }
 
-/** Port and host of the web server that a file of the reference server configures. */
+/** Reads port and host of the web server from a configuration file of Kinto. */
 function readServerSection(document: IniDocument, context: IniContext): readonly FileEntry[] {
   const siblings = entriesOf(document, 'server:main');
   return [
@@ -158,7 +161,7 @@ function readServerSection(document: IniDocument, context: IniContext): readonly
     ['host', 'host'],
   ].flatMap(([theirs, ours]) => {
     const entry = siblings.find(({ key }) => key === theirs);
-    // What cannot be expanded was meant for variables of another program's command line; it is not for us then.
+    // A value that cannot be expanded refers to command-line variables of another program.
     const text = entry === undefined ? undefined : expand(entry, siblings, context, []);
     if (entry === undefined || text === undefined) return [];
     return [{ key: ours!, text, from: `${context.name} line ${entry.line}` }];

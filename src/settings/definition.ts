@@ -1,26 +1,26 @@
-// What a table of settings is made of. One row per setting; types, documentation, the template of a configuration file
-// and error messages are all derived from it. Plugins write their own tables with the same `setting`.
+// Definition of settings: a table with one row per setting. Types, documentation, the template of a configuration file and
+// error messages are derived from it. Plugins define their own tables with the same `setting`.
 import type { Reader } from './readers.ts';
 
 export interface Setting<T> {
   readonly reader: Reader<T>;
-  /** Value when no source gives one. */
+  /** Value when no source sets it. */
   readonly default: T;
-  /** What it does, as one or more whole sentences. */
+  /** Documentation: a noun phrase for the value, then complete sentences. */
   readonly sentence: string;
-  /** Heading of the reference that it stands under. */
+  /** Section of the reference. */
   readonly section: string;
   /** Whether the root view shows it. */
   readonly isPublic: boolean;
-  /** Whether its value must never be printed. */
+  /** Whether the value must never be printed. */
   readonly isSecret: boolean;
-  /** Other spellings that mean the same. */
+  /** Other names of the setting. */
   readonly aliases: readonly string[];
-  /** Said at start when no source gives a value. */
+  /** Warning at the start when no source sets the value. */
   readonly noteWhenAbsent: string | undefined;
 }
 
-/** Settings by name. Names hold lower-case words, `_`, `-` and `.`. */
+/** Settings by name. Names consist of lower-case words, `_`, `-` and `.`. */
 export type SettingsTable = Readonly<Record<string, Setting<unknown>>>;
 
 export type ValueOf<S> = S extends Setting<infer T> ? T : never;
@@ -37,7 +37,7 @@ interface SettingOptions<T> {
   readonly noteWhenAbsent?: string;
 }
 
-/** One row of a table. */
+/** Returns a row of a table. */
 export function setting<T>(reader: Reader<T>, sentence: string, options: SettingOptions<NoInfer<T>>): Setting<T> {
   return {
     reader,
@@ -51,12 +51,12 @@ export function setting<T>(reader: Reader<T>, sentence: string, options: Setting
   };
 }
 
-/** Returns the table with all of its rows below one heading of the reference. */
+/** Returns the table with all its rows in one section of the reference. */
 export function inSection<T extends SettingsTable>(section: string, table: T): T {
   return Object.fromEntries(Object.entries(table).map(([key, row]) => [key, { ...row, section }])) as T;
 }
 
-/** The value of a setting as it would be written in a file; empty when there is none. */
+/** Returns the value of a setting as it is written in a file; empty for none. */
 export function formatValue(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (Array.isArray(value)) return value.map(formatValue).join(' ');
@@ -66,7 +66,7 @@ export function formatValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Name of the environment variable that answers for a setting. */
+/** Returns the name of the environment variable of a setting. */
 export function environmentName(key: string, prefix: 'SVC_' | 'KINTO_' = 'SVC_'): string {
   return prefix + key.toUpperCase().replaceAll(/[.-]/g, '_');
 }

@@ -1,15 +1,15 @@
-// Deprecated spellings in one line for each source: a file of an existing deployment has dozens of them, and one command
-// writes all of them anew.
+// Deprecated spellings, summarised in one line per source: a file of an existing deployment has dozens of them, and one command
+// converts the whole file.
 import type { Deprecation } from './resolve.ts';
 
-/** Names that a line shows. */
+/** Maximum number of names per line. */
 const maxShown = 3;
 
 /**
  * Returns at most two lines: about the configuration file, and about everything else.
  *
- * @param fileName how the places of settings in the file begin
- * @param path of the file, for the command
+ * @param fileName prefix of the positions of settings in the file
+ * @param path path of the file, for the command
  */
 export function summariseDeprecations(
   deprecations: readonly Deprecation[],
@@ -25,7 +25,7 @@ export function summariseDeprecations(
     const settings = inFile.length === 1 ? '1 setting' : `${inFile.length} settings`;
     lines.push(
       `${path}: ${settings} in a deprecated spelling (${shorten(inFile)}). ` +
-        `To print the whole file as it is written today: coffer init --from ${path}`,
+        `To print the whole file in current spelling: coffer init --from ${path}`,
     );
   }
   if (elsewhere.length > 0) {

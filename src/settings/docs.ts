@@ -1,4 +1,4 @@
-// The reference page of all settings, made from the table and the families.
+// The reference page of all settings, generated from the tables and the families.
 import type { BackendSettings } from './backend-settings.ts';
 import { environmentName, formatValue, type Setting, type SettingsTable } from './definition.ts';
 import { coreFamilies, type SettingsFamily } from './families.ts';
@@ -6,7 +6,7 @@ import { defaultFiles } from './load.ts';
 import { profileValues } from './profile.ts';
 import { coreSettingsFor, tablesOfBackends } from './table.ts';
 
-/** What a plugin adds to the settings. */
+/** Settings of a plugin. */
 export interface AddedSettings {
   readonly settings?: SettingsTable;
   readonly families?: readonly SettingsFamily[];
@@ -15,8 +15,8 @@ export interface AddedSettings {
 /**
  * Returns the text of `docs/reference/settings.md`.
  *
- * @param backends those of this version, whose settings stand after the choice of backends
- * @param plugins those of this version, whose settings stand after all others
+ * @param backends built-in backends, whose settings follow the choice of backends
+ * @param plugins built-in plugins, whose settings follow all others
  */
 export function formatReference(backends: readonly BackendSettings[], plugins: readonly AddedSettings[] = []): string {
   const core: readonly (readonly [string, Setting<unknown>])[] = Object.entries(coreSettingsFor(backends));
@@ -39,8 +39,8 @@ export function formatReference(backends: readonly BackendSettings[], plugins: r
       `## ${section}`,
       ...entries.filter(([, row]) => row.section === section).map(([key, row]) => describeSetting(key, row)),
     ]),
-    '## Names that hold a kind or an id',
-    'These are looked up when they are needed, in files and in the environment alike.',
+    '## Names with a kind or an id',
+    'These settings contain the name of a kind, an id, a policy or a listener. Files and environment variables can set them.',
     ...families.map(
       ({ form, sentence }) =>
         `### ${form
@@ -58,17 +58,17 @@ function describeSetting(key: string, row: Setting<unknown>): string {
   const facts = [
     escapeTags(row.sentence),
     '',
-    `- Takes: ${row.reader.form}`,
+    `- Value: ${row.reader.form}`,
     `- Default: ${shown}`,
     `- Environment: \`${environmentName(key)}\``,
-    ...(row.aliases.length === 0 ? [] : [`- Also written: ${row.aliases.map((alias) => `\`${alias}\``).join(', ')}`]),
+    ...(row.aliases.length === 0 ? [] : [`- Alias: ${row.aliases.map((alias) => `\`${alias}\``).join(', ')}`]),
     ...(row.isPublic ? ['- Shown in the root view'] : []),
     ...(row.isSecret ? ['- Never printed'] : []),
   ];
   return [`### ${key}`, '', ...facts].join('\n');
 }
 
-/** Escapes what Markdown would take for HTML tags, outside of code: `<name>` would disappear from the page. */
+/** Escapes HTML tags outside code: Markdown would drop `<name>`. */
 function escapeTags(sentence: string): string {
   return sentence.replaceAll(/`[^`]*`|<(?=[a-z])/gi, (found) => (found === '<' ? String.raw`\<` : found));
 }
@@ -77,41 +77,41 @@ function introduction(): string {
   const profile = Object.entries(profileValues).map(([key, value]) => `    ${key} = ${value}`);
   return `# Settings
 
-This page is made from the table of settings by \`node scripts/write-docs.mjs\`; change it there.
+\`node scripts/write-docs.mjs\` generates this page from the tables of settings. Change it there.
 
-## Where they come from
+## Sources
 
-From the lowest to the highest, each going before the ones above it:
+From the lowest to the highest precedence:
 
 1. The defaults below.
-2. Without any configuration file: the profile below.
-3. The configuration file: the one named by \`--config\` (or \`--ini\`), else by the environment variable \`SVC_CONFIG\` or
-   \`SVC_INI\`, else the first of ${defaultFiles.map((name) => `\`${name}\``).join(', ')} that is there.
+2. Without a configuration file: the profile below.
+3. The configuration file: the file given by \`--config\` (or \`--ini\`), otherwise by the environment variable \`SVC_CONFIG\`
+   or \`SVC_INI\`, otherwise the first existing one of ${defaultFiles.map((name) => `\`${name}\``).join(', ')}.
 4. The environment: \`PORT\` and \`HOST\`, then \`KINTO_…\` (deprecated), then \`SVC_…\`. The name of a variable is the name of
    the setting in upper case, with \`_\` in place of \`.\` and \`-\`.
 5. The command line.
 
-Without a configuration file the service keeps everything in \`data/\`, makes a secret once (\`data/secret\`), and runs with
+Without a configuration file the service stores all data in \`data/\`, creates a secret once (\`data/secret\`), and runs with
 
 ${profile.join('\n')}
 
-A file that is named or found, even an empty one, switches this profile off.
+Any configuration file, even an empty one, disables this profile.
 
-All wrong settings are reported together at start. Names that nothing knows are accepted with a warning that tells the
-nearest known one.
+At the start, all wrong settings are reported together. Unknown names only cause a warning, which suggests the closest known
+name.
 
-## How they are written
+## Syntax
 
-INI files have the settings in the section \`[app:main]\`, else \`[main]\`, \`[coffer]\`, \`[svc]\` or \`[settings]\`, else before
-any section. Comments start a line with \`#\` or \`;\`, values go on in indented lines, \`%(here)s\` is the folder of the file,
-\`%(name)s\` another value of the section, and \`%%\` a percent sign. \`port\` and \`host\` of a section \`[server:main]\` are used
-when nothing else sets them.
+In INI files, the settings are in the section \`[app:main]\`, otherwise \`[main]\`, \`[coffer]\`, \`[svc]\` or \`[settings]\`,
+otherwise before the first section. Lines that start with \`#\` or \`;\` are comments. Indented lines continue a value.
+\`%(here)s\` is the folder of the file, \`%(name)s\` another value of the section, and \`%%\` a percent sign. \`port\` and \`host\`
+of a section \`[server:main]\` apply when no other source sets them.
 
-TOML files may have everything in a table \`[coffer]\` or \`[svc]\`; nested tables are names with points.
+In TOML files, the settings may be in a table \`[coffer]\` or \`[svc]\`. Nested tables are names with dots.
 
-Names may have the prefix \`svc.\`, and the deprecated \`kinto.\`. One setting given twice with different text is an error.
+Names may have the prefix \`svc.\` or the deprecated \`kinto.\`. Two different values for one setting in one source are an error.
 
-Values are read as JSON where they look like it (\`"text"\`, \`["a", "b"]\`, \`null\`). True and false are also \`yes\` \`no\`, \`on\`
-\`off\`, \`t\` \`f\`, \`y\` \`n\`, \`1\` \`0\`. Words of a list are separated by blanks, commas or newlines. A list that is given but
-empty is empty; an empty text or number counts as not given, unless the setting says otherwise.`;
+Values may be written as JSON (\`"text"\`, \`["a", "b"]\`, \`null\`). \`true\` and \`false\` may also be \`yes\` \`no\`, \`on\` \`off\`,
+\`t\` \`f\`, \`y\` \`n\`, \`1\` \`0\`. Blanks, commas or newlines separate the words of a list. An empty list is empty; an empty text
+or number counts as not set, unless the setting says otherwise.`;
 }

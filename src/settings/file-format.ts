@@ -1,19 +1,19 @@
-// How settings are written into INI and TOML files, so that reading gives the same text again.
+// Formats settings for INI and TOML files. Reading the result returns the same text.
 import { unwrap } from './readers.ts';
 
 export type FileFormat = 'ini' | 'toml';
 
-/** Returns the lines that set a key to a text; the key is one that `canHoldKey`. */
+/** Returns the lines that set a key to a text. The key must satisfy `canHoldKey`. */
 export function formatAssignment(key: string, text: string, format: FileFormat): readonly string[] {
   return format === 'ini' ? formatIni(key, text) : [`${formatTomlKey(key)} = ${formatTomlValue(text)}`];
 }
 
-/** Returns whether a file of the format can hold a setting of that name: INI files have no way to quote names. */
+/** Whether the format can represent the name: INI files cannot quote names. */
 export function canHoldKey(key: string, format: FileFormat): boolean {
   return format === 'toml' || (key === key.trim() && /^[^#;[\r\n=:][^\r\n=:]*$/.test(key));
 }
 
-/** Returns a text as lines of comments. */
+/** Returns a text as comment lines. */
 export function formatComment(text: string): readonly string[] {
   return text.split(lineBreak).map((line) => `# ${escapeControls(line)}`.trimEnd());
 }
@@ -21,7 +21,7 @@ export function formatComment(text: string): readonly string[] {
 /** Line breaks of the INI reader. */
 const lineBreak = /\r\n|\n|\r/;
 
-/** TOML allows control characters nowhere. */
+/** Escapes control characters, which TOML forbids everywhere. */
 function escapeControls(text: string): string {
   return text.replaceAll(
     /(?!\t)\p{Cc}/gu,
@@ -36,7 +36,7 @@ function formatIni(key: string, text: string): readonly string[] {
   return [`${key} =`, ...lines.map((line) => `    ${line}`)];
 }
 
-/** Blanks at the ends of lines, and lines that would be read as comments or dropped, survive in JSON spelling alone. */
+/** Quotes text as JSON when lines have outer blanks, would be read as comments, or would be dropped. */
 function quoteWhereNeeded(text: string): string {
   if (!/[\r\n]/.test(text)) return text === text.trim() ? text : JSON.stringify(text);
   const isPlain = text.split(lineBreak).every((line) => line === line.trim() && /^[^#;]/.test(line));
@@ -44,7 +44,7 @@ function quoteWhereNeeded(text: string): string {
   return tryArray(text) ?? JSON.stringify(text);
 }
 
-/** Returns a JSON array in one line; lists in a text of their own would be words. */
+/** Returns a JSON array on one line, or `undefined`: on several lines, a list would be read as words. */
 function tryArray(text: string): string | undefined {
   if (!text.startsWith('[')) return undefined;
   try {
@@ -60,11 +60,11 @@ function formatTomlKey(key: string): string {
 
 function formatTomlValue(text: string): string {
   if (/^(?:true|false|0|-?[1-9]\d{0,14})$/.test(text)) return text;
-  // The reader of TOML files gives texts in quotes of JSON, and `null`, the meaning that they have without those.
+  // The TOML reader keeps JSON strings and `null` as text, so they are unwrapped here.
   return quoteToml(text === 'null' || text.startsWith('"') ? unwrap(text) : text);
 }
 
-/** JSON escapes are those of TOML, which also wants DEL and the controls after it escaped. */
+/** Quotes text with JSON escapes, which TOML shares, and escapes DEL and later controls, as TOML requires. */
 function quoteToml(text: string): string {
   return escapeControls(JSON.stringify(text));
 }

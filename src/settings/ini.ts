@@ -1,5 +1,5 @@
-// Reader of the INI dialect that existing deployments have: sections, comments, indented continuation lines, and
-// `%(name)s` for other values. It reads the whole file, also sections that mean nothing to the service.
+// Reader of the INI dialect of existing deployments: sections, comments, indented continuation lines, and `%(name)s` for
+// other values. It reads the whole file, including sections of other programs.
 
 export interface IniEntry {
   readonly key: string;
@@ -14,7 +14,7 @@ export interface IniSection {
   readonly entries: readonly IniEntry[];
 }
 
-/** The text breaks the rules of the format. */
+/** A syntax error. */
 export interface IniProblem {
   readonly line: number;
   readonly message: string;
@@ -25,7 +25,7 @@ export interface IniDocument {
   readonly problems: readonly IniProblem[];
 }
 
-/** Splits the text into sections and entries. Values are raw: `%(name)s` is still in them. */
+/** Splits the text into sections and entries. Values are raw: `%(name)s` is not expanded. */
 export function parseIni(text: string): IniDocument {
   const reader = new IniReader();
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/);
@@ -48,7 +48,7 @@ class IniReader {
   take(raw: string, line: number): void {
     const content = raw.trim();
     if (content === '') {
-      // Blank lines inside a value belong to it when more of the value follows; at its end they are dropped.
+      // Blank lines inside a value belong to it; `finish` trims those at its end.
       this.#entry?.parts.push('');
       return;
     }
@@ -76,11 +76,11 @@ class IniReader {
     this.#entry = undefined;
     const name = /^\[([^\]]+)\]\s*(?:[#;].*)?$/.exec(content)?.[1];
     if (name === undefined) {
-      this.#complain(line, 'a section looks like [name]');
+      this.#complain(line, 'malformed section; expected [name]');
       return;
     }
     const earlier = this.#sections.find((section) => section.name === name);
-    if (earlier !== undefined) this.#complain(line, `the section [${name}] stands in line ${earlier.line} already`);
+    if (earlier !== undefined) this.#complain(line, `the section [${name}] already exists in line ${earlier.line}`);
     this.#sections.push({ name, line, entries: [] });
   }
 
@@ -89,13 +89,13 @@ class IniReader {
     const match = /^(.*?)\s*[=:]\s*(.*)$/.exec(content);
     const key = match?.[1];
     if (key === undefined || key === '') {
-      // The line is not repeated: it may be a misplaced part of a secret.
+      // The message does not quote the line, which may be part of a secret.
       this.#complain(line, 'expected key = value, a [section], or a comment');
       return;
     }
     const { entries } = this.#sections.at(-1)!;
     const earlier = entries.find((entry) => entry.key === key);
-    if (earlier !== undefined) this.#complain(line, `${key} is set in line ${earlier.line} already`);
+    if (earlier !== undefined) this.#complain(line, `${key} is already set in line ${earlier.line}`);
     this.#entry = { key, line, indentation, parts: [match?.[2] ?? ''] };
     entries.push(this.#entry);
   }
@@ -107,7 +107,7 @@ class IniReader {
 
 const maxNesting = 10;
 
-/** A `%(name)s` names something that is not there, or itself. */
+/** A `%(name)s` refers to a missing value, or to itself. */
 export class InterpolationError extends Error {
   constructor(message: string) {
     super(message);
@@ -116,7 +116,7 @@ export class InterpolationError extends Error {
 }
 
 /**
- * Replaces `%(name)s` by the value of that name, again and again, and `%%` by `%`. Other percent signs stay.
+ * Replaces `%(name)s` by the value of that name, recursively, and `%%` by `%`. Keeps other percent signs.
  *
  * @throws InterpolationError
  */
@@ -125,7 +125,7 @@ export function interpolate(text: string, find: (name: string) => string | undef
   return text.replaceAll(/%%|%\(([^)]*)\)s/g, (match: string, name: string | undefined) => {
     if (match === '%%' || name === undefined) return '%';
     const found = find(name);
-    if (found === undefined) throw new InterpolationError(`nothing is called ${name}, which ${match} refers to`);
+    if (found === undefined) throw new InterpolationError(`${match} refers to ${name}, which is not set`);
     return interpolate(found, find, nesting + 1);
   });
 }

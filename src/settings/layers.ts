@@ -1,27 +1,26 @@
-// The sources of settings, each as a layer that answers for one key at a time. The environment is asked by a name
-// computed from the key, never listed, so that keys holding ids work too.
+// Sources of settings as layers, which look up one key at a time. Environment variables are looked up by a name computed from
+// the key, so keys with ids work too.
 import { environmentName } from './definition.ts';
-import type { FileEntry } from './file-entry.ts';
 import type { Problem } from './problems.ts';
 
-/** A setting as some source gave it. */
+/** A setting from a source. */
 export interface Given {
-  /** Name as written there. */
+  /** Name in the source. */
   readonly name: string;
   readonly text: string;
   readonly from: string;
 }
 
 export interface Layer {
-  /** What the source says about a key without prefix. */
+  /** Returns the setting of a key without prefix. */
   find(key: string): Given | undefined;
-  /** Keys it is known to hold, without prefix; empty where they cannot be told. */
+  /** Known keys of the source, without prefix; empty for the environment. */
   readonly keys: readonly string[];
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A layer of values known by key: command line, profile, or values set by a program. */
+/** Returns a layer of values by key: the command line, the profile, or values from a program. */
 export function valuesLayer(values: Readonly<Record<string, string>>, from: string): Layer {
   return {
     keys: Object.keys(values),
@@ -31,11 +30,11 @@ export function valuesLayer(values: Readonly<Record<string, string>>, from: stri
 
 export interface EnvironmentLayer extends Layer {
   readonly prefix: 'SVC_' | 'KINTO_';
-  /** Texts of the variables that carry the prefix, by full name. */
+  /** Texts of the variables with the prefix, by full name. */
   readonly variables: ReadonlyMap<string, string>;
 }
 
-/** The variables that start with the prefix. They are copied, since asking the process for them is slow. */
+/** Returns the layer of variables with the prefix. Copies them, because access to `process.env` is slow. */
 export function environmentLayer(environment: Environment, prefix: 'SVC_' | 'KINTO_'): EnvironmentLayer {
   const variables = new Map<string, string>();
   for (const [name, text] of Object.entries(environment)) {
@@ -54,14 +53,14 @@ export function environmentLayer(environment: Environment, prefix: 'SVC_' | 'KIN
   };
 }
 
-/** Variables that name the configuration file, in the order they are asked. */
+/** Variables with the path of the configuration file, in order of precedence. */
 export const fileVariables = ['SVC_CONFIG', 'SVC_INI', 'KINTO_INI'] as const;
 
 function isFileVariable(name: string): boolean {
   return fileVariables.some((variable) => variable === name);
 }
 
-/** `PORT` and `HOST`, as hosting platforms set them. */
+/** Returns the layer of `PORT` and `HOST`, which hosting platforms set. */
 export function platformLayer(environment: Environment): Layer {
   const names: Readonly<Record<string, string>> = { http_port: 'PORT', host: 'HOST' };
   return {
@@ -74,19 +73,27 @@ export function platformLayer(environment: Environment): Layer {
   };
 }
 
-/** What reading a file has to say. */
+/** One setting of a configuration file, its key as written. */
+export interface FileEntry {
+  readonly key: string;
+  readonly text: string;
+  /** Position: `coffer.ini line 3`. */
+  readonly from: string;
+}
+
+/** Findings in a file. */
 interface FileReport {
   readonly problems: Problem[];
   readonly deprecations: { readonly name: string; readonly from: string; readonly note: string }[];
 }
 
-/** The settings of a file. Prefixes are taken off; the same key given twice with different text is a problem. */
+/** Returns the layer of a file. Removes prefixes; two different values of one key are a problem. */
 export function fileLayer(entries: readonly FileEntry[], report: FileReport): Layer {
   const found = new Map<string, Given>();
   for (const { key: name, text, from } of entries) {
     const key = name.replace(/^(?:svc|kinto)\./, '');
     if (name.startsWith('kinto.')) {
-      report.deprecations.push({ name, from, note: 'the prefix kinto. is deprecated, leave it out' });
+      report.deprecations.push({ name, from, note: 'the prefix kinto. is deprecated; remove it' });
     }
     const earlier = found.get(key);
     if (earlier === undefined) found.set(key, { name, text: text.trim(), from });
@@ -95,11 +102,11 @@ export function fileLayer(entries: readonly FileEntry[], report: FileReport): La
   return { keys: [...found.keys()], find: (key) => found.get(key) };
 }
 
-/** The problem of two spellings of one setting that disagree. */
+/** Returns the problem of two spellings of one setting with different values. */
 export function conflict(a: Given, b: Given): Problem {
   return {
     name: b.name,
     from: b.from,
-    message: `conflicts with ${a.name} (${a.from}); give one of them, or the same value`,
+    message: `conflicts with ${a.name} (${a.from}); remove one of them, or give both the same value`,
   };
 }

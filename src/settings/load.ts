@@ -1,5 +1,5 @@
-// Loading: finds the configuration file, stacks the sources, reads the table, and reports everything that is wrong at
-// once. From the lowest: defaults, the profile without configuration, file, environment, command line.
+// Loads the settings: finds the configuration file, stacks the sources, reads the tables, and reports all problems at once.
+// Sources in ascending precedence: defaults, profile without configuration, file, environment, command line.
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { findPlaceProblems, type BackendSettings } from './backend-settings.ts';
@@ -24,24 +24,24 @@ import { Settings } from './settings.ts';
 import { coreSettingsFor, tablesOfBackends } from './table.ts';
 
 export interface LoadOptions {
-  /** Configuration file named on the command line. */
+  /** Configuration file from the command line. */
   readonly configFile?: string | undefined;
-  /** Settings given on the command line, by name; nothing stands above them. */
+  /** Settings from the command line by name, with the highest precedence. */
   readonly overrides?: Readonly<Record<string, string>>;
   readonly environment?: Environment;
-  /** Folder that default files and the data folder are looked for in. */
+  /** Folder of the default files and of the data folder. */
   readonly cwd?: string;
-  /** `false`: a start without configuration, whose secret is made at the first, is only looked at; see `profileLayer`. */
+  /** Whether a secret of the profile without configuration may be created; default `true`. See `profileLayer`. */
   readonly keepsSecret?: boolean;
-  /** What the settings are for, which decides what must be set; serving unless given. */
+  /** Purpose of the settings, which decides the required ones; default: `service`. */
   readonly purpose?: Purpose;
-  /** Tables of plugins, checked together with the core's. */
+  /** Tables of plugins to check together with the core's. */
   readonly tables?: readonly SettingsTable[];
-  /** Backends whose names, places and settings are checked; without any, each name is taken for that of a module. */
+  /** Backends whose names, locations and settings are checked; without any, every name is that of a module. */
   readonly backends?: readonly BackendSettings[];
 }
 
-/** Files that are read when none is named, in this order, below the working folder. */
+/** Default files in the working folder, in order of precedence. */
 export const defaultFiles = [
   'coffer.toml',
   'coffer.ini',
@@ -50,25 +50,25 @@ export const defaultFiles = [
   'config/svc.ini',
 ] as const;
 
-/** Settings with everything that is wrong with them. */
+/** Settings and their problems. */
 export interface Examined {
-  /** What is wrong has its default. */
+  /** Wrong settings have their defaults. */
   readonly settings: Settings;
   readonly problems: readonly Problem[];
 }
 
 /**
- * The settings of a service, from all sources.
+ * Returns the settings of a service from all sources.
  *
- * @throws SettingsError naming everything that is wrong
+ * @throws SettingsError with all problems
  */
 export function loadSettings(options: LoadOptions = {}): Settings {
   return requireSound(examineSettings(options));
 }
 
 /**
- * Reads the settings of a service from all sources, and reports what is wrong with them instead of refusing them: for
- * callers that look for further problems first.
+ * Returns the settings of a service from all sources with their problems, for callers that look for further problems before
+ * they fail.
  *
  * @throws SettingsError when the configuration file cannot be read at all
  */
@@ -82,7 +82,7 @@ export function examineSettings(options: LoadOptions = {}): Examined {
   const theirs = environmentLayer(environment, 'KINTO_');
   if (theirs.variables.size > 0) {
     const names = [...theirs.variables.keys()].join(', ');
-    report.warnings.push(`environment variables with the prefix KINTO_ are deprecated, write SVC_: ${names}`);
+    report.warnings.push(`environment variables with the prefix KINTO_ are deprecated; use SVC_: ${names}`);
   }
   const layers = [
     valuesLayer(overrides, 'command line'),
@@ -98,9 +98,9 @@ export function examineSettings(options: LoadOptions = {}): Examined {
 }
 
 /**
- * Settings from values a program holds, without files, environment or profile.
+ * Returns settings from given values, without files, environment or profile.
  *
- * @throws SettingsError naming everything that is wrong
+ * @throws SettingsError with all problems
  */
 export function settingsOf(
   values: Readonly<Record<string, string>>,
@@ -122,9 +122,9 @@ function requireSound({ settings, problems }: Examined): Settings {
 interface Stack {
   readonly layers: readonly Layer[];
   readonly environments: readonly EnvironmentLayer[];
-  /** `undefined`: there is none, and the profile is in force; `null`: files do not matter. */
+  /** `undefined`: no file, so the profile applies; `null`: files are not used. */
   readonly file: ConfigFile | undefined | null;
-  /** Path of the file, as short as it can be. */
+  /** Path of the file, relative if that is shorter. */
   readonly shownPath: string;
   readonly namedConfig: string | undefined;
   readonly tables: readonly SettingsTable[];
@@ -168,21 +168,21 @@ interface Place {
   readonly cwd: string;
 }
 
-/** Returns the path of the file as it is named on the command line, else in the environment. */
+/** Returns the path of the file from the command line, otherwise from the environment. */
 export function findConfigName({ configFile, environment }: Omit<Place, 'cwd'>, report?: Report): string | undefined {
   if (configFile !== undefined) return configFile;
   const name = fileVariables.find((variable) => (environment[variable] ?? '') !== '');
-  if (name === 'KINTO_INI') report?.warnings.push('the environment variable KINTO_INI is deprecated, write SVC_CONFIG');
+  if (name === 'KINTO_INI') report?.warnings.push('the environment variable KINTO_INI is deprecated; use SVC_CONFIG');
   return name === undefined ? undefined : environment[name];
 }
 
-/** The file named on the command line, else in the environment. */
+/** Returns the absolute path of the file from the command line, otherwise from the environment. */
 export function findNamedFile(place: Place, report?: Report): string | undefined {
   const path = findConfigName(place, report);
   return path === undefined ? undefined : resolve(place.cwd, path);
 }
 
-/** The named file, else a default one that is there. */
+/** Returns the path of the named file, otherwise of an existing default file. */
 export function findConfigFile(place: Place, report?: Report): string | undefined {
   return (
     findNamedFile(place, report) ?? defaultFiles.map((name) => join(place.cwd, name)).find((path) => existsSync(path))

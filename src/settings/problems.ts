@@ -1,17 +1,17 @@
-// What is wrong with the settings, collected and told all at once.
+// Problems of settings, reported all at once.
 
 export interface Problem {
-  /** The setting, as it was written; absent when a whole file is at fault. */
+  /** Name of the setting as it was written; absent for a problem of a whole file. */
   readonly name?: string | undefined;
-  /** The value given; never for secrets. */
+  /** The given value; never for secrets. */
   readonly given?: string | undefined;
-  /** Where it came from: `coffer.ini line 3`, `environment variable SVC_READONLY`. */
+  /** Position: `coffer.ini line 3`, `environment variable SVC_READONLY`. */
   readonly from?: string | undefined;
-  /** What is wrong, or what was expected. */
+  /** The fault or the accepted form. */
   readonly message: string;
 }
 
-/** The settings cannot be used. The message names every problem on a line of its own and holds no secrets. */
+/** The settings are unusable. The message has one line per problem and contains no secrets. */
 export class SettingsError extends Error {
   readonly problems: readonly Problem[];
 
@@ -21,7 +21,7 @@ export class SettingsError extends Error {
     this.problems = problems;
   }
 
-  /** Each problem in a line of its own, without the title. */
+  /** One line per problem, without the title. */
   get lines(): readonly string[] {
     return this.problems.map(describeProblem);
   }
@@ -32,7 +32,7 @@ function describeProblems(problems: readonly Problem[]): string {
   return [title, ...problems.map((problem) => `  - ${describeProblem(problem)}`)].join('\n');
 }
 
-/** One line about one problem. */
+/** Returns one line about a problem. */
 export function describeProblem({ name, given, from, message }: Problem): string {
   const value = given === undefined ? '' : ` = ${JSON.stringify(given.length > 80 ? `${given.slice(0, 80)}…` : given)}`;
   const place = from === undefined ? '' : name === undefined ? from : ` (${from})`;
@@ -40,15 +40,14 @@ export function describeProblem({ name, given, from, message }: Problem): string
   return subject === '' ? message : `${subject}: ${message}`;
 }
 
-/** Returns what an error says about the settings: its problems, or its message as one. */
+/** Returns the problems of an error; those of other errors than SettingsError are their message. */
 export function problemsOfError(error: unknown): readonly Problem[] {
   if (error instanceof SettingsError) return error.problems;
   return [{ message: error instanceof Error ? error.message : String(error) }];
 }
 
 /**
- * Drops repetitions: a problem that two checks found, and the absence of a setting whose text could not be used, which
- * is reported already.
+ * Drops repetitions: a problem found by two checks, and the absence of a setting whose unusable text is reported already.
  */
 export function withoutRepetitions(problems: readonly Problem[]): readonly Problem[] {
   const given = new Set(problems.flatMap(({ name, from }) => (from === undefined ? [] : [keyOf(name)])));

@@ -1,17 +1,17 @@
-// What `coffer start` runs with when there is no configuration: safe, durable, and reachable from this machine only.
-// It is the lowest layer, so that the environment can change any of it.
+// The profile of `coffer start` without configuration: safe, durable, and reachable from this machine only. It is the lowest
+// layer, so the environment can override all of it.
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Given, Layer } from './layers.ts';
 import { SettingsError } from './problems.ts';
 
-/** Folder, below the working folder, that holds the database and the secret. */
+/** Folder of the database and the secret, below the working folder. */
 export const dataFolder = 'data';
 
 const secretFile = 'secret';
 
-/** The profile without its secret; also what the file of `coffer init` begins with. */
+/** The profile without its secret; also the base of files from `coffer init`. */
 export const profileValues: Readonly<Record<string, string>> = {
   storage_backend: 'sqlite',
   permission_backend: 'sqlite',
@@ -21,15 +21,15 @@ export const profileValues: Readonly<Record<string, string>> = {
   bucket_create_principals: 'system.Authenticated',
   flush_endpoint_enabled: 'false',
   host: '127.0.0.1',
-  // Any user name is a user here: pages of other sites must not be able to use the service as one.
+  // Any user name is valid in this profile, so pages of other sites must not reach the service.
   allowed_hosts: 'loopback',
   cors_origins: 'http://localhost:* http://127.0.0.1:* http://[::1]:*',
 };
 
 /**
- * The profile as a layer. The secret is made, or read again, only when nothing above gives one.
+ * Returns the layer of the profile. Creates or reads the secret only when no higher layer sets one.
  *
- * @param options.keepsSecret `false`: a secret that is not there yet is made up and forgotten, and no file written
+ * @param options.keepsSecret whether a missing secret is created on disk; otherwise a temporary one is used
  */
 export function profileLayer(cwd: string, { keepsSecret = true }: { readonly keepsSecret?: boolean } = {}): Layer {
   const from = 'profile without configuration';
@@ -47,24 +47,24 @@ export function profileLayer(cwd: string, { keepsSecret = true }: { readonly kee
 }
 
 /**
- * Returns the secret that starts without configuration have kept in the working folder; `undefined`: there is none.
+ * Returns the secret that an earlier start without configuration stored in the working folder; `undefined` for none.
  *
- * @throws SettingsError when it cannot be read
+ * @throws SettingsError when the file cannot be read
  */
 export function findKeptSecret(cwd: string): string | undefined {
   const path = resolve(cwd, dataFolder, secretFile);
   return readingSecret(path, () => readSecret(path));
 }
 
-/** A new secret of 32 random bytes. */
+/** Returns a new secret of 32 random bytes. */
 export function generateSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
 /**
- * The secret kept in the folder, made at the first call. Of processes that start together all get the same one.
+ * Returns the secret in the folder, which the first call creates. Processes that start concurrently get the same one.
  *
- * @throws SettingsError when it can be neither read nor written
+ * @throws SettingsError when the file can be neither read nor written
  */
 export function readOrCreateSecret(folder: string): string {
   const path = resolve(folder, secretFile);
@@ -77,7 +77,7 @@ function readingSecret<T>(path: string, read: () => T): T {
   } catch (error) {
     if (error instanceof SettingsError) throw error;
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    const message = `the secret cannot be kept in ${path} (${code}); set SVC_USERID_HMAC_SECRET, or start in a folder that can be written`;
+    const message = `the secret cannot be stored in ${path} (${code}); set SVC_USERID_HMAC_SECRET, or start in a writable folder`;
     throw new SettingsError([{ name: 'userid_hmac_secret', message }]);
   }
 }
@@ -91,17 +91,17 @@ function readSecret(path: string): string | undefined {
     throw error;
   }
   if (!/^[\w-]{32,}$/.test(secret)) {
-    const message = `${path} does not hold a secret; put the old one back, or delete the file to get new user ids`;
+    const message = `${path} does not contain a secret; restore the old one, or delete the file to get new user ids`;
     throw new SettingsError([{ name: 'userid_hmac_secret', message }]);
   }
-  // A copy or a backup may have opened it to others.
+  // A copy or a restored backup may be readable by others.
   if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
   return secret;
 }
 
 function createSecret(folder: string, path: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Written aside and linked into place: whoever comes first wins, and nobody ever sees half a secret.
+  // Written to a temporary file and linked into place: the first process wins, and no process reads an incomplete secret.
   const draft = `${path}.${randomBytes(8).toString('hex')}`;
   writeFileSync(draft, `${generateSecret()}\n`, { mode: 0o600, flag: 'wx', flush: true });
   try {
@@ -112,6 +112,6 @@ function createSecret(folder: string, path: string): string {
     rmSync(draft, { force: true });
   }
   const secret = readSecret(path);
-  if (secret === undefined) throw new Error(`${path} vanished while it was made`);
+  if (secret === undefined) throw new Error(`${path} disappeared during its creation`);
   return secret;
 }

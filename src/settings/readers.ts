@@ -1,18 +1,18 @@
-// Typed readers: how the text of one setting becomes a value. A reader never throws; it says what it expected, so that
-// every wrong setting can be reported together.
+// Typed readers of settings. A reader never throws; it returns the expected form, so that all wrong settings can be reported
+// together.
 
-/** What a reader makes of a text. */
+/** Result of a reader. */
 export type Reading<T> =
-  /** `note`: the spelling is deprecated; how to write it. */
+  /** `note`: how to replace a deprecated spelling. */
   | { readonly kind: 'value'; readonly value: T; readonly note?: string }
-  /** Given but empty, which counts as not given at all. */
+  /** Empty, which counts as not set. */
   | { readonly kind: 'unset' }
   | { readonly kind: 'wrong'; readonly expected: string };
 
 export interface Reader<T> {
-  /** What the setting takes, as a noun phrase for documentation and error messages. */
+  /** Accepted values, as a noun phrase for documentation and error messages. */
   readonly form: string;
-  /** Reads text as it stands in a file or in the environment, with blanks around it already taken off. */
+  /** Reads the trimmed text from a file or the environment. */
   readonly read: (given: string) => Reading<T>;
 }
 
@@ -26,12 +26,12 @@ function wrong(expected: string): Reading<never> {
   return { kind: 'wrong', expected };
 }
 
-/** Returns the text that readers take for exactly these characters: in JSON spelling where it would mean something else. */
+/** Returns the text that readers read as exactly these characters: quoted as JSON when it would mean something else. */
 export function wrapText(meant: string): string {
   return meant === 'null' || meant.startsWith('"') || meant.trim() !== meant ? JSON.stringify(meant) : meant;
 }
 
-/** The text behind JSON spelling: `"a b"` is `a b`, `null` is empty, everything else is what it looks like. */
+/** Returns the text of a JSON spelling: `"a b"` is `a b`, `null` is empty, other texts are unchanged. */
 export function unwrap(given: string): string {
   if (given === 'null') return '';
   if (!given.startsWith('"')) return given;
@@ -43,7 +43,7 @@ export function unwrap(given: string): string {
   }
 }
 
-/** A reader for one text that is tested and turned into a value by `convert`; `undefined` means it is not acceptable. */
+/** Returns a reader of one text. `convert` returns the value, or `undefined` for an unacceptable text. */
 function scalar<T>(form: string, convert: (given: string) => T | undefined): Reader<T> {
   return {
     form,
@@ -56,23 +56,22 @@ function scalar<T>(form: string, convert: (given: string) => T | undefined): Rea
   };
 }
 
-/** Any text. */
+/** Reads any text. */
 export function text(form = 'text'): Reader<string> {
   return scalar(form, (given) => given);
 }
 
-/** A text that matches the pattern as a whole. */
+/** Reads a text that matches the pattern. */
 export function matching(pattern: RegExp, form: string): Reader<string> {
   return scalar(form, (given) => (pattern.test(given) ? given : undefined));
 }
 
-/** A regular expression, kept as its text. */
+/** Reads a regular expression; returns its text. */
 export function regexp(): Reader<string> {
   return scalar('a regular expression', (given) => {
     try {
       return new RegExp(given).source === '' ? undefined : given;
     } catch {
-      // What does not compile is not one.
       return undefined;
     }
   });
@@ -83,14 +82,14 @@ interface Range {
   readonly max?: number;
 }
 
-/** A whole number. */
+/** Reads an integer. */
 export function integer(range: Range = {}): Reader<number> {
   return scalar(withRange('a whole number', range), (given) =>
     /^[+-]?\d{1,16}$/.test(given) ? within(Number(given), range) : undefined,
   );
 }
 
-/** A whole number, or a word that stands for one that is found out later. */
+/** Reads an integer, or a word that is resolved later. */
 export function integerOr<const T extends string>(word: T, range: Range = {}): Reader<number | T> {
   const whole = integer(range);
   return scalar<number | T>(`${whole.form}, or ${word}`, (given) => {
@@ -100,7 +99,7 @@ export function integerOr<const T extends string>(word: T, range: Range = {}): R
   });
 }
 
-/** A number, with or without a fraction. */
+/** Reads a number. */
 export function number(range: Range = {}): Reader<number> {
   return scalar(withRange('a number', range), (given) =>
     /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(given) ? within(Number(given), range) : undefined,
@@ -109,7 +108,7 @@ export function number(range: Range = {}): Reader<number> {
 
 const secondsOf: Readonly<Record<string, number>> = { '': 1, ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** A length of time in seconds; the units `ms`, `s`, `m`, `h` and `d` are understood: `90`, `1.5`, `250ms`, `2m`. */
+/** Reads a duration in seconds; the units `ms`, `s`, `m`, `h` and `d` are accepted: `90`, `1.5`, `250ms`, `2m`. */
 export function duration(range: Range = {}): Reader<number> {
   const form = `${withRange('a number of seconds', range)} (or with a unit, as in 500ms, 30s, 5m)`;
   return scalar(form, (given) => {
@@ -136,7 +135,7 @@ function withRange(noun: string, { min, max }: Range): string {
 const yes = new Set(['true', 't', 'yes', 'y', 'on', '1']);
 const no = new Set(['false', 'f', 'no', 'n', 'off', '0']);
 
-/** Yes or no, in the spellings that docs/reference/settings.md lists. */
+/** Reads a boolean, in the spellings of docs/reference/settings.md. */
 export function flag(): Reader<boolean> {
   return scalar('true or false', (given) => {
     const lower = given.toLowerCase();
@@ -144,7 +143,7 @@ export function flag(): Reader<boolean> {
   });
 }
 
-/** Words separated by blanks, commas or newlines, or a JSON array of texts. Given but empty is the empty list. */
+/** Reads words separated by blanks, commas or newlines, or a JSON array. An empty text is the empty list. */
 export function list(form = 'words separated by spaces or commas'): Reader<readonly string[]> {
   return {
     form,
@@ -157,7 +156,7 @@ export function list(form = 'words separated by spaces or commas'): Reader<reado
   };
 }
 
-/** A list whose words are all acceptable. */
+/** Reads a list of acceptable words. */
 export function listOf(isAcceptable: (word: string) => boolean, form: string): Reader<readonly string[]> {
   const words = list(form);
   return {
@@ -189,7 +188,7 @@ function parseArray(given: string): readonly string[] | 'malformed' | 'mixed' {
   return items;
 }
 
-/** Numbers in rising order, written like a list; `Inf` is the largest of all. */
+/** Reads a list of numbers in ascending order; `Inf` is the largest. */
 export function numberList(form: string): Reader<readonly number[]> {
   const words = list(form);
   return {
@@ -204,13 +203,13 @@ export function numberList(form: string): Reader<readonly number[]> {
   };
 }
 
-/** What a word of a list stands for, and a note when that spelling is deprecated. */
+/** The current names of a word in a list, and a note when the word is deprecated. */
 export interface Renamed {
   readonly names: readonly string[];
   readonly note?: string;
 }
 
-/** A list whose words are renamed one by one, each to any number of names; every name is in the result once. */
+/** Reads a list and maps each word to any number of names; returns each name once. */
 export function renamedList(rename: (word: string) => Renamed, form?: string): Reader<readonly string[]> {
   const words = list(form);
   return {
@@ -226,7 +225,7 @@ export function renamedList(rename: (word: string) => Renamed, form?: string): R
   };
 }
 
-/** One of a few words, exactly as written. */
+/** Reads one of the words. */
 export function choice<const T extends string>(...words: readonly T[]): Reader<T> {
   return scalar(words.length === 1 ? words[0]! : `one of ${words.join(', ')}`, (given) =>
     words.find((word) => word === given),
@@ -234,11 +233,11 @@ export function choice<const T extends string>(...words: readonly T[]): Reader<T
 }
 
 /**
- * One of a few words, also as the last part of a dotted path, as deployments of the reference server write it:
- * `kinto.core.storage.memory` for `memory`.
+ * Reads one of the words, also as the last part of a dotted path, as in configurations of Kinto: `kinto.core.storage.memory`
+ * for `memory`.
  *
- * @param options.isDeprecated whether the dotted spelling is worth a line in the log
- * @param options.aliases dotted paths that end in something else, and the word they mean
+ * @param options.isDeprecated whether the dotted spelling causes a warning
+ * @param options.aliases dotted paths with another last part, and the word they mean
  */
 export function dottedChoice<const T extends string>(
   words: readonly T[],
@@ -261,17 +260,16 @@ export function dottedChoice<const T extends string>(
       const word = words.find((candidate) => candidate === meant);
       if (word === undefined) return wrong(expected);
       if (word === unwrapped || !options.isDeprecated) return value(word);
-      return value(word, `${unwrapped} is deprecated, write ${word}`);
+      return value(word, `${unwrapped} is deprecated; write ${word}`);
     },
   };
 }
 
 /**
- * One of a few words, as `dottedChoice` reads them, or a name that is not known yet when settings are read, such as that
- * of a module.
+ * Reads one of the words as `dottedChoice` does, or a name that is resolved later, such as that of a module.
  *
- * @param options.form the other names, as a noun phrase
- * @param options.pattern what they look like
+ * @param options.form description of the other names, a noun phrase
+ * @param options.pattern pattern of the other names
  */
 export function dottedChoiceOr<const T extends string>(
   words: readonly T[],
@@ -283,7 +281,7 @@ export function dottedChoiceOr<const T extends string>(
     form,
     read(given) {
       const name = unwrap(given);
-      // A path may end like a dotted word by chance.
+      // The end of a path may look like a dotted word.
       const reading = /^(?:\.|\/|file:)/.test(name) ? wrong(form) : known.read(given);
       if (reading.kind !== 'wrong') return reading;
       return options.pattern.test(name) ? value(name) : wrong(form);
@@ -291,19 +289,19 @@ export function dottedChoiceOr<const T extends string>(
   };
 }
 
-/** A whole number out of a few. */
+/** Reads one of the integers. */
 export function numberChoice<const T extends number>(...numbers: readonly T[]): Reader<T> {
   return scalar(`one of ${numbers.join(', ')}`, (given) => numbers.find((candidate) => String(candidate) === given));
 }
 
-/** A point in time together with the text it was given as. */
+/** A point in time and its original text. */
 export interface DateSetting {
   readonly text: string;
   /** Milliseconds since 1970 UTC. */
   readonly time: number;
 }
 
-/** A date of ISO 8601, with or without a time; without a zone it is UTC. */
+/** Reads an ISO 8601 date with or without a time; the default zone is UTC. */
 export function date(): Reader<DateSetting> {
   return scalar('a date such as 2027-12-31 or 2027-12-31T12:00:00Z', (given) => {
     const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(given);
@@ -314,7 +312,7 @@ export function date(): Reader<DateSetting> {
   });
 }
 
-/** An address that a browser can follow. */
+/** Reads an HTTP URL. */
 export function url(): Reader<string> {
   return scalar('a URL that starts with http:// or https://', (given) => {
     const parsed = URL.canParse(given) ? new URL(given) : undefined;
@@ -322,12 +320,12 @@ export function url(): Reader<string> {
   });
 }
 
-/** The same for a setting that may have no value at all. */
+/** Types a reader for a setting that may have no value. */
 export function optional<T>(reader: Reader<T>): Reader<T | undefined> {
   return reader;
 }
 
-/** The same, where an empty text is an answer of its own (none, no limit) that replaces the default. */
+/** Reads an empty text as `undefined` (none, unlimited), which replaces the default. */
 export function orNone<T>(reader: Reader<T>): Reader<T | undefined> {
   return {
     form: `${reader.form}, or empty`,

@@ -1,37 +1,37 @@
-// From layers to typed values: finds each setting of a table in the highest layer that gives it, reads it, and keeps
-// what is wrong for one report.
+// Resolves settings to typed values: finds each setting of a table in the highest layer that sets it, reads it, and collects
+// the problems in one report.
 import type { Setting, SettingsTable, ValuesOf } from './definition.ts';
 import { conflict, type Given, type Layer } from './layers.ts';
 import type { Problem } from './problems.ts';
 import type { Reader } from './readers.ts';
 
-/** What came out of one lookup. */
+/** Result of a lookup. */
 export interface Resolution<T> {
   readonly value: T;
   readonly isGiven: boolean;
 }
 
-/** A setting whose name or value is written in a deprecated way. */
+/** A setting with a deprecated name or value. */
 export interface Deprecation {
   readonly name: string;
   readonly from: string;
-  /** How to write it. */
+  /** The current spelling. */
   readonly note: string;
 }
 
-/** Collects what is found on the way. */
+/** Collected findings. */
 export interface Report {
   readonly problems: Problem[];
   readonly warnings: string[];
   readonly deprecations: Deprecation[];
 }
 
-/** Returns a report with nothing in it. */
+/** Returns an empty report. */
 export function emptyReport(): Report {
   return { problems: [], warnings: [], deprecations: [] };
 }
 
-/** The typed values of a table; settings that are wrong have their default and a problem in the report. */
+/** Returns the typed values of a table. Wrong settings have their default, and a problem in the report. */
 export function resolveTable<T extends SettingsTable>(layers: readonly Layer[], table: T, report: Report): ValuesOf<T> {
   const values = Object.entries(table).map(([key, row]) => [key, resolveSetting(layers, key, row, report)] as const);
   return Object.fromEntries(values) as ValuesOf<T>;
@@ -43,7 +43,7 @@ function resolveSetting(layers: readonly Layer[], key: string, row: Setting<unkn
   return isGiven ? value : row.default;
 }
 
-/** Reads one setting under all its spellings; `isGiven` is `false` when no layer gives one, or an empty one. */
+/** Reads a setting under all its spellings; `isGiven` is `false` when no layer sets it, or sets it empty. */
 export function resolveKey<T>(
   layers: readonly Layer[],
   spellings: readonly string[],
@@ -75,7 +75,7 @@ export function resolveKey<T>(
   return { value: undefined, isGiven: false };
 }
 
-/** What one layer says under any of the spellings; those that disagree are a problem. */
+/** Returns the setting of a layer under any of the spellings. Different values are a problem. */
 function findIn(layer: Layer, spellings: readonly string[], report: Report): Given | undefined {
   let first: Given | undefined;
   for (const spelling of spellings) {
@@ -87,7 +87,7 @@ function findIn(layer: Layer, spellings: readonly string[], report: Report): Giv
   return first;
 }
 
-/** Values of settings with such names are not repeated in messages. */
+/** Whether the name suggests a secret, whose value messages must not repeat. */
 export function soundsSecret(key: string): boolean {
   return /secret|password|token|dsn|private|credential|_url$|(?:^|[._])key$/i.test(key);
 }

@@ -1,5 +1,5 @@
-// Writes a configuration file anew, in the names and spellings of today: prefixes, dotted names and aliases go, values
-// stay, and what has no meaning here is kept as a comment.
+// Rewrites a configuration file with current names and spellings. Prefixes, dotted names and aliases are replaced; values stay
+// the same; settings without effect become comments.
 import { basename } from 'node:path';
 import { readConfigFile } from './config-file.ts';
 import type { Setting, SettingsTable } from './definition.ts';
@@ -10,22 +10,22 @@ import type { Problem } from './problems.ts';
 import { emptyReport } from './resolve.ts';
 import type { Reader } from './readers.ts';
 import { generateSecret } from './profile.ts';
-import { todaysValue } from './todays-value.ts';
+import { currentSpelling } from './kinto-names.ts';
 
 export interface RewriteOptions {
   readonly format: FileFormat;
-  /** Of the core and of plugins. */
+  /** Tables of the core and of plugins. */
   readonly tables: readonly SettingsTable[];
   readonly families: readonly SettingsFamily[];
 }
 
 export interface Rewritten {
   readonly text: string;
-  /** What could not be taken over, or is wrong; the text has comments about the latter. */
+  /** Settings that were left out or are wrong; the text has comments about the latter. */
   readonly problems: readonly Problem[];
 }
 
-const endSection = 'Without effect here';
+const endSection = 'Without effect';
 
 /**
  * Returns the text of a new file with the settings of an old one.
@@ -60,7 +60,7 @@ class Writer {
   readonly #known = new Map<string, KnownSetting>();
   /** Lines by section, in the order of the tables. */
   readonly #sections = new Map<string, string[]>();
-  /** Texts by key, as they were written. */
+  /** Written texts by key. */
   readonly #written = new Map<string, string>();
 
   constructor({ format, tables, families }: RewriteOptions, problems: Problem[]) {
@@ -83,14 +83,14 @@ class Writer {
       this.#problems.push({
         name,
         from,
-        message: 'INI files cannot hold this name, kept as a comment; write a TOML file',
+        message: 'INI files cannot represent this name; kept as a comment. Write a TOML file instead',
       });
       this.#leaveOut('not possible in INI files', given, text);
     } else if (known !== undefined) this.#write(known.row.section, known.key, text, known.row.reader);
     else if (reason !== undefined) this.#leaveOut(reason, given, text);
     else if (family !== undefined) this.#write(this.#sectionOf(given), given, text, family.reader);
     else {
-      this.#problems.push({ name, from, message: 'unknown setting, kept as a comment' });
+      this.#problems.push({ name, from, message: 'unknown setting; kept as a comment' });
       this.#leaveOut('unknown', given, text);
     }
   }
@@ -102,8 +102,8 @@ class Writer {
       this.#problems.push({ name: key, message: `expected ${reading.expected}` });
       lines.push(...formatComment(`Wrong: expected ${reading.expected}.`));
     }
-    const value = todaysValue(key, text, reading);
-    // An alias and the name may both be there, with the same text.
+    const value = currentSpelling(key, text, reading);
+    // The old file may contain both the alias and the name.
     if (this.#written.get(key) === value) return;
     this.#written.set(key, value);
     lines.push(...formatAssignment(key, value, this.#format));
@@ -111,14 +111,14 @@ class Writer {
   }
 
   #leaveOut(reason: string, key: string, text: string): void {
-    // What belongs to other programs needs no explanation, and no place here.
+    // Settings of other programs are dropped.
     if (reason === '') return;
     const lines = this.#sections.get(endSection) ?? [];
     lines.push(...formatComment(`${key} = ${text}`), ...formatComment(`  (${reason})`));
     this.#sections.set(endSection, lines);
   }
 
-  /** The section of settings whose names begin alike. */
+  /** Returns the section of settings with the same prefix. */
   #sectionOf(key: string): string {
     if (key.endsWith('_principals')) return this.#known.get('bucket_create_principals')?.row.section ?? 'Other';
     const beginning = key.slice(0, key.indexOf('.') + 1);
@@ -126,16 +126,16 @@ class Writer {
     return 'Other';
   }
 
-  /** Where the old file has no secret, the reference server uses an empty one; what to do about it is not ours to decide. */
+  /** Adds both choices for an old file without a secret, where Kinto uses an empty one. The operator has to decide. */
   adviseOnSecrets(): void {
     const lines = this.#sections.get(this.#known.get('userid_hmac_secret')?.row.section ?? 'Other') ?? [];
     const isSet = (key: string): boolean => (this.#written.get(key) ?? '') !== '';
     if (!isSet('userid_hmac_secret') && !isSet('userid_hmac_legacy_empty')) {
       lines.push(
         ...formatComment(
-          'userid_hmac_secret was not set. The first line makes a new one; the second keeps the user ids that',
+          'userid_hmac_secret was not set. The first line sets a new one; the second keeps the user ids that',
         ),
-        ...formatComment('Basic authentication had with an empty secret.'),
+        ...formatComment('Basic authentication derived with an empty secret.'),
         ...formatComment(formatAssignment('userid_hmac_secret', generateSecret(), this.#format).join('\n')),
         ...formatComment(formatAssignment('userid_hmac_legacy_empty', 'true', this.#format).join('\n')),
       );
@@ -144,7 +144,7 @@ class Writer {
     if (hasBuckets && !isSet('default_bucket_hmac_secret') && !isSet('default_bucket_hmac_legacy_empty')) {
       lines.push(
         ...formatComment(
-          'default_bucket_hmac_secret was not set. Kinto then uses an empty one, and this line keeps its ids.',
+          'default_bucket_hmac_secret was not set. Kinto then uses an empty one; this line keeps those bucket ids.',
         ),
         ...formatComment(formatAssignment('default_bucket_hmac_legacy_empty', 'true', this.#format).join('\n')),
       );
@@ -154,9 +154,9 @@ class Writer {
   finish(name: string): string {
     const lines = [
       ...formatComment(
-        `Configuration of a Coffer service, written from ${name.replaceAll(/\s+/g, ' ')} by: coffer init --from`,
+        `Configuration of a Coffer service, converted from ${name.replaceAll(/\s+/g, ' ')} by: coffer init --from`,
       ),
-      '# It holds secrets: keep it readable for the service only.',
+      '# This file contains secrets: make it readable for the service only.',
       '',
       this.#format === 'ini' ? '[app:main]' : '[coffer]',
     ];

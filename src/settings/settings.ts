@@ -1,5 +1,4 @@
-// The settings of a running service: typed values of the table, and lookups by name for the families of names that no
-// table can list.
+// The settings of a running service: typed values of the core table, and lookups by name for families of settings.
 import { formatValue, type SettingsTable, type ValuesOf } from './definition.ts';
 import { checkFamilies } from './checks.ts';
 import type { FileIdentity } from './config-file.ts';
@@ -11,12 +10,12 @@ import { emptyReport, resolveKey, resolveTable, soundsSecret } from './resolve.t
 import { coreSettings, type CoreTable, type CoreValues } from './table.ts';
 import { findUnknown, type AbsentPlugin, type Vocabulary } from './unknown.ts';
 
-/** What settings are made from; see `loadSettings`. */
+/** Constructor arguments; see `loadSettings`. */
 export interface SettingsParts {
   readonly layers: readonly Layer[];
   readonly environments: readonly EnvironmentLayer[];
   readonly values: CoreValues;
-  /** Tables of the backends, whose settings are known by name as the core's are. */
+  /** Tables of the backends, whose names are known like those of the core. */
   readonly tables: readonly SettingsTable[];
   readonly file: FileIdentity | null;
   readonly namedConfig: string | undefined;
@@ -25,13 +24,13 @@ export interface SettingsParts {
 }
 
 export class Settings {
-  /** What the root view tells about the configuration file; `null` when none is used. */
+  /** The configuration file, for the root view; `null` when none is used. */
   readonly file: FileIdentity | null;
-  /** Path of the configuration file as the command line or the environment names it; `undefined` for a default file. */
+  /** Path of the configuration file from the command line or the environment; `undefined` for a default file. */
   readonly namedConfig: string | undefined;
-  /** Lines for the log: deprecated spellings and the like. Unknown names are in `findUnknownKeys`. */
+  /** Warnings for the log, such as deprecated spellings. `findUnknownKeys` returns unknown names. */
   readonly warnings: readonly string[];
-  /** Whether the profile for starting without configuration is in force. */
+  /** Whether the profile without configuration applies. */
   readonly isZeroConfig: boolean;
   readonly #parts: SettingsParts;
 
@@ -43,17 +42,17 @@ export class Settings {
     this.isZeroConfig = parts.isZeroConfig;
   }
 
-  /** The value of a setting of the core. */
+  /** Returns the value of a core setting. */
   get<K extends keyof CoreTable>(key: K): CoreValues[K] {
     return this.#parts.values[key];
   }
 
-  /** All values of the core. */
+  /** All values of the core table. */
   get values(): CoreValues {
     return this.#parts.values;
   }
 
-  /** Names and values that the root view shows, without prefix. */
+  /** Names and values for the root view, without prefix. */
   get public(): Readonly<Record<string, unknown>> {
     const entries = Object.entries(coreSettings satisfies SettingsTable);
     return Object.fromEntries(
@@ -61,27 +60,27 @@ export class Settings {
     );
   }
 
-  /** The text of any setting, listed in the table or not; the default of a listed one; else `undefined`. */
+  /** Returns the text of any setting; the default of one in the core table; otherwise `undefined`. */
   lookup(key: string): string | undefined {
     const found = this.lookupWith(text(), key);
     if (found !== undefined) return found;
     return this.#parts.layers.some((layer) => layer.find(key) !== undefined) ? '' : undefined;
   }
 
-  /** The words of any setting that is a list; `undefined` when it is not set, empty when set to nothing. */
+  /** Returns the words of any list setting; `undefined` when it is not set, an empty list when it is set but empty. */
   lookupList(key: string): readonly string[] | undefined {
     return this.lookupWith(list(), key);
   }
 
-  /** A setting that says yes or no. */
+  /** Returns the value of any boolean setting; `undefined` when it is not set. */
   lookupFlag(key: string): boolean | undefined {
     return this.lookupWith(flag(), key);
   }
 
   /**
-   * The value of any setting as the reader has it; the default of a listed one; `undefined` when it is not set.
+   * Returns the value of any setting; the default of one in the core table; otherwise `undefined`.
    *
-   * @throws SettingsError when it is set to something else than the reader expects
+   * @throws SettingsError when the reader rejects the text
    */
   lookupWith<T>(reader: Reader<T>, key: string): T | undefined {
     const report = emptyReport();
@@ -99,11 +98,11 @@ export class Settings {
   }
 
   /**
-   * Returns the value of any setting from the highest source that has it under its own name, or under another name of
-   * the same meaning. Of several names in that source, the last one counts.
+   * Returns the value of any setting from the highest source that sets it under its name or an equivalent one. The last of
+   * several names in that source counts.
    *
-   * @param isAlso tells names of the same meaning, as far as the source can list its names
-   * @throws SettingsError when it is set to something else than the reader expects
+   * @param isAlso whether a name is equivalent; not called for sources that cannot list their names
+   * @throws SettingsError when the reader rejects the text
    */
   lookupLast<T>(reader: Reader<T>, key: string, isAlso: (name: string) => boolean): T | undefined {
     for (const layer of this.#parts.layers) {
@@ -116,15 +115,15 @@ export class Settings {
     return undefined;
   }
 
-  /** Names given by file, command line or profile; the environment cannot be listed, it is asked by name. */
+  /** Returns the names set by file, command line or profile. The environment is only looked up by name. */
   keys(): readonly string[] {
     return [...new Set(this.#parts.layers.flatMap((layer) => layer.keys))].toSorted();
   }
 
   /**
-   * The typed values of a table that is not the core's, such as a plugin's.
+   * Returns the typed values of another table, such as that of a plugin.
    *
-   * @throws SettingsError naming everything that is wrong in it
+   * @throws SettingsError with all problems of the table
    */
   read<T extends SettingsTable>(table: T): ValuesOf<T> {
     const report = emptyReport();
@@ -134,7 +133,7 @@ export class Settings {
   }
 
   /**
-   * Reads all of these tables and families, to report everything that is wrong in any of them at once.
+   * Checks all of these tables and families.
    *
    * @throws SettingsError
    */
@@ -143,7 +142,7 @@ export class Settings {
     if (problems.length > 0) throw new SettingsError(problems);
   }
 
-  /** Reads all of these tables and families, and returns everything that is wrong in any of them. */
+  /** Returns all problems of these tables and families. */
   findProblems(tables: readonly SettingsTable[], families: readonly SettingsFamily[] = []): readonly Problem[] {
     const report = emptyReport();
     for (const table of tables) resolveTable(this.#parts.layers, table, report);
@@ -152,7 +151,7 @@ export class Settings {
   }
 
   /**
-   * Returns a line for each given name that neither the core nor the plugins read: with the nearest known name, or with the
+   * Returns a line for each given name that neither the core nor the plugins read: with the closest known name, or with the
    * absent plugin that would read it.
    */
   findUnknownKeys(

@@ -1,5 +1,5 @@
-// The table of settings of the core. A row holds everything that is known about a setting; rows are in `rows/`. Backends and
-// plugins bring tables of their own. Families of names that hold a kind or an id are in `families.ts`.
+// The table of core settings; the rows are in `rows/`. Backends and plugins have tables of their own. `families.ts` has the
+// settings with names that contain a kind or an id.
 import type { BackendDescription } from './backend-description.ts';
 import { inSection, type SettingsTable, type ValuesOf } from './definition.ts';
 import { accessSettings, authenticationSettings, listSettings } from './rows/access.ts';
@@ -10,7 +10,7 @@ import { mailSettings } from './rows/mail.ts';
 import { protectionSettings } from './rows/protection.ts';
 import { loggingSettings, serviceSettings } from './rows/service.ts';
 
-/** Every setting of the core, by name. */
+/** All core settings by name. */
 export const coreSettings = {
   ...inSection('Service', serviceSettings),
   ...inSection('Authentication', authenticationSettings),
@@ -31,12 +31,12 @@ export const coreSettings = {
 export type CoreTable = typeof coreSettings;
 export type CoreValues = ValuesOf<CoreTable>;
 
-/** Returns the core's settings with the names and places that these backends have. */
+/** Returns the core settings with the names and URL forms of these backends. */
 export function coreSettingsFor(backends: readonly BackendDescription[]): CoreTable {
   return backends.length === 0 ? coreSettings : { ...coreSettings, ...inSection('Backends', backendChoices(backends)) };
 }
 
-/** Returns the tables of the settings that single backends read, each in a section of its own. */
+/** Returns the tables of the settings of single backends, each in its own section. */
 export function tablesOfBackends(backends: readonly BackendDescription[]): readonly SettingsTable[] {
   return backends.map(({ title, settings }) => inSection(title, settings));
 }

@@ -1,25 +1,24 @@
-// The text of a new configuration file: the settings that people change, each with its sentence from the table, and the
-// plugins. The reference of settings holds everything else.
+// The text of a new configuration file: the settings that are changed most, each with its documentation from the table, and
+// the plugins.
 import { backendKinds, type BackendKind } from './backend-description.ts';
 import { type BackendSettings } from './backend-settings.ts';
 import { formatValue, type SettingsTable } from './definition.ts';
 import { formatAssignment } from './file-format.ts';
 import { isLoopback } from './loopback.ts';
-import { pluginSentences } from './plugin-sentences.ts';
 import { generateSecret, profileValues } from './profile.ts';
 import { coreSettingsFor, tablesOfBackends, type CoreTable } from './table.ts';
 import { readHomepage } from './version.ts';
 
 export interface TemplateChoices {
   readonly format: 'ini' | 'toml';
-  /** The backends that can be named. */
+  /** Backends to choose from. */
   readonly backends: readonly BackendSettings[];
   /** Name of the backend of objects and permissions. */
   readonly backend: string;
   readonly cacheBackend: string;
   readonly host: string;
   readonly port: number;
-  /** Secret that user ids of existing data were derived with; absent: the file gets new secrets. */
+  /** Secret of the user ids of existing data; absent: new secrets are generated. */
   readonly secret?: string | undefined;
 }
 
@@ -52,7 +51,7 @@ const sections: readonly Section[] = [
   },
 ];
 
-/** Returns a configuration file in which the backends are named and the secrets are set. */
+/** Returns a configuration file with the chosen backends and with secrets. */
 export function formatTemplate(choices: TemplateChoices): string {
   const active = activeValues(choices);
   const { backends } = choices;
@@ -63,11 +62,11 @@ export function formatTemplate(choices: TemplateChoices): string {
   const format = (key: string, value: string): string => formatAssignment(key, value, choices.format).join('\n');
   const lines = [
     '# Configuration of a Coffer service. Start it with: coffer start --config <this file>',
-    '# This file holds secrets: keep it readable for the service only.',
+    '# This file contains secrets: make it readable for the service only.',
     '#',
-    '# Lines that are commented out show defaults. The reference describes these and all other settings:',
+    '# Commented-out lines show defaults. The reference describes all settings:',
     `# docs/reference/settings.md, ${readHomepage()}`,
-    '# Environment variables stand above this file: readonly is SVC_READONLY there.',
+    '# Environment variables override this file: SVC_READONLY sets readonly.',
     '',
     choices.format === 'ini' ? '[app:main]' : '[coffer]',
   ];
@@ -89,7 +88,7 @@ export function formatTemplate(choices: TemplateChoices): string {
 
 function activeValues(choices: TemplateChoices): ReadonlyMap<string, string> {
   const { backend, cacheBackend, host, port, secret } = choices;
-  // The names that other machines use are not known yet.
+  // The public host names are not known yet.
   const isOpen = !isLoopback(host);
   const values = Object.entries(profileValues).filter(
     ([key]) => !isOpen || (key !== 'allowed_hosts' && key !== 'cors_origins'),
@@ -102,13 +101,13 @@ function activeValues(choices: TemplateChoices): ReadonlyMap<string, string> {
     ['host', host],
     ['http_port', String(port)],
     ['userid_hmac_secret', secret ?? generateSecret()],
-    // Data that is there has ids of personal buckets that were derived with the other secret.
+    // Personal buckets of existing data have ids derived from the first secret.
     ...(secret === undefined ? [['default_bucket_hmac_secret', generateSecret()] as const] : []),
     ...placesOf(choices),
   ]);
 }
 
-/** Returns the settings that say where the data is: examples where a server has to be named. */
+/** Returns the settings with the locations of the data; examples for servers. */
 function placesOf(choices: TemplateChoices): readonly (readonly [key: string, value: string])[] {
   return backendKinds.flatMap((kind) => {
     const { url, initialSettings = {} } = chosenFor(kind, choices) ?? {};
@@ -124,21 +123,39 @@ function chosenFor(
   return backends.find((each) => each.name === name);
 }
 
-/** Whether a setting that is not set would mean nothing in this file. */
+/** Whether an unset setting has no meaning in this file. */
 function isUseless(key: string, choices: TemplateChoices): boolean {
   if (key.endsWith('_url')) return true;
   return key === 'workers' && backendKinds.some((kind) => chosenFor(kind, choices)?.reasonForOneProcess !== undefined);
 }
 
 function describePlugins(): readonly string[] {
-  const width = Math.max(...Object.keys(pluginSentences).map((name) => name.length));
+  const width = Math.max(...Object.keys(pluginDescriptions).map((name) => name.length));
   return [
-    '# Plugins, in the order in which they are loaded. Available:',
-    ...Object.entries(pluginSentences).map(([name, sentence]) => `#   ${name.padEnd(width)}  ${sentence}`),
+    '# Plugins in loading order. Available:',
+    ...Object.entries(pluginDescriptions).map(([name, sentence]) => `#   ${name.padEnd(width)}  ${sentence}`),
   ];
 }
 
-/** Returns the sentence as comment lines of no more than 100 characters. */
+/** Descriptions of the built-in plugins by name in `includes`. */
+export const pluginDescriptions: Readonly<Record<string, string>> = {
+  default_bucket: 'Gives each user a personal bucket at /buckets/default.',
+  history: 'Records every change of buckets, collections, groups and records.',
+  admin: 'Serves the web console at /v1/admin/.',
+  accounts: 'Manages users with passwords in the database.',
+  openid: 'Accepts logins from OpenID Connect providers.',
+  attachments: 'Stores files that belong to records.',
+  quotas: 'Limits the number and size of the records in a bucket or collection.',
+  signer: 'Signs collections, after a review where one is required.',
+  changes: 'Lists recent changes of chosen collections for clients that poll.',
+  emailer: 'Sends mails when objects change.',
+  prometheus: 'Serves metrics for Prometheus at /v1/__metrics__.',
+  statsd: 'Sends metrics to StatsD.',
+  counters: 'Serves the number of objects of each kind at /v1/__counters__.',
+  flush: 'Serves POST /v1/__flush__, which deletes all data. For development only.',
+};
+
+/** Returns the sentence as comment lines of at most 100 characters. */
 function wrap(sentence: string): readonly string[] {
   const lines: string[] = [];
   let line = '#';

@@ -1,15 +1,15 @@
-// Settings in TOML: tables are flattened with points, arrays become lists, and everything ends as the text that the
-// readers understand.
+// Reads settings from TOML. Tables are flattened to names with dots, arrays become lists, and all values become text for the
+// readers.
 import { parse, TomlDate, TomlError, type TomlValueWithoutBigInt } from 'smol-toml';
-import type { FileEntry } from './file-entry.ts';
+import type { FileEntry } from './layers.ts';
 import { SettingsError, type Problem } from './problems.ts';
 import { wrapText } from './readers.ts';
 
-/** Top tables that may hold everything, so that the file can be shared with other programs. */
+/** Top-level tables that may contain all settings, so that other programs can share the file. */
 const topTables = ['coffer', 'svc'];
 
 /**
- * Returns the settings of a TOML document, and what in it is no setting.
+ * Returns the settings of a TOML document, and problems with values of other types.
  *
  * @throws SettingsError when it is malformed
  */
@@ -32,7 +32,7 @@ function parseToml(content: string, name: string): Readonly<Record<string, TomlV
     return parse(content.replace(/^\uFEFF/, ''), { maxDepth: 20 });
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // Only the first line of the message: the others quote the file, which holds secrets.
+    // Only the first line of the message: the others quote the file, which contains secrets.
     const reason = error.message.split('\n', 1)[0] ?? 'malformed';
     throw new SettingsError([{ message: reason, from: `${name} line ${error.line}` }]);
   }
@@ -55,7 +55,7 @@ function flatten(path: readonly string[], value: TomlValueWithoutBigInt, into: F
     into.problems.push({
       name: key,
       from: into.name,
-      message: 'expected a text, a number, true or false, or a list of them',
+      message: 'expected a string, a number, true or false, or a list of them',
     });
   } else {
     into.entries.push({ key, text, from: into.name });

@@ -1,5 +1,5 @@
-// Names of settings that nothing reads: most of them are misspelt, so the nearest known name is told.
-import { findNearest } from '../base/nearest.ts';
+// Unknown names of settings. Most are misspelt, so the closest known name is suggested.
+import { findClosestMatch } from '../base/closest-match.ts';
 import { environmentName, type SettingsTable } from './definition.ts';
 import { coreFamilies, findReasonToIgnore, type SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
@@ -19,7 +19,7 @@ export interface AbsentPlugin {
   readonly families?: readonly SettingsFamily[];
 }
 
-/** A line for each given name that means nothing, or has no effect. */
+/** Returns a line for each name that is unknown or has no effect. */
 export function findUnknown(
   layers: readonly Layer[],
   environments: readonly EnvironmentLayer[],
@@ -93,6 +93,6 @@ function describeAbsent(place: string, { name }: AbsentPlugin): string {
 }
 
 function describeUnknown(place: string, key: string, known: readonly string[]): string {
-  const nearest = findNearest(key, known);
+  const nearest = findClosestMatch(key, known);
   return nearest === undefined ? `unknown setting ${place}` : `unknown setting ${place}: did you mean ${nearest}?`;
 }

@@ -1,7 +1,7 @@
-// The secret of user ids, which is another one than that of everything else where a deployment had none.
+// The secret of user ids, which differs from the other secrets in deployments that started without one.
 import type { Settings } from './settings.ts';
 
-/** Returns the secret that user ids of Basic authentication are derived with; empty in legacy mode. */
+/** Returns the secret of user ids of Basic authentication; empty in legacy mode. */
 export function userIdSecret(settings: Pick<Settings, 'get'>): string {
   return settings.get('userid_hmac_legacy_empty') ? '' : settings.get('userid_hmac_secret');
 }

@@ -1,7 +1,7 @@
-// What the package's own description says about this software: the one place that states its version and home page.
+// Version and home page of this software, from package.json.
 import { readFileSync } from 'node:fs';
 
-/** Name of this software, where a deployment has none of its own. */
+/** Default name of a service. */
 export const softwareName = 'Coffer';
 
 /** Returns the version in package.json, `1.2.3`. */
@@ -9,7 +9,7 @@ export function readVersion(): string {
   return readDescription('version') ?? '0.0.0';
 }
 
-/** Returns the address of the project's documentation: `homepage` in package.json, or an empty text. */
+/** Returns the URL of the documentation: `homepage` in package.json, or an empty text. */
 export function readHomepage(): string {
   return readDescription('homepage') ?? '';
 }

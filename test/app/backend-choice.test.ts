@@ -31,7 +31,7 @@ async function ask(
 }
 
 // Proves S-019.
-test('Objects and permissions are where the settings say, together or apart.', async () => {
+test('opens storage and permissions at the configured locations, together or separately.', async () => {
   const folder = temporaryFolder();
   const inFiles = (storage: string, permission: string): Record<string, string> => ({
     storage_backend: 'sqlite',
@@ -51,7 +51,7 @@ test('Objects and permissions are where the settings say, together or apart.', a
 });
 
 // Proves S-019.
-test('The cache is where its own setting says.', async () => {
+test('opens the cache at its own configured location.', async () => {
   const folder = temporaryFolder();
   await ask({ cache_url: join(folder, 'store') }, 'GET /__heartbeat__');
   expect(readdirSync(folder)).toEqual([]);

@@ -95,7 +95,7 @@ let service: TestService | undefined;
 afterEach(() => service?.close());
 
 describe('modules as backends', () => {
-  it('are opened once for storage and permissions of one place, share transactions, and are closed.', async () => {
+  it('are opened once for storage and permissions at one location, share transactions, and are closed.', async () => {
     service = await start({
       storage_backend: './wrapper.redis.mjs',
       permission_backend: './wrapper.redis.mjs',
@@ -119,7 +119,7 @@ describe('modules as backends', () => {
   });
 
   // Proves S-019.
-  it('are opened twice for two places, and may be one of several backends.', async () => {
+  it('are opened twice for two locations, and can be combined with other backends.', async () => {
     log().length = 0;
     service = await start({
       storage_backend: './wrapper.redis.mjs',
@@ -150,11 +150,11 @@ describe('modules as backends', () => {
       { storage_backend: 'kinto.core.storage.cassandra' },
       /expected one of memory, sqlite, postgresql, redis, or a package/,
     ],
-  ])('are an error at start as %o.', async (settings, message) => {
+  ])('prevent the start as %o.', async (settings, message) => {
     await expect(start(settings)).rejects.toThrow(message);
   });
 
-  it('pass the contract suites when they are right.', async () => {
+  it('pass the contract suites when they are correct.', async () => {
     const load = async (file: string): Promise<BackendModule> =>
       (await import(/* @vite-ignore */ `${folder.path}/${file}`)) as BackendModule;
     const { openDatabase } = await load('wrapper.redis.mjs');

@@ -50,7 +50,7 @@ describe('event_listeners', () => {
   };
 
   // Proves S-201, S-202.
-  it('starts listeners, tells them of all changes inside the transaction, and stops them.', async () => {
+  it('starts listeners, sends them all changes inside the transaction, and stops them.', async () => {
     const service = await start({
       event_listeners: 'one two',
       'event_listeners.one.use': 'spy',
@@ -72,7 +72,7 @@ describe('event_listeners', () => {
   });
 
   // Proves S-201, S-214.
-  it('chooses by action and kind, reads included.', async () => {
+  it('filters by action and kind, including reads.', async () => {
     const service = await start({
       event_listeners: 'some',
       'event_listeners.some.use': 'spy',
@@ -89,7 +89,7 @@ describe('event_listeners', () => {
     expect(log.slice(1, -1)).toEqual(['some inside read bucket', 'some inside delete record']);
   });
 
-  it('calls after the commit when sync is off, and never for what was not committed.', async () => {
+  it('calls listeners after the commit when sync is false, and never for uncommitted changes.', async () => {
     const service = await start({
       event_listeners: 'late strict',
       'event_listeners.late.use': 'spy',
@@ -125,7 +125,7 @@ describe('event_listeners', () => {
   });
 
   // Proves S-215.
-  it('may come from the environment as a whole.', async () => {
+  it('can be configured by environment variables alone.', async () => {
     log = [];
     const environment = {
       SVC_USERID_HMAC_SECRET: 'secret for tests',
@@ -181,7 +181,7 @@ describe('event_listeners', () => {
     );
   });
 
-  it('Ends what was started when a listener cannot be started.', async () => {
+  it('Stops started listeners when another listener cannot be started.', async () => {
     const failing = definePlugin({
       name: 'failing',
       setup: () => ({
@@ -245,7 +245,7 @@ describe('modules as listeners', () => {
     ]);
   });
 
-  it('say what they lack.', async () => {
+  it('report missing exports.', async () => {
     await folder.write('lib/deaf.mjs', 'export const something = 1;');
     const settings = { event_listeners: 'one', 'event_listeners.one.use': './lib/deaf.mjs' };
     await expect(startTestService({ settings })).rejects.toThrow(
@@ -291,7 +291,7 @@ forEachBackend((backend) => {
 describe('the Redis listener', () => {
   // Proves S-216.
   it.each(['redis', 'svc.listeners.redis', 'kinto_redis.listeners', 'kinto.core.listeners.redis'])(
-    'pushes payloads to the left end of a list as %s, and nothing of what was undone.',
+    'pushes payloads to the left end of a list as %s, and none of rolled-back changes.',
     async (use) => {
       const url = requireRedisUrl();
       const name = `queue-${randomUUID()}`;
@@ -327,7 +327,7 @@ describe('the Redis listener', () => {
     },
   );
 
-  it('keeps no write from succeeding when its server is away, says so, and finds it again.', async () => {
+  it('lets writes succeed while its server is unreachable, logs the failure, and reconnects.', async () => {
     const server = await RedisProcess.start();
     const errors: unknown[] = [];
     const service = await startTestService({

@@ -91,7 +91,7 @@ describe('a service of its own', () => {
     expect(Object.keys((body as { paths: object }).paths).filter((path) => path.includes('bucket'))).toEqual([]);
   });
 
-  it('serves its own kinds with everything that kinds have, and no others.', async () => {
+  it('serves only its own kinds, with all features of kinds.', async () => {
     const alice = service.asUser('alice');
     const bob = service.asUser('bob');
     expect(await alice.request('PUT', `${base}/shops/s`)).toMatchObject({ status: 201 });
@@ -110,7 +110,7 @@ describe('a service of its own', () => {
     expect(await alice.request('GET', `${base}/buckets`)).toMatchObject({ status: 404, body: { errno: 111 } });
   });
 
-  it('takes the addresses of batch entries with and without prefix.', async () => {
+  it('accepts paths of batch entries with and without prefix.', async () => {
     const paths = ['/shops/s', '/v2/shops/s', `${base}/shops/s`, '/v1/shops/s', '/v2/batch'];
     const alice = service.asUser('alice');
     await alice.request('PUT', `${base}/shops/s`);
@@ -134,13 +134,13 @@ describe('a service of its own', () => {
     ['/api/shopsx/v2/', 404, undefined],
     ['/__heartbeat__', 200, undefined],
     ['/api/shops/__lbheartbeat__', 200, undefined],
-  ])('answers %s with %i.', async (path, status, location) => {
+  ])('responds to %s with %i.', async (path, status, location) => {
     const answer = await service.request('GET', path);
     expect(answer.status).toBe(status);
     expect(answer.headers['location']).toBe(location === undefined ? undefined : service.origin + location);
   });
 
-  it('answers preflights for what it would redirect.', async () => {
+  it('responds to preflights of redirected paths.', async () => {
     const headers = { Origin: 'https://a.example', 'Access-Control-Request-Method': 'GET' };
     for (const path of [`${base}/shops`, '/api/shops/shops', '/api/shops/v1/shops']) {
       expect(await service.request('OPTIONS', path, { headers }), path).toMatchObject({ status: 200 });
@@ -152,7 +152,7 @@ describe('createService', () => {
   const ignore = (): void => {};
   const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-  it('builds services side by side, each with what it was given, which answer without a socket too.', async () => {
+  it('builds independent services in one process, which also respond without a socket.', async () => {
     const own = { ...settings, userid_hmac_secret: 'secret for tests' };
     const closed = await createService({
       settings: settingsOf(own),
@@ -179,10 +179,10 @@ describe('createService', () => {
     await open.close();
   });
 
-  it('says what is missing when a plugin needs the built-in kinds.', async () => {
+  it('reports the missing kind when a plugin needs the built-in kinds.', async () => {
     const own = { built_in_kinds: 'false', includes: 'default_bucket' };
     await expect(startTestService({ settings: own })).rejects.toThrow(
-      'The plugin default_bucket could not be started: There is no resource kind collection.',
+      'The plugin default_bucket could not be started: The resource kind collection does not exist.',
     );
   });
 

@@ -60,26 +60,26 @@ describe('the setting includes', () => {
     });
   });
 
-  it('says what there is when there is no such package.', async () => {
+  it('lists the built-in plugins when a package does not exist.', async () => {
     await expect(start('greeting-pakage')).rejects.toThrow(
       /includes names greeting-pakage, which is none of .*default_bucket.*No package greeting-pakage was found: install it in /,
     );
   });
 
-  it('says where it looked for a file.', async () => {
+  it('reports the path of a missing file.', async () => {
     await expect(start('./plugins/missing.js')).rejects.toThrow(
       `No module exists at ${folder.path}/plugins/missing.js`,
     );
   });
 
-  it('says that a module exports no plugin, and how to export one.', async () => {
+  it('reports a module whose default export is not a plugin, with a remedy.', async () => {
     await folder.write('plugins/empty.js', 'export const something = 1;');
     await expect(start('./plugins/empty.js')).rejects.toThrow(
-      /includes names \.\/plugins\/empty\.js, but that module exports no plugin.*definePlugin/,
+      /includes names \.\/plugins\/empty\.js, but the default export of that module is not a plugin.*definePlugin/,
     );
   });
 
-  it('passes on why a module could not be loaded.', async () => {
+  it('reports why a module could not be loaded.', async () => {
     await folder.write('plugins/broken.js', "throw new Error('no coffee left');");
     await expect(start('./plugins/broken.js')).rejects.toThrow(/broken\.js could not be loaded: no coffee left/);
     await folder.write('plugins/lacking.js', "import 'not-installed-anywhere';");
@@ -93,14 +93,14 @@ describe('the setting includes', () => {
 });
 
 describe('a plugin that fails at start', () => {
-  it('is named with its reason when it cannot be set up.', async () => {
+  it('is reported with its reason when it cannot be set up.', async () => {
     const plugin = definePlugin({ name: 'ours', setup: () => Promise.reject(new Error('no coffee left')) });
     await expect(startTestService({ plugins: [plugin] })).rejects.toThrow(
       'The plugin ours could not be set up: no coffee left',
     );
   });
 
-  it('is named with its reason when it cannot be started, and all are stopped again.', async () => {
+  it('is reported with its reason when it cannot be started, and all plugins are stopped.', async () => {
     const log: string[] = [];
     const first = pluginOf({ start: () => void log.push('start'), stop: () => void log.push('stop') }, 'first');
     const second = pluginOf(
@@ -120,7 +120,7 @@ describe('a plugin that fails at start', () => {
     expect(log).toEqual(['start', 'stop']);
   });
 
-  it('keeps nobody else from stopping when it fails at the end.', async () => {
+  it('does not prevent other plugins from stopping when it fails to stop.', async () => {
     const log: string[] = [];
     const errors: unknown[] = [];
     const first = pluginOf({ stop: () => void log.push('stopped') }, 'first');
@@ -163,7 +163,7 @@ describe('a plugin that fails in a request', () => {
     ],
   });
 
-  it('fails that request alone, undoes what it did, and tells nothing.', async () => {
+  it('fails only that request, rolls it back, and reveals no details.', async () => {
     await withService({ plugins: [plugin] }, async (service) => {
       const answers = await Promise.all([
         service.request('GET', '/v1/trap/fail'),
@@ -183,7 +183,7 @@ describe('a plugin that fails in a request', () => {
     });
   });
 
-  it('fails one request of a batch with all of it.', async () => {
+  it('fails the whole batch when it fails one entry.', async () => {
     await withService({ plugins: [plugin] }, async (service) => {
       const requests = [{ method: 'PUT', path: '/buckets/b' }, { path: '/trap/fail' }];
       const alice = service.asUser('alice');
@@ -221,7 +221,7 @@ describe('principals of plugins', () => {
     });
   });
 
-  it('that cannot be found out are an error, and never taken for none.', async () => {
+  it('that cannot be looked up cause an error, and are never treated as empty.', async () => {
     const failing = pluginOf({ principals: () => Promise.reject(new Error('directory down')) });
     await withService({ plugins: [failing] }, async (service) => {
       expect(await service.asUser('bob').request('GET', '/v1/buckets')).toMatchObject({ status: 500 });
@@ -260,7 +260,7 @@ describe('permissions that plugins add', () => {
     }),
   });
 
-  it('are stored on objects and asked of those who are to have them.', async () => {
+  it('are stored on objects and checked.', async () => {
     await withService({ plugins: [publish], settings: { record_publish_principals: '' } }, async (service) => {
       const [alice, bob] = [service.asUser('alice'), service.asUser('bob')];
       const { body } = await bob.request('GET', '/v1/');
@@ -287,7 +287,7 @@ describe('permissions that plugins add', () => {
     });
   });
 
-  it('may be given to principals by a setting.', async () => {
+  it('can be granted to principals by a setting.', async () => {
     const settings = { record_publish_principals: 'system.Authenticated' };
     await withService({ plugins: [publish], settings }, async (service) => {
       expect(await service.asUser('bob').request('POST', '/v1/publish/b/c/r')).toMatchObject({ status: 202 });
@@ -295,7 +295,7 @@ describe('permissions that plugins add', () => {
     });
   });
 
-  it('are an error at start where they do not fit.', async () => {
+  it('prevent the start when they contradict the kind.', async () => {
     const added = (kind: string, name: string, by = grantedBy): Promise<TestService> =>
       startTestService({ plugins: [pluginOf({ permissions: [{ kind, name, grantedBy: by }] })] });
     await expect(added('story', 'publish')).rejects.toThrow('story');
@@ -313,7 +313,7 @@ describe('id generators of plugins', () => {
     },
   });
 
-  it('are chosen by settings, for the built-in kinds as well.', async () => {
+  it('are selected by settings, also for the built-in kinds.', async () => {
     const settings = { record_id_generator: 'Numbered' };
     await withService({ plugins: [plugin], settings }, async (service) => {
       const alice = service.asUser('alice');
@@ -327,11 +327,11 @@ describe('id generators of plugins', () => {
     });
   });
 
-  it('that nobody has, or that refuse their own ids, are an error at start.', async () => {
+  it('that do not exist, or refuse their own ids, prevent the start.', async () => {
     const start = (generator: string): Promise<TestService> =>
       startTestService({ plugins: [plugin], settings: { record_id_generator: generator } });
     await expect(start('Numberd')).rejects.toThrow(
-      'record_id_generator: there is no id generator called Numberd; use UUID4, NameGenerator, RelaxedUUID, Numbered or Confused.',
+      'record_id_generator: unknown id generator Numberd; use UUID4, NameGenerator, RelaxedUUID, Numbered or Confused.',
     );
     await expect(start('Confused')).rejects.toThrow('does not accept its own id');
   });
@@ -372,7 +372,7 @@ describe('settings of plugins', () => {
     });
   });
 
-  it('are reported with everything else that is wrong, and before anything is set up.', async () => {
+  it('are reported together with all other problems, before any plugin is set up.', async () => {
     const other = definePlugin({
       name: 'other',
       settings: { 'other.limit': setting(integer(), 'How many.', { default: 5 }) },
@@ -385,7 +385,7 @@ describe('settings of plugins', () => {
     await expect(start).rejects.toThrow(/ours\.limit = "0".*1 or more[^]*other\.limit = "many"/);
   });
 
-  it('are known when names are misspelt.', async () => {
+  it('are suggested for misspelt names.', async () => {
     const warnings: string[] = [];
     const ignore = (): void => {};
     const logger: Logger = {

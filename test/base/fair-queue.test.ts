@@ -19,20 +19,20 @@ function queueOf(...items: readonly string[]): FairQueue<string> {
 }
 
 describe('a fair queue', () => {
-  it('gives to each party in the order in which it asked.', () => {
+  it('serves the items of each party in the order of arrival.', () => {
     expect(takeAll(queueOf('a1', 'a2', 'a3'), {})).toEqual(['a1', 'a2', 'a3']);
   });
 
-  it('lets parties take turns that cost the same.', () => {
+  it('alternates between parties with equal cost.', () => {
     expect(takeAll(queueOf('a1', 'a2', 'a3', 'b1', 'b2'), {})).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
   });
 
-  it('lets whoever takes little go first until both have had the same.', () => {
+  it('prefers the party with less use until both have used the same.', () => {
     const queue = queueOf('a1', 'a2', ...Array.from({ length: 6 }, (_, n) => `b${n}`));
     expect(takeAll(queue, { a: 4, b: 1 })).toEqual(['a1', 'b0', 'b1', 'b2', 'b3', 'a2', 'b4', 'b5']);
   });
 
-  it('gives who comes late no claim to what others had before.', () => {
+  it('gives a late party no claim to earlier shares.', () => {
     const queue = queueOf('a1', 'a2', 'a3', 'a4', 'c1', 'c2');
     const first = [queue.shift(), queue.charge('a', 10), queue.shift(), queue.charge('c', 10), queue.shift()];
     queue.charge('a', 10);
@@ -42,7 +42,7 @@ describe('a fair queue', () => {
     expect(takeAll(queue, { a: 10, b: 10, c: 10 })).toEqual(['c2', 'b1', 'a3', 'b2', 'a4']);
   });
 
-  it('holds nothing against anybody once nobody waits.', () => {
+  it('forgets all use once no party waits.', () => {
     const queue = queueOf('a1');
     queue.shift();
     queue.charge('a', 1000);
@@ -51,14 +51,14 @@ describe('a fair queue', () => {
     expect(takeAll(queue, {})).toEqual(['a2', 'b1']);
   });
 
-  it('counts, and gives away everything at once.', () => {
+  it('counts the items, and returns all of them on clear.', () => {
     const queue = queueOf('a1', 'b1', 'a2');
     expect(queue.length).toBe(3);
     expect([...queue.clear()].toSorted()).toEqual(['a1', 'a2', 'b1']);
     expect([queue.length, queue.shift()]).toEqual([0, undefined]);
   });
 
-  it('lets nobody wait for ever, however many new parties come.', () => {
+  it('starves no party, however many new parties arrive.', () => {
     const queue = queueOf('a1', 'b1');
     queue.shift();
     queue.charge('a', 50);
@@ -72,7 +72,7 @@ describe('a fair queue', () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  it('serves any number of parties that come and go.', () => {
+  it('serves any number of arriving and leaving parties.', () => {
     const queue = queueOf('a0');
     const taken = new Set<string>();
     for (let n = 0; n < 5000; n++) {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { GenerationCache } from '../../src/base/generation-cache.ts';
 
-it('A shelf keeps what is used again, however much passes through it.', () => {
+it('keeps values that are used again, however many others are cached.', () => {
   const shelf = new GenerationCache<number>(1000);
   shelf.set('kept', -1, 10);
   for (let n = 0; n < 1000; n++) {
@@ -12,7 +12,7 @@ it('A shelf keeps what is used again, however much passes through it.', () => {
   expect(shelf.get('n999')).toBe(999);
 });
 
-it('A shelf keeps at least half of its bytes, and never more than all of them.', () => {
+it('keeps at least half of its bytes, and never more than its limit.', () => {
   const shelf = new GenerationCache<number>(1000);
   for (let n = 0; n < 1000; n++) shelf.set(`n${n}`, n, 10);
   const kept = Array.from({ length: 1000 }, (_, n) => `n${n}`).filter((key) => shelf.get(key) !== undefined);
@@ -20,7 +20,7 @@ it('A shelf keeps at least half of its bytes, and never more than all of them.',
   expect(kept.length).toBeLessThanOrEqual(100);
 });
 
-it('A shelf forgets what is deleted, what is cleared, and what was replaced by something too large.', () => {
+it('drops values that are deleted, cleared, or replaced by a value that is too large.', () => {
   const shelf = new GenerationCache<number>(1000);
   for (const key of ['a', 'b', 'c']) shelf.set(key, 1, 10);
   for (let n = 0; n < 50; n++) shelf.set(`n${n}`, n, 10);
@@ -33,7 +33,7 @@ it('A shelf forgets what is deleted, what is cleared, and what was replaced by s
   expect(shelf.get('c')).toBeUndefined();
 });
 
-it('A shelf without bytes keeps nothing.', () => {
+it('caches nothing with a limit of 0 bytes.', () => {
   const shelf = new GenerationCache<number>(0);
   shelf.set('a', 1, 1);
   expect(shelf.get('a')).toBeUndefined();

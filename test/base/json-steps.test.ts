@@ -81,7 +81,7 @@ describe('JSON in steps', () => {
   it.each([
     ['texts', document],
     ['damaged texts', damaged],
-  ])('reads %s as they are read in one go', (_name, texts) => {
+  ])('reads %s as the reader without steps does', (_name, texts) => {
     fc.assert(
       fc.property(texts, (given) => {
         expect(outcome(() => readSlowly(given, defaultJsonLimits))).toBe(outcome(() => parseJson(given)));
@@ -90,7 +90,7 @@ describe('JSON in steps', () => {
     );
   });
 
-  it('counts values and levels as in one go', () => {
+  it('counts values and levels as the reader without steps does', () => {
     fc.assert(
       fc.property(document, fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 5 }), (given, values, depth) => {
         const limits = { maxDepth: depth, maxValues: values };
@@ -123,7 +123,7 @@ describe('JSON in steps', () => {
     }
   });
 
-  it('writes what is written in one go', () => {
+  it('writes the same text as the writer without steps', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue(), { minLength: 50 }), (items) => {
         const value = [parseJson(JSON.stringify(items)), parseJson('[1.50,{"__proto__":1e2}]'), 'x'.repeat(70_000)];

@@ -22,7 +22,7 @@ function run(name: string, steps: number, urgency: Urgency, tell: (name: string)
 }
 
 describe('long computations', () => {
-  it('go on one at a time, one step in each turn of the event loop.', async () => {
+  it('run one at a time, one step in each turn of the event loop.', async () => {
     const told: string[] = [];
     const names = ['a', 'b', 'c', 'd'];
     const walks = Promise.all(names.map((name) => run(name, 4, 'normal', (step) => told.push(step))));
@@ -36,7 +36,7 @@ describe('long computations', () => {
     expect(told).toEqual([...names, ...names, ...names, ...names]);
   });
 
-  it('that others wait for have most of the steps, and nobody waits for ever.', async () => {
+  it('that other requests wait for get most of the steps, without starving any.', async () => {
     const told: string[] = [];
     const tell = (step: string): void => void told.push(step);
     await Promise.all([
@@ -51,7 +51,7 @@ describe('long computations', () => {
     expect(rest.slice(0, 5)).toContain('read');
   });
 
-  it('that pause by themselves count like others.', async () => {
+  it('that pause on their own are scheduled like others.', async () => {
     let turns = 0;
     let isOver = false;
     const counting = (async () => {

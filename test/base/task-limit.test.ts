@@ -24,7 +24,7 @@ function controlled(): {
 }
 
 describe('a limit on tasks', () => {
-  it('So many run at once, so many wait in their order, and the rest is refused.', async () => {
+  it('runs and queues tasks up to its limits, and refuses further ones.', async () => {
     const limit = new TaskLimit({ atOnce: 1, waiting: 2 });
     const tasks = [controlled(), controlled(), controlled()];
     const runs = tasks.map(({ task }) => limit.run(task));
@@ -40,7 +40,7 @@ describe('a limit on tasks', () => {
     expect(await limit.run(() => Promise.resolve('next'))).toBe('next');
   });
 
-  it('A task that fails makes room for the next one.', async () => {
+  it('starts the next task after a task fails.', async () => {
     const limit = new TaskLimit({ atOnce: 1, waiting: 1 });
     const failing = controlled();
     const run = limit.run(failing.task);

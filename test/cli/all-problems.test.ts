@@ -47,7 +47,7 @@ function configured(lines: readonly string[]): string {
 }
 
 describe('A configuration with mistakes everywhere', () => {
-  test.each(['start', 'check'])('makes %s name all of them, each once.', async (command) => {
+  test.each(['start', 'check'])('makes %s report all of them, each once.', async (command) => {
     const { code, err } = await run([command], { cwd: configured(wrong) });
     expect(code).toBe(1);
     for (const complaint of complaints) {
@@ -56,7 +56,7 @@ describe('A configuration with mistakes everywhere', () => {
     }
   });
 
-  test('whose core is right makes the start name what plugins, policies and listeners find.', async () => {
+  test('with correct core settings makes the start report the problems of plugins, policies and listeners.', async () => {
     const lines = [
       '[app:main]',
       'userid_hmac_secret = a secret that is long enough for tests',
@@ -70,7 +70,7 @@ describe('A configuration with mistakes everywhere', () => {
     for (const part of [...parts, 'names ldap', 'names kerberos']) expect(err).toContain(part);
   });
 
-  test('that names a plugin that is not there makes nothing else look unknown because of that.', async () => {
+  test('with a missing plugin does not make other settings look unknown.', async () => {
     const lines = [
       '[app:main]',
       'userid_hmac_secret = a secret that is long enough for tests',
@@ -90,7 +90,7 @@ describe('A configuration with mistakes everywhere', () => {
     expect(err).not.toMatch(/LdapPolicy|OfTheirs|theirs/);
   });
 
-  test('that plugins find when they start makes the start name all of them.', async () => {
+  test('that plugins find at their start makes the start report all of them.', async () => {
     const lines = [
       '[app:main]',
       'userid_hmac_secret = a secret that is long enough for tests',
@@ -123,20 +123,20 @@ describe('A configuration with mistakes everywhere', () => {
 });
 
 describe('One mistake', () => {
-  test('is told in the words of what found it.', async () => {
+  test('is reported in the words of the check that found it.', async () => {
     const lines = ['[app:main]', 'userid_hmac_secret = x', 'multiauth.policies = basicauth', 'includes = signer'];
     const { code, err } = await run(['start'], { cwd: configured(lines) });
     expect(code).toBe(1);
     expect(err).toContain('coffer: The plugin signer could not be set up: signer.resources is empty');
   });
 
-  test('in the heading of a file is named with what follows from it.', async () => {
+  test('in the heading of a file is reported with its consequences.', async () => {
     const { err } = await run(['start'], { cwd: configured(['[app:main', 'readonly = true', '[other]', 'x = y']) });
-    expect(err).toContain('line 1: a section looks like [name]');
+    expect(err).toContain('line 1: malformed section; expected [name]');
   });
 });
 
-describe('Commands that serve nothing', () => {
+describe('Commands other than start', () => {
   const database = ['storage_backend = sqlite', 'permission_backend = sqlite', 'multiauth.policies = basicauth'];
 
   test.each([
@@ -158,7 +158,7 @@ describe('Commands that serve nothing', () => {
     expect(code).toBe({ 'rebuild-quotas': 42, 'delete-collection': 32 }[args[0]] ?? 0);
   });
 
-  test('still refuse what they use: migrate a database without a URL, create-user a service without a secret.', async () => {
+  test('refuse missing settings that they use: migrate the URL of a database, create-user the secret.', async () => {
     const postgresql = await run(['migrate'], { cwd: configured(['[app:main]', 'storage_backend = postgresql']) });
     expect([postgresql.code, postgresql.err]).toEqual([1, expect.stringContaining('storage_url: expected postgresql')]);
     const accounts = ['[app:main]', ...database.slice(0, 2), 'multiauth.policies = account', 'includes = accounts'];

@@ -58,7 +58,7 @@ test('coffer attachments-clean deletes old files without record, and nothing els
   expect(await service.ended).toBe(0);
 });
 
-test('coffer delete-collection takes the files along.', async () => {
+test('coffer delete-collection deletes the files too.', async () => {
   const cwd = workingFolder();
   const service = await start([], { cwd, environment });
   for (const path of ['buckets/blog', 'buckets/blog/collections/posts', 'buckets/blog/collections/other']) {
@@ -79,7 +79,7 @@ test.each(['0', 'soon', '-1'])('coffer attachments-clean --older-than %s is refu
   expect([code, err]).toEqual([2, expect.stringContaining('1 or more')]);
 });
 
-test('coffer attachments-clean needs to know where the files are.', async () => {
+test('coffer attachments-clean requires the location of the files.', async () => {
   const { code, err } = await run(['attachments-clean'], { cwd: workingFolder() });
   expect([code, err]).toEqual([1, expect.stringContaining('attachment.base_path')]);
 });

@@ -33,7 +33,7 @@ async function check(settings: Readonly<Record<string, string>>, ...args: readon
 }
 
 describe('coffer check', () => {
-  test('says that a start without configuration is fine, and leaves no trace.', async () => {
+  test('accepts a start without configuration, and writes nothing.', async () => {
     const cwd = workingFolder();
     const { code, out, err } = await run(['check', '--strict'], { cwd });
     expect([code, err]).toEqual([0, '']);
@@ -41,7 +41,7 @@ describe('coffer check', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test('finds nothing wrong with the data of a service that runs.', async () => {
+  test('finds no problems in the data of a running service.', async () => {
     const cwd = workingFolder();
     const service = await start([], { cwd, environment: { SVC_LOG_FORMAT: 'json' } });
     const before = readdirSync(join(cwd, 'data'));
@@ -53,7 +53,7 @@ describe('coffer check', () => {
     expect(await service.ended).toBe(0);
   });
 
-  test('tells everything that is wrong at once, and ends with 1.', async () => {
+  test('reports all problems at once, and exits with 1.', async () => {
     const { code, err } = await check({
       ...sound,
       includes: 'default_bucket nonsense',
@@ -82,7 +82,7 @@ describe('coffer check', () => {
     expect([wrong.code, wrong.err.match(/^problem /gm)]).toEqual([1, Array.from({ length: 3 }, () => 'problem ')]);
   });
 
-  test('finds policies and settings of plugins that would keep the service from starting.', async () => {
+  test('finds policies and plugin settings that prevent the start.', async () => {
     const policy = await check({ ...sound, 'multiauth.policies': 'basicauth ldap' });
     expect([policy.code, policy.err]).toEqual([1, expect.stringMatching(/^problem +multiauth\.policies names ldap/m)]);
     const plugin = await check({ ...sound, includes: 'statsd' });
@@ -93,7 +93,7 @@ describe('coffer check', () => {
 
   test.each([
     ['a memory backend', { storage_backend: 'memory' }, 'storage_backend is memory'],
-    ['an address for everybody', { host: '0.0.0.0' }, 'nothing says that a proxy adds TLS'],
+    ['an address for everybody', { host: '0.0.0.0' }, 'no setting shows that a proxy adds TLS'],
     ['metrics for everybody', { host: '::', includes: 'prometheus', http_scheme: 'https' }, '/__metrics__'],
     ['names of foreign pages', { allowed_hosts: '*' }, 'DNS rebinding'],
     [
@@ -111,7 +111,7 @@ describe('coffer check', () => {
     ['buckets by strangers', { bucket_create_principals: 'system.Everyone' }, 'system.Everyone'],
     ['a file that may break', { sqlite_synchronous: 'OFF' }, 'sqlite_synchronous is OFF'],
     ['a misspelt name', { paginate_bi: '3' }, 'did you mean paginate_by'],
-  ])('warns of %s, and ends with 4 only when it is to be strict.', async (_, settings, sentence) => {
+  ])('warns of %s, and exits with 4 only with --strict.', async (_, settings, sentence) => {
     const { code, err } = await check({ ...sound, ...settings }, '--strict', '--quiet');
     expect(err).toMatch(/^warning /m);
     expect(err).toContain(sentence);
@@ -119,13 +119,13 @@ describe('coffer check', () => {
     expect(code).toBe(4);
   });
 
-  test('has nothing to say in quiet when all is well, and ends with 0 although there are warnings.', async () => {
+  test('prints nothing with --quiet when all is well, and exits with 0 despite warnings.', async () => {
     expect(await check(sound, '--quiet', '--strict')).toEqual({ code: 0, out: '', err: '' });
     const { code, out } = await check({ ...sound, storage_backend: 'memory' });
-    expect([code, out]).toEqual([0, expect.stringContaining('There is 1 warning.')]);
+    expect([code, out]).toEqual([0, expect.stringContaining('1 warning.')]);
   });
 
-  test('ends with 3 while migrations are pending, and with 0 once they are done.', async () => {
+  test('exits with 3 while migrations are pending, and with 0 once they are done.', async () => {
     const empty = await newDatabase();
     onTestFinished(empty.drop);
     const pending = await check({ ...sound, ...postgresqlSettings(empty.url) });
@@ -137,7 +137,7 @@ describe('coffer check', () => {
     expect([code, out]).toEqual([0, expect.stringMatching(/storage: postgresql answers/)]);
   });
 
-  test('names the configuration file in the command to run, when it was named itself.', async () => {
+  test('includes the named configuration file in the command to run.', async () => {
     const empty = await newDatabase();
     onTestFinished(empty.drop);
     const cwd = configured({ ...sound, ...postgresqlSettings(empty.url) }, 'my own.ini');
@@ -153,7 +153,7 @@ describe('coffer check', () => {
     expect([named.code, named.err]).toEqual([1, expect.stringContaining(`run ${command}.`)]);
   });
 
-  test('tells in a sentence what the start will do to an empty Redis database.', async () => {
+  test('describes in a sentence the effect of a start on an empty Redis database.', async () => {
     const redis = {
       storage_backend: 'redis',
       permission_backend: 'redis',
@@ -167,7 +167,7 @@ describe('coffer check', () => {
     expect(out).toContain(`ok       storage: redis: ${sentence}\n`);
   });
 
-  test('ends with 3 when only the tables of security state are missing.', async () => {
+  test('exits with 3 when only the tables of security state are missing.', async () => {
     const older = await cloneDatabase();
     onTestFinished(older.drop);
     const client = new pg.Client(older.url);
@@ -179,7 +179,7 @@ describe('coffer check', () => {
     expect([code, err]).toEqual([3, expect.stringMatching(/^pending +security state: postgresql/m)]);
   });
 
-  test('warns of principals that name nothing, in as many objects as asked for.', async () => {
+  test('warns of principals that name nothing, in the requested number of objects.', async () => {
     const cwd = workingFolder();
     const database = join(cwd, 'data', 'coffer.sqlite3');
     const service = await start([], { cwd, environment: { SVC_LOG_FORMAT: 'json' } });
@@ -201,9 +201,7 @@ describe('coffer check', () => {
     expect(strict.code).toBe(4);
     expect(strict.err).toMatch(/^warning +permissions: the principal "alice" in the permission read of \/buckets\/b /m);
     expect(strict.err).toMatch(/^warning +permissions: the principal "\/buckets\/b\/groups\/gone" .* does not exist$/m);
-    expect(strict.out).toMatch(
-      /^ok +permissions: not all principals name something \(2 objects and users looked at\)$/m,
-    );
+    expect(strict.out).toMatch(/^ok +permissions: not all principals name something \(2 objects and users checked\)$/m);
     expect(await check(settings, '--max-objects', '0', '--strict', '--quiet')).toEqual({ code: 0, out: '', err: '' });
     expect((await check(settings, '--max-objects', 'all')).code).toBe(2);
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { spawnServer, Workspace } from '../support/server-process.ts';
 
-test('the server ends at SIGTERM although the reader of its log is gone', async () => {
+test('the server stops on SIGTERM although the reader of its log is gone', async () => {
   const workspace = await Workspace.create();
   const child = spawnServer(workspace, workspace.environment('memory'), ['ignore', 'pipe', 'ignore']);
   const exited = once(child, 'exit');

@@ -26,14 +26,14 @@ const commands = [
 ];
 
 describe('Help', () => {
-  test('of the program lists every command and teaches with examples.', async () => {
+  test('of the program lists every command, with examples.', async () => {
     const { code, out, err } = await run(['--help'], { cwd: workingFolder() });
     expect([code, err]).toEqual([0, '']);
     for (const command of commands) expect(out).toMatch(new RegExp(`^  ${command} `, 'm'));
     expect(out).toContain('Examples:');
   });
 
-  test.each(commands)('of %s names its options, the common ones too.', async (command) => {
+  test.each(commands)('of %s lists its options, including the common ones.', async (command) => {
     const { code, out } = await run([command, '--help'], { cwd: workingFolder() });
     expect(code).toBe(0);
     for (const option of ['--config', '--ini', '--quiet', '--debug', '--help']) expect(out).toContain(option);
@@ -50,11 +50,11 @@ describe('A wrong command line', () => {
     [['start', '--prot', '80'], 'Did you mean --port?'],
     [['start', '--port', '70000'], '0 to 65535'],
     [['delete-collection', '--bucket', 'x'], '--collection'],
-    [['purge-deleted', 'record'], 'how many'],
-    [['purge-deleted', 'record', 'many'], 'how many'],
+    [['purge-deleted', 'record'], 'the number of tombstones'],
+    [['purge-deleted', 'record', 'many'], 'the number of tombstones'],
     [['init', '--backend', 'paper'], 'sqlite, postgresql, redis, memory'],
     [[], 'Usage:'],
-  ])('%j ends with 2 and tells what was expected.', async (args, message) => {
+  ])('%j exits with 2 and reports the expected form.', async (args, message) => {
     const { code, out, err } = await run(args, { cwd: workingFolder() });
     expect([code, out]).toEqual([2, '']);
     expect(err).toContain(message);
@@ -62,7 +62,7 @@ describe('A wrong command line', () => {
 });
 
 describe('coffer init', () => {
-  test('writes a configuration for its owner only, and the service can be started with it.', async () => {
+  test('writes a configuration that only its owner can read, and that starts the service.', async () => {
     const cwd = workingFolder();
     const { code, out } = await run(['init'], { cwd });
     expect(code).toBe(0);
@@ -73,7 +73,7 @@ describe('coffer init', () => {
     expect([settings.get('storage_backend'), settings.get('host')]).toEqual(['sqlite', '127.0.0.1']);
   });
 
-  test('takes options, and writes TOML into a file so named.', async () => {
+  test('accepts options, and writes TOML to a file with that extension.', async () => {
     const cwd = workingFolder();
     const args = [
       'init',
@@ -91,7 +91,7 @@ describe('coffer init', () => {
     expect([settings.get('storage_backend'), settings.get('host')]).toEqual(['memory', '0.0.0.0']);
   });
 
-  test('names the server of a memcached cache.', async () => {
+  test('writes the server of a memcached cache.', async () => {
     const cwd = workingFolder();
     expect((await run(['init', '--cache-backend', 'memcached'], { cwd })).code).toBe(0);
     const settings = loadSettings({ cwd, environment: {} });
@@ -101,13 +101,13 @@ describe('coffer init', () => {
     ]);
   });
 
-  test('writes where the environment says.', async () => {
+  test('writes to the file named by the environment.', async () => {
     const cwd = workingFolder();
     expect((await run(['init'], { cwd, environment: { SVC_INI: 'there.ini' } })).code).toBe(0);
     expect(readFileSync(join(cwd, 'there.ini'), 'utf8')).toContain('[app:main]');
   });
 
-  test('never writes over a file.', async () => {
+  test('never replaces a file.', async () => {
     const cwd = workingFolder();
     writeFileSync(join(cwd, 'mine.ini'), 'precious');
     const { code, err } = await run(['init', '--ini', 'mine.ini'], { cwd });
@@ -118,7 +118,7 @@ describe('coffer init', () => {
 });
 
 describe('Wrong settings', () => {
-  test('stop the start with one readable report and no stack.', async () => {
+  test('prevent the start with one readable report and no stack.', async () => {
     const cwd = workingFolder();
     writeFileSync(
       join(cwd, 'bad.ini'),
@@ -132,9 +132,9 @@ describe('Wrong settings', () => {
     expect(err).not.toMatch(/hunter|\bat .*\.js/);
   });
 
-  test('include a file that is not there.', async () => {
+  test('include a missing file.', async () => {
     const { code, err } = await run(['migrate', '--config', 'nowhere.ini'], { cwd: workingFolder() });
     expect(code).toBe(1);
-    expect(err).toContain('there is no such file');
+    expect(err).toContain('the file does not exist');
   });
 });

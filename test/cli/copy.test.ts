@@ -63,12 +63,12 @@ async function postgresql(): Promise<string> {
 }
 
 describe('coffer copy', () => {
-  test('copies from the configuration in force into a new database, and proves it.', async () => {
+  test('copies from the current configuration to a new database, and verifies the copy.', async () => {
     const cwd = workingFolder();
     await fill(`sqlite://${join(cwd, 'data/coffer.sqlite3')}`, 3, 700);
     const url = await createDatabase();
     const { code, out, err } = await run(['copy', '--to', url, '--details'], { cwd });
-    expect([code, out]).toEqual([0, expect.stringContaining('Both are the same.')]);
+    expect([code, out]).toEqual([0, expect.stringContaining('Source and target are equal.')]);
     expect(out).toMatch(/^record lists +3 +1,680 +420 +([0-9a-f]{20}) +\1 +same$/m);
     expect(out).toMatch(/^permissions +700 +([0-9a-f]{20}) +\1 +same$/m);
     expect(out).toMatch(/^[0-9a-f]{20} [0-9a-f]{20} +\/buckets\/a\/collections\/c2: record list, 560 objects/m);
@@ -77,7 +77,7 @@ describe('coffer copy', () => {
     expect(quiet).toEqual({ code: 0, out: '', err: '' });
   });
 
-  test('that is killed anywhere goes on with --resume, and is then the same.', { timeout: 120_000 }, async () => {
+  test('that is killed anywhere continues with --resume, and is then equal.', { timeout: 120_000 }, async () => {
     const cwd = workingFolder();
     const from = 'sqlite:from.sqlite3';
     await fill(`sqlite://${join(cwd, 'from.sqlite3')}`, 8, 2500);
@@ -106,11 +106,11 @@ describe('coffer copy', () => {
       const refused = await run(['copy', '--from', from, '--to', to], { cwd });
       expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('use --resume')]);
       const { code, out } = await run(['copy', '--from', from, '--to', to, '--resume'], { cwd });
-      expect([code, out]).toEqual([0, expect.stringContaining('Both are the same.')]);
+      expect([code, out]).toEqual([0, expect.stringContaining('Source and target are equal.')]);
     }
   });
 
-  test('takes configuration files for either end, without the environment.', async () => {
+  test('accepts configuration files for either end, without the environment.', async () => {
     const cwd = workingFolder();
     await fill(`sqlite://${join(cwd, 'a.sqlite3')}`, 1, 10);
     for (const name of ['a', 'b']) {
@@ -126,7 +126,7 @@ describe('coffer copy', () => {
     expect(existsSync(join(cwd, 'other.sqlite3'))).toBe(false);
   });
 
-  test('--verify-only ends with 1 and says what is different.', async () => {
+  test('--verify-only exits with 1 and reports the differences.', async () => {
     const cwd = workingFolder();
     for (const [name, entries] of [
       ['a', 10],
@@ -141,7 +141,7 @@ describe('coffer copy', () => {
     expect(err).toContain('/buckets/a/collections/c0: record list: the source has 2 tombstones and the target 3');
   });
 
-  test('--empty-target deletes what was there.', async () => {
+  test('--empty-target deletes the data of the target.', async () => {
     const cwd = workingFolder();
     const to = await postgresql();
     await fill(to, 2, 50);
@@ -151,7 +151,7 @@ describe('coffer copy', () => {
   });
 });
 
-describe('coffer copy says what is wrong', () => {
+describe('coffer copy reports the fault', () => {
   const from = ['--from', 'sqlite:a.sqlite3'];
 
   async function copy(...args: readonly string[]): Promise<Outcome> {
@@ -164,16 +164,21 @@ describe('coffer copy says what is wrong', () => {
     ['no target', from, 2, 'either --to or --to-config'],
     ['two targets', [...from, '--to', 'sqlite:b', '--to-config', 'b.ini'], 2, 'either --to or --to-config'],
     ['two sources', [...from, '--from-config', 'a.ini', '--to', 'sqlite:b'], 2, 'either --from or --from-config'],
-    ['two intentions', [...from, '--to', 'sqlite:b', '--resume', '--verify-only'], 2, 'give one of --resume'],
+    ['two intentions', [...from, '--to', 'sqlite:b', '--resume', '--verify-only'], 2, 'give only one of --resume'],
     ['a memory URL', [...from, '--to', 'memory:'], 1, 'memory cannot be copied'],
-    ['an unknown kind of URL', [...from, '--to', 'mysql://me:hunter2@x/y'], 1, 'mysql://me:***@x/y is no place'],
-    ['a plain path', [...from, '--to', 'b.sqlite3'], 1, 'write sqlite:relative/file'],
-    ['a source that is missing', ['--from', 'sqlite:none', '--to', 'sqlite:b'], 1, 'the source is not there: no file'],
+    ['an unknown kind of URL', [...from, '--to', 'mysql://me:hunter2@x/y'], 1, 'mysql://me:***@x/y cannot be copied'],
+    ['a plain path', [...from, '--to', 'b.sqlite3'], 1, 'use sqlite:relative/file'],
+    [
+      'a source that is missing',
+      ['--from', 'sqlite:none', '--to', 'sqlite:b'],
+      1,
+      'the source does not exist: no file',
+    ],
     [
       'a target to compare with that is missing',
       [...from, '--to', 'sqlite:b', '--verify-only'],
       1,
-      'target is not there',
+      'target does not exist',
     ],
     [
       'a server that does not answer',
@@ -187,7 +192,7 @@ describe('coffer copy says what is wrong', () => {
       1,
       'the target, redis://127.0.0.1:1/0, keys coffer:*, cannot be used: Redis at 127.0.0.1:1: the server cannot be reached',
     ],
-    ['a configuration that is missing', [...from, '--to-config', 'none.ini'], 1, 'there is no such file'],
+    ['a configuration that is missing', [...from, '--to-config', 'none.ini'], 1, 'the file does not exist'],
     ['one place twice', [...from, '--to', 'sqlite:./a.sqlite3'], 1, 'the same place'],
   ])('of %s.', async (_, args, expected, message) => {
     const { code, out, err } = await copy(...args);
@@ -217,7 +222,7 @@ describe('coffer purge-deleted --older-than', () => {
     );
   }
 
-  test('forgets older tombstones of some kinds or of all, never a live object.', async () => {
+  test('deletes older tombstones of some kinds or of all, never a live object.', async () => {
     const cwd = workingFolder();
     await tombstones(cwd);
     const purge = (...args: readonly string[]): Promise<Outcome> => run(['purge-deleted', ...args], { cwd });
@@ -238,7 +243,7 @@ describe('coffer purge-deleted --older-than', () => {
     [['--older-than', '30', 'record'], 'an age such as 30d'],
     [['--older-than', 'soon'], 'an age such as 30d'],
     [['--older-than', '30d', 'record', '100'], 'not both'],
-    [[], 'how many tombstones'],
+    [[], 'the number of tombstones'],
   ])('%j is refused with 2.', async (args, message) => {
     const { code, err } = await run(['purge-deleted', ...args], { cwd: workingFolder() });
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);

@@ -48,7 +48,7 @@ describe('coffer create-user', () => {
     expect(await logIn(url, 'zoe', 'second')).toBe(200);
   });
 
-  test('reads from its input what the options do not say, and tells nobody the password.', async () => {
+  test('reads values without options from its input, and never prints the password.', async () => {
     const place = configured();
     const { url } = await start([], place);
     expect(await createUser(place, ['-u', 'zoe'], 'from a file\n')).toMatchObject({ code: 0, err: '' });
@@ -56,13 +56,13 @@ describe('coffer create-user', () => {
     const answers = '-bad\nann\nonce\nother\ntwice\ntwice\n';
     const { code, out, err } = await createUser(place, [], answers);
     expect([code, out]).toEqual([0, 'The account ann is ready.\n']);
-    expect(err).toContain('"-bad" cannot be a name');
-    expect(err).toContain('not the same');
+    expect(err).toContain('"-bad" is not a valid name');
+    expect(err).toContain('differ');
     expect(out + err).not.toMatch(/once|twice/);
     expect(await logIn(url, 'ann', 'twice')).toBe(200);
   });
 
-  test('asks again for a name that cannot be one, until the input ends.', async () => {
+  test('asks again for an invalid name, until the input ends.', async () => {
     const place = configured();
     for (const [args, input] of [
       [['-u', 'not a name', '-p', 'x'], ''],
@@ -74,7 +74,7 @@ describe('coffer create-user', () => {
     }
   });
 
-  test('does nothing in readonly mode, or without the plugin.', async () => {
+  test('changes nothing in read-only mode, or without the plugin.', async () => {
     const user = ['-u', 'zoe', '-p', 'x'];
     expect(await createUser(configured(['readonly = true']), user)).toMatchObject({ code: 51 });
     const plain = { cwd: workingFolder() };

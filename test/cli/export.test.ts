@@ -18,7 +18,7 @@ function configOf(cwd: string, name: string, url: string): string {
   return file;
 }
 
-test('a service is exported, and comes back to life on another backend with accounts and history.', async () => {
+test('a service is exported and imported into another backend, with accounts and history.', async () => {
   const cwd = workingFolder();
   const old = join(cwd, 'old.ini');
   const more = '[app:main]\nmultiauth.policies = account basicauth\nincludes = accounts history\n';
@@ -76,14 +76,14 @@ test('a service is exported, and comes back to life on another backend with acco
   const there = `storage_backend = postgresql\nstorage_url = ${url}\npermission_backend = postgresql\npermission_url = ${url}\n`;
   writeFileSync(fresh, more + there + rest);
   const imported = await run(['import', 'file', 'all.ndjson.gz', '--to-config', fresh, '--verify'], { cwd });
-  expect([imported.code, imported.out]).toEqual([0, expect.stringContaining('read back, and is the same')]);
+  expect([imported.code, imported.out]).toEqual([0, expect.stringContaining('read back and is equal')]);
   const revived = await start(['--config', fresh], { cwd });
   expect(await everything(revived.url)).toEqual(before);
   revived.kill('SIGTERM');
   expect(await revived.ended).toBe(0);
 });
 
-test('an import says what is wrong and ends with 1, or with 2 for the command line.', async () => {
+test('an import reports the fault and exits with 1, or with 2 for the command line.', async () => {
   const cwd = workingFolder();
   const config = configOf(cwd, 'a.ini', `sqlite://${join(cwd, 'a.sqlite3')}`);
   expect((await run(['migrate', '--config', config], { cwd })).code).toBe(0);
@@ -92,13 +92,13 @@ test('an import says what is wrong and ends with 1, or with 2 for the command li
   const cut = readFileSync(join(cwd, 'empty.ndjson'), 'utf8').slice(0, -5);
   writeFileSync(join(cwd, 'cut.ndjson'), cut);
   const refused = await run(['import', 'file', 'cut.ndjson', '--config', other], { cwd });
-  expect([refused.code, refused.err]).toEqual([1, 'coffer: cut.ndjson has no end: it was cut off\n']);
+  expect([refused.code, refused.err]).toEqual([1, 'coffer: cut.ndjson is incomplete: its last line is missing\n']);
   expect(existsSync(join(cwd, 'b.sqlite3'))).toBe(false);
   expect((await run(['import', 'file', 'empty.ndjson', '--config', other, '--verify'], { cwd })).code).toBe(0);
   const both = await run(['import', 'file', 'empty.ndjson', '--resume', '--verify-only'], { cwd });
   expect(both.code).toBe(2);
   const nowhere = await run(['export', 'x.ndjson', '--config', configOf(cwd, 'c.ini', 'sqlite:none.sqlite3')], { cwd });
-  expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining('is not there: no file')]);
+  expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining('does not exist: no file')]);
 });
 
 describe('export - and import -', () => {
@@ -117,13 +117,13 @@ describe('export - and import -', () => {
     expect(out.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).toEqual([]);
     const target = configOf(cwd, 'new.ini', `sqlite://${join(cwd, 'new.sqlite3')}`);
     const imported = await run(['import', '-', '--config', target, '--verify'], { cwd, input: out });
-    expect([imported.code, imported.out]).toEqual([0, expect.stringContaining('read back, and is the same')]);
+    expect([imported.code, imported.out]).toEqual([0, expect.stringContaining('read back and is equal')]);
     const again = await run(['import', 'file', '-', '--config', target, '--verify-only'], { cwd, input: out });
     expect(again.code).toBe(0);
     expect((await exported(cwd, '--quiet')).err).toBe('');
   });
 
-  test('refuse input that was cut off, and leave no temporary file', async () => {
+  test('refuse incomplete input, and leave no temporary file', async () => {
     const cwd = workingFolder();
     const { out } = await exported(cwd);
     const target = configOf(cwd, 'new.ini', `sqlite://${join(cwd, 'new.sqlite3')}`);
@@ -131,7 +131,11 @@ describe('export - and import -', () => {
     mkdirSync(temporary);
     const place = { cwd, input: out.slice(0, -5), environment: { TMPDIR: temporary } };
     const refused = await run(['import', '-', '--config', target], place);
-    expect(refused).toEqual({ code: 1, out: '', err: 'coffer: standard input has no end: it was cut off\n' });
+    expect(refused).toEqual({
+      code: 1,
+      out: '',
+      err: 'coffer: standard input is incomplete: its last line is missing\n',
+    });
     expect(existsSync(join(cwd, 'new.sqlite3'))).toBe(false);
     expect(readdirSync(temporary)).toEqual([]);
   });
@@ -145,11 +149,11 @@ describe('export - and import -', () => {
     const input = openSync(join(cwd, 'all.gz'), 'r');
     const child = spawnSync(process.execPath, args, { cwd, stdio: [input, 'pipe', 'pipe'], encoding: 'utf8' });
     closeSync(input);
-    expect([child.status, child.stdout]).toEqual([0, expect.stringContaining('read back, and is the same')]);
+    expect([child.status, child.stdout]).toEqual([0, expect.stringContaining('read back and is equal')]);
   });
 });
 
-test('an export to a stream ends with an error when the reader is gone, and waits for a slow one', async () => {
+test('an export to a stream fails when the reader is gone, and waits for a slow one', async () => {
   const chunks: Buffer[] = [];
   const slow = new Writable({
     highWaterMark: 1,

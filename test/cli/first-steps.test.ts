@@ -43,7 +43,7 @@ function openTerminal(args: readonly string[], { cwd, environment = {} }: Place)
 }
 
 describe.runIf(process.platform === 'linux')('On a terminal', () => {
-  test('the start shows where everything is, a line for each request, and stops at Ctrl+C.', async () => {
+  test('the start shows all addresses and locations, a line for each request, and stops on Ctrl+C.', async () => {
     const cwd = workingFolder();
     const terminal = openTerminal(['start', '--port', '0'], { cwd });
     const banner = await terminal.shows(/Stop .*\n/);
@@ -68,7 +68,7 @@ describe.runIf(process.platform === 'linux')('On a terminal', () => {
     expect(await terminal.ended).toBe(0);
   });
 
-  test('of several processes one shows the banner.', async () => {
+  test('one of several processes shows the banner.', async () => {
     const { url, drop } = await cloneDatabase();
     onTestFinished(drop);
     const cwd = workingFolder();
@@ -85,7 +85,7 @@ describe.runIf(process.platform === 'linux')('On a terminal', () => {
     expect(await terminal.ended).toBe(0);
   });
 
-  test('JSON that is asked for stays JSON, without a banner.', async () => {
+  test('requested JSON stays JSON, without a banner.', async () => {
     const terminal = openTerminal(['start', '--port', '0'], {
       cwd: workingFolder(),
       environment: { SVC_LOG_FORMAT: 'json' },
@@ -98,7 +98,7 @@ describe.runIf(process.platform === 'linux')('On a terminal', () => {
 });
 
 describe('A start without configuration', () => {
-  test('serves the console and a history, writes JSON to a pipe, and calls itself Coffer.', async () => {
+  test('serves the console and a history, writes JSON to a pipe, and has the name Coffer.', async () => {
     const service = await start([], { cwd: workingFolder() });
     const root = (await (await fetch(service.url)).json()) as Record<string, unknown>;
     expect(root).toMatchObject({
@@ -117,7 +117,7 @@ describe('coffer init after a first run', () => {
   const record = 'buckets/default/collections/notes/records/one';
   const headers = { authorization: basic('alice'), 'Content-Type': 'application/json' };
 
-  test('keeps the identity of users, and says so.', async () => {
+  test('keeps the identity of users, and reports it.', async () => {
     const cwd = workingFolder();
     const first = await start([], { cwd });
     const body = JSON.stringify({ data: { mine: true } });
@@ -142,7 +142,7 @@ describe('coffer init after a first run', () => {
     expect(await run(['check', '--strict', '--quiet'], { cwd })).toMatchObject({ code: 0, err: '' });
   });
 
-  test('with another secret in the file start and check warn, until the change is accepted.', async () => {
+  test('with another secret in the file, start and check warn until the change is accepted.', async () => {
     const cwd = workingFolder();
     const serve = async (): Promise<readonly string[]> => {
       const service = await start([], { cwd });
@@ -162,7 +162,7 @@ describe('coffer init after a first run', () => {
     expect(await serve()).toEqual([]);
   });
 
-  test('is refused when the secret that is kept cannot be read.', async () => {
+  test('is refused when the stored secret cannot be read.', async () => {
     const cwd = workingFolder();
     await run(['migrate'], { cwd });
     writeFileSync(join(cwd, 'data/secret'), '');
@@ -174,7 +174,7 @@ describe('coffer init after a first run', () => {
     ['sqlite', 'memory'],
     ['postgresql', 'postgresql'],
     ['redis', 'redis'],
-  ])('takes for %s the cache %s, which works with as many processes as the storage.', async (backend, cache) => {
+  ])('chooses for %s the cache %s, which supports as many processes as the storage.', async (backend, cache) => {
     const cwd = workingFolder();
     expect(await run(['init', '--backend', backend], { cwd })).toMatchObject({ code: 0, err: '' });
     const overrides = backend === 'sqlite' ? {} : { workers: '4' };
@@ -195,7 +195,7 @@ describe('A configuration file without backends', () => {
     return { cwd };
   }
 
-  test('means memory, of which the start warns in one line.', async () => {
+  test('means memory, and the start warns in one line.', async () => {
     const service = await start([], configured());
     const warnings = service.log.filter(({ Severity }) => Severity === 4).map(({ Type }) => Type);
     expect(warnings).toEqual([
@@ -215,14 +215,14 @@ describe('A configuration file without backends', () => {
     ['import file', ['import', 'file', 'nothing.ndjson']],
     ['import kinto', ['import', 'kinto', '--from', 'http://127.0.0.1:9/v1']],
     ['check --accept-secrets', ['check', '--accept-secrets']],
-  ])('lets %s do nothing, and say why.', async (_name, args) => {
+  ])('makes %s do nothing, with the reason.', async (_name, args) => {
     const { code, out, err } = await run(args, configured());
     expect([code, out]).toEqual([1, '']);
     expect(err).toMatch(/^coffer: nothing was done: storage_backend and permission_backend of coffer\.ini are memory/);
     expect(err).toContain('Set storage_backend and permission_backend to sqlite, postgresql or redis.');
   });
 
-  test('lets copies and exports do nothing, whichever end is in memory.', async () => {
+  test('makes copies and exports do nothing, whichever end is in memory.', async () => {
     const place = configured();
     writeFileSync(join(place.cwd, 'target.ini'), lines.join('\n'));
     const copies = [
@@ -243,7 +243,7 @@ describe('A configuration file without backends', () => {
     expect(existsSync(join(place.cwd, 'all.ndjson'))).toBe(false);
   });
 
-  test('lets one of two in memory be named alone.', async () => {
+  test('reports one of two backends when only that one is in memory.', async () => {
     const place = configured('storage_backend = sqlite');
     const { err } = await run(['create-user', '-u', 'zoe', '-p', 'secret'], place);
     expect(err).toContain('nothing was done: permission_backend of coffer.ini is memory');

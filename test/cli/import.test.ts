@@ -46,20 +46,20 @@ async function seenIn(cwd: string): Promise<ReadonlyMap<string, unknown>> {
   }
 }
 
-test('A dry run tells what there is and leaves nothing behind.', async () => {
+test('A dry run lists the contents of the source and writes nothing.', async () => {
   const cwd = folderWithConfig();
   const { code, out } = await run(importArgs('--dry-run'), { cwd });
   expect(code).toBe(0);
   expect(out).toContain('/buckets/shop: 8 collections, 44 records, 1 groups\n');
   expect(out).toContain('3 buckets\n');
-  expect((await run(importArgs('--verify-only'), { cwd })).err).toContain('the target is not there');
+  expect((await run(importArgs('--verify-only'), { cwd })).err).toContain('the target does not exist');
 });
 
-test('It prints what was compared, names what came without permissions, and ends with 1 unless that is accepted.', async () => {
+test('It prints the comparison, lists objects without permissions, and exits with 1 unless these are accepted.', async () => {
   const cwd = folderWithConfig();
   const first = await run(importArgs('--report', 'left.txt'), { cwd });
   expect(first.err).toContain('/buckets/blog/collections/c2/records/of-bob: the source does not show its permissions');
-  expect(first.err).toContain('without permissions of their own: 1 objects');
+  expect(first.err).toContain('imported without permissions: 1 objects');
   expect(first.out).toMatch(/^record lists +24 +\d+ +24 +([0-9a-f]{20}) +\1 +same$/m);
   expect(first.code).toBe(1);
   expect(readFileSync(join(cwd, 'left.txt'), 'utf8')).toMatch(
@@ -71,7 +71,7 @@ test('It prints what was compared, names what came without permissions, and ends
   expect(await seenIn(cwd)).toEqual(await answersOf(source, 'alice'));
 });
 
-test('An import that was killed goes on where it was.', async () => {
+test('A killed import continues where it stopped.', async () => {
   const cwd = folderWithConfig();
   const child = spawn(process.execPath, [program, ...importArgs('--details', '--concurrency', '1')], {
     cwd,
@@ -91,18 +91,18 @@ test('An import that was killed goes on where it was.', async () => {
   expect(await seenIn(cwd)).toEqual(await answersOf(source, 'alice'));
 });
 
-describe('What is wrong is told with its exit code:', () => {
+describe('Each fault has its message and exit code:', () => {
   const from = (...args: string[]): Promise<Outcome> => run(['import', 'kinto', ...args], { cwd: folderWithConfig() });
 
   test.each([
     [[], 2, "required option '--from <url>'"],
-    [['--from', 'kinto.example.org'], 2, 'is the root of an API'],
-    [['--from', 'http://a:b@kinto.example.org/v1'], 2, 'give them with --auth'],
-    [['--from', 'http://127.0.0.1:1/v1', '--auth', 'alice'], 2, '--auth is user:password'],
+    [['--from', 'kinto.example.org'], 2, 'must be the root of an API'],
+    [['--from', 'http://a:b@kinto.example.org/v1'], 2, 'use --auth'],
+    [['--from', 'http://127.0.0.1:1/v1', '--auth', 'alice'], 2, '--auth must be user:password'],
     [['--from', 'http://127.0.0.1:1/v1', '--auth', 'a:b', '--bearer', 'c'], 2, 'either --auth or --bearer'],
-    [['--from', 'http://127.0.0.1:1/v1', '--header', 'nothing'], 2, '--header is "Name: value"'],
+    [['--from', 'http://127.0.0.1:1/v1', '--header', 'nothing'], 2, '--header must be "Name: value"'],
     [['--from', 'http://127.0.0.1:1/v1', '--concurrency', '0'], 2, 'a number from 1 to 64'],
-    [['--from', 'http://127.0.0.1:1/v1', '--resume', '--dry-run'], 2, 'give one of --resume'],
+    [['--from', 'http://127.0.0.1:1/v1', '--resume', '--dry-run'], 2, 'give only one of --resume'],
     [['--from', 'http://127.0.0.1:1/v1', '--to-config', 'none.ini'], 1, 'none.ini'],
   ])('%j', async (args, expected, message) => {
     const { code, err } = await from(...args);

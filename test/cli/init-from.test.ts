@@ -30,7 +30,7 @@ function valuesOf(settings: Settings): unknown {
 }
 
 describe('coffer init --from', () => {
-  test.each(files)('prints a file that means the same, in names of today: %s.', async (old) => {
+  test.each(files)('prints an equivalent file with current names: %s.', async (old) => {
     const cwd = workingFolder();
     const { out } = await run(['init', '--from', old], { cwd });
     writeFileSync(join(cwd, 'new.ini'), out);
@@ -44,7 +44,7 @@ describe('coffer init --from', () => {
     );
   });
 
-  test.each(files)('writes TOML that means the same, for its owner alone: %s.', async (old) => {
+  test.each(files)('writes equivalent TOML that only its owner can read: %s.', async (old) => {
     const cwd = workingFolder();
     const { out } = await run(['init', '--from', old, '--config', 'made/new.toml'], { cwd });
     expect(out).toContain('coffer check --config made/new.toml');
@@ -53,7 +53,7 @@ describe('coffer init --from', () => {
     expect(statSync(path).mode & 0o077).toBe(0);
   });
 
-  test('keeps secrets, lists what has no effect or is unknown as comments, and names the unknown.', async () => {
+  test('keeps secrets, writes settings without effect and unknown ones as comments, and reports the unknown.', async () => {
     const cwd = workingFolder();
     const lines = [
       '[app:main]',
@@ -74,16 +74,16 @@ describe('coffer init --from', () => {
     expect(out).toContain('\nuserid_hmac_secret = 50%%-hunter2\n');
     expect(out).toContain('\nevent_listeners.queue.use = redis\n');
     expect(out).toContain('\n# our_own_thing = first\n# second\n#   (unknown)\n');
-    expect(out).toContain('\n# sentry_dsn = https://k@errors.example/1\n#   (errors are told in the log alone)\n');
+    expect(out).toContain('\n# sentry_dsn = https://k@errors.example/1\n#   (errors are reported in the log only)\n');
     expect(out).toContain('\n# Wrong: expected a whole number, 1 or more.\npaginate_by = many\n');
     expect(out).toContain('\neos_message = We are moving\n');
     expect(out).toContain('\nmail.default_sender = " #1 "\n');
-    expect(err).toContain('kinto.our_own_thing (old.ini line 4): unknown setting, kept as a comment');
+    expect(err).toContain('kinto.our_own_thing (old.ini line 4): unknown setting; kept as a comment');
     expect(err).toContain('paginate_by: expected a whole number');
     expect(err).not.toContain('hunter2');
   });
 
-  test('leaves the choice where the old file has no secret.', async () => {
+  test('offers both choices when the old file has no secret.', async () => {
     const cwd = workingFolder();
     writeFileSync(join(cwd, 'old.ini'), '[app:main]\nkinto.includes = kinto.plugins.default_bucket\n');
     const { out } = await run(['init', '--from', 'old.ini'], { cwd });
@@ -93,13 +93,13 @@ describe('coffer init --from', () => {
     expect(out).not.toMatch(/^userid_hmac/m);
   });
 
-  test('writes over no file, and says when there is none to read.', async () => {
+  test('never replaces a file, and reports a missing source.', async () => {
     const cwd = workingFolder();
     writeFileSync(join(cwd, 'old.ini'), '[app:main]\nreadonly = true\n');
     const over = await run(['init', '--from', 'old.ini', '--config', 'old.ini'], { cwd });
     expect([over.code, over.err]).toEqual([1, expect.stringContaining('old.ini exists already')]);
     expect(readFileSync(join(cwd, 'old.ini'), 'utf8')).toBe('[app:main]\nreadonly = true\n');
     const none = await run(['init', '--from', 'no.ini'], { cwd });
-    expect([none.code, none.err]).toEqual([1, expect.stringContaining('there is no such file')]);
+    expect([none.code, none.err]).toEqual([1, expect.stringContaining('the file does not exist')]);
   });
 });

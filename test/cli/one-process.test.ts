@@ -30,7 +30,7 @@ test('a second process on one SQLite file is refused with the number of the firs
   expect(await fourth.ended).toBe(0);
 });
 
-test('several processes serve one SQLite file where that is allowed, or where they only read.', async () => {
+test('several processes serve one SQLite file when that is allowed, or when they only read.', async () => {
   const cwd = workingFolder();
   const first = await start([], { cwd, environment });
   const reader = await start([], { cwd, environment: { ...environment, SVC_READONLY: 'true' } });
@@ -44,7 +44,7 @@ test('several processes serve one SQLite file where that is allowed, or where th
   }
 });
 
-test('commands that are made for it run next to a process that serves the file.', async () => {
+test('commands that support it run next to a process that serves the file.', async () => {
   const place = { cwd: workingFolder(), environment };
   const service = await start([], place);
   for (const args of [

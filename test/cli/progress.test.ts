@@ -17,7 +17,7 @@ function show(
   return text;
 }
 
-test('A terminal has one line that is written over, with bar, share, rate and the time left.', () => {
+test('A terminal has one line that is overwritten, with bar, percentage, rate and remaining time.', () => {
   const text = show(true, [
     [0, 'objects', 0, 20_000],
     [50, 'objects', 100, 20_000],
@@ -32,7 +32,7 @@ test('A terminal has one line that is written over, with bar, share, rate and th
   ]);
 });
 
-test('Elsewhere a plain line comes now and then, and one at the end of each part.', () => {
+test('Other output has a plain line from time to time, and one at the end of each part.', () => {
   const text = show(false, [
     [0, 'objects', 0, 100],
     [9000, 'objects', 45, 100],
@@ -47,7 +47,7 @@ test('Elsewhere a plain line comes now and then, and one at the end of each part
   ]);
 });
 
-test('Nothing is said of work that never began.', () => {
+test('Work that never began prints nothing.', () => {
   expect(show(true, [])).toBe('');
 });
 
@@ -57,6 +57,6 @@ test.each([
   [59.4, '59 s'],
   [61, '1 min 1 s'],
   [7260, '2 h 1 min'],
-])('%d seconds are told for people.', (seconds, expected) => {
+])('%d seconds are formatted for people.', (seconds, expected) => {
   expect(formatSeconds(seconds)).toBe(expected);
 });

@@ -19,7 +19,7 @@ async function fill(file: string, settings: Record<string, string> = {}): Promis
 }
 
 describe('coffer rebuild-quotas', () => {
-  test('counts what is there, after telling what it would do.', async () => {
+  test('counts the contents, after a dry run lists the changes.', async () => {
     const cwd = workingFolder();
     const file = join(cwd, 'store.sqlite3');
     await fill(file);
@@ -45,13 +45,13 @@ describe('coffer rebuild-quotas', () => {
     expect(dry.err).toContain('objects: 6 in ');
     const done = await rebuild();
     expect(done.out).toBe(dry.out.replace('would be', 'were'));
-    expect(await rebuild()).toMatchObject({ code: 0, out: 'All counters are right.\n' });
+    expect(await rebuild()).toMatchObject({ code: 0, out: 'All counters are correct.\n' });
     expect(await rebuild(['--quiet'])).toEqual({ code: 0, out: '', err: '' });
 
     const remove = ['delete-collection', '--bucket', 'blog', '--collection', 'articles'];
     expect((await run(remove, { cwd, environment })).code).toBe(0);
     expect((await run(remove, { cwd, environment })).code).toBe(33);
-    expect(await rebuild()).toMatchObject({ code: 0, out: 'All counters are right.\n' });
+    expect(await rebuild()).toMatchObject({ code: 0, out: 'All counters are correct.\n' });
 
     await fill(file);
     const wrong = await rebuild();

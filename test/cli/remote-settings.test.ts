@@ -83,7 +83,7 @@ function warningsOf(service: RunningService): readonly string[] {
 }
 
 describe('The local configuration of Remote Settings', () => {
-  test('starts as it is, and publishes what one person asked for and another one approved.', async () => {
+  test('starts unchanged, and publishes what one user requested and another one approved.', async () => {
     const service = await startFrom('remote-settings-local.ini');
     const [ed, rae] = [await signUp(service, 'ed'), await signUp(service, 'rae')];
     const source = '/buckets/main-workspace/collections/search-config';
@@ -112,7 +112,7 @@ describe('The local configuration of Remote Settings', () => {
     expect(named.filter((name) => name.includes('workspace'))).toEqual([]);
   });
 
-  test('needs no review where a name, or a regular expression, says so.', async () => {
+  test('needs no review when a name or a regular expression disables it.', async () => {
     const service = await startFrom('remote-settings-local.ini');
     const ed = await signUp(service, 'ed');
     const unreviewed = [
@@ -150,7 +150,7 @@ describe('The local configuration of Remote Settings', () => {
     expect(await ed.setStatus(reviewed, 'to-sign')).toBe(403);
   });
 
-  test('shows what signing and changes are about, and says little in the log.', async () => {
+  test('shows the settings of signing and changes, and logs little.', async () => {
     const service = await startFrom('remote-settings-local.ini');
     const { body } = await new Client(service).ask('GET', '/');
     expect(body).toMatchObject({
@@ -179,7 +179,7 @@ describe('The local configuration of Remote Settings', () => {
 describe('The configuration of Remote Settings for tests', () => {
   const environment = { SVC_USERID_HMAC_LEGACY_EMPTY: 'true' };
 
-  test('starts as it is with a word about its missing secret, and publishes without credentials and reviews.', async () => {
+  test('starts with a setting about its missing secret, and publishes without credentials and reviews.', async () => {
     const service = await startFrom('remote-settings-testing.ini', environment);
     const anyone = new Client(service);
     const source = '/buckets/main-workspace/collections/product-integrity';
@@ -194,7 +194,7 @@ describe('The configuration of Remote Settings for tests', () => {
     expect(warningsOf(service).filter((line) => line.startsWith('INSECURE'))).toHaveLength(1);
   });
 
-  test('does not start without that word, and the error has it.', async () => {
+  test('does not start without that setting, and the error names it.', async () => {
     const cwd = folderFor('remote-settings-testing.ini');
     const { code, err } = await run(['start', '--config', 'remote-settings-testing.ini'], { cwd });
     expect([code, err]).toEqual([1, expect.stringContaining('userid_hmac_legacy_empty = true')]);

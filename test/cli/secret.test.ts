@@ -13,7 +13,7 @@ const program = `
     parentPort.postMessage(readOrCreateSecret(workerData.folder));
   });`;
 
-test('Starts that race get one secret, and leave nothing else behind.', async () => {
+test('Concurrent starts get one secret, and leave no other files.', async () => {
   const folder = join(workingFolder(), 'data');
   const gate = new SharedArrayBuffer(4);
   const url = new URL('../../dist/settings/profile.js', import.meta.url).href;

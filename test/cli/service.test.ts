@@ -21,7 +21,7 @@ async function statusOf(url: string, path: string, method = 'GET'): Promise<numb
 }
 
 describe('coffer start without configuration', () => {
-  test('listens on this machine only, keeps what was written over a restart, and ends with 0.', async () => {
+  test('listens on this machine only, keeps data over a restart, and exits with 0.', async () => {
     const cwd = workingFolder();
     const first = await start([], { cwd });
     expect(first.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\/$/);
@@ -38,7 +38,7 @@ describe('coffer start without configuration', () => {
     expect(await second.ended).toBe(0);
   });
 
-  test('has personal buckets, and no way to flush.', async () => {
+  test('has personal buckets, and no flush endpoint.', async () => {
     const { url } = await start([], { cwd: workingFolder() });
     expect(await statusOf(url, 'buckets/default')).toBe(200);
     expect(await statusOf(url, '__flush__', 'POST')).toBe(404);
@@ -48,7 +48,7 @@ describe('coffer start without configuration', () => {
 });
 
 describe('coffer start', () => {
-  test('tells the root view about its file, and the log about deprecated and unknown names, but no secrets.', async () => {
+  test('shows its file in the root view, and logs deprecated and unknown names, but no secrets.', async () => {
     const cwd = workingFolder();
     const lines = [
       '[app:main]',
@@ -66,7 +66,7 @@ describe('coffer start', () => {
     expect(JSON.stringify([log, root])).not.toContain('hunter2');
   });
 
-  test('finishes the request in flight when it is told to stop.', async () => {
+  test('completes the request in flight when it is stopped.', async () => {
     const service = await start([], { cwd: workingFolder() });
     const socket = connect(service.port, '127.0.0.1');
     await once(socket, 'connect');
@@ -86,7 +86,7 @@ describe('coffer start', () => {
     expect(answer).toContain('"id":"late"');
   });
 
-  test('ends at once, with 1, when it is told to stop twice.', async () => {
+  test('exits at once with 1 on the second stop signal.', async () => {
     const service = await start([], { cwd: workingFolder() });
     const socket = connect(service.port, '127.0.0.1');
     socket.on('error', () => undefined);
@@ -99,7 +99,7 @@ describe('coffer start', () => {
     expect(await service.ended).toBe(1);
   });
 
-  test('cuts requests off, and ends with 1, when they take longer than shutdown_timeout_seconds.', async () => {
+  test('aborts requests, and exits with 1, when they take longer than shutdown_timeout_seconds.', async () => {
     const service = await start([], { cwd: workingFolder(), environment: { SVC_SHUTDOWN_TIMEOUT_SECONDS: '50ms' } });
     const socket = connect(service.port, '127.0.0.1');
     socket.on('error', () => undefined);
@@ -108,49 +108,51 @@ describe('coffer start', () => {
     await once(socket, 'data');
     service.kill('SIGTERM');
     expect(await service.ended).toBe(1);
-    expect(service.log.at(-1)?.Type).toContain('cut off');
+    expect(service.log.at(-1)?.Type).toContain('aborted');
   });
 
-  test('says that the port is in use.', async () => {
+  test('reports that the port is in use.', async () => {
     const { port } = await start([], { cwd: workingFolder() });
     const { code, err } = await run(['start', '--port', String(port)], { cwd: workingFolder() });
     expect(code).toBe(1);
-    expect(err).toBe(`coffer: port ${port} of 127.0.0.1 is in use; choose another with --port, or stop what uses it\n`);
+    expect(err).toBe(
+      `coffer: port ${port} of 127.0.0.1 is in use; choose another one with --port, or stop the program that uses it\n`,
+    );
   });
 
-  test('says that an address is not of this machine.', async () => {
+  test('reports an address of another machine.', async () => {
     const { code, err } = await run(['start', '--host', '192.0.2.1'], { cwd: workingFolder() });
     expect(code).toBe(1);
-    expect(err).toContain('192.0.2.1 is no address of this machine');
+    expect(err).toContain('192.0.2.1 is not an address of this machine');
   });
 });
 
 describe('The maintenance commands', () => {
   // Proves S-069.
-  test('migrate says what it would do, does it once, has nothing to do afterwards, and ends with done.', async () => {
+  test('migrate lists its steps, executes them once, has none left afterwards, and ends with done.', async () => {
     const cwd = workingFolder();
     const planned = await run(['migrate', '--dry-run'], { cwd });
     expect(planned.code).toBe(0);
     expect(planned.out).toMatch(
-      /^Backends \(storage sqlite, .*\): to do:\n {2}create the tables .*\nNothing was changed\.\n$/s,
+      /^Backends \(storage sqlite, .*\): pending steps:\n {2}create the tables .*\nNothing was changed\.\n$/s,
     );
     const done = await run(['migrate'], { cwd });
     expect([done.code, done.err]).toEqual([0, '']);
-    expect(done.out).toMatch(/: these steps were carried out:\n {2}create the tables .*\nDone\.\n$/s);
+    expect(done.out).toMatch(/: completed steps:\n {2}create the tables .*\nDone\.\n$/s);
     const again = await run(['migrate'], { cwd });
     expect(again).toEqual({ code: 0, out: expect.stringMatching(/: nothing to do\.\nDone\.\n$/), err: '' });
   });
 
-  test('webhooks says when there are none.', async () => {
+  test('webhooks reports when no listener is configured.', async () => {
     const { code, out, err } = await run(['webhooks'], { cwd: workingFolder() });
     expect([code, out, err]).toEqual([0, 'No webhooks: event_listeners names no listener whose use is webhook.\n', '']);
   });
 
-  test('flush-cache ends with 0.', async () => {
+  test('flush-cache exits with 0.', async () => {
     expect(await run(['flush-cache'], { cwd: workingFolder() })).toMatchObject({ code: 0, err: '' });
   });
 
-  test('purge-deleted forgets all but the newest tombstones and prints how many went.', async () => {
+  test('purge-deleted deletes all but the newest tombstones and prints their number.', async () => {
     const cwd = workingFolder();
     const { url, kill, ended } = await start([], { cwd });
     for (const id of ['a', 'b', 'c']) {
@@ -163,7 +165,7 @@ describe('The maintenance commands', () => {
     expect(await run(['purge-deleted', 'bucket', '1'], { cwd })).toEqual({ code: 0, out: '0\n', err: '' });
   });
 
-  test('resync tells clients of a restored backup that they have seen what is lost, once.', async () => {
+  test('resync makes clients of a restored backup synchronise in full, once.', async () => {
     const cwd = workingFolder();
     const records = 'buckets/shop/collections/list/records';
     const serve = async (work: (url: string) => Promise<void>): Promise<void> => {
@@ -186,7 +188,7 @@ describe('The maintenance commands', () => {
     rmSync(join(cwd, 'data'), { recursive: true });
     cpSync(join(cwd, 'backup'), join(cwd, 'data'), { recursive: true });
     const { code, out } = await run(['resync'], { cwd });
-    expect([code, out]).toEqual([0, 'Clients of 5 lists are told to synchronise anew.\n']);
+    expect([code, out]).toEqual([0, 'Clients of 5 lists will synchronise in full.\n']);
     await serve(async (url) => {
       const told = await follow(url, seen);
       expect([told.status, await told.json()]).toEqual([200, { data: [] }]);
@@ -201,7 +203,7 @@ describe('The maintenance commands', () => {
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('readonly')]);
   });
 
-  test('delete-collection deletes, and has a code for each reason not to.', async () => {
+  test('delete-collection deletes, and has an exit code for each reason not to.', async () => {
     const cwd = workingFolder();
     const { url, kill, ended } = await start([], { cwd });
     await put(url, 'buckets/shop');

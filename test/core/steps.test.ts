@@ -7,7 +7,7 @@ import { StoredObject } from '../../src/core/objects/stored.ts';
 import { mergePatch, shallowMerge } from '../../src/core/patch/merge.ts';
 import { applyOperations } from '../../src/core/patch/json-patch.ts';
 import { equalInSteps, equalValues } from '../../src/core/query/compare.ts';
-import { checkSchema } from '../../src/core/schema/meta.ts';
+import { checkSchema } from '../../src/core/schema/check-schema.ts';
 import { validateAgainst } from '../../src/core/schema/validate.ts';
 
 function countSteps<T>(steps: Steps<T>): number {
@@ -61,11 +61,11 @@ describe('steps', () => {
     expect(countSteps(start(60_000))).toBeGreaterThanOrEqual(2.5 * few);
   });
 
-  it.each(work)('are not taken while %s in small', (_name, start) => {
+  it.each(work)('are not used while %s in small', (_name, start) => {
     expect(countSteps(start(50))).toBe(1);
   });
 
-  it('find equality as it is found in one go', () => {
+  it('find the same equality as without steps', () => {
     for (const [a, b] of [
       [{ a: [1, { b: null }] }, { a: [1, { b: null }] }],
       [{ a: 1 }, { b: 1 }],

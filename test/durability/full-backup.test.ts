@@ -70,7 +70,7 @@ async function expectUnharmed(): Promise<void> {
 test('an export says that the disk has no room, and leaves nothing behind', async () => {
   const file = join(disk.folder, 'export.ndjson');
   const complaint = await complaintOf(program, 'export', file);
-  expect(complaint).toContain(`${file} cannot be written, and nothing is left of it: E`);
+  expect(complaint).toContain(`${file} could not be written and was removed: E`);
   expect((await readdir(disk.folder)).filter((name) => name.startsWith('export'))).toEqual([]);
   await expectUnharmed();
 });

@@ -8,13 +8,13 @@ const complete = (schema: JsonObject, value: JsonObject): JsonObject =>
   runAtOnce(compileCompletion(schema, { coerce: true })!(value));
 
 describe('The completion of attributes', () => {
-  it('does not exist for a schema that changes nothing', () => {
+  it('is undefined for a schema that changes nothing', () => {
     const schema = { type: 'object', properties: { a: { type: 'string' }, b: { items: { type: 'integer' } } } };
     expect(compileCompletion(schema, { coerce: false })).toBeUndefined();
     expect(compileCompletion({}, { coerce: true })).toBeUndefined();
   });
 
-  it('returns attributes that are complete as they are', () => {
+  it('returns complete attributes unchanged', () => {
     const value = { a: 1, list: [1, 2], other: { b: true } };
     const schema: JsonObject = {
       properties: {
@@ -26,7 +26,7 @@ describe('The completion of attributes', () => {
     expect(complete(schema, value)).toBe(value);
   });
 
-  it('changes no value that was given', () => {
+  it('changes no given value', () => {
     const value = parseJson('{"list":["1"],"inner":{}}') as JsonObject;
     const schema: JsonObject = {
       properties: { list: { items: { type: 'integer' } }, inner: { properties: { n: { default: 1 } } } },
@@ -35,12 +35,12 @@ describe('The completion of attributes', () => {
     expect(value).toEqual({ list: ['1'], inner: {} });
   });
 
-  it('fills nothing into the items of arrays, so that an answer is not much longer than its request', () => {
+  it('adds no defaults to array items, so that a response is not much longer than its request', () => {
     const schema: JsonObject = { properties: { list: { items: { properties: { a: { default: 'x' } } } } } };
     expect(compileCompletion(schema, { coerce: true })).toBeUndefined();
   });
 
-  it('takes __proto__ for a name like any other', () => {
+  it('treats __proto__ as an ordinary name', () => {
     const schema = parseJson('{"properties":{"__proto__":{"default":1},"constructor":{"default":2}}}') as JsonObject;
     const completed = complete(schema, {});
     expect(Object.keys(completed)).toEqual(['__proto__', 'constructor']);
@@ -64,7 +64,7 @@ describe('The completion of attributes', () => {
     expect(complete(schema, { a: given })).toEqual({ a: expected });
   });
 
-  it('is done in steps where it is much', () => {
+  it('runs in steps when large', () => {
     const list = Array.from({ length: 50_000 }, (_, index) => String(index));
     const steps = compileCompletion({ properties: { list: { items: { type: 'integer' } } } }, { coerce: true })!({
       list,

@@ -16,7 +16,7 @@ it('reads few members of a body that has a hundred thousand', () => {
   expect(reads).toBeLessThan(100);
 });
 
-it('masks secrets, and keeps members of the data that was sent', () => {
+it('masks secrets, and keeps members of the sent data', () => {
   const body = { password: 'hunter2', data: { id: 'ann', password: 'hunter3' } };
   expect(describeUnknownMembers(body, ['password', 'email'], ['password'])).not.toContain('hunter');
   expect(describeUnknownMembers(body, ['password'], ['password'])).toContain('{"id": "ann", "password": "…"}');

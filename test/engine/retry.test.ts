@@ -5,7 +5,7 @@ import { Retry } from '../../src/engine/retry.ts';
 
 const lists = ['a', 'b', 'c'].map((parent) => ({ kind: 'record', parent }));
 
-test('does not count an attempt that found a further contended list, and allows eight others', () => {
+test('does not count attempts that found a further contended list, and allows eight others', () => {
   const retry = new Retry();
   expect(retry.allows(new TransactionConflict('lost', { lists: lists.slice(0, 2) }))).toBe(true);
   expect(retry.allows(new TransactionConflict('lost', { lists: lists.slice(1) }))).toBe(true);

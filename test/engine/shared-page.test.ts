@@ -36,7 +36,7 @@ function readerOf({ storage, permission }: Stores): Reader {
   return { storage: storage.reader, permission: permission.reader };
 }
 
-test('a walk finds what lies far apart, and gives up where it would look at too much', async () => {
+test('a scan finds scattered objects, and stops when it would read too much', async () => {
   const reader = readerOf(await fill((n) => n % 90 === 0));
   const page = await readSharedPage(reader, shared, newestFirst, 2000);
   expect(page?.entries.map(({ lastModified }) => lastModified)).toEqual([
@@ -48,7 +48,7 @@ test('a walk finds what lies far apart, and gives up where it would look at too 
   expect((await readSharedPage(old, shared, newestFirst, 2000))?.entries).toHaveLength(5);
 });
 
-test('a walk is given up when the list is written to while it goes on', async () => {
+test('a scan stops when the list is written meanwhile', async () => {
   const stores = await fill((n) => n % 3 === 0);
   const reader = readerOf(stores);
   const { permission } = reader;
@@ -62,7 +62,7 @@ test('a walk is given up when the list is written to while it goes on', async ()
   expect((await readSharedPage(reader, shared, newestFirst, 2000))?.entries).toHaveLength(10);
 });
 
-test('few shared objects are never walked for, and how many are many grows with the list and the page', () => {
+test('few shared objects are always looked up, and the threshold grows with the list and the page', () => {
   expect(manyShared(100, 10)).toBe(1000);
   expect(manyShared(100, 1_000_000)).toBe(10_050);
   expect(manyShared(9999, 1_000_000)).toBe(100_000);

@@ -26,7 +26,7 @@ describe('the header Warning', () => {
     expect(warnOfEmptyBody('record')['Warning']).toMatch(header);
   });
 
-  it('is about a bounded number of parameters', () => {
+  it('reports a limited number of parameters', () => {
     const many = Array.from({ length: 2000 }, (_, index) => [`_zz${index}`, ''] as const);
     expect(warnOfIgnored([['_limt', '1'], ...many])).toHaveProperty('Warning');
     expect(warnOfIgnored([...many, ['_limt', '1']])).toBeUndefined();
@@ -35,7 +35,7 @@ describe('the header Warning', () => {
     expect(headers).toEqual({});
   });
 
-  it('is absent where nothing looks misspelt', () => {
+  it('is absent when no name looks misspelt', () => {
     const query = [
       ['_since', '1'],
       ['_cb', '2'],

@@ -155,6 +155,6 @@ describe('What opens a service (S27)', () => {
     expect(risksOf({ userid_hmac_secret: 'short' }).join()).toContain('short');
     expect(risksOf({ bucket_create_principals: 'system.Everyone' }).join()).toContain('system.Everyone');
     const flush = settingsOf({ userid_hmac_secret: 'x', flush_endpoint_enabled: 'true' });
-    expect(flush.warnings.join()).toContain('anybody can delete everything');
+    expect(flush.warnings.join()).toContain('any client can delete all data');
   });
 });

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/base/json.ts';
 import { runAtOnce } from '../../src/base/steps.ts';
-import { checkSchema as checkInSteps } from '../../src/core/schema/meta.ts';
+import { checkSchema as checkInSteps } from '../../src/core/schema/check-schema.ts';
 import { validateAgainst, type SchemaFailure } from '../../src/core/schema/validate.ts';
 import type { TestClient, TestRequest, TestResponse } from '../../src/testing/service/service-client.ts';
 import { backends, startWatched, type WatchedService } from './service.ts';

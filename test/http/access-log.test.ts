@@ -44,7 +44,7 @@ const ofType = (type: string): readonly Line['Fields'][] =>
   parsed().flatMap((line) => (line.Type === type ? [line.Fields] : []));
 
 describe('the access log', () => {
-  it('Each request is one line that says who asked for what, and how it went.', async () => {
+  it('Each request has one line with caller, method, path and status.', async () => {
     const service = await start();
     const headers = { 'User-Agent': 'shopper/1', 'Accept-Language': 'pt-BR', 'X-Request-Id': 'abc-1' };
     await service.asUser('alice').request('PUT', '/v1/buckets/food?x=1&y=%20', { headers });
@@ -66,7 +66,7 @@ describe('the access log', () => {
     ]);
   });
 
-  it('Nobody is nobody, and errors have their number.', async () => {
+  it('Anonymous callers have no user id, and errors have their number.', async () => {
     const service = await start();
     await service.request('GET', '/v1/nothing');
     const [line] = ofType('request.summary');
@@ -91,7 +91,7 @@ describe('the access log', () => {
     ]);
   });
 
-  it('Refusals name what was asked for, of what, by whom.', async () => {
+  it('Refusals name the permission, the object and the caller.', async () => {
     const service = await start();
     await service.asUser('alice').request('PUT', '/v1/buckets/b');
     await service.asUser('bob').request('DELETE', '/v1/buckets/b');
@@ -102,7 +102,7 @@ describe('the access log', () => {
     ]);
   });
 
-  it('Requests that are too large, or name no host, are in it as well.', async () => {
+  it('Requests that are too large, or have no host, are logged too.', async () => {
     const service = await start({ max_body_size: '10' });
     await service.request('POST', '/v1/buckets', { body: { data: { long: 'long' } } });
     const { hostname, port } = new URL(service.origin);
@@ -116,7 +116,7 @@ describe('the access log', () => {
     ]);
   });
 
-  it('Bodies, credentials and secrets of addresses are never in it.', async () => {
+  it('Bodies, credentials and secrets in URLs are never logged.', async () => {
     const service = await start({ log_level: 'debug' });
     const alice = service.asUser('alice');
     await alice.request('PUT', '/v1/buckets/b', {
@@ -137,7 +137,7 @@ describe('the access log', () => {
     expect(ofType('request.summary').at(-1)).toMatchObject({ path: '/v1/', querystring: 'a', code: 200 });
   });
 
-  it('There is none below the weight of news.', async () => {
+  it('Requests are not logged when the level is above info.', async () => {
     const service = await start({ log_level: 'warn' });
     await service.request('GET', '/v1/');
     expect(lines.filter((line) => line.includes('summary'))).toEqual([]);

@@ -30,8 +30,8 @@ async function start(more: Readonly<Record<string, string>> = {}): Promise<Ports
   return { open: url.slice(0, -1), own: service.adminUrl!.slice(0, -1) };
 }
 
-describe('With a port of their own', () => {
-  it('operators find there what nobody finds on the other one.', async () => {
+describe('With an admin port', () => {
+  it('operators use endpoints there that the public port does not serve.', async () => {
     const { open, own } = await start();
     for (const path of forOperators) {
       const method = path === '/__flush__' ? 'POST' : 'GET';
@@ -43,14 +43,14 @@ describe('With a port of their own', () => {
     for (const port of [open, own]) expect((await fetch(`${port}/__lbheartbeat__`)).status).toBe(200);
   });
 
-  it('operators have everything else there as well, since the console asks where it comes from.', async () => {
+  it('operators have all other endpoints there too, because the console uses its own origin.', async () => {
     const { open, own } = await start();
     const headers = { Authorization: authorizationOf('ann') };
     expect((await fetch(`${own}/buckets/b`, { method: 'PUT', headers })).status).toBe(201);
     expect((await fetch(`${open}/buckets/b`, { headers })).status).toBe(200);
   });
 
-  it('nobody gets there by a batch, by another spelling of the path, or by headers of proxies.', async () => {
+  it('operator endpoints cannot be reached by a batch, by another spelling of the path, or by headers of proxies.', async () => {
     const { open, own } = await start({ trusted_proxies: 'loopback' });
     const { host } = new URL(own);
     const requests = ['/v1/__flush__', '/v1/%5f_flush__', '/__flush__', '/v1//__flush__', '/v1/./__flush__'];
@@ -69,7 +69,7 @@ describe('With a port of their own', () => {
     expect((await fetch(`${open}/__flush__`, { method: 'POST', headers })).status).toBe(404);
   });
 
-  it('browsers are led to the console on the port that serves it, and on no other one.', async () => {
+  it('browsers are redirected to the console only on the port that serves it.', async () => {
     const { open, own } = await start();
     const headers = { Accept: 'text/html' };
     for (const [port, path] of [
@@ -82,7 +82,7 @@ describe('With a port of their own', () => {
     }
   });
 
-  it('descriptions of the service leave out what is not there.', async () => {
+  it('descriptions of the service omit endpoints that the port does not serve.', async () => {
     const { open } = await start();
     const { paths } = (await (await fetch(`${open}/openapi.json`)).json()) as { paths: Record<string, unknown> };
     expect(Object.keys(paths)).toContain('/__lbheartbeat__');
@@ -97,15 +97,15 @@ describe('With a port of their own', () => {
   });
 });
 
-describe('Without a port of their own', () => {
-  it('operators find everything where everybody does.', async () => {
+describe('Without an admin port', () => {
+  it('the public port serves operator endpoints.', async () => {
     const service = await startTestService({ settings: { includes: 'prometheus' } });
     onTestFinished(() => service.close());
     expect((await service.request('GET', '/v1/__metrics__')).status).toBe(200);
     expect((await service.request('GET', '/v1/__heartbeat__')).status).toBe(200);
   });
 
-  it('the service does not take the port of everybody for one.', () => {
+  it('the admin port must differ from the public port.', () => {
     expect(() => settingsOf({ ...all, http_port: '8888', admin_port: '8888' })).toThrow('must differ from http_port');
   });
 });

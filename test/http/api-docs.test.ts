@@ -29,14 +29,14 @@ describe('the API page', () => {
     expect(text).not.toMatch(/<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=/);
   });
 
-  it('is found without the version, and with a slash at its end', async () => {
+  it('redirects without the version, and with a trailing slash', async () => {
     const location = `${service.origin}/v1/docs`;
     expect(await service.request('GET', '/docs')).toMatchObject({ status: 307, headers: { location } });
     expect(await service.request('GET', '/v1/docs/')).toMatchObject({ status: 307, headers: { location } });
   });
 
   it.each(['../package.json', '%2e%2e/package.json', 'index.html', 'nothing.js', 'swagger-ui-bundle.js/..'])(
-    'has no other file: %s',
+    'serves no other file: %s',
     async (name) => {
       const { status } = await service.request('GET', `/v1/docs/${name}`);
       expect(status).toBe(404);

@@ -50,7 +50,7 @@ describeScenarios(
     },
     // Proves S-191.
     {
-      name: 'Another password is another user.',
+      name: 'A different password is a different user.',
       given: [{ request: 'nobody: PUT {B}', headers: basic('x:one') }],
       request: 'nobody: GET {B}',
       headers: basic('x:two'),
@@ -125,7 +125,7 @@ describeScenarios('old clients', [
     body: { data: [{ id: 'r', deleted: true }] },
   },
   {
-    name: 'Answers that are no errors never say when to retry.',
+    name: 'Responses other than errors have no Retry-After.',
     given: ['collection'],
     request: 'GET {R}',
     gives: { 'retry-after': absent, etag: aText },

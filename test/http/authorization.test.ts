@@ -79,13 +79,13 @@ forEachBackend((backend) => {
       ['PUT', '/new', 'create record list new'],
       ['GET', '', 'read record list'],
       ['DELETE', '', 'write record list'],
-    ])('is asked about %s of records%s.', async (method, id, question) => {
+    ])('decides about %s of records%s.', async (method, id, question) => {
       await alice.request(method, `${records}${id}`, method === 'PATCH' ? { body: { data: { n: 1 } } } : {});
       // Whether the object exists may be asked for at the same time, so other questions may come as well.
       expect(asked).toContain(question);
     });
 
-    it('is asked what settings and entries say, and may leave it at that.', async () => {
+    it('can return the decision of settings and entries.', async () => {
       expect(await statusOf(alice, 'GET', `${records}/a`)).toBe(200);
       expect(await statusOf(bob, 'GET', `${records}/a`)).toBe(200);
       expect(await statusOf(bob, 'GET', bucket)).toBe(403);
@@ -114,7 +114,7 @@ forEachBackend((backend) => {
       expect(await idsOf(alice, records)).toEqual(['hidden']);
     });
 
-    it('may let in those whom no entry names.', async () => {
+    it('may grant access without an entry.', async () => {
       decide = async ({ caller, kind, permission, byDefault }) =>
         (await byDefault()) || (kind === 'record' && permission === 'read' && caller.userId === bobId);
       await alice.request('PUT', `${records}/mine`);
@@ -134,7 +134,7 @@ forEachBackend((backend) => {
       expect(await statusOf(bob, 'GET', records)).toBe(403);
     });
 
-    it('has its word on the list of permissions.', async () => {
+    it('decides about the list of permissions.', async () => {
       const uri = records.slice('/v1'.length);
       const listed = async (): Promise<unknown> => {
         const { body } = await bob.request('GET', `/v1/permissions?like_uri=${bucket.slice('/v1'.length)}*&_sort=uri`);
@@ -145,7 +145,7 @@ forEachBackend((backend) => {
       expect(await listed()).toEqual([`${uri}/a`, `${uri}/b`]);
     });
 
-    it('has its word on what the personal bucket creates by itself.', async () => {
+    it('decides about implicit creations in the personal bucket.', async () => {
       decide = ({ kind, permission, byDefault }) =>
         kind === 'bucket' && permission === 'create' ? false : byDefault();
       const user = service.asUser(randomUUID());
@@ -154,7 +154,7 @@ forEachBackend((backend) => {
       expect(await statusOf(user, 'PUT', '/v1/buckets/default/collections/c/records/r')).toBe(201);
     });
 
-    it('may restrict user resources, and never opens them to the anonymous.', async () => {
+    it('may restrict user resources, and never opens them to anonymous callers.', async () => {
       decide = ({ permission, byDefault }) => (permission === 'create' ? false : byDefault());
       expect(await statusOf(alice, 'PUT', '/v1/notes/n')).toBe(403);
       decide = () => true;
@@ -163,7 +163,7 @@ forEachBackend((backend) => {
       expect(await statusOf(service, 'PUT', '/v1/notes/n')).toBe(401);
     });
 
-    it('fails the request when it fails, and lets nobody in by anything but true.', async () => {
+    it('fails the request when it fails, and grants access only by true.', async () => {
       decide = () => {
         throw new Error('a secret');
       };
@@ -220,7 +220,7 @@ describe('multiauth.authorization_policy', () => {
     ['our.AuthorizationPolicy', 'No package our.AuthorizationPolicy was found'],
     ['./empty.mjs', 'that module exports no function createAuthorization'],
     ['Odd', 'it has no method decide'],
-  ])('is an error at start as %s.', async (policy, message) => {
+  ])('prevents the start as %s.', async (policy, message) => {
     await expect(start(policy)).rejects.toThrow(message);
   });
 });

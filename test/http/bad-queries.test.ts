@@ -69,7 +69,7 @@ describeScenarios('bad queries', [
     then: [{ request: 'GET {R}', body: { data: ids('r') } }],
   },
   {
-    name: 'Several faults are told at once.',
+    name: 'Several faults are reported at once.',
     given: ['collection'],
     request: 'GET {R}?_since=x&_limit=y',
     issues: [

@@ -6,14 +6,14 @@ const patchType = '"headers":{"Content-Type":"application/json-patch+json"}';
 
 describeScenarios('batches', [
   {
-    name: 'An empty batch has no answers.',
+    name: 'An empty batch has no responses.',
     request: 'nobody: POST /batch {"requests":[]}',
     status: 200,
     body: only({ responses: [] }),
   },
   // Proves S-150, S-152.
   {
-    name: 'Answers come in order, each as the single request would have had it.',
+    name: 'Responses are in order, each equal to that of the single request.',
     given: ['collection'],
     request:
       'POST /batch {"requests":[{"method":"PUT","path":"{R}/a","body":{"data":{"x":1}}},{"path":"/v1{R}/a?_fields=x"},{"method":"HEAD","path":"{R}"},{"method":"DELETE","path":"{R}/a"},{"path":"{R}/a"}]}',
@@ -48,7 +48,7 @@ describeScenarios('batches', [
     },
   },
   {
-    name: 'Long answers come whole and in order.',
+    name: 'Long responses are complete and in order.',
     given: ['collection'],
     request: `POST /batch {"defaults":{"method":"PUT","body":{"data":{"text":"${'ü😀'.repeat(20_000)}"}}},"requests":[{"path":"{R}/a"},{"path":"{R}/b"},{"method":"HEAD","path":"{R}/a"},{"path":"{R}/c"}]}`,
     body: only({
@@ -67,7 +67,7 @@ describeScenarios('batches', [
     body: { responses: [{ status: 403 }, { status: 200, body: { user: { id: '{bob}' } } }] },
   },
   {
-    name: 'An entry may bring its own identity.',
+    name: 'An entry may have credentials of its own.',
     given: ['bucket'],
     request: 'POST /batch {"requests":[{"path":"{B}","headers":{"authorization":"nothing"}},{"path":"{B}"}]}',
     body: { responses: [{ status: 401 }, { status: 200 }] },
@@ -90,7 +90,7 @@ describeScenarios('batches', [
     body: { responses: [{ status: 412 }] },
   },
   {
-    name: 'An entry may be answered by 304.',
+    name: 'An entry may get a 304.',
     given: [...(['collection'] as const), { request: 'PUT {R}/x', save: 'x' }],
     request: 'POST /batch {"requests":[{"path":"{R}/x","headers":{"If-None-Match":"\\"{x.time}\\""}}]}',
     body: { responses: [{ status: 304, body: '' }] },
@@ -110,7 +110,7 @@ describeScenarios('batches', [
     body: { responses: [{ status: 200, path: '/v1{B}' }] },
   },
   {
-    name: 'A path of another version is looked for below the served one.',
+    name: 'A path of another version is served below the served version.',
     request: 'POST /batch {"requests":[{"path":"/v0/buckets"}]}',
     body: { responses: [{ status: 404, path: '/v1/v0/buckets', body: { errno: 111 } }] },
   },
@@ -252,7 +252,7 @@ describeScenarios('malformed batches', [
     body: { details: items(1) },
   },
   {
-    name: 'A bad default is told again for each entry.',
+    name: 'A bad default is reported for each entry.',
     request: 'POST /batch {"defaults":{"method":"X"},"requests":[{"path":"/"},{"path":"/"}]}',
     issues: [
       ['body', 'defaults.method'],

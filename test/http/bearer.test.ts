@@ -47,7 +47,7 @@ async function ask(token: string): Promise<string | number | undefined> {
 
 describe('a server that knows the users of tokens', () => {
   // Proves S-182, S-196, S-197.
-  it('is asked with the token, and names the user.', async () => {
+  it('receives the token, and returns the user.', async () => {
     await start({ ...userinfo(), userid_field: 'login' });
     server.answers.set('/me', { login: 'ann' });
     expect(await ask('some-token')).toBe('api:ann');
@@ -57,7 +57,7 @@ describe('a server that knows the users of tokens', () => {
   });
 
   // Proves S-197, S-221.
-  it.each([400, 401, 403])('makes the answer 401 by its %i.', async (status) => {
+  it.each([400, 401, 403])('causes a 401 by its %i.', async (status) => {
     await start(userinfo());
     server.answers.set('/me', respond(status, { sub: 'ann' }));
     const answer = await service!.request('GET', '/v1/buckets/x', { headers: { Authorization: 'Bearer t' } });
@@ -82,7 +82,7 @@ describe('a server that knows the users of tokens', () => {
   });
 
   // Proves S-197.
-  it('makes the answer 503 when nobody listens there, and anonymous requests go on.', async () => {
+  it('causes a 503 when it is unreachable, and anonymous requests still succeed.', async () => {
     await start(userinfo());
     await server.close();
     expect(await ask('t')).toBe(503);
@@ -90,7 +90,7 @@ describe('a server that knows the users of tokens', () => {
   });
 
   // Proves S-181.
-  it('is not asked about what is no token.', async () => {
+  it('is not called for other credentials.', async () => {
     await start(userinfo(), 'api basicauth');
     for (const header of ['Bearer', 'Bearer ', 'Bearer a b', 'Bearer "', 'Basic Og==', 'Bearerx y', 'bearer,x']) {
       await service!.request('GET', '/v1/', { headers: { Authorization: header } });
@@ -103,7 +103,7 @@ describe('a server that knows the users of tokens', () => {
 });
 
 describe('a server for introspection', () => {
-  it('is asked with the credentials of the service, and names the user.', async () => {
+  it('receives the credentials of the service, and returns the user.', async () => {
     await start(introspection());
     server.answers.set('/introspect', { active: true, sub: 'ann' });
     expect(await ask('some-token')).toBe('api:ann');
@@ -130,13 +130,13 @@ describe('a server for introspection', () => {
     expect(await ask('t')).toBe(expected);
   });
 
-  it('makes the answer 503 when it does not know the service.', async () => {
+  it('causes a 503 when it refuses the credentials of the service.', async () => {
     await start(introspection());
     server.answers.set('/introspect', respond(401, { active: true, sub: 'ann' }));
     expect(await ask('t')).toBe(503);
   });
 
-  it('is believed as long as the token lasts, and no longer.', async () => {
+  it('is trusted until the token expires, and no longer.', async () => {
     await start(introspection());
     server.answers.set('/introspect', { active: true, sub: 'ann', exp: Math.floor(now / 1000) + 60 });
     expect([await ask('t'), await ask('t'), server.count('/introspect')]).toEqual(['api:ann', 'api:ann', 1]);
@@ -147,7 +147,7 @@ describe('a server for introspection', () => {
 });
 
 forEachBackend((backend) => {
-  it(`A real server is asked once about a token, and what it said is shared, on ${backend.name}.`, async () => {
+  it(`A real server is called once per token, and its response is shared, on ${backend.name}.`, async () => {
     const real = await startOpenidProvider();
     try {
       service = await backend.start({
@@ -177,8 +177,8 @@ forEachBackend((backend) => {
 
 describe('a configuration that does not fit', () => {
   it.each<readonly [Readonly<Record<string, string>>, RegExp]>([
-    [{}, /userinfo_url: give either/],
-    [{ userinfo_url: 'https://a.example/', introspection_url: 'https://a.example/' }, /userinfo_url: give either/],
+    [{}, /userinfo_url: set either/],
+    [{ userinfo_url: 'https://a.example/', introspection_url: 'https://a.example/' }, /userinfo_url: set either/],
     [{ userinfo_url: 'http://a.example/me' }, /userinfo_url: expected a URL that starts with https/],
     [{ userinfo_url: 'file:///etc/passwd' }, /userinfo_url/],
     [{ introspection_url: 'https://a.example/' }, /client_secret: must be set/],
@@ -186,17 +186,17 @@ describe('a configuration that does not fit', () => {
     await expect(start(parameters)).rejects.toThrow(message);
   });
 
-  it('Another machine may be asked without TLS where that is allowed.', async () => {
+  it('Another machine may be called without TLS if that is allowed.', async () => {
     await start({ userinfo_url: 'http://a.example/me', allow_http: 'yes' });
   });
 
-  it('Problems do not tell secrets.', async () => {
+  it('Problems contain no secrets.', async () => {
     const failure = start({ introspection_url: 'https://a.example/', client_secret: 'hidden', timeout_seconds: 'x' });
     await expect(failure).rejects.toThrow(/^(?!.*hidden)/s);
   });
 
   // Proves S-198.
-  it('A policy that no plugin brings is told, with those that there are.', async () => {
+  it('A policy of a missing plugin is reported, with the existing policies.', async () => {
     await expect(start({ use: 'OpenIDConnectPolicy' })).rejects.toThrow(/BearerPolicy, or include the plugin/);
   });
 });

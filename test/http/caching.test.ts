@@ -14,14 +14,14 @@ describeScenarios(
   [
     // Proves S-176.
     {
-      name: 'Authenticated answers are not cached.',
+      name: 'Authenticated responses are not cached.',
       given: ['bucket'],
       request: 'GET {B}',
       gives: { 'cache-control': 'no-cache, no-store', expires: absent },
     },
     // Proves S-175.
     {
-      name: 'Anonymous answers can be cached.',
+      name: 'Anonymous responses can be cached.',
       given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}'],
       request: 'nobody: GET {B}',
       gives: { 'cache-control': 'max-age=1234', expires: /GMT$/ },
@@ -69,13 +69,13 @@ describeScenarios(
       gives: { 'cache-control': 'max-age=30' },
     },
     {
-      name: 'A collection may ask for more.',
+      name: 'A collection may set a longer lifetime.',
       given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}', 'PUT {C} {"data":{"cache_expires":45}}'],
       request: 'nobody: GET {R}',
       gives: { 'cache-control': 'max-age=45' },
     },
     {
-      name: 'A collection cannot ask for less.',
+      name: 'A collection cannot set a shorter lifetime.',
       given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}', 'PUT {C} {"data":{"cache_expires":5}}'],
       request: 'nobody: GET {R}',
       gives: { 'cache-control': 'max-age=30' },
@@ -111,14 +111,14 @@ describeScenarios(
   'cache headers of kinds from plugins',
   [
     {
-      name: 'The setting of the kind is heeded.',
+      name: 'The setting of the kind applies.',
       given: [{ request: 'POST /articles {"permissions":{"read":["system.Everyone"]}}', save: 'x' }],
       request: 'nobody: GET /articles/{x.id}',
       gives: { 'cache-control': 'max-age=90', expires: /GMT$/, pragma: absent },
       then: [{ request: 'nobody: GET /articles', gives: { 'cache-control': 'max-age=90', expires: /GMT$/ } }],
     },
     {
-      name: 'Authenticated answers are not cached.',
+      name: 'Authenticated responses are not cached.',
       request: 'GET /articles',
       gives: { 'cache-control': 'no-cache, no-store', expires: absent },
     },

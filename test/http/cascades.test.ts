@@ -7,20 +7,20 @@ const far = 9_000_000_000_000;
 describeScenarios('cascades', [
   // Proves S-103.
   {
-    name: 'A deleted collection takes its records and tombstones along.',
+    name: 'The deletion of a collection deletes its records and tombstones.',
     given: ['record', 'PUT {R}/s', 'DELETE {R}/s', 'DELETE {C}', 'PUT {C}'],
     request: 'GET {R}?_since=0',
     body: { data: [] },
   },
   {
-    name: 'A deleted collection takes the permissions of its records along.',
+    name: 'The deletion of a collection deletes the permissions of its records.',
     given: ['collection', 'PUT {R}/r {"permissions":{"read":["{bob}"]}}', 'DELETE {C}', 'PUT {C}', 'PUT {R}/r'],
     request: 'bob: GET {R}/r',
     status: 403,
   },
   // Proves S-003, S-104.
   {
-    name: 'A deleted bucket takes everything along.',
+    name: 'The deletion of a bucket deletes everything below it.',
     given: ['record', 'PUT {G}/g {"data":{"members":["{bob}"]}}', 'DELETE {B}', 'PUT {B}'],
     request: 'GET {B}/collections?_since=0',
     body: { data: [] },
@@ -38,7 +38,7 @@ describeScenarios('cascades', [
   },
   // Proves S-104.
   {
-    name: 'A deleted bucket takes memberships along.',
+    name: 'The deletion of a bucket deletes the memberships in its groups.',
     given: [
       'PUT {B}',
       'PUT {G}/g {"data":{"members":["{bob}"]}}',
@@ -50,7 +50,7 @@ describeScenarios('cascades', [
     status: 403,
   },
   {
-    name: 'A bucket with an underscore does not take its look-alikes along.',
+    name: 'The deletion of a bucket with an underscore does not affect buckets that match it as a pattern.',
     given: [
       'PUT {B}_b',
       'PUT {B}xb',
@@ -63,7 +63,7 @@ describeScenarios('cascades', [
     then: [{ request: 'bob: GET {B}xb/collections/c/records/r', status: 200 }],
   },
   {
-    name: 'A bucket whose id begins another does not take that along.',
+    name: 'The deletion of a bucket does not affect buckets whose ids begin with its id.',
     given: ['bucket', 'PUT {B}1', 'PUT {B}1/collections/c', 'DELETE {B}'],
     request: 'GET {B}1/collections',
     body: { data: ids('c') },
@@ -83,7 +83,7 @@ describeScenarios('cascades', [
   },
   // Proves S-104.
   {
-    name: 'A deleted group is nobody any more.',
+    name: 'A deleted group is no principal of its members any more.',
     given: ['PUT {B} {"permissions":{"read":["{G}/g"]}}', 'PUT {G}/g {"data":{"members":["{bob}"]}}', 'DELETE {G}/g'],
     request: 'bob: GET {B}',
     status: 403,

@@ -9,7 +9,7 @@ describeScenarios(
   'requests of the Python client',
   [
     {
-      name: 'Objects are created by PUT with If-None-Match, and again without harm.',
+      name: 'Objects are created by PUT with If-None-Match, which can be repeated safely.',
       request: 'PUT {B} {"data":{}}',
       headers: { 'If-None-Match': '*', 'User-Agent': 'kinto_http/11.4.0 requests/2.32', Accept: '*/*' },
       status: 201,
@@ -23,7 +23,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'A conflict carries what is there already.',
+      name: 'A conflict contains the existing object.',
       given: ['record', { request: 'GET {R}/r', save: 'r' }],
       request: 'PUT {R}/r {"data":{"id":"r","a":2,"last_modified":1}}',
       headers: { 'If-Match': '"1"' },
@@ -72,7 +72,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'A batch names paths with and without version, and gets as many answers in the same order.',
+      name: 'A batch has paths with and without version, and gets as many responses in the same order.',
       given: ['collection'],
       request:
         'POST /batch {"defaults":{"method":"PUT","headers":{"Authorization":"nobody is anonymous"}},"requests":[' +
@@ -101,7 +101,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'Pages are followed by Next-Page as it stands, and the number comes from HEAD.',
+      name: 'Pages are followed by Next-Page unchanged, and HEAD returns the number.',
       given: ['collection', 'PUT {R}/a {"data":{}}', 'PUT {R}/b {"data":{}}', 'PUT {R}/c {"data":{}}'],
       request: 'GET {R}?_limit=2',
       gives: { 'next-page': /^http:\/\/127\.0\.0\.1:\d+\/v1\/buckets\/.*_token=/, etag: /^"\d+"$/ },
@@ -120,7 +120,7 @@ describeScenarios(
       body: { data: { a: 1 }, permissions: { read: ['system.Authenticated'] } },
     },
     {
-      name: 'A missing bucket is forbidden to those who have no rights.',
+      name: 'A missing bucket is forbidden to callers without permissions.',
       request: 'bob: GET {B}',
       status: 403,
       errno: 121,
@@ -143,7 +143,7 @@ describeScenarios(
   'requests of the web console',
   [
     {
-      name: 'The root view has what the console looks for.',
+      name: 'The root view has the facts that the console needs.',
       request: 'GET /',
       body: {
         url: /\/v1\/$/,
@@ -157,7 +157,7 @@ describeScenarios(
       },
     },
     {
-      name: 'The tree of buckets is asked for in pages, without records and groups.',
+      name: 'The tree of buckets is requested in pages, without records and groups.',
       given: ['record', 'PUT {G}/g {"data":{"members":[]}}'],
       request:
         'GET /permissions?exclude_resource_name=record,group&_sort=bucket_id,id&_limit=2&bucket_id={b}&_expected=1',
@@ -193,7 +193,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'Browsers ask before they send, and may read what they need.',
+      name: 'Browsers send preflights, and may read the headers that they need.',
       request: 'nobody: OPTIONS {R}',
       headers: {
         Origin: 'https://console.example',
@@ -228,7 +228,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'The heartbeat may be polled by anybody.',
+      name: 'The heartbeat needs no credentials.',
       request: 'nobody: GET /__heartbeat__',
       body: { storage: true, permission: true, cache: true },
       then: [{ request: 'nobody: GET /__lbheartbeat__', status: 200 }, 'nobody: GET /__version__'],
@@ -241,7 +241,7 @@ describeScenarios(
   'requests of the JavaScript client',
   [
     {
-      name: 'A batch on the personal bucket makes what is missing on the way.',
+      name: 'A batch on the personal bucket creates missing parents.',
       request:
         'POST /batch {"defaults":{"headers":{}},"requests":[{"method":"PUT","path":"/buckets/default/collections/tasks/records/t1",' +
         '"headers":{"If-None-Match":"*"},"body":{"data":{"done":false}}},' +
@@ -258,13 +258,13 @@ describeScenarios(
       ],
     },
     {
-      name: 'Answers that are no errors never ask to retry.',
+      name: 'Responses other than errors never have Retry-After.',
       given: ['record'],
       request: 'GET {R}',
       gives: { 'retry-after': undefined },
     },
     {
-      name: 'A collection that was deleted and made again goes on with its clock.',
+      name: 'A collection that was deleted and recreated continues its clock.',
       given: ['record', { request: 'HEAD {R}', save: 'before' }, 'DELETE {C}', 'PUT {C} {"data":{}}'],
       request: 'GET {R}?_since={before.time}',
       body: { data: [] },

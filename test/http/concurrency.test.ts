@@ -28,7 +28,7 @@ forEachBackend((backend) => {
       return `${bucket}/collections/c/records`;
     }
 
-    it('Creations are all answered with 201 and get timestamps of their own.', async () => {
+    it('All creations get 201 and distinct timestamps.', async () => {
       const records = await createRecords();
       const responses = await together(40, () => alice.request('POST', records, { body: { data: {} } }));
       expect(statuses(responses)).toEqual({ 201: 40 });
@@ -36,7 +36,7 @@ forEachBackend((backend) => {
       expect((await alice.request('HEAD', records)).headers['total-objects']).toBe('40');
     });
 
-    it('Of many writers with the same precondition exactly one wins.', async () => {
+    it('Of many writers with the same precondition exactly one succeeds.', async () => {
       const records = await createRecords();
       const created = await alice.request('PUT', `${records}/x`, { body: { data: { n: -1 } } });
       const headers = { 'If-Match': created.headers['etag'] ?? '' };
@@ -46,7 +46,7 @@ forEachBackend((backend) => {
       expect(statuses(responses)).toEqual({ 200: 1, 412: 19 });
     });
 
-    it('Of many creators of one id exactly one wins.', async () => {
+    it('Of many creators of one id exactly one succeeds.', async () => {
       const records = await createRecords();
       const headers = { 'If-None-Match': '*' };
       const responses = await together(20, (n) =>
@@ -55,7 +55,7 @@ forEachBackend((backend) => {
       expect(statuses(responses)).toEqual({ 201: 1, 412: 19 });
     });
 
-    it('Of many deletions of one object exactly one finds it.', async () => {
+    it('Of many deletions of one object exactly one succeeds.', async () => {
       const records = await createRecords();
       await alice.request('PUT', `${records}/x`);
       expect(statuses(await together(10, () => alice.request('DELETE', `${records}/x`)))).toEqual({ 200: 1, 404: 9 });
@@ -108,7 +108,7 @@ forEachBackend((backend) => {
       expect(seen).toEqual(stored);
     });
 
-    it("Writers of groups and readers through them do not stand in each other's way.", async () => {
+    it('Writers of groups and readers through groups do not block each other.', async () => {
       const bucket = `/v1/buckets/b${(count += 1)}`;
       await alice.request('PUT', bucket);
       const responses = await together(20, (n) =>

@@ -24,7 +24,7 @@ async function ask({ origin }: TestService, localAddress = '127.0.0.1'): Promise
 
 const fine = 'HTTP/1.1 200 OK';
 
-test('Connections beyond the limit are closed, those of others are not, and there is room again when one ends.', async () => {
+test('Connections beyond the limit are closed, those of other addresses are not, and a closed one frees its place.', async () => {
   const service = await start({});
   const [first, answer] = await ask(service);
   expect(answer).toBe(fine);
@@ -38,7 +38,7 @@ test('Connections beyond the limit are closed, those of others are not, and ther
   expect((await ask(service))[1]).toBe('');
 });
 
-test('Trusted proxies may have as many as they like.', async () => {
+test('Trusted proxies have no limit.', async () => {
   const service = await start({ trusted_proxies: '127.0.0.0/8' });
   for (let i = 0; i < 5; i++) expect((await ask(service))[1]).toBe(fine);
 });

@@ -43,7 +43,7 @@ async function open(port: number): Promise<Socket> {
 
 const head = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
-test('a slow reader gets the whole answer, although the service was done with it before it stopped', async () => {
+test('a slow reader gets the whole response, although the service had completed it before it stopped', async () => {
   const { port, close } = await startServer((_request, response) => void response.end(Buffer.alloc(large)));
   const response = await new Promise<IncomingMessage>((resolve) => {
     get({ port, host: '127.0.0.1', agent: new Agent({ keepAlive: true }) }, resolve);
@@ -56,7 +56,7 @@ test('a slow reader gets the whole answer, although the service was done with it
   await closed;
 });
 
-test('an idle connection does not keep the service from ending', async () => {
+test('an idle connection does not prevent the service from stopping', async () => {
   const { port, close } = await startServer((_request, response) => void response.end('done'));
   const socket = await open(port);
   socket.write(head);
@@ -64,7 +64,7 @@ test('an idle connection does not keep the service from ending', async () => {
   await close(0);
 });
 
-test('a connection on which nothing ever came does not keep the service from ending', async () => {
+test('a connection without any request does not prevent the service from stopping', async () => {
   const { port, server, close } = await startServer((_request, response) => void response.end('done'));
   const accepted = once(server, 'connection');
   const socket = await open(port);
@@ -74,7 +74,7 @@ test('a connection on which nothing ever came does not keep the service from end
   await ended;
 });
 
-test('a request that is on its way when the service stops is answered', async () => {
+test('a request in flight gets its response when the service stops', async () => {
   const { port, server, close } = await startServer((_request, response) => void response.end('done'));
   const accepted = once(server, 'connection');
   const fresh = await open(port);
@@ -91,7 +91,7 @@ test('a request that is on its way when the service stops is answered', async ()
   await closed;
 });
 
-test('a client that goes on using its connection meanwhile gets an answer', async () => {
+test('a client that continues to use its connection meanwhile gets a response', async () => {
   const { port, close } = await startServer((_request, response) => {
     response.setHeader('Connection', 'close');
     response.end('done');

@@ -94,7 +94,7 @@ function timestampOf({ headers }: TestResponse): number {
   return Number(headers['etag']?.replaceAll('"', ''));
 }
 
-test('a service on a copy of a copy answers as the first one did', async () => {
+test('a service on a copy of a copy responds like the original', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'coffer-copied-'));
   const postgresql = await cloneDatabase();
   onTestFinished(async () => {

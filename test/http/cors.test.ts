@@ -8,7 +8,7 @@ const preflight = (method: string): Record<string, string> => ({ ...origin, 'Acc
 
 describeScenarios('cross-origin requests', [
   {
-    name: 'Any origin may read answers.',
+    name: 'Any origin may read responses.',
     request: 'GET /buckets',
     headers: origin,
     gives: { 'access-control-allow-origin': '*', 'access-control-allow-credentials': absent },
@@ -27,7 +27,7 @@ describeScenarios('cross-origin requests', [
   },
   // Proves S-177.
   {
-    name: 'A list exposes what belongs to lists.',
+    name: 'A list exposes the headers of lists.',
     request: 'GET /buckets',
     headers: origin,
     gives: {
@@ -63,7 +63,7 @@ describeScenarios('cross-origin requests', [
     gives: { 'access-control-expose-headers': words('ETag Last-Modified Next-Page') },
   },
   {
-    name: 'A preflight names the methods and allows the headers asked for.',
+    name: 'A preflight returns the methods and allows the requested headers.',
     request: 'nobody: OPTIONS /buckets',
     headers: { ...preflight('POST'), 'Access-Control-Request-Headers': 'Authorization, X-Mine' },
     status: 200,
@@ -76,7 +76,7 @@ describeScenarios('cross-origin requests', [
     },
   },
   {
-    name: 'A preflight of an object names its methods.',
+    name: 'A preflight of an object returns its methods.',
     request: 'nobody: OPTIONS {B}',
     headers: preflight('PATCH'),
     status: 200,
@@ -89,7 +89,7 @@ describeScenarios('cross-origin requests', [
     status: 200,
   },
   {
-    name: 'A preflight without origin and method says both.',
+    name: 'A preflight without origin and method is refused with both faults.',
     request: 'nobody: OPTIONS /buckets',
     status: 400,
     errno: 107,
@@ -102,7 +102,7 @@ describeScenarios('cross-origin requests', [
     issues: [['header', 'Access-Control-Request-Method']],
   },
   {
-    name: 'A preflight without version is answered for its target.',
+    name: 'A preflight without version gets the response of its target.',
     request: 'nobody: OPTIONS ^/buckets',
     headers: preflight('POST'),
     status: 200,

@@ -188,7 +188,7 @@ describeScenarios(
     },
     { name: 'An unknown path is missing.', request: `GET ${mine}/nothing`, status: 404, errno: 111 },
     {
-      name: 'A slash at the end redirects.',
+      name: 'A trailing slash redirects.',
       request: `GET ${mine}/`,
       status: 307,
       gives: { location: `{origin}/v1${mine}` },

@@ -7,7 +7,7 @@ const open = '{"permissions":{"read":["system.Everyone"]}}';
 describeScenarios('a service without further settings', [
   // Proves S-174.
   {
-    name: 'Answers are not cached, whoever asks.',
+    name: 'Responses are not cached, for any caller.',
     given: [`PUT {B} ${open}`, 'PUT {C}', 'PUT {R}/x'],
     request: 'nobody: GET {B}',
     status: 200,
@@ -18,7 +18,7 @@ describeScenarios('a service without further settings', [
   },
   // Proves S-178.
   {
-    name: 'A slash at the end redirects unless it belongs to the address.',
+    name: 'A trailing slash redirects unless it is part of the path.',
     given: ['bucket'],
     request: 'GET /',
     status: 200,

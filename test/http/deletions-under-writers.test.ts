@@ -73,7 +73,7 @@ function describeDeletions(backend: TestBackend, isHeard: boolean): void {
       expect([...statuses].filter((status) => ![200, 201, 403, 404].includes(status))).toEqual([]);
     }
 
-    it('A collection is deleted at the first attempt, whoever writes records into it.', async () => {
+    it('A collection is deleted at the first attempt, despite concurrent writers of records.', async () => {
       await deleteAmong(['/collections/c'], async (writer, n) => {
         const path = `${bucket}/collections/c/records/${writer}-${n % 5}`;
         return [(await alice.request('PUT', path, { body: { data: { n } } })).status];
@@ -81,7 +81,7 @@ function describeDeletions(backend: TestBackend, isHeard: boolean): void {
       expect(await countRetries()).toBe(0);
     });
 
-    it('A bucket is deleted at the first attempt, whoever writes anywhere below it.', async () => {
+    it('A bucket is deleted at the first attempt, despite concurrent writers below it.', async () => {
       const lists = ['/collections', '/groups', '/collections/a/records', '/collections/b/records'];
       await deleteAmong([''], async (writer, n) => {
         const path = `${bucket}${lists[(writer + n) % lists.length]!}/${writer}`;
@@ -90,7 +90,7 @@ function describeDeletions(backend: TestBackend, isHeard: boolean): void {
       expect(await countRetries()).toBe(0);
     });
 
-    it('Batches that write to several lists, in any order, and deletions of lists let each other pass.', async () => {
+    it('Batches that write to several lists, in any order, and deletions of lists do not block each other.', async () => {
       await alice.request('PUT', `${bucket}-too`);
       const lists = ['/collections', '/groups', '-too/collections', '/collections/c/records', '/collections/a/records'];
       await deleteAmong(['/collections', ''], async (writer, n) => {

@@ -108,14 +108,14 @@ describeScenarios('bodies without envelope', [
     ],
   },
   {
-    name: 'A misspelt member is named.',
+    name: 'A misspelt member is reported with the right name.',
     given: ['collection'],
     request: 'POST {R} {"dat":{}}',
     status: 400,
     body: { message: /did you mean "data"\?$/ },
   },
   {
-    name: 'The type of a wrong value is named.',
+    name: 'The type of a wrong value is reported.',
     given: ['collection'],
     request: 'POST {R} []',
     status: 400,
@@ -130,7 +130,7 @@ describeScenarios('bodies without envelope', [
     body: { message: /unknown permissions: \["reed"\]\. Allowed: .*\bread\b/ },
   },
   {
-    name: 'The type that curl sends by default is named, with the type that is accepted.',
+    name: 'The default media type of curl is reported, with the accepted type.',
     given: ['collection'],
     request: 'POST {R}',
     raw: '{"data":{}}',
@@ -139,7 +139,7 @@ describeScenarios('bodies without envelope', [
     body: { message: 'Content-Type must be application/json, not "application/x-www-form-urlencoded"' },
   },
   {
-    name: 'A list of operations with the type of JSON is told its own type.',
+    name: 'A list of operations with the JSON type is refused with the right type.',
     given: ['record'],
     request: 'PATCH {R}/r []',
     status: 400,
@@ -149,7 +149,7 @@ describeScenarios('bodies without envelope', [
 
 describeScenarios('empty bodies', [
   {
-    name: 'A POST without body creates an object, with a warning that says what to send.',
+    name: 'A POST without body creates an object, with a warning about the body to send.',
     given: ['collection'],
     request: 'POST {R}',
     status: 201,
@@ -157,13 +157,13 @@ describeScenarios('empty bodies', [
     then: [{ request: 'POST {R} {"data":{}}', status: 201, gives: { warning: absent } }],
   },
   {
-    name: 'A batch without body says what is expected.',
+    name: 'A batch without body is refused with the expected form.',
     request: 'POST /batch',
     status: 400,
     body: { message: /as in \{"requests": \[\{"method": "GET", "path": "\/buckets"\}\]\}$/ },
   },
   {
-    name: 'A PATCH without content says what is expected.',
+    name: 'A PATCH without content is refused with the expected form.',
     given: ['record'],
     request: 'PATCH {R}/r',
     issues: [['body', 'data']],
@@ -205,7 +205,7 @@ describeScenarios('PATCH without content', [
     status: 404,
   },
   {
-    name: 'is 403 for strangers, whether the object exists or not.',
+    name: 'is 403 for callers without access, whether the object exists or not.',
     given: ['record'],
     request: 'bob: PATCH {R}/zz',
     status: 403,
@@ -215,7 +215,7 @@ describeScenarios('PATCH without content', [
 
 describeScenarios('ids and missing objects', [
   {
-    name: 'A refused id is repeated, with the form that is allowed in words.',
+    name: 'A refused id is repeated, with a description of the allowed form.',
     given: ['collection'],
     request: 'PUT {R}/a.b',
     status: 400,
@@ -313,14 +313,14 @@ describeScenarios(
       ],
     })),
     {
-      name: 'says nothing about a filter by an attribute that objects have.',
+      name: 'does not warn of a filter by an attribute that objects have.',
       given: ['collection', 'PUT {R}/r {"data":{"limit":5,"gte_minutes":3}}'],
       request: 'GET {R}?limit=5&gte_minutes=3',
       body: { data: [{ id: 'r' }] },
       gives: { warning: absent },
     },
     {
-      name: 'says nothing about ordinary filters and parameters against caches.',
+      name: 'does not warn of ordinary filters and cache-busting parameters.',
       given: ['record'],
       request: 'GET {R}?_=1&_t=2&_cb=3&_expected=4&_since=0&_limit=3&_sort=a&_fields=a&min_a=0&has_a=true&a=1',
       body: { data: [{ id: 'r' }] },
@@ -328,7 +328,7 @@ describeScenarios(
       then: [{ request: 'GET {R}?min_a=9&title=x&in_id=q', body: { data: [] }, gives: { warning: absent } }],
     },
     {
-      name: 'refuses to delete by a condition that it does not know.',
+      name: 'refuses to delete by an unknown condition.',
       given: ['record'],
       request: 'DELETE {R}?_search=soup',
       issues: [['querystring', '_search']],
@@ -369,7 +369,7 @@ describeScenarios(
       then: [{ request: 'GET {B}/history?_order=date', gives: { warning: /did you mean _sort/ } }],
     },
     {
-      name: 'says nothing to callers without access.',
+      name: 'reveals nothing to callers without access.',
       given: ['record', `PATCH {C} {${everyone.replace('Everyone', 'Authenticated')}}`],
       request: 'nobody: GET {R}?_order=a',
       status: 401,

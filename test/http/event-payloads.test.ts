@@ -29,7 +29,7 @@ forEachBackend((backend) => {
     afterAll(() => service.close());
 
     // Proves S-209.
-    it('A payload tells the moment of the first change, not that of the commit.', async () => {
+    it('A payload has the time of the first change, not of the commit.', async () => {
       const alice = service.asUser('alice');
       const records = `/buckets/${randomUUID()}/collections/c/records`;
       await alice.request('PUT', `/v1${records.slice(0, records.indexOf('/collections'))}`);

@@ -107,7 +107,7 @@ forEachBackend((backend) => {
       send('POST', '/batch', { requests });
 
     // Proves S-200, S-202, S-210, S-212, S-216.
-    it('A creation tells who created what where, first inside the transaction and then after it.', async () => {
+    it('A creation reports the user, the object and the list, first inside the transaction and then after it.', async () => {
       const { body } = await send('PUT', `${collection}/records/r`, { data: { a: 1 } });
       const { last_modified: time } = (body as { data: { last_modified: number } }).data;
       expect(log).toEqual(['before create record 1', 'after create record 1']);
@@ -124,7 +124,7 @@ forEachBackend((backend) => {
       expect(impacts[0]).toEqual([{ new: { a: 1, id: 'r', last_modified: time } }]);
     });
 
-    it('A POST tells the address of the list and no id of the object.', async () => {
+    it('A POST reports the path of the list and no id of the object.', async () => {
       await send('POST', `${collection}/records`, { data: { id: 'r' } });
       expect(payloads[0]).toMatchObject({ action: 'create', uri: `${collection}/records` });
       expect(payloads[0]).not.toHaveProperty('record_id');
@@ -138,7 +138,7 @@ forEachBackend((backend) => {
     });
 
     // Proves S-200, S-216.
-    it('An update and a deletion tell what was before and what is now.', async () => {
+    it('An update and a deletion report the object before and after.', async () => {
       await send('PUT', `${collection}/records/r`, { data: { a: 1 } });
       await send('PATCH', `${collection}/records/r`, { data: { b: 2 } });
       await send('DELETE', `${collection}/records/r`);
@@ -171,7 +171,7 @@ forEachBackend((backend) => {
     });
 
     // Proves S-206, S-207.
-    it('A batch merges what happened to one list into one event for each action, in order.', async () => {
+    it('A batch merges the changes of one list into one event for each action, in order.', async () => {
       await batch(
         { method: 'PUT', path: `${collection}/records/a`, body: { data: { n: 1 } } },
         { method: 'PUT', path: `${collection}/records/a`, body: { data: { n: 2 } } },
@@ -205,7 +205,7 @@ forEachBackend((backend) => {
     });
 
     // Proves S-208.
-    it('Nothing is told of a batch that is undone because of a conflict.', async () => {
+    it('A batch that is rolled back after a conflict causes no events.', async () => {
       const { body } = await send('PUT', `${collection}/records/x`);
       const { last_modified: taken } = (body as { data: { last_modified: number } }).data;
       log = [];
@@ -218,7 +218,7 @@ forEachBackend((backend) => {
     });
 
     // Proves S-201.
-    it('Reads are told to those who ask for them, unless there was nothing new.', async () => {
+    it('Reads are sent to their subscribers, unless the response is 304.', async () => {
       await send('PUT', `${collection}/records/r`, { data: { a: 1 } });
       log = [];
       const { headers } = await send('GET', `${collection}/records/r`);
@@ -231,7 +231,7 @@ forEachBackend((backend) => {
     });
 
     // Proves S-204, S-205, S-212.
-    it('A refusal by a subscriber is the answer, and undoes everything.', async () => {
+    it('A refusal by a subscriber is the response, and rolls everything back.', async () => {
       act = () => {
         throw new ServiceError('forbidden', { message: 'not today' });
       };
@@ -247,7 +247,7 @@ forEachBackend((backend) => {
     });
 
     // Proves S-204.
-    it('Any other error of a subscriber is a 500 that undoes everything and tells nothing.', async () => {
+    it('Any other error of a subscriber is a 500 that rolls everything back and reveals nothing.', async () => {
       act = () => {
         throw new Error('a secret');
       };
@@ -259,13 +259,13 @@ forEachBackend((backend) => {
     });
 
     // Proves S-203.
-    it('A subscriber may answer in its own way.', async () => {
+    it('A subscriber may replace the response.', async () => {
       expect(await send('PUT', `${collection}/records/alter`)).toMatchObject({ status: 200, body: { my: 'answer' } });
       expect(await send('GET', `${collection}/records/alter`)).toMatchObject({ status: 200 });
     });
 
     // Proves S-202.
-    it('What a subscriber writes is kept with the rest, and causes events that come after the present ones.', async () => {
+    it('Writes of a subscriber are committed with the rest, and cause events after the present ones.', async () => {
       await batch(
         { method: 'PUT', path: `${collection}/records/mirrored` },
         { method: 'PUT', path: `${bucket}/groups/g`, body: { data: { members: [] } } },
@@ -279,7 +279,7 @@ forEachBackend((backend) => {
     });
 
     // Proves S-211.
-    it('What is made on the way to the personal bucket is told.', async () => {
+    it('Implicit creations in the personal bucket cause events.', async () => {
       const user = service.asUser(randomUUID());
       await user.request('PUT', '/v1/buckets/default/collections/tasks/records/t');
       expect(log.filter((line) => line.startsWith('before'))).toEqual([
@@ -300,7 +300,7 @@ forEachBackend((backend) => {
       expect(log).toContain('a group went');
     });
 
-    it('What goes with a deleted bucket is not told one by one.', async () => {
+    it('Objects deleted by a cascade cause no events of their own.', async () => {
       await send('PUT', `${collection}/records/r`);
       log = [];
       await send('DELETE', bucket);
@@ -308,7 +308,7 @@ forEachBackend((backend) => {
     });
 
     // Proves S-149, S-213.
-    it('A flush is told.', async () => {
+    it('A flush causes an event.', async () => {
       await alice.request('POST', '/v1/__flush__');
       expect(log).toEqual(['flushed']);
     });

@@ -261,7 +261,7 @@ describeScenarios('filters', [
   ),
   // Proves S-158, S-263.
   {
-    name: 'The old name of _before works and says that it is old.',
+    name: 'The old name of _before works with a deprecation warning.',
     given: ['collection', 'PUT {R}/a {"data":{"last_modified":1000}}', 'PUT {R}/b'],
     request: 'GET {R}?_to=2000',
     body: { data: ids('a') },

@@ -90,14 +90,14 @@ describe('trusted proxies', () => {
   });
 
   it.each(['x', '10.0.0.0/33', '10.0.0.0/', '10.0.0/8', '::/129', '1.2.3.4/-1'])(
-    '%s is told at start.',
+    '%s is reported at the start.',
     async (entry) => {
       expect(() => compileTrusted([entry])).toThrow(entry);
       await expect(startTestService({ settings: { trusted_proxies: entry } })).rejects.toThrow();
     },
   );
 
-  it('Headers that make no sense say nothing.', () => {
+  it('Malformed headers are ignored.', () => {
     expect(readForwarded({ forwarded: ';;=;host;proto=;host=""' })).toEqual({});
     expect(readForwarded({ 'x-forwarded-proto': ',' })).toEqual({});
   });

@@ -9,7 +9,7 @@ import { describeScenarios } from './scenarios.ts';
 describeScenarios('requests that stand for themselves', [
   // Proves S-007, S-180.
   {
-    name: 'A request without credentials is anonymous, whatever came before on its connection.',
+    name: 'A request without credentials is anonymous, regardless of earlier requests on its connection.',
     given: ['bucket', { request: 'GET {B}', status: 200, gives: { 'set-cookie': absent } }],
     request: 'nobody: GET {B}',
     headers: { Cookie: 'session=1; user=alice' },
@@ -23,7 +23,7 @@ describeScenarios('requests that stand for themselves', [
   },
   // Proves S-006.
   {
-    name: 'There are no accounts to sign up for unless a plugin brings them.',
+    name: 'Signing up requires a plugin with accounts.',
     request: 'PUT /accounts/alice {"data":{"password":"secret"}}',
     status: 404,
     errno: 111,
@@ -45,7 +45,7 @@ describeScenarios(
   [
     // Proves S-009, S-061.
     {
-      name: 'Labels that a plugin hands out are compared as they are.',
+      name: 'Labels from a plugin are compared unchanged.',
       given: [
         'bucket',
         'PUT {C} {"permissions":{"read":["ldap:team"]}}',
@@ -68,7 +68,7 @@ describeScenarios(
   [
     // Proves S-185, S-221.
     {
-      name: 'Basic credentials are worth nothing where the policy is not configured.',
+      name: 'Basic credentials have no effect when the policy is not configured.',
       request: 'nobody: GET /buckets/b',
       headers: { Authorization: authorizationOf('alice') },
       status: 401,
@@ -92,7 +92,7 @@ describeScenarios(
 
 describe('many requests of one caller', () => {
   // Proves S-245.
-  it('are all served, however quickly they come.', async () => {
+  it('are all served, however fast they arrive.', async () => {
     const service = await startTestService();
     try {
       const alice = service.asUser('alice');

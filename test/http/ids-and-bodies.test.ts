@@ -86,7 +86,7 @@ describeScenarios('ids', [
     issues: badId,
   },
   {
-    name: 'The format of a posted id is judged before the caller.',
+    name: 'The format of a posted id is checked before the caller.',
     request: 'nobody: POST {R} {"data":{"id":"a b"}}',
     issues: badId,
   },
@@ -181,7 +181,7 @@ describeScenarios('bodies', [
     issues: [['body', 'permissions']],
   },
   {
-    name: 'All faults are told at once, by name.',
+    name: 'All faults are reported at once, by name.',
     given: ['bucket'],
     request: 'PUT {G}/g {"data":{"members":[1]},"permissions":{"read":[2],"write":[""]},"zz":1}',
     issues: [
@@ -199,7 +199,7 @@ describeScenarios('bodies', [
     body: { message: /members\.0/ },
   },
   {
-    name: 'Headers, query and body are judged together.',
+    name: 'Headers, query and body are checked together.',
     given: ['collection'],
     request: 'PUT {R}/x {"data":1}',
     headers: { 'If-Match': 'bad' },
@@ -233,13 +233,13 @@ describeScenarios('bodies', [
     issues: [['body', '']],
   },
   {
-    name: 'The caller is judged before the body.',
+    name: 'The caller is checked before the body.',
     given: ['collection'],
     request: 'bob: POST {R} {"data":',
     status: 403,
   },
   {
-    name: 'An anonymous caller is judged before the body.',
+    name: 'An anonymous caller is refused before the body is checked.',
     given: ['collection'],
     request: 'nobody: PUT {R}/x {"data":',
     status: 401,

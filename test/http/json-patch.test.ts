@@ -74,7 +74,7 @@ describeScenarios('JSON patches', [
     body: { permissions: only({ write: ['{alice}'] }) },
   },
   {
-    name: 'A principal that is not there cannot be removed.',
+    name: 'A missing principal cannot be removed.',
     given: [...shared],
     request: 'PATCH {R}/x [{"op":"remove","path":"/permissions/read/{carol}"}]',
     headers: json,
@@ -88,7 +88,7 @@ describeScenarios('JSON patches', [
     status: 200,
   },
   {
-    name: 'A principal that is not there fails its test.',
+    name: 'A missing principal fails its test.',
     given: [...shared],
     request: 'PATCH {R}/x [{"op":"test","path":"/permissions/read/{carol}","value":"{carol}"}]',
     headers: json,
@@ -133,7 +133,7 @@ describeScenarios('JSON patches', [
     then: [{ request: 'GET {R}/r', body: { data: { b: absent } } }],
   },
   {
-    name: 'A target that is not there is refused.',
+    name: 'A missing target is refused.',
     given: ['record'],
     request: 'PATCH {R}/r [{"op":"replace","path":"/data/zz/y","value":1}]',
     headers: json,

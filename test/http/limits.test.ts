@@ -130,7 +130,7 @@ describeScenarios(
 );
 
 describe('what is larger than a limit that came later', () => {
-  it('may be changed and become smaller, but not larger.', async () => {
+  it('can be changed and shrink, but not grow.', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'coffer-test-'));
     const file = path.join(folder, 'coffer.sqlite3');
     const settings = Object.fromEntries(

@@ -44,13 +44,13 @@ async function portTakenOnV6(): Promise<number> {
 }
 
 describe.skipIf(!hasBothFamilies)('listening on localhost, where the machine has IPv4 and IPv6', () => {
-  it('answers on 127.0.0.1 and on ::1 at one random port', async () => {
+  it('listens on 127.0.0.1 and on ::1 at one random port', async () => {
     const { port, url } = await start();
     expect(url).toBe(`http://127.0.0.1:${port}`);
     expect([await textFrom('127.0.0.1', port), await textFrom('[::1]', port)]).toEqual(['here', 'here']);
   });
 
-  it('answers on both at a port that is given', async () => {
+  it('listens on both at a given port', async () => {
     const { port, close } = await start();
     await close();
     await start(port);
@@ -63,7 +63,7 @@ describe.skipIf(!hasBothFamilies)('listening on localhost, where the machine has
     expect(await isReachable('127.0.0.1', port)).toBe(false);
   });
 
-  it('closes both, and waits for the answers that are on their way', async () => {
+  it('closes both, and waits for responses in flight', async () => {
     const server = createServer((_request, response) => void setImmediate(() => response.end('here')));
     const connections = new Connections(server);
     const listening = await listen(server, { host: 'localhost', port: 0 });
@@ -81,12 +81,12 @@ describe.skipIf(!hasBothFamilies)('listening on localhost, where the machine has
 });
 
 describe('listening on localhost, where the machine lacks a family of addresses', () => {
-  it('answers on 127.0.0.1 alone without IPv6', async () => {
+  it('listens on 127.0.0.1 only without IPv6', async () => {
     const { port } = await start(0, { v4: '127.0.0.1', v6: '2001:db8::1' });
     expect(await textFrom('127.0.0.1', port)).toBe('here');
   });
 
-  it.skipIf(!hasBothFamilies)('answers on ::1 alone without IPv4', async () => {
+  it.skipIf(!hasBothFamilies)('listens on ::1 only without IPv4', async () => {
     const { port, url } = await start(0, { v4: '192.0.2.1', v6: '::1' });
     expect(url).toBe(`http://[::1]:${port}`);
     expect(await textFrom('[::1]', port)).toBe('here');

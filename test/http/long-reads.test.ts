@@ -39,7 +39,7 @@ describe.each(inProcess)('a long list on $name', ({ start }) => {
   afterAll(() => service.close());
 
   it.each(['?n=-1', '?like_text=nothing', '?_sort=n&_limit=10', '?_sort=-text&_limit=10'])(
-    'with %s answers first who asks meanwhile',
+    'with %s serves requests that arrive meanwhile first',
     async (query) => {
       const answered: string[] = [];
       const ask = async (name: string, method: string, path: string, body?: unknown): Promise<number> => {
@@ -62,7 +62,7 @@ describe.each(inProcess)('a long list on $name', ({ start }) => {
     },
   );
 
-  it('is counted rightly', async () => {
+  it('is counted correctly', async () => {
     const { headers } = await service.request('HEAD', `${records}?gt_n=9999`, { auth: 'alice' });
     expect(headers['total-records']).toBe('10000');
   });

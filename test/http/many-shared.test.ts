@@ -20,7 +20,7 @@ function principalsOn(n: number, bob: string): Readonly<Record<string, readonly 
   return n % 3 === 0 ? { write: ['/buckets/b/groups/g'] } : { read: ['somebody:else', bob] };
 }
 
-describe.each(allBackends)('a list of which very many objects are shared, on $name', ({ start }) => {
+describe.each(allBackends)('a list with very many shared objects, on $name', ({ start }) => {
   let service: TestService;
 
   beforeAll(async () => {
@@ -90,7 +90,7 @@ describe.each(allBackends)('a list of which very many objects are shared, on $na
     expect(await walkPages(query)).toEqual(expected);
   });
 
-  it('counts what is shared, and says that nothing is new', async () => {
+  it('counts shared objects, and returns an empty page when nothing is new', async () => {
     const { headers } = await service.request('HEAD', records, { auth: 'bob' });
     expect(headers['total-objects']).toBe(String(shared.length));
     const page = await service.request('GET', `${records}?_limit=1`, { auth: 'bob' });
@@ -100,7 +100,7 @@ describe.each(allBackends)('a list of which very many objects are shared, on $na
     expect([poll.status, poll.body, poll.headers['etag']]).toEqual([200, { data: [] }, headers['etag']]);
   });
 
-  it('stays closed to others, and shows no more of what is taken back or deleted', async () => {
+  it('stays closed to other callers, and hides unshared and deleted objects', async () => {
     expect((await service.request('GET', `${records}?_limit=5`, { auth: 'carol' })).status).toBe(403);
     const [gone, hidden] = [idOf(2998), idOf(2996)];
     await service.request('DELETE', `${records}/${gone}`, { auth: 'alice' });

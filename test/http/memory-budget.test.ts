@@ -31,7 +31,7 @@ describe('A memory budget', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('grants what is free at once, and takes back what is released.', () => {
+  it('grants free memory at once, and takes back released memory.', () => {
     const budget = new MemoryBudget(limits);
     const [first, second] = [holding(budget, ann, 60), holding(budget, bob, 40)];
     expect(budget.usedBytes).toBe(100);
@@ -41,7 +41,7 @@ describe('A memory budget', () => {
     expect(budget.usedBytes).toBe(0);
   });
 
-  it('is wholly free again after reservations of parts of bytes.', () => {
+  it('is completely free again after reservations of fractions of bytes.', () => {
     const budget = new MemoryBudget(limits);
     const parts = [0.1, 0.2, 0.7, 3.3].map((bytes) => holding(budget, ann, bytes));
     for (const part of parts) part.release();
@@ -49,12 +49,12 @@ describe('A memory budget', () => {
     holding(budget, bob, limits.totalBytes);
   });
 
-  it('refuses for good what is larger than the whole of it.', () => {
+  it('refuses reservations larger than the whole budget for good.', () => {
     const budget = new MemoryBudget(limits);
     expect(() => budget.open(ann).grow(101)).toThrow(new MemoryRefused('never'));
   });
 
-  it('lets a reservation wait until enough is released, and refuses it after the time to wait.', async () => {
+  it('queues a reservation until enough is released, and refuses it after the maximum wait.', async () => {
     let refusals = 0;
     const budget = new MemoryBudget({ ...limits, onExhausted: () => refusals++ });
     const held = holding(budget, ann, 90);
@@ -70,7 +70,7 @@ describe('A memory budget', () => {
     expect(budget.usedBytes).toBe(50);
   });
 
-  it('does not let small reservations overtake a large one that waits.', async () => {
+  it('does not let small reservations overtake a waiting large one.', async () => {
     const budget = new MemoryBudget(limits);
     const held = holding(budget, ann, 50);
     const large = waitFor(budget.open(bob), 80);
@@ -81,7 +81,7 @@ describe('A memory budget', () => {
     expect([large.state, small.state]).toEqual(['granted', 'granted']);
   });
 
-  it('leaves a part to others, unless a requester holds nothing else.', async () => {
+  it('leaves a share to others, unless a requester holds nothing else.', async () => {
     const budget = new MemoryBudget(limits);
     const first = holding(budget, ann, 20);
     const second = waitFor(budget.open(ann), 10);
@@ -118,7 +118,7 @@ describe('A memory budget', () => {
     expect(ofAnn.state).toBe('granted');
   });
 
-  it('bounds how many wait, of one requester and in all.', () => {
+  it('limits the number of waiting reservations, per requester and in total.', () => {
     const budget = new MemoryBudget(limits);
     holding(budget, eve, 100);
     waitFor(budget.open(ann), 10);
@@ -128,7 +128,7 @@ describe('A memory budget', () => {
     expect(() => budget.open(bob).grow(10)).toThrow(new MemoryRefused('exhausted'));
   });
 
-  it('never lets two that hold something wait for each other.', async () => {
+  it('never lets two holders of memory wait for each other.', async () => {
     const budget = new MemoryBudget(limits);
     const [one, two] = [holding(budget, ann, 30), holding(budget, bob, 30)];
     const third = holding(budget, eve, 30);
@@ -140,7 +140,7 @@ describe('A memory budget', () => {
     expect(growing.state).toBe('granted');
   });
 
-  it('takes back what is granted to a request that has ended meanwhile.', async () => {
+  it('takes back memory granted to a request that has ended meanwhile.', async () => {
     const budget = new MemoryBudget(limits);
     const held = holding(budget, ann, 100);
     const gone = budget.open(bob);

@@ -132,7 +132,7 @@ describeScenarios('media types', [
     body: { data: { a: 1, b: 2 } },
   },
   {
-    name: 'The type is judged before the caller.',
+    name: 'The media type is checked before the caller.',
     request: 'nobody: PUT {B}',
     raw: 'x',
     headers: { 'Content-Type': 'text/plain' },
@@ -164,7 +164,7 @@ describeScenarios('media types', [
   },
   // Proves S-228.
   {
-    name: 'A client that takes no JSON gets 415.',
+    name: 'A client that does not accept JSON gets 415.',
     given: ['bucket'],
     request: 'GET {B}',
     headers: { Accept: 'text/html' },
@@ -208,7 +208,7 @@ describeScenarios(
   [
     // Proves S-228.
     {
-      name: 'The status for clients that take no JSON can be 406.',
+      name: 'The status for clients that do not accept JSON can be 406.',
       request: 'GET /buckets',
       headers: { Accept: 'text/html' },
       status: 406,
@@ -222,28 +222,28 @@ describeScenarios(
   'switched off operations',
   [
     {
-      name: 'A list method can be switched off.',
+      name: 'A list method can be disabled.',
       request: 'DELETE /buckets',
       status: 405,
       errno: 115,
       gives: { allow: 'GET, HEAD, POST, OPTIONS' },
     },
     {
-      name: 'An object method can be switched off.',
+      name: 'An object method can be disabled.',
       given: ['record'],
       request: 'PATCH {R}/r {"data":{}}',
       status: 405,
       errno: 115,
     },
     {
-      name: 'GET and HEAD are switched separately.',
+      name: 'GET and HEAD are disabled separately.',
       given: ['bucket'],
       request: 'GET {B}/collections',
       status: 405,
       then: [{ request: 'HEAD {B}/collections', status: 200 }],
     },
     {
-      name: 'A method that is off is no preflight target.',
+      name: 'A disabled method is no preflight target.',
       request: 'nobody: OPTIONS /buckets',
       headers: preflight('DELETE'),
       status: 400,

@@ -24,14 +24,14 @@ describeScenarios('creating by POST', [
     then: [{ request: 'GET {R}/x', body: { data: { a: [1, { b: null }] } } }],
   },
   {
-    name: 'POST with a taken id answers with the object as it is.',
+    name: 'POST with an existing id returns the object unchanged.',
     given: ['record'],
     request: 'POST {R} {"data":{"id":"r","a":2},"permissions":{"read":["{bob}"]}}',
     status: 200,
     body: { data: { id: 'r', a: 1 }, permissions: only({ write: ['{alice}'] }) },
   },
   {
-    name: 'POST with a taken id takes the right to read it.',
+    name: 'POST with an existing id requires the right to read it.',
     given: ['collection', 'PUT {R}/r', 'PUT {C} {"permissions":{"record:create":["{bob}"]}}'],
     request: 'bob: POST {R} {"data":{"id":"r"}}',
     status: 403,
@@ -163,7 +163,7 @@ describeScenarios('reading and deleting objects', [
   },
   // Proves S-101.
   {
-    name: 'DELETE answers with the tombstone, and no permissions.',
+    name: 'DELETE returns the tombstone, and no permissions.',
     given: ['record'],
     request: 'DELETE {R}/r',
     status: 200,
@@ -193,7 +193,7 @@ describeScenarios('reading and deleting objects', [
   },
   { name: 'A bucket that is not there is forbidden to strangers.', request: 'GET {B}', status: 403, errno: 121 },
   {
-    name: 'A collection that is not there is missing for readers of the bucket.',
+    name: 'A missing collection is 404 for readers of the bucket.',
     given: ['bucket'],
     request: 'GET {C}',
     status: 404,
@@ -201,7 +201,7 @@ describeScenarios('reading and deleting objects', [
     body: { details: { id: 'c', resource_name: 'collection' } },
   },
   {
-    name: 'A record of a collection that is not there is missing its parent.',
+    name: 'A record of a missing collection is a missing parent.',
     given: ['bucket'],
     request: 'GET {R}/x',
     status: 404,
@@ -243,7 +243,7 @@ describeScenarios('lists', [
   { name: 'The lists of an unknown bucket are forbidden.', request: 'GET {B}/collections', status: 403 },
   // Proves S-113, S-252.
   {
-    name: 'DELETE of a list answers with all tombstones.',
+    name: 'DELETE of a list returns all tombstones.',
     given: ['collection', 'PUT {R}/a', 'PUT {R}/b', 'PUT {R}/c'],
     request: 'DELETE {R}',
     status: 200,
@@ -265,7 +265,7 @@ describeScenarios('lists', [
     then: [{ request: 'GET {R}', body: { data: ids('a') } }],
   },
   {
-    name: 'DELETE of a list keeps the order asked for.',
+    name: 'DELETE of a list keeps the requested order.',
     given: ['collection', 'PUT {R}/a {"data":{"n":3}}', 'PUT {R}/b {"data":{"n":1}}', 'PUT {R}/c {"data":{"n":2}}'],
     request: 'DELETE {R}?_sort=n',
     body: { data: ids('b c a') },
@@ -284,7 +284,7 @@ describeScenarios('lists', [
     body: { data: [] },
   },
   {
-    name: 'DELETE of the collections of a bucket takes their records along.',
+    name: 'DELETE of the collections of a bucket deletes their records.',
     given: ['record', 'PUT {B}/collections/d'],
     request: 'DELETE {B}/collections',
     body: { data: unordered({ id: 'c' }, { id: 'd' }) },

@@ -47,7 +47,7 @@ describe('The OpenAPI 3.1 description', () => {
     expect(errors).toBeUndefined();
   });
 
-  it('says where the service is.', () => {
+  it('contains the URL of the service.', () => {
     expect(description).toMatchObject({ openapi: '3.1.0', servers: [{ url: `${service.origin}/v1` }] });
   });
 
@@ -64,7 +64,7 @@ describe('The OpenAPI 3.1 description', () => {
     }
   });
 
-  it('tells of every operation that it may be refused for a while, but of the one that is always answered.', () => {
+  it('declares a 503 for every operation except the one that is always served.', () => {
     for (const [path, item] of Object.entries(description.paths)) {
       for (const [method, { responses }] of Object.entries(item)) {
         if (method === 'parameters') continue;

@@ -32,20 +32,20 @@ describeScenarios('error bodies', [
     body: only({ code: 403, errno: 121, error: 'Forbidden', message: aText }),
   },
   {
-    name: 'Missing credentials are told.',
+    name: 'Missing credentials are reported.',
     request: 'nobody: GET {B}',
     status: 401,
     body: only({ code: 401, errno: 104, error: 'Unauthorized', message: aText }),
   },
   // Proves S-224.
   {
-    name: 'A method that is not served is told.',
+    name: 'An unsupported method is reported.',
     request: 'PUT /buckets',
     status: 405,
     body: only({ code: 405, errno: 115, error: 'Method Not Allowed', message: aText }),
   },
   {
-    name: 'An invalid parameter is told with where it was.',
+    name: 'An invalid parameter is reported with its location.',
     given: ['collection'],
     request: 'GET {R}?_since=x',
     status: 400,
@@ -58,7 +58,7 @@ describeScenarios('error bodies', [
     }),
   },
   {
-    name: 'An error without a name says the location alone.',
+    name: 'An error without a name has only the location.',
     given: ['collection'],
     request: 'GET {R}/a.b',
     status: 400,
@@ -87,7 +87,7 @@ describeScenarios(
     { name: 'Errors ask to back off.', request: 'nobody: GET {B}', status: 401, gives: { backoff: '10' } },
     { name: 'Redirects ask to back off.', request: 'nobody: GET ^/', status: 307, gives: { backoff: '10' } },
     {
-      name: 'A 304 asks to back off.',
+      name: 'A 304 has the Backoff header.',
       given: [{ request: 'PUT {B}', save: 'x' }],
       request: 'GET {B}',
       headers: { 'If-None-Match': '{x.etag}' },
@@ -95,7 +95,7 @@ describeScenarios(
       gives: { backoff: '10' },
     },
     {
-      name: 'Batch entries ask to back off.',
+      name: 'Batch entries have the Backoff header.',
       request: 'POST /batch {"requests":[{"path":"/"}]}',
       body: { responses: [{ headers: { Backoff: '10' } }] },
     },
@@ -113,7 +113,7 @@ describeScenarios(
   'an announced end',
   [
     {
-      name: 'Every answer announces the end.',
+      name: 'Every response announces the end of service.',
       request: 'GET /',
       body: { eos: '2099-01-01' },
       gives: { alert: /"code":"soft-eol".*"message":"closing soon".*"url":"https:\/\/example\.org\/eos"/ },
@@ -153,7 +153,7 @@ describeScenarios(
   [
     // Proves S-018, S-092.
     {
-      name: 'The root view says so and can be cached.',
+      name: 'The root view shows it and can be cached.',
       request: 'nobody: GET /',
       body: { settings: { readonly: true } },
       gives: { 'cache-control': 'max-age=86400', expires: aText },

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Logger } from '../../src/contracts/logger.ts';
 import { jsonResponse } from '../../src/engine/exchange.ts';
-import { Load } from '../../src/http/load.ts';
+import { LoadShedder } from '../../src/http/load-shedder.ts';
 import { definePlugin, type Plugin } from '../../src/http/plugin.ts';
 import { startTestService, type TestResponse } from '../../src/testing/index.ts';
 
@@ -27,7 +27,7 @@ function working(work: () => Promise<void>): Plugin {
 }
 
 describe('A process', () => {
-  it('refuses what comes beyond its limit of requests, tells whether it is alive, and counts what it refused.', async () => {
+  it('refuses requests beyond its limit, serves the liveness check, and counts refusals.', async () => {
     let release = ignore;
     let begun = 0;
     const released = new Promise<void>((resolve) => {
@@ -70,7 +70,7 @@ describe('A process', () => {
     expect(lines).toEqual([]);
   });
 
-  it('does not count those who send slowly among the requests under way.', async () => {
+  it('does not count slow senders among the concurrent requests.', async () => {
     const service = await startTestService({ settings: { max_requests_under_way: '1' } });
     onTestFinished(() => service.close());
     const { port } = new URL(service.origin);
@@ -82,7 +82,7 @@ describe('A process', () => {
     expect((await service.request('GET', '/v1/')).status).toBe(200);
   });
 
-  it('that is really overloaded refuses a part of the requests, and recovers by itself.', async () => {
+  it('that is really overloaded refuses a share of the requests, and recovers on its own.', async () => {
     let isBusy = true;
     // As a handler would that computes for long, again and again.
     const plugin = working(async () => {
@@ -110,13 +110,13 @@ describe('A process', () => {
   });
 });
 
-describe('The part that is refused', () => {
-  const start = (maxDelayMs = 100): Load =>
-    new Load({ maxUnderWay: 0, maxDelayMs, vitalPaths: new Set(['/v1/alive']), logger: silent });
-  const refusedOf = (load: Load, requests: number): number =>
+describe('The refused share', () => {
+  const start = (maxDelayMs = 100): LoadShedder =>
+    new LoadShedder({ maxUnderWay: 0, maxDelayMs, vitalPaths: new Set(['/v1/alive']), logger: silent });
+  const refusedOf = (load: LoadShedder, requests: number): number =>
     Array.from({ length: requests }, () => load.findOverload('/v1/x')).filter((reason) => reason === 'delay').length;
 
-  it('grows while the event loop is late, and shrinks when it is not.', () => {
+  it('grows while the event loop is late, and shrinks otherwise.', () => {
     const load = start();
     const parts = [50, 150, 50, 150, 150, 150, 150, 150, 150, 100, 0, 0, 0, 0].map((delay) => {
       load.noteDelay(delay);
@@ -126,7 +126,7 @@ describe('The part that is refused', () => {
     expect(parts).toEqual([0, 0, 0, 0, 25, 50, 75, 100, 100, 75, 50, 25, 0, 0]);
   });
 
-  it('never holds what is vital.', () => {
+  it('never includes vital paths.', () => {
     const load = start();
     for (let i = 0; i < 10; i++) load.noteDelay(1000);
     expect(load.findOverload('/v1/alive')).toBeUndefined();
@@ -134,7 +134,7 @@ describe('The part that is refused', () => {
     expect(load.findOverload('/v1/alive2')).toBe('delay');
   });
 
-  it('is none where there is no limit.', () => {
+  it('is zero without a limit.', () => {
     const load = start(0);
     for (let i = 0; i < 10; i++) load.noteDelay(1e6);
     expect(refusedOf(load, 100)).toBe(0);

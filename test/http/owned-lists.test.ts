@@ -12,7 +12,7 @@ describeScenarios(
   'lists of one user each',
   [
     {
-      name: 'answers carry permissions, with the creator as writer',
+      name: 'responses contain permissions, with the creator as writer',
       request: 'PUT /tasks/a {"data":{"text":"x"},"permissions":{"read":["{bob}"]}}',
       status: 201,
       body: only({
@@ -68,7 +68,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'ids are refused to those who have a list, and access to those who have none',
+      name: 'callers with a list get a refused id, and callers without one no access',
       request: 'PUT /tasks/a.b',
       issues: [['path', null]],
       then: [
@@ -77,7 +77,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'objects below lie in the list of the same user, and inherit its permissions',
+      name: 'objects below belong to the list of the same user, and inherit its permissions',
       given: ['PUT /tasks/a', 'PUT /tasks/a/steps/s {"data":{"of":"alice"}}', 'bob: PUT /tasks/a'],
       request: 'GET /tasks/a/steps/s',
       body: { data: { of: 'alice' } },
@@ -124,7 +124,7 @@ describeScenarios(
       then: [{ request: 'bob: GET /permissions', body: { data: [{ uri: '/' }] } }],
     },
     {
-      name: 'principals that the kind names by default may do so in their own list only',
+      name: 'default principals of the kind have access in their own list only',
       given: ['PUT /vaults/a {"data":{"of":"alice"}}', 'PUT /vaults/b', 'bob: PUT /vaults/a {"data":{"of":"bob"}}'],
       request: 'GET /vaults/missing',
       status: 404,

@@ -10,7 +10,7 @@ const five = [
 describeScenarios('paging', [
   // Proves S-165, S-167.
   {
-    name: 'Pages follow each other until there is no more.',
+    name: 'Pages follow each other until the end.',
     given: [...five],
     request: 'GET {R}?_limit=2',
     body: { data: ids('e d') },
@@ -76,7 +76,7 @@ describeScenarios('paging', [
     ],
   },
   {
-    name: 'A token cannot reach past the rights of the caller.',
+    name: 'A token cannot exceed the permissions of the caller.',
     given: [...five, { request: 'GET {R}?_limit=2', save: 'p' }],
     request: 'bob: GET {p.next}',
     status: 403,
@@ -107,7 +107,7 @@ describeScenarios('paging', [
     gives: { etag: '{l.etag}' },
   },
   {
-    name: 'A deletion goes page by page, each token once.',
+    name: 'A deletion proceeds page by page, with each token once.',
     given: [...five],
     request: 'DELETE {R}?_limit=2&_sort=s',
     body: { data: ids('a b') },
@@ -163,13 +163,13 @@ describeScenarios(
     { name: 'A smaller limit is kept.', given: [...five], request: 'GET {R}?_limit=1', body: { data: items(1) } },
     // Proves S-166.
     {
-      name: 'A limit of zero does not get around the page size.',
+      name: 'A limit of zero does not bypass the page size.',
       given: [...five],
       request: 'GET {R}?_limit=0',
       body: { data: items(2) },
     },
     {
-      name: 'A deletion goes by pages too.',
+      name: 'A deletion has pages too.',
       given: [...five],
       request: 'DELETE {R}',
       body: { data: items(2) },

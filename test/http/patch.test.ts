@@ -12,7 +12,7 @@ const shared = ['collection', 'PUT {R}/x {"data":{"a":1,"o":{"p":1,"q":2}},"perm
 
 describeScenarios('plain patches', [
   {
-    name: 'A patch of something that is not there is 404.',
+    name: 'A patch of a missing object is 404.',
     given: ['collection'],
     request: 'PATCH {R}/x {"data":{}}',
     status: 404,
@@ -70,7 +70,7 @@ describeScenarios('plain patches', [
   },
   // Proves S-062, S-100.
   {
-    name: 'Whoever patches becomes a writer.',
+    name: 'The caller of a patch becomes a writer.',
     given: ['PUT {B} {"permissions":{"write":["{bob}"]}}', 'PUT {C}', 'PUT {R}/x'],
     request: 'bob: PATCH {R}/x {"data":{"b":1}}',
     body: { permissions: { write: unordered('{alice}', '{bob}') } },

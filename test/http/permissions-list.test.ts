@@ -13,7 +13,7 @@ describeScenarios(
   [
     // Proves S-137, S-138, S-140, S-256.
     {
-      name: 'The list shows what the caller holds on each object, expanded on that object.',
+      name: "The list shows the caller's permissions on each object, expanded on that object.",
       given: [
         'record',
         'PUT {G}/g',
@@ -93,7 +93,7 @@ describeScenarios(
     },
     { name: 'Everyone may read the list.', request: 'nobody: GET /permissions', status: 200, body: { data: [] } },
     {
-      name: 'What everyone may read is in the list of the anonymous.',
+      name: 'Objects that everyone may read are in the list of anonymous callers.',
       given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}'],
       request: 'nobody: GET /permissions',
       body: { data: including(entry('{B}', 'bucket', ['read', 'read:attributes'])) },

@@ -112,7 +112,7 @@ describeScenarios(
   [
     // Proves S-116.
     {
-      name: 'Readers of buckets by setting read buckets, not what is in them.',
+      name: 'Readers of buckets by setting read buckets, but not their contents.',
       given: ['record'],
       request: 'bob: GET {B}',
       status: 200,
@@ -153,7 +153,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'The lists of an unknown bucket are missing for those whom settings let in.',
+      name: 'The lists of an unknown bucket are 404 for callers with access by settings.',
       request: 'bob: GET {G}',
       status: 404,
       errno: 111,
@@ -161,7 +161,7 @@ describeScenarios(
     },
     // Proves S-118.
     {
-      name: 'A setting stands beside the stored permissions.',
+      name: 'A setting adds to the stored permissions.',
       given: ['PUT {B} {"permissions":{"write":["{carol}"]}}'],
       request: 'carol: PUT {B}',
       status: 200,
@@ -183,7 +183,7 @@ describeScenarios(
     { name: 'Without the right no bucket is created.', request: 'PUT {B}', status: 403 },
     // Proves S-127.
     {
-      name: 'The list of buckets is empty all the same.',
+      name: 'The list of buckets is still empty.',
       request: 'GET /buckets',
       status: 200,
       body: { data: [] },
@@ -201,7 +201,7 @@ describeScenarios(
   'implicit ownership',
   [
     {
-      name: 'Without explicit permissions creators get nothing of their own.',
+      name: 'Without explicit permissions creators are not added as writers.',
       request: 'PUT {B}',
       status: 201,
       body: { permissions: only({}) },

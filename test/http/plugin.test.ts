@@ -170,7 +170,7 @@ describeScenarios(
     },
     { name: 'User information is shown.', request: 'GET /', body: { user: { shout: /^BASICAUTH:/ } } },
     {
-      name: 'A health check is asked, and null is healthy.',
+      name: 'A health check is called, and null is healthy.',
       request: 'nobody: GET /__heartbeat__',
       status: 200,
       body: only({ storage: true, permission: true, cache: true, sample: true }),
@@ -228,7 +228,7 @@ describeScenarios(
   [
     // Proves S-229, S-234.
     {
-      name: 'An error of a hook is a 500 that undoes everything and tells nothing.',
+      name: 'An error of a hook is a 500 that rolls everything back and reveals nothing.',
       request: 'POST /traps {"data":{"a":1}}',
       status: 500,
       errno: 999,
@@ -243,7 +243,7 @@ describeScenarios(
     },
     // Proves S-021, S-150.
     {
-      name: 'An error of a hook undoes the whole batch.',
+      name: 'An error of a hook rolls the whole batch back.',
       given: ['collection'],
       request: 'POST /batch {"requests":[{"method":"PUT","path":"{R}/x"},{"method":"POST","path":"/traps"}]}',
       status: 500,
@@ -255,7 +255,7 @@ describeScenarios(
 );
 
 describe('declarations that do not fit', () => {
-  it('A capability that another plugin has is an error at start.', async () => {
+  it('A capability that another plugin declares prevents the start.', async () => {
     const twin = definePlugin({
       name: 'twin',
       setup: () => ({ capabilities: { sample: { description: '', url: '' } } }),
@@ -263,7 +263,7 @@ describe('declarations that do not fit', () => {
     await expect(startTestService({ plugins: [samplePlugin, twin] })).rejects.toThrow('sample');
   });
 
-  it('A kind that is declared twice is an error at start.', async () => {
+  it('A kind that is declared twice prevents the start.', async () => {
     const twin = definePlugin({
       name: 'twin',
       setup: () => ({ kinds: [{ name: 'note', path: '/more', flavour: 'user' }] }),
@@ -271,7 +271,7 @@ describe('declarations that do not fit', () => {
     await expect(startTestService({ plugins: [samplePlugin, twin] })).rejects.toThrow('note');
   });
 
-  it('An id generator that does not accept its own ids is an error at start.', async () => {
+  it('An id generator that does not accept its own ids prevents the start.', async () => {
     const broken = definePlugin({
       name: 'broken',
       setup: () => ({
@@ -303,7 +303,7 @@ describe('declarations that do not fit', () => {
   });
 
   // Proves S-014.
-  it('A shareable kind without permission backend is an error at start.', async () => {
+  it('A shareable kind without permission backend prevents the start.', async () => {
     await expect(startTestService({ plugins: [samplePlugin], settings: { permission_backend: '' } })).rejects.toThrow(
       'permission_backend',
     );

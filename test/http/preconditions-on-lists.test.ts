@@ -103,7 +103,7 @@ describeScenarios('preconditions on lists', [
   },
   // Proves S-168.
   {
-    name: 'POST with If-None-Match: * and a taken id is refused.',
+    name: 'POST with If-None-Match: * and an existing id is refused.',
     given: [...given],
     request: 'POST {R} {"data":{"id":"x"}}',
     headers: unless('*'),
@@ -111,7 +111,7 @@ describeScenarios('preconditions on lists', [
     body: existing,
   },
   {
-    name: 'POST compares with the list when nothing is there.',
+    name: 'POST compares with the list when no object exists.',
     given: [...given, list],
     request: 'POST {R} {"data":{"id":"y"}}',
     headers: when('{l.etag}'),
@@ -119,7 +119,7 @@ describeScenarios('preconditions on lists', [
     then: [{ request: 'POST {R} {"data":{"id":"z"}}', headers: when('{l.etag}'), status: 412, body: bare }],
   },
   {
-    name: 'POST of a taken id compares with the object.',
+    name: 'POST of an existing id compares with the object.',
     given: [...given, 'PUT {R}/y'],
     request: 'POST {R} {"data":{"id":"x"}}',
     headers: when('{x.etag}'),
@@ -127,7 +127,7 @@ describeScenarios('preconditions on lists', [
     then: [{ request: 'POST {R} {"data":{"id":"x"}}', headers: when('"1000"'), status: 412, body: existing }],
   },
   {
-    name: 'POST with If-Match: * is refused when nothing is there.',
+    name: 'POST with If-Match: * is refused when no object exists.',
     given: ['collection'],
     request: 'POST {R}',
     headers: when('*'),

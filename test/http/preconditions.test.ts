@@ -58,7 +58,7 @@ describeScenarios('preconditions on objects', [
     body: existing,
   },
   {
-    name: 'If-None-Match with a timestamp means nothing for writes.',
+    name: 'If-None-Match with a timestamp has no effect on writes.',
     given: [...given],
     request: 'PUT {R}/x',
     headers: unless('{x.etag}'),
@@ -73,7 +73,7 @@ describeScenarios('preconditions on objects', [
   },
   // Proves S-170, S-171, S-225.
   {
-    name: 'PUT with If-None-Match: * refuses to replace and shows what is there.',
+    name: 'PUT with If-None-Match: * refuses to replace and shows the existing object.',
     given: [...given],
     request: 'PUT {R}/x',
     headers: unless('*'),
@@ -82,7 +82,7 @@ describeScenarios('preconditions on objects', [
     gives: { etag: '{x.etag}', 'last-modified': '{x.modified}' },
   },
   {
-    name: 'PUT with If-None-Match: * tells who may create and not read the timestamp of the list alone.',
+    name: 'PUT with If-None-Match: * shows callers who may create but not read only the timestamp of the list.',
     given: [...given, 'PATCH {C} {"permissions":{"record:create":["{bob}"]}}', { request: 'PUT {R}/y', save: 'y' }],
     request: 'bob: PUT {R}/x',
     headers: unless('*'),
@@ -161,14 +161,14 @@ describeScenarios('preconditions on objects', [
     status: 412,
   },
   {
-    name: 'If-Match: * is met by what exists.',
+    name: 'If-Match: * holds for an existing object.',
     given: [...given],
     request: 'PUT {R}/x',
     headers: when('*'),
     status: 200,
   },
   {
-    name: 'If-Match: * is not met by what does not exist.',
+    name: 'If-Match: * does not hold for a missing object.',
     given: ['collection'],
     request: 'PUT {R}/x',
     headers: when('*'),
@@ -176,7 +176,7 @@ describeScenarios('preconditions on objects', [
     body: bare,
   },
   {
-    name: 'A timestamp is not met by what does not exist.',
+    name: 'A timestamp does not hold for a missing object.',
     given: ['collection'],
     request: 'PUT {R}/x',
     headers: when('"1000"'),
@@ -184,7 +184,7 @@ describeScenarios('preconditions on objects', [
     body: bare,
   },
   {
-    name: 'PATCH, DELETE and GET of what does not exist are 404.',
+    name: 'PATCH, DELETE and GET of a missing object are 404.',
     given: ['collection'],
     request: 'PATCH {R}/x {"data":{}}',
     headers: when('"1000"'),
@@ -205,14 +205,14 @@ describeScenarios('preconditions on objects', [
   },
   // Proves S-169.
   {
-    name: 'The timestamp of a tombstone brings the object back.',
+    name: 'The timestamp of a tombstone recreates the object.',
     given: [...given, { request: 'DELETE {R}/x', save: 'd' }],
     request: 'PUT {R}/x',
     headers: when('{d.etag}'),
     status: 201,
   },
   {
-    name: 'Another timestamp does not bring it back.',
+    name: 'Another timestamp does not recreate it.',
     given: [...given, 'DELETE {R}/x'],
     request: 'PUT {R}/x',
     headers: when('{x.etag}'),
@@ -220,7 +220,7 @@ describeScenarios('preconditions on objects', [
     body: bare,
   },
   {
-    name: 'If-Match: * does not see a tombstone.',
+    name: 'If-Match: * does not hold for a tombstone.',
     given: [...given, 'DELETE {R}/x'],
     request: 'PUT {R}/x',
     headers: when('*'),
@@ -234,7 +234,7 @@ describeScenarios('preconditions on objects', [
     status: 412,
   },
   {
-    name: 'A creator who is no writer gets 412, not 403, and does not see what is there.',
+    name: 'A creator without write access gets 412, not 403, and does not see the existing object.',
     given: ['bucket', 'PUT {C} {"permissions":{"record:create":["{bob}"]}}', one],
     request: 'bob: PUT {R}/x',
     headers: unless('*'),
@@ -242,7 +242,7 @@ describeScenarios('preconditions on objects', [
     body: { details: absent },
   },
   {
-    name: 'A creator who is a reader sees what is there.',
+    name: 'A creator who is a reader sees the existing object.',
     given: ['bucket', 'PUT {C} {"permissions":{"record:create":["{bob}"],"read":["{bob}"]}}', one],
     request: 'bob: PUT {R}/x',
     headers: unless('*'),
@@ -285,7 +285,7 @@ describeScenarios(
   [
     // Proves S-171.
     {
-      name: 'A 412 in the default bucket shows what is there.',
+      name: 'A 412 in the default bucket shows the existing object.',
       given: [{ request: 'PUT /buckets/default/collections/c/records/x {"data":{"a":1}}', save: 'x' }],
       request: 'PUT /buckets/default/collections/c/records/x',
       headers: unless('*'),

@@ -33,7 +33,7 @@ const threePerAddress = { ...threePerUser, 'rate_limits.calls.per': 'address' };
 
 forEachBackend((backend) => {
   describe(`A rate limit on ${backend.name}`, () => {
-    it('lets so many requests of a user pass, says how many are left, and refuses the next until one comes back.', async () => {
+    it('allows a number of requests per user, returns the remaining number, and refuses further ones until a refill.', async () => {
       const clock = stoppedClock();
       const service = await backend.start({ settings: threePerUser, clock });
       onTestFinished(() => service.close());
@@ -59,7 +59,7 @@ forEachBackend((backend) => {
       expect((await ann.request('GET', '/v1/buckets')).headers['ratelimit']).toBe('"calls";r=2;t=7');
     });
 
-    it('lets a burst pass once, wherever windows of its length might end.', async () => {
+    it('allows a burst once, regardless of window boundaries.', async () => {
       const clock = stoppedClock();
       const service = await backend.start({ settings: threePerUser, clock });
       onTestFinished(() => service.close());
@@ -73,7 +73,7 @@ forEachBackend((backend) => {
       expect(await statuses(ask, 3)).toEqual([200, 429, 429]);
     });
 
-    it('counts each entry of a batch, which is answered alone.', async () => {
+    it('counts each entry of a batch, which gets its own response.', async () => {
       const service = await backend.start({
         settings: { ...threePerUser, 'rate_limits.calls.methods': 'PUT', 'rate_limits.calls.paths': '/buckets/*' },
         clock: stoppedClock(),
@@ -94,13 +94,13 @@ forEachBackend((backend) => {
 });
 
 describe('A rate limit', () => {
-  it('is not there unless it is set.', async () => {
+  it('is absent unless it is set.', async () => {
     const service = await start({});
     const { headers } = await service.request('GET', '/v1/');
     expect(Object.keys(headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
   });
 
-  it('of addresses holds before it is found out who calls, for all users together.', async () => {
+  it('of addresses applies before authentication, for all users together.', async () => {
     let asked = 0;
     const counting = definePlugin({
       name: 'counting',
@@ -129,7 +129,7 @@ describe('A rate limit', () => {
     expect(asked).toBe(3);
   });
 
-  it('believes trusted proxies alone when it counts by address.', async () => {
+  it('trusts only trusted proxies when it counts by address.', async () => {
     const open = await start(threePerAddress, { clock: stoppedClock() });
     let last = 0;
     const asked = (service: TestService, address: () => string) => (): Promise<TestResponse> =>
@@ -146,13 +146,13 @@ describe('A rate limit', () => {
     expect(await statuses(asked(behind, neighbour), 4)).toEqual([200, 200, 200, 429]);
   });
 
-  it('of users goes by address for those who are nobody.', async () => {
+  it('of users counts anonymous callers by address.', async () => {
     const service = await start(threePerUser, { clock: stoppedClock() });
     expect(await statuses(() => service.request('GET', '/v1/'), 4)).toEqual([200, 200, 200, 429]);
     expect((await service.asUser('ann').request('GET', '/v1/')).status).toBe(200);
   });
 
-  it('counts requests to addresses that nothing serves, alone and in batches, for whoever sends them.', async () => {
+  it('counts requests to unknown paths, alone and in batches, for their sender.', async () => {
     for (const settings of [threePerAddress, threePerUser]) {
       const service = await start(settings, { clock: stoppedClock() });
       const ann = service.asUser('ann');
@@ -170,14 +170,14 @@ describe('A rate limit', () => {
     }
   });
 
-  it('may be for all requests together.', async () => {
+  it('may apply to all requests together.', async () => {
     const service = await start({ ...threePerUser, 'rate_limits.calls.per': 'all' }, { clock: stoppedClock() });
     let user = 0;
     const ask = (): Promise<TestResponse> => service.asUser(`user ${user++}`).request('GET', '/v1/');
     expect(await statuses(ask, 4)).toEqual([200, 200, 200, 429]);
   });
 
-  it('is about its methods and paths, however these are written, and the strictest of several holds.', async () => {
+  it('applies to its methods and paths in any spelling, and the strictest of several applies.', async () => {
     const service = await start(
       {
         rate_limits: 'reads writes',
@@ -202,7 +202,7 @@ describe('A rate limit', () => {
     expect(all).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
-  it('does not count what browsers ask first, nor whether the process is alive.', async () => {
+  it('does not count preflights and liveness checks.', async () => {
     const service = await start(threePerAddress, { clock: stoppedClock() });
     const preflight = { Origin: 'https://app.example', 'Access-Control-Request-Method': 'GET' };
     const ask = (): Promise<TestResponse> => service.request('OPTIONS', '/v1/buckets', { headers: preflight });
@@ -211,13 +211,13 @@ describe('A rate limit', () => {
     expect((await service.request('GET', '/v1/__heartbeat__')).headers['ratelimit']).toMatch(/r=2/);
   });
 
-  it('tells scripts of other origins where they stand.', async () => {
+  it('exposes its headers to scripts of other origins.', async () => {
     const service = await start(threePerAddress);
     const { headers } = await service.request('GET', '/v1/', { headers: { Origin: 'https://app.example' } });
     expect(headers['access-control-expose-headers']).toContain('RateLimit, RateLimit-Policy');
   });
 
-  it('does not hold for exempt users and members of exempt groups, who use up nothing of others.', async () => {
+  it('does not apply to exempt users and members of exempt groups, who use no tokens of others.', async () => {
     const group = '/buckets/b/groups/robots';
     const service = await start(
       { ...threePerAddress, rate_limit_exempt_principals: `${group} basicauth:unknown` },
@@ -238,7 +238,7 @@ describe('A rate limit', () => {
     expect(await statuses(() => all.request('GET', '/v1/'), 4)).toEqual([200, 200, 200, 429]);
   });
 
-  it('counts a request once that is run again because it lost a race.', async () => {
+  it('counts a retried request once.', async () => {
     let runs = 0;
     const racing = definePlugin({
       name: 'racing',
@@ -266,7 +266,7 @@ describe('A rate limit', () => {
     expect(runs).toBe(9);
   });
 
-  it('that is set wrongly keeps the service from starting, and says why.', async () => {
+  it('with wrong settings prevents the start, with the reason.', async () => {
     const started = (more: Readonly<Record<string, string>>): Promise<TestService> =>
       startTestService({ settings: { rate_limits: 'x', ...more } });
     await expect(started({})).rejects.toThrow('rate_limits.x.requests is not set');

@@ -24,7 +24,7 @@ describeScenarios('redirects', [
     gives: { location: '{origin}/v1/favicon.ico' },
   },
   {
-    name: 'A path that looks like a host redirects on this host.',
+    name: 'A path that resembles a host redirects on this host.',
     request: 'nobody: GET ^//evil.example/x',
     status: 307,
     gives: { location: '{origin}/v1//evil.example/x' },
@@ -81,19 +81,19 @@ describeScenarios('redirects', [
   },
   // Proves S-178.
   {
-    name: 'A slash at the end redirects.',
+    name: 'A trailing slash redirects.',
     request: 'nobody: GET /buckets/?a=1',
     status: 307,
     gives: { location: '{origin}/v1/buckets?a=1', 'cache-control': 'max-age=3600' },
   },
   {
-    name: 'Several slashes at the end redirect.',
+    name: 'Several trailing slashes redirect.',
     request: 'nobody: GET /buckets///',
     status: 307,
     gives: { location: '{origin}/v1/buckets' },
   },
   {
-    name: 'A slash redirects whether or not anything is there.',
+    name: 'A trailing slash redirects for existing and unknown paths.',
     request: 'nobody: GET /nothing/',
     status: 307,
     gives: { location: '{origin}/v1/nothing' },
@@ -138,7 +138,7 @@ describeScenarios(
   'redirects with a console',
   [
     {
-      name: 'A browser is led from the root to the console.',
+      name: 'A browser is redirected from the root to the console.',
       request: 'nobody: GET ^/',
       headers: browser,
       status: 307,
@@ -148,7 +148,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'Other clients are led from the root to the root view, and caches tell them apart.',
+      name: 'Other clients are redirected from the root to the root view, and caches distinguish them.',
       request: 'nobody: GET ^/',
       status: 307,
       gives: { location: '{origin}/v1/', vary: /\bAccept\b/ },
@@ -173,7 +173,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'A preflight of the root is answered for the root view.',
+      name: 'A preflight of the root gets the response of the root view.',
       request: 'nobody: OPTIONS ^/',
       headers: { ...browser, ...origin, 'Access-Control-Request-Method': 'GET' },
       status: 200,
@@ -186,7 +186,7 @@ describeScenarios(
   'redirects without version and with a console',
   [
     {
-      name: 'A browser is led to the console although other clients are not redirected.',
+      name: 'A browser is redirected to the console although other clients are not.',
       request: 'nobody: GET ^/',
       headers: browser,
       status: 307,
@@ -201,7 +201,7 @@ describeScenarios(
   'redirects without a console',
   [
     {
-      name: 'A browser is led to the root view.',
+      name: 'A browser is redirected to the root view.',
       request: 'nobody: GET ^/',
       headers: browser,
       status: 307,

@@ -89,7 +89,7 @@ forEachBackend((backend) => {
       return (await alice.request('POST', '/v1/batch', { body: { requests } })).status;
     }
 
-    it('Everything is told at once, in the order in which it happened.', async () => {
+    it('All changes are delivered at once, in their order.', async () => {
       const records = `${bucket}/collections/c/records`;
       await batch(
         `PUT ${records}/a`,
@@ -104,30 +104,30 @@ forEachBackend((backend) => {
       ]);
     });
 
-    it('What other subscribers have caused is told with the rest.', async () => {
+    it('Changes by other subscribers are delivered with the rest.', async () => {
       await alice.request('PUT', `/v1${bucket}/collections/c/records/mirrored`);
       expect(heard).toEqual([['create record mirrored', 'create record mirror']]);
     });
 
-    it('Nothing is told where nothing was changed, or everything is undone.', async () => {
+    it('Nothing is delivered without changes, or after a rollback.', async () => {
       await alice.request('GET', `/v1${bucket}`);
       await alice.request('DELETE', `/v1${bucket}/collections/c/records`);
       await alice.request('PUT', `/v1${bucket}`, { headers: { 'If-None-Match': '*' } });
       expect(heard).toEqual([]);
     });
 
-    it('A refusal is the answer, and undoes everything.', async () => {
+    it('A refusal is the response, and rolls everything back.', async () => {
       const records = `${bucket}/collections/c/records`;
       expect(await batch(`PUT ${records}/a`, `PUT ${records}/vetoed`)).toBe(403);
       expect((await alice.request('GET', `/v1${records}/a`)).status).toBe(404);
     });
 
-    it('What was changed before a flush is not told, as it is not there any more.', async () => {
+    it('Changes before a flush are not delivered, because they are deleted.', async () => {
       await batch(`PUT ${bucket}/groups/g`, 'POST /__flush__', `PUT ${bucket}`);
       expect(heard).toEqual([[`create bucket ${bucket.slice('/buckets/'.length)}`]]);
     });
 
-    it('A deletion is told while what lies below the object is still there.', async () => {
+    it('A deletion is delivered while the objects below still exist.', async () => {
       await batch(
         `PUT ${bucket}/collections/c/records/a`,
         `PUT ${bucket}/collections/d`,

@@ -61,7 +61,7 @@ describe('Large requests', () => {
     slow.destroy();
   });
 
-  it('wait for memory that is given back in time.', async () => {
+  it('wait for memory that is released in time.', async () => {
     const service = await start({ ...budget, memory_wait_seconds: '60' });
     const slow = await open(service, upload, '{"data":');
     await service.request('GET', '/v1/__lbheartbeat__');
@@ -71,7 +71,7 @@ describe('Large requests', () => {
     expect((await waiting).status).toBe(201);
   });
 
-  it('are refused with 413 when they need more than there is.', async () => {
+  it('are refused with 413 when they need more than the budget.', async () => {
     const service = await start();
     const refused = await service.request('PUT', `${list}/large`, { auth: 'ann', body: body(4 * megabyte) });
     expect(refused).toMatchObject({ status: 413, body: { errno: 113 } });
@@ -79,7 +79,7 @@ describe('Large requests', () => {
     expect((await service.request('PUT', `${list}/large`, { auth: 'ann', body: values })).status).toBe(413);
   });
 
-  it('may come in chunks, without saying how long they are.', async () => {
+  it('may be chunked, without Content-Length.', async () => {
     const service = await start({ ...budget, max_body_size: String(5 * megabyte) });
     for (const [bytes, status] of [
       [10, 201],
@@ -97,7 +97,7 @@ describe('Large requests', () => {
     }
   });
 
-  it('give everything back, whatever becomes of them.', async () => {
+  it('release all memory, however they end.', async () => {
     // What is not given back lets the next request wait until the test has failed.
     const service = await start({ ...budget, memory_wait_seconds: '60', max_body_size: String(9 * megabyte) });
     const large = { auth: 'ann', body: body(3 * megabyte) };
@@ -118,7 +118,7 @@ describe('Large requests', () => {
     expect((await service.request('GET', list, { auth: 'ann' })).text.length).toBeGreaterThan(3 * megabyte);
   });
 
-  it('count until their answers are read, so that readers who do not read are refused.', async () => {
+  it('hold memory until their responses are read, so that stalled readers are refused.', async () => {
     const service = await start();
     const large = { auth: 'ann', body: body(3 * megabyte) };
     for (const id of ['a', 'b', 'c']) {

@@ -11,7 +11,7 @@ function toBob(permission: string): string {
 describeScenarios('what each method needs', [
   // Proves S-064.
   {
-    name: 'Somebody who may only create replaces and deletes what they have created, and nothing else.',
+    name: 'A caller who may only create replaces and deletes its own objects, and no others.',
     given: ['bucket', `PUT {C} ${toBob('record:create')}`, 'PUT {R}/of-alice', 'bob: PUT {R}/x', 'bob: PUT {R}/y'],
     request: 'bob: PUT {R}/x {"data":{"a":1}}',
     status: 200,
@@ -24,7 +24,7 @@ describeScenarios('what each method needs', [
   },
   // Proves S-065.
   {
-    name: 'Permissions are changed by writers alone.',
+    name: 'Only writers change permissions.',
     given: ['collection', `PUT {R}/x ${toBob('read')}`],
     request: `bob: PATCH {R}/x ${toBob('write')}`,
     status: 403,
@@ -40,7 +40,7 @@ describeScenarios('what each method needs', [
   },
   // Proves S-117.
   {
-    name: 'PUT needs write for what is there, and create for what is not.',
+    name: 'PUT needs write for an existing object, and create for a new one.',
     given: ['bucket', `PUT {C} ${toBob('record:create')}`, `PUT {R}/x {"permissions":{"write":["{carol}"]}}`],
     request: 'carol: PUT {R}/x',
     status: 200,
@@ -52,7 +52,7 @@ describeScenarios('what each method needs', [
   },
   // Proves S-120.
   {
-    name: 'DELETE of an object needs write, of its own or from above.',
+    name: 'DELETE of an object needs write, on the object or inherited.',
     given: ['bucket', 'PUT {C}', `PUT {R}/x ${toBob('read')}`, `PUT {R}/y ${toBob('write')}`, 'PUT {R}/z'],
     request: 'bob: DELETE {R}/x',
     status: 403,

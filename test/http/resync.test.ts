@@ -27,14 +27,14 @@ describeScenarios(
   'deletions that were forgotten',
   [
     {
-      name: 'As long as the tombstone is there nothing is said.',
+      name: 'Nothing is reported while the tombstone exists.',
       given: ['collection', ...deleted],
       request: 'GET {R}?_since={seen.time}',
       gives: silent,
       body: { data: ids('new goes') },
     },
     {
-      name: 'Who has not seen a deletion that was forgotten is told up to when there were some.',
+      name: 'A client that missed a purged deletion gets the time of the last one.',
       given: ['collection', ...forgotten],
       request: 'GET {R}?_since={seen.time}',
       status: 200,
@@ -42,7 +42,7 @@ describeScenarios(
       body: { data: ids('new') },
     },
     {
-      name: 'Who has seen it is not told.',
+      name: 'A client that has seen the deletion gets no header.',
       given: ['collection', ...forgotten],
       request: 'GET {R}?_since={gone.time}',
       gives: silent,
@@ -50,7 +50,7 @@ describeScenarios(
       then: [{ request: 'GET {R}?_since={gone.time-1}', gives: told }],
     },
     {
-      name: 'Lower bounds by other names are the same question.',
+      name: 'Lower bounds by other parameters have the same effect.',
       given: ['collection', ...forgotten],
       request: 'GET {R}?gt_last_modified={seen.time}&exclude_id=x,y',
       gives: told,
@@ -63,7 +63,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'Who knows nothing yet, or asks for no changes, has missed nothing.',
+      name: 'A first read, or a read without a lower bound, gets no header.',
       given: ['collection', ...forgotten],
       request: 'GET {R}',
       gives: silent,
@@ -76,7 +76,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'Every page of such an answer tells.',
+      name: 'Every page of such a response has the header.',
       given: ['collection', ...forgotten, 'PUT {R}/newer'],
       request: 'GET {R}?_since={seen.time}&_limit=1',
       gives: told,
@@ -84,7 +84,7 @@ describeScenarios(
       then: [{ request: 'GET {first.next}', gives: told, body: { data: ids('new') } }],
     },
     {
-      name: 'A poll that finds nothing new has missed nothing, whatever was forgotten.',
+      name: 'A poll without changes gets no header, whatever was purged.',
       given: ['collection', ...forgotten, { request: 'GET {R}', save: 'now' }],
       request: 'GET {R}?_since={now.time}',
       gives: silent,
@@ -92,7 +92,7 @@ describeScenarios(
       then: [{ request: 'GET {R}', headers: { 'If-None-Match': '{now.etag}' }, status: 304, gives: silent }],
     },
     {
-      name: 'Of several deletions the latest that is forgotten counts, not one that is remembered.',
+      name: 'Of several deletions the latest purged one counts, not one with a tombstone.',
       given: [
         'collection',
         ...deleted,
@@ -105,7 +105,7 @@ describeScenarios(
       then: [{ request: 'GET {R}?_since={gone.time}', gives: silent, body: { data: ids('new') } }],
     },
     {
-      name: 'Records that went with their collection leave no tombstones, and followers are told when it is made again.',
+      name: 'Records deleted with their collection leave no tombstones, and followers get the header when it is recreated.',
       given: [
         'collection',
         'PUT {R}/goes',
@@ -124,14 +124,14 @@ describeScenarios(
       ],
     },
     {
-      name: 'So are they when a bucket is deleted and made again.',
+      name: 'Followers get the header when a bucket is deleted and recreated.',
       given: ['collection', 'PUT {R}/goes', { request: 'GET {R}', save: 'seen' }, 'DELETE {B}', 'PUT {B}', 'PUT {C}'],
       request: 'GET {R}?_since={seen.time}',
       gives: { resync: /^"\d+"$/ },
       body: { data: [] },
     },
     {
-      name: 'Tombstones that went with a collection count as forgotten.',
+      name: 'Tombstones deleted with a collection count as purged.',
       given: [
         'collection',
         'PUT {R}/goes',
@@ -145,27 +145,27 @@ describeScenarios(
       then: [{ request: 'GET {R}?_since={gone.time}', gives: silent }],
     },
     {
-      name: 'A deletion of the whole list leaves tombstones, so nothing has to be told.',
+      name: 'A deletion of the whole list leaves tombstones, so followers get no header.',
       given: ['collection', 'PUT {R}/goes', { request: 'GET {R}', save: 'seen' }, 'DELETE {R}'],
       request: 'GET {R}?_since={seen.time}',
       gives: silent,
       body: { data: ids('goes') },
     },
     {
-      name: 'Who reads only what was shared is told as well.',
+      name: 'A reader of shared objects gets the header too.',
       given: ['collection', ...forgotten, 'PUT {R}/shared {"permissions":{"read":["system.Authenticated"]}}'],
       request: 'bob: GET {R}?_since={seen.time}',
       gives: told,
       body: { data: ids('shared') },
     },
     {
-      name: 'Entries of a batch are told like requests.',
+      name: 'Entries of a batch get the header like requests.',
       given: ['collection', ...forgotten],
       request: 'POST /batch {"requests":[{"method":"GET","path":"{R}?_since={seen.time}"}]}',
       body: { responses: [{ status: 200, headers: { Resync: '{gone.etag}' } }] },
     },
     {
-      name: 'Pages of other sites may read the header.',
+      name: 'Scripts of other origins may read the header.',
       given: ['collection', ...forgotten],
       request: 'GET {R}?_since={seen.time}',
       headers: { Origin: 'https://app.example.org' },
@@ -179,7 +179,7 @@ describeScenarios(
   'refusals of those who missed deletions that were forgotten',
   [
     {
-      name: 'Who has missed something gets 410, which says what to do.',
+      name: 'A client that missed deletions gets 410, with the remedy.',
       given: ['collection', ...forgotten],
       request: 'GET {R}?_since={seen.time}',
       status: 410,
@@ -198,14 +198,14 @@ describeScenarios(
       ],
     },
     {
-      name: 'Who has missed nothing, as nothing has changed, is not refused.',
+      name: 'A client of an unchanged list is not refused.',
       given: ['collection', ...forgotten, { request: 'GET {R}', save: 'now' }],
       request: 'GET {R}?_since={seen.time}',
       headers: { 'If-None-Match': '{now.etag}' },
       status: 304,
     },
     {
-      name: 'Who may not read the list is told nothing of it.',
+      name: 'A caller without read access learns nothing about the list.',
       given: ['collection', ...forgotten],
       request: 'bob: GET {R}?_since={seen.time}',
       status: 403,
@@ -219,7 +219,7 @@ describeScenarios(
       body: { responses: [{ status: 410 }, { status: 200 }] },
     },
     {
-      name: 'That lists tell such things is a capability.',
+      name: 'The header is announced as a capability.',
       request: 'GET /',
       body: { capabilities: { resync: { description: /Resync/ } } },
     },
@@ -228,35 +228,38 @@ describeScenarios(
 );
 
 forEachBackend((backend) => {
-  describe(`changesets after deletions that were forgotten on ${backend.name}`, () => {
-    it.each([false, true])('tell so as lists do, and refuse where the setting (%s) says so.', async (refuses) => {
-      const settings = {
-        includes: 'changes',
-        'changes.resources': '/buckets/main',
-        refuse_outdated_since: String(refuses),
-      };
-      const service = await backend.start({ plugins: [forgetting], settings });
-      try {
-        const alice = service.asUser('alice');
-        const collection = '/v1/buckets/main/collections/c';
-        for (const path of ['/v1/buckets/main', collection, `${collection}/records/goes`]) {
-          await alice.request('PUT', path, { body: { permissions: { read: ['system.Everyone'] } } });
+  describe(`changesets after purged deletions on ${backend.name}`, () => {
+    it.each([false, true])(
+      'have the header like lists, and are refused when the setting (%s) requires it.',
+      async (refuses) => {
+        const settings = {
+          includes: 'changes',
+          'changes.resources': '/buckets/main',
+          refuse_outdated_since: String(refuses),
+        };
+        const service = await backend.start({ plugins: [forgetting], settings });
+        try {
+          const alice = service.asUser('alice');
+          const collection = '/v1/buckets/main/collections/c';
+          for (const path of ['/v1/buckets/main', collection, `${collection}/records/goes`]) {
+            await alice.request('PUT', path, { body: { permissions: { read: ['system.Everyone'] } } });
+          }
+          const { headers: seen } = await alice.request('GET', `${collection}/records`);
+          const { headers: gone } = await alice.request('DELETE', `${collection}/records/goes`);
+          const since = (etag = ''): string => `${collection}/changeset?_expected=0&_since=${encodeURIComponent(etag)}`;
+          expect((await service.request('GET', since(seen['etag']))).headers['resync']).toBeUndefined();
+          await alice.request('POST', '/v1/forget');
+          const answer = await service.request('GET', since(seen['etag']));
+          expect(answer.status).toBe(refuses ? 410 : 200);
+          expect(answer.headers['resync']).toBe(gone['etag']);
+          const later = await service.request('GET', since(gone['etag']));
+          expect([later.status, later.headers['resync']]).toEqual([200, undefined]);
+          const whole = await service.request('GET', `${collection}/changeset?_expected=0`);
+          expect([whole.status, whole.headers['resync']]).toEqual([200, undefined]);
+        } finally {
+          await service.close();
         }
-        const { headers: seen } = await alice.request('GET', `${collection}/records`);
-        const { headers: gone } = await alice.request('DELETE', `${collection}/records/goes`);
-        const since = (etag = ''): string => `${collection}/changeset?_expected=0&_since=${encodeURIComponent(etag)}`;
-        expect((await service.request('GET', since(seen['etag']))).headers['resync']).toBeUndefined();
-        await alice.request('POST', '/v1/forget');
-        const answer = await service.request('GET', since(seen['etag']));
-        expect(answer.status).toBe(refuses ? 410 : 200);
-        expect(answer.headers['resync']).toBe(gone['etag']);
-        const later = await service.request('GET', since(gone['etag']));
-        expect([later.status, later.headers['resync']]).toEqual([200, undefined]);
-        const whole = await service.request('GET', `${collection}/changeset?_expected=0`);
-        expect([whole.status, whole.headers['resync']]).toEqual([200, undefined]);
-      } finally {
-        await service.close();
-      }
-    });
+      },
+    );
   });
 });

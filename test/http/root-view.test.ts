@@ -24,7 +24,7 @@ describeScenarios('the root view', [
   },
   // Proves S-095, S-096, S-136, S-183, S-195, S-262.
   {
-    name: 'The root view shows an authenticated caller who they are, and their principals.',
+    name: 'The root view shows an authenticated caller its user id and its principals.',
     request: 'GET /',
     status: 200,
     body: {
@@ -69,7 +69,7 @@ describeScenarios('the root view', [
   },
   // Proves S-257, S-258, S-259, S-260, S-261, S-262.
   {
-    name: 'The root view holds none of the retired fields.',
+    name: 'The root view contains none of the retired fields.',
     request: 'GET /',
     body: {
       hello: absent,
@@ -81,7 +81,7 @@ describeScenarios('the root view', [
     },
   },
   {
-    name: 'The root view names the host that the client asked for.',
+    name: 'The root view has the host of the request.',
     request: 'nobody: GET /',
     headers: { Host: 'store.example:8000' },
     body: { url: 'http://store.example:8000/v1/' },
@@ -146,7 +146,7 @@ describeScenarios(
   'a service without policies',
   [
     {
-      name: 'Without policies nobody is anybody.',
+      name: 'Without policies all callers are anonymous.',
       request: 'GET /',
       body: { user: absent, capabilities: only({ resync: capability }) },
     },
@@ -157,20 +157,20 @@ describeScenarios(
 describeScenarios('the utility endpoints', [
   // Proves S-143, S-152.
   {
-    name: 'The heartbeat says how each backend is.',
+    name: 'The heartbeat reports the health of each backend.',
     request: 'nobody: GET /__heartbeat__',
     status: 200,
     body: only({ storage: true, permission: true, cache: true }),
   },
   // Proves S-142.
   {
-    name: 'The load balancer check answers with an empty object.',
+    name: 'The load balancer check returns an empty object.',
     request: 'nobody: GET /__lbheartbeat__',
     status: 200,
     text: '{}',
   },
   {
-    name: 'The version endpoint answers with the shipped file.',
+    name: 'The version endpoint returns the shipped file.',
     request: 'nobody: GET /__version__',
     status: 200,
     body: { name: aText, version: aText, source: /^/, commit: /^/, build: /^/ },
@@ -287,7 +287,7 @@ describeScenarios(
   [
     // Proves S-146, S-152.
     {
-      name: 'Flush answers 202 to anybody and empties everything.',
+      name: 'Flush responds 202 to any caller and deletes everything.',
       given: ['record'],
       request: 'nobody: POST /__flush__',
       status: 202,

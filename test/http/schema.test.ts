@@ -34,7 +34,7 @@ const storage: readonly Scenario[] = [
     issues: [['body', 'data.schema']],
   },
   {
-    name: 'A schema in the style of draft 4 is refused, whatever it says of itself.',
+    name: 'A schema in the style of draft 4 is refused, whatever draft it names.',
     given: ['bucket'],
     request:
       'PUT {C} {"data":{"schema":{"$schema":"http://json-schema.org/draft-04/schema#","exclusiveMinimum":true}}}',
@@ -291,13 +291,13 @@ describeScenarios(
       issues: [['body', 'title']],
     },
     {
-      name: 'A collection that comes into being by use is not validated.',
+      name: 'An implicitly created collection is not validated.',
       given: ['PUT /buckets/default {"data":{"collection:schema":{"required":["owner"]}}}'],
       request: 'POST /buckets/default/collections/c/records',
       status: 201,
     },
     {
-      name: 'A pattern that would take forever elsewhere is answered at once.',
+      name: 'A catastrophic pattern is matched at once.',
       given: ['bucket', 'PUT {C} {"data":{"schema":{"properties":{"s":{"pattern":"^(a+)+$"}}}}}'],
       request: `PUT {R}/x {"data":{"s":"${'a'.repeat(50)}b"}}`,
       issues: [['body', 's']],

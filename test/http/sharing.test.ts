@@ -10,7 +10,7 @@ function toBob(permission: string): string {
 describeScenarios('shared lists', [
   // Proves S-109, S-114.
   {
-    name: 'Somebody with single records sees and deletes those alone.',
+    name: 'A caller with access to single records sees and deletes only those.',
     given: ['collection', `PUT {R}/shared ${toBob('read')}`, `PUT {R}/sharedw ${toBob('write')}`, 'PUT {R}/hid'],
     request: 'bob: GET {R}?_sort=id',
     status: 200,
@@ -33,7 +33,7 @@ describeScenarios('shared lists', [
     ],
   },
   {
-    name: 'Somebody who may create collections sees their own alone.',
+    name: 'A caller who may create collections sees only its own.',
     given: [`PUT {B} ${toBob('collection:create')}`, 'PUT {C}'],
     request: 'bob: GET {B}/collections',
     body: { data: [] },
@@ -46,13 +46,13 @@ describeScenarios('shared lists', [
     ],
   },
   {
-    name: 'Somebody who may create records finds the collection in its list.',
+    name: 'A caller who may create records finds the collection in its list.',
     given: ['bucket', `PUT {C} ${toBob('record:create')}`, 'PUT {B}/collections/d'],
     request: 'bob: GET {B}/collections',
     body: { data: ids('c') },
   },
   {
-    name: 'A shared collection is no reason to see its bucket.',
+    name: 'A shared collection does not reveal its bucket.',
     given: ['bucket', `PUT {C} ${toBob('read')}`],
     request: 'bob: GET /buckets',
     status: 200,
@@ -66,7 +66,7 @@ describeScenarios('shared lists', [
     body: { data: [] },
   },
   {
-    name: 'Deleting no bucket at all is fine for those who may create.',
+    name: 'Callers who may create get an empty deletion of buckets.',
     request: 'carol: DELETE /buckets',
     status: 200,
     body: { data: [] },
@@ -91,7 +91,7 @@ describeScenarios('the anonymous', [
   { name: 'An anonymous caller cannot create.', request: 'nobody: PUT {B}', status: 401 },
   // Proves S-057.
   {
-    name: 'Everyone includes the anonymous.',
+    name: 'Everyone includes anonymous callers.',
     given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}', 'PUT {C}', 'PUT {R}/r'],
     request: 'nobody: GET {R}/r',
     status: 200,
@@ -103,21 +103,21 @@ describeScenarios('the anonymous', [
   },
   // Proves S-058.
   {
-    name: 'Authenticated does not include the anonymous.',
+    name: 'Authenticated does not include anonymous callers.',
     given: ['PUT {B} {"permissions":{"read":["system.Authenticated"]}}'],
     request: 'nobody: GET {B}',
     status: 401,
     then: [{ request: 'carol: GET {B}', status: 200 }],
   },
   {
-    name: 'What the anonymous may do is done for wrong credentials too.',
+    name: 'Wrong credentials have the access of anonymous callers.',
     given: ['PUT {B} {"permissions":{"read":["system.Everyone"]}}'],
     request: 'nobody: GET {B}',
     headers: { Authorization: 'Bearer nothing' },
     status: 200,
   },
   {
-    name: 'Somebody who creates anonymously lets everyone write.',
+    name: 'An anonymous creator lets everyone write.',
     given: ['PUT {B}', 'PUT {C} {"permissions":{"record:create":["system.Everyone"]}}'],
     request: 'nobody: PUT {R}/x',
     status: 201,
@@ -149,13 +149,13 @@ describeScenarios('the anonymous', [
 describeScenarios('ownership and disclosure', [
   // Proves S-062, S-063, S-099.
   {
-    name: 'The creator is a writer whatever the body says.',
+    name: 'The creator is a writer whatever the body contains.',
     request: 'PUT {B} {"permissions":{"write":[]}}',
     body: { permissions: only({ write: ['{alice}'] }) },
   },
   // Proves S-122.
   {
-    name: 'Permissions are shown to writers of the object alone.',
+    name: 'Permissions are shown to writers of the object only.',
     given: [`PUT {B} ${toBob('write')}`, 'PUT {C}'],
     request: 'bob: GET {C}',
     body: { permissions: only({}) },
@@ -185,7 +185,7 @@ describeScenarios('ownership and disclosure', [
 describeScenarios('groups', [
   // Proves S-028, S-029, S-060.
   {
-    name: 'Members gain what the group holds, and lose it with the membership.',
+    name: 'Members have the permissions of the group, and lose them with the membership.',
     given: ['PUT {B} {"permissions":{"read":["{G}/g"]}}', 'PUT {G}/g {"data":{"members":["{bob}"]}}'],
     request: 'bob: GET {B}',
     status: 200,
@@ -200,14 +200,14 @@ describeScenarios('groups', [
     ],
   },
   {
-    name: 'A group of the authenticated holds for all of them.',
+    name: 'A group with system.Authenticated applies to all authenticated callers.',
     given: ['PUT {B} {"permissions":{"read":["{G}/g"]}}', 'PUT {G}/g {"data":{"members":["system.Authenticated"]}}'],
     request: 'carol: GET {B}',
     status: 200,
     then: [{ request: 'nobody: GET {B}', status: 401 }],
   },
   {
-    name: 'A recreated group revives what names it.',
+    name: 'A recreated group regains its permission entries.',
     given: [
       'PUT {B} {"permissions":{"read":["{G}/g"]}}',
       'PUT {G}/g {"data":{"members":["{bob}"]}}',

@@ -43,7 +43,7 @@ describeScenarios('timestamps', [
     body: { data: { last_modified: 0 } },
   },
   {
-    name: 'A future timestamp is honoured and drags the list along.',
+    name: 'A future timestamp is honoured and advances the list.',
     given: ['collection'],
     request: `PUT {R}/x {"data":{"last_modified":${far}}}`,
     gives: { etag: `"${far}"` },
@@ -60,7 +60,7 @@ describeScenarios('timestamps', [
     save: 'y',
   },
   {
-    name: 'Who follows a list whose clock a client moved far ahead may ask for what came since.',
+    name: 'A follower of a list whose clock is far ahead may request later changes.',
     given: [
       'collection',
       { request: `PUT {R}/x {"data":{"last_modified":${far}}}`, save: 'x' },
@@ -70,7 +70,7 @@ describeScenarios('timestamps', [
     body: { data: ids('y') },
   },
   {
-    name: 'A poll shows nothing as long as the list does not change, and then what has changed.',
+    name: 'A poll shows nothing while the list is unchanged, and then the changes.',
     given: ['collection', { request: 'PUT {R}/r', save: 'r' }, { request: 'DELETE {R}/r', save: 'd' }],
     request: 'GET {R}?_since={d.time}',
     status: 200,
@@ -89,7 +89,7 @@ describeScenarios('timestamps', [
     ],
   },
   {
-    name: 'A poll shows nothing of an unchanged list to those who may read single objects, and is refused to others.',
+    name: 'A poll of an unchanged list shows nothing to readers of single objects, and is refused to others.',
     given: [
       'collection',
       { request: 'PUT {R}/w', save: 'w' },
@@ -104,7 +104,7 @@ describeScenarios('timestamps', [
     ],
   },
   {
-    name: 'Timestamps far ahead of the time and of the list are refused all the same.',
+    name: 'Timestamps far ahead of the time and of the list are still refused.',
     given: ['collection', 'PUT {R}/x'],
     request: `GET {R}?_since=${far}`,
     status: 400,
@@ -245,7 +245,7 @@ describeScenarios('tombstones', [
   },
   { name: 'Tombstones stay away without.', given: ['record', 'DELETE {R}/r'], request: 'GET {R}', body: { data: [] } },
   {
-    name: 'Only tombstones can be asked for.',
+    name: 'Tombstones alone can be requested.',
     given: ['record', 'PUT {R}/s', 'DELETE {R}/r'],
     request: 'GET {R}?_since=0&deleted=true',
     body: { data: ids('r') },
@@ -276,7 +276,7 @@ describeScenarios('tombstones', [
   },
   // Proves S-102.
   {
-    name: 'PUT brings a deleted object back without its old data.',
+    name: 'PUT recreates a deleted object without its old data.',
     given: ['record', { request: 'DELETE {R}/r', save: 'd' }],
     request: 'PUT {R}/r {"data":{"b":1}}',
     status: 201,
@@ -288,7 +288,7 @@ describeScenarios('tombstones', [
   },
   // Proves S-102.
   {
-    name: 'POST brings a deleted object back.',
+    name: 'POST recreates a deleted object.',
     given: ['record', 'DELETE {R}/r'],
     request: 'POST {R} {"data":{"id":"r"}}',
     status: 201,
@@ -300,14 +300,14 @@ describeScenarios('tombstones', [
     status: 403,
   },
   {
-    name: 'DELETE takes a later timestamp.',
+    name: 'DELETE accepts a later timestamp.',
     given: ['record'],
     request: `DELETE {R}/r?last_modified=${far}`,
     body: { data: { last_modified: far } },
     gives: { etag: `"${far}"` },
   },
   {
-    name: 'DELETE takes a quoted timestamp.',
+    name: 'DELETE accepts a quoted timestamp.',
     given: ['record'],
     request: `DELETE {R}/r?last_modified="${far}"`,
     body: { data: { last_modified: far } },

@@ -52,7 +52,7 @@ function processes(
 }
 
 describe('A bucket of one process', () => {
-  it('lets pass in any time as many requests as it holds, and what comes back in that time', () => {
+  it('allows in any interval its capacity plus the refill of that interval', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 40 }),
@@ -75,7 +75,7 @@ describe('A bucket of one process', () => {
     );
   });
 
-  it('fills up at its rate after the clock was set back', () => {
+  it('refills at its rate after the clock was set back', () => {
     const time = movingClock();
     const [bucket] = processes(1, undefined, 6, time);
     for (let i = 0; i < 6; i++) expect(bucket!.take(true)).toBe(true);
@@ -87,7 +87,7 @@ describe('A bucket of one process', () => {
     expect(bucket!.remaining).toBe(6);
   });
 
-  it('says how many requests are left, when there is one again, and when it is full', () => {
+  it('returns the remaining requests, the time of the next one, and the time when it is full', () => {
     const time = movingClock();
     const [bucket] = processes(1, undefined, 6, time);
     const state = (): readonly number[] => [bucket!.remaining, bucket!.secondsUntilToken, bucket!.secondsUntilFull];
@@ -106,7 +106,7 @@ describe('A bucket of one process', () => {
 });
 
 describe('A bucket that processes share', () => {
-  it('goes at most a share of each process beyond the limit, however requests come and the cache answers.', async () => {
+  it('exceeds the limit by at most a share per process, however requests arrive and the cache responds.', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 5 }),
@@ -142,7 +142,7 @@ describe('A bucket that processes share', () => {
     expect(await bucket!.take(true)).toBe(false);
   });
 
-  it('makes all processes refuse once the limit is reached.', async () => {
+  it('lets all processes refuse once the limit is reached.', async () => {
     const buckets = processes(3, slowCache(), 30);
     for (const bucket of buckets) for (let i = 0; i < 40; i++) await bucket.take(true);
     for (const bucket of buckets) {
@@ -152,7 +152,7 @@ describe('A bucket that processes share', () => {
     }
   });
 
-  it('keeps to the rate of the limit however long requests are spread over the processes', async () => {
+  it('keeps the rate of the limit however long requests are distributed over the processes', async () => {
     const time = movingClock();
     const cache = createMemoryCache({ clock: time });
     const limit = 30;
@@ -167,7 +167,7 @@ describe('A bucket that processes share', () => {
     expect(allowed).toBeLessThanOrEqual(limit * (minutes + 1) + 3 * 3);
   });
 
-  it('is as full as ever for a client that asked rarely, although the cache hears of it later', async () => {
+  it('stays full for a client with few requests, although the cache is updated later', async () => {
     const time = movingClock();
     const [bucket] = processes(1, createMemoryCache({ clock: time }), 100, time);
     for (let minute = 0; minute < 4; minute++) {
@@ -192,7 +192,7 @@ describe('A bucket that processes share', () => {
     expect(await after!.take(true)).toBe(true);
   });
 
-  it('does not fill up in a process when the cache evicts the moment', async () => {
+  it('does not refill in a process when the cache evicts the timestamp', async () => {
     const cache = createMemoryCache({ clock });
     const [bucket] = processes(1, cache, 10);
     let allowed = 0;
@@ -203,7 +203,7 @@ describe('A bucket that processes share', () => {
     expect(allowed).toBe(10);
   });
 
-  it('is what each process has counted while the cache fails, which is said once.', async () => {
+  it('is counted by each process while the cache fails, which is logged once.', async () => {
     const cache: MomentKeeper = { advance: () => Promise.reject(new Error('the cache is away')) };
     const lines: unknown[] = [];
     const logger: Logger = { ...silent, warn: (...given: unknown[]) => void lines.push(given) };

@@ -10,7 +10,7 @@ const rounds = 20;
 const records = '/v1/buckets/b/collections/c/records';
 
 forEachBackend((backend) => {
-  describe(`removing users beside writers on ${backend.name}`, () => {
+  describe(`removing users during writes on ${backend.name}`, () => {
     let service: TestService;
     let owner: TestClient;
     let writers: readonly TestClient[];
@@ -28,7 +28,7 @@ forEachBackend((backend) => {
     const removeUser = (id: string): Promise<number> =>
       owner.request('DELETE', `/v1/__user_data__/${id}`).then(({ status }) => status);
 
-    it('Who becomes a writer meanwhile does not bring the user back.', async () => {
+    it('A new writer meanwhile does not restore the user.', async () => {
       for (let round = 0; round < rounds; round++) {
         const record = `${records}/x${round}`;
         const user = `basicauth:gone${round}`;
@@ -55,7 +55,7 @@ forEachBackend((backend) => {
       }
     });
 
-    it('What is given to somebody else meanwhile stays.', async () => {
+    it('Permissions granted to another user meanwhile stay.', async () => {
       for (let round = 0; round < rounds; round++) {
         const record = `${records}/y${round}`;
         const user = service.asUser(`left${round}`);

@@ -36,7 +36,7 @@ describe.each(['sqlite', 'postgresql', 'redis'] as const)('purge-deleted on %s',
     expect((await stores.storage.reader.lists(undefined, 9)).map(({ dead }) => dead)).toEqual([3, 3]);
   });
 
-  test('forgets many of many lists in short units of work, while others write', async () => {
+  test('purges many tombstones of many lists in short units of work, during other writes', async () => {
     const { settings, stores } = await openDurable(backend);
     await restoreList(stores, records, 20_000, mixed(10_000));
     for (let n = 0; n < 50; n++) {
@@ -68,7 +68,7 @@ describe.each(['sqlite', 'postgresql', 'redis'] as const)('purge-deleted on %s',
   });
 });
 
-test('purge-deleted by age forgets tombstones of lists on all nodes of a Redis Cluster', async () => {
+test('purge-deleted by age purges tombstones of lists on all nodes of a Redis Cluster', async () => {
   const { settings, stores } = await openDurable('redis-cluster');
   const lists = Array.from({ length: 30 }, (_, n) => ({ kind: 'record', parent: `/many/${n}` }));
   for (const list of lists) await restoreList(stores, list, 5000, mixed(10));

@@ -11,7 +11,7 @@ const entries: readonly StoredEntry[] = [
 ];
 
 describe.each(['sqlite', 'postgresql', 'redis', 'redis-cluster'] as const)('resync on %s', (backend) => {
-  test('moves clocks and horizons of all lists on, and nothing else', async () => {
+  test('advances clocks and horizons of all lists, and changes nothing else', async () => {
     const { settings, stores } = await openDurable(backend);
     const lists = Array.from({ length: 45 }, (_, n) => ({ kind: 'record', parent: `/buckets/a/collections/${n}` }));
     for (const [index, list] of lists.entries()) await restoreList(stores, list, 100 + index, entries);
@@ -33,7 +33,7 @@ describe.each(['sqlite', 'postgresql', 'redis', 'redis-cluster'] as const)('resy
     expect(created.lastModified).toBeGreaterThan(9001);
   });
 
-  test('counts lists that nobody had used yet, of buckets and collections that are there', async () => {
+  test('counts unused lists of existing buckets and collections', async () => {
     const { settings, stores } = await openDurable(backend);
     await restoreList(stores, { kind: 'bucket', parent: '' }, 100, entries);
     await restoreList(stores, { kind: 'collection', parent: '/buckets/kept' }, 100, entries);

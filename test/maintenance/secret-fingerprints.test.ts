@@ -68,7 +68,7 @@ const otherBuckets = expect.stringMatching(
 );
 
 describe.each(['sqlite', 'postgresql', 'redis', 'redis-cluster'] as const)('Data in %s', (backend) => {
-  test('is known to have been written with another secret, until that is accepted.', async () => {
+  test('is reported as written with another secret, until that is accepted.', async () => {
     const place = await emptyDatabase(backend);
     const [ours, others] = [place({ userid_hmac_secret: first }), place({ userid_hmac_secret: second })];
     for (const settings of [ours, ours]) expect(await warningsOf(settings)).toEqual([]);
@@ -88,7 +88,7 @@ describe('The fingerprints of secrets', () => {
     place = await emptyDatabase('sqlite');
   });
 
-  test('tell a secret of personal buckets from that of users.', async () => {
+  test('distinguish the secret of personal buckets from that of users.', async () => {
     const ours = place({ userid_hmac_secret: first, default_bucket_hmac_secret: second });
     expect(await warningsOf(ours)).toEqual([]);
     expect(await warningsOf(place({ userid_hmac_secret: first }))).toEqual([otherBuckets]);
@@ -97,7 +97,7 @@ describe('The fingerprints of secrets', () => {
     expect(await warningsOf(place({ userid_hmac_secret: first, includes: '' }))).toEqual([]);
   });
 
-  test('do not matter where no id is derived from the secret.', async () => {
+  test('are ignored when no id is derived from the secret.', async () => {
     expect(await warningsOf(place({ userid_hmac_secret: first }))).toEqual([]);
     const accounts = { 'multiauth.policies': 'account', includes: 'accounts', userid_hmac_secret: second };
     expect(await warningsOf(place(accounts))).toEqual([]);
@@ -112,7 +112,7 @@ describe('The fingerprints of secrets', () => {
     expect(await keptIn(after)).toEqual(fingerprintsOf(after));
   });
 
-  test('are written by no service that must not write, and compared all the same.', async () => {
+  test('are not written by a read-only service, but compared.', async () => {
     const ours = place({ userid_hmac_secret: first });
     await warningsOf(place({ userid_hmac_secret: first, readonly: 'true' }));
     expect(await keptIn(ours)).toEqual({});
@@ -120,7 +120,7 @@ describe('The fingerprints of secrets', () => {
     expect(await warningsOf(place({ userid_hmac_secret: second, readonly: 'true' }))).toEqual([otherUsers]);
   });
 
-  test('say nothing of the secret itself.', async () => {
+  test('reveal nothing about the secret.', async () => {
     const ours = place({ userid_hmac_secret: first });
     await warningsOf(ours);
     const kept = await keptIn(ours);
@@ -128,7 +128,7 @@ describe('The fingerprints of secrets', () => {
     expect(new Set(Object.values(kept)).size).toBe(2);
   });
 
-  test('are the same for processes that start at the same time: the first one counts.', async () => {
+  test('are the same for processes that start concurrently: those of the first process win.', async () => {
     const all = await Promise.all(
       [first, second, second].map((secret) =>
         warningsOf(place({ userid_hmac_secret: secret, sqlite_allow_several_processes: 'true' })),
@@ -139,7 +139,7 @@ describe('The fingerprints of secrets', () => {
     expect(all.map((warnings) => warnings.length)).toEqual(isFirst ? [0, 1, 1] : [1, 0, 0]);
   });
 
-  test('go with a copy, also to a database that a service has been started on.', async () => {
+  test('are part of a copy, also to a database on which a service was started.', async () => {
     const ours = place({ userid_hmac_secret: first });
     await warningsOf(ours);
     const target = await emptyDatabase('sqlite');
@@ -150,7 +150,7 @@ describe('The fingerprints of secrets', () => {
     expect(await copyStores({ source: ours, target: other, mode: 'resume' })).toMatchObject({ isEqual: true });
   });
 
-  test('go with an export, of which they are no list and no object.', async () => {
+  test('are part of an export, but not counted as list or object.', async () => {
     const ours = place({ userid_hmac_secret: first });
     await warningsOf(ours);
     const folder = mkdtempSync(join(tmpdir(), 'coffer-export-'));

@@ -57,7 +57,7 @@ forEachBackend((backend) => {
       });
     }
 
-    it('are not doubted when they name accounts, groups, Basic users or everyone', async () => {
+    it('are not reported when they name accounts, groups, Basic users or everyone', async () => {
       const read = [
         'system.Everyone',
         'account:ann',
@@ -89,7 +89,7 @@ forEachBackend((backend) => {
       ]);
     });
 
-    it('are looked for in no more objects than allowed, and no longer', async () => {
+    it('are checked within the limits of objects and time', async () => {
       const names = Array.from({ length: 30 }, (_, index) => `user${index}`);
       for (const name of names) await put(`/v1/buckets/${name}`, { permissions: { read: [name] } }, asAnn);
       const all = await find();

@@ -47,7 +47,7 @@ test('Lines below the level are left out.', () => {
 });
 
 test.each(['json', 'pretty'] as const)(
-  'Credentials are not in lines of the format %s, even when somebody logs them.',
+  'Lines of the format %s contain no credentials, even when code logs them.',
   (format) => {
     const secret = 'hunter2';
     const headers = { authorization: secret, cookie: secret, accept: 'visible' };
@@ -65,20 +65,20 @@ describe('On a terminal a request is one line', () => {
   const linesFor = (fields: object, settings: Partial<LoggerSettings> = {}): string[] =>
     linesOf({ format: 'pretty', ...settings }, (logger) => logger.info(fields, 'request.summary'));
 
-  test('that says what was asked, how it was answered, and who asked.', () => {
+  test('with method, path, status and caller.', () => {
     expect(linesFor(request)).toEqual(['GET /v1/buckets 200 18ms -\n']);
     expect(linesFor({ ...request, querystring: '_sort=a', uid: 'basicauth:12' })).toEqual([
       'GET /v1/buckets?_sort=a 200 18ms basicauth:12\n',
     ]);
   });
 
-  test('that counts the entries of a batch and names the process where there are several.', () => {
+  test('with the number of batch entries, and the process when several run.', () => {
     expect(linesFor({ ...request, batch_size: 3 }, { showsPid: true })).toEqual([
       `GET /v1/buckets 200 18ms - (3 requests, process ${process.pid})\n`,
     ]);
   });
 
-  test('without characters that steer a terminal or hide text on it.', () => {
+  test('without characters that control a terminal or hide text on it.', () => {
     const [line] = linesFor({ ...request, path: '/v1/\u001B[2J\u009B\u202E', uid: 'openid:a\nGET /' });
     expect(line).toBe('GET /v1/\\u{1b}[2J\\u{9b}\\u{202e} 200 18ms openid:a\\u{a}GET /\n');
   });
@@ -92,7 +92,7 @@ describe('On a terminal a request is one line', () => {
     );
   });
 
-  test('and what repeats it is shown at the level debug alone.', () => {
+  test('and its details have lines at the level debug only.', () => {
     const use = (logger: ReturnType<typeof createLogger>): void => {
       logger.info(request, 'subrequest.summary');
       logger.info({ perm: 'read' }, 'Permission refused');
@@ -103,14 +103,14 @@ describe('On a terminal a request is one line', () => {
   });
 });
 
-test('Readable lines hold the sentence and the fields.', () => {
+test('Readable lines contain the message and the fields.', () => {
   const text = linesOf({ format: 'pretty' }, (logger) => logger.warn({ setting: 'eos' }, 'Take care')).join('');
   expect(text).toContain('Take care');
   expect(text).toContain('eos');
   expect(text).toContain('WARN');
 });
 
-test('Readable lines about anything hold no characters that steer a terminal or hide text on it.', () => {
+test('Readable lines never contain characters that control a terminal or hide text on it.', () => {
   const evil = 'a\u001B[2J\u009B31m\u202E\rb';
   const error = Object.assign(new Error(`Failed: ${evil}\nforged`), { detail: { [evil]: [evil] } });
   const text = linesOf({ format: 'pretty', level: 'debug' }, (logger) => {

@@ -23,7 +23,7 @@ const operation: OperationObservation = {
   error: undefined,
 };
 
-test('A call that takes as long as the threshold is logged with its list, a quicker one is not.', () => {
+test('logs a call of at least the threshold with its list, and no quicker one.', () => {
   const { logger, lines } = recorder();
   const observer = slowOperations(logger, 100);
   observer.observe(operation);
@@ -44,7 +44,7 @@ test('A call that takes as long as the threshold is logged with its list, a quic
   ]);
 });
 
-test('The setting switches it on, and values are in no line.', async () => {
+test('is enabled by the setting, and logs no values.', async () => {
   const { logger, lines } = recorder();
   const service = await startTestService({ logger, settings: { slow_operation_ms: '5' } });
   let time = performance.now();

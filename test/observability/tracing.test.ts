@@ -52,7 +52,7 @@ const attributesOf = (span: Span | undefined): Readonly<Record<string, unknown>>
 describe('traces', () => {
   beforeEach(() => vi.unstubAllEnvs());
 
-  it('A request is a span below that of its caller, and calls to backends are below it.', async () => {
+  it("A request is a child span of its caller's span, with calls to backends as children.", async () => {
     const collector = await startCollector();
     vi.stubEnv('OTEL_SERVICE_NAME', 'the shop');
     vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Bearer%20hunter2');
@@ -128,7 +128,7 @@ describe('traces', () => {
     );
   });
 
-  it('What the caller does not sample is not sent, and neither is anything when it is switched off.', async () => {
+  it('Spans that the caller does not sample are not sent, and none when tracing is disabled.', async () => {
     const collector = await startCollector();
     const service = await startTestService();
     const headers = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00' };
@@ -141,7 +141,7 @@ describe('traces', () => {
     expect(collector.spans).toEqual([]);
   });
 
-  it('A collector that refuses, or is not there, disturbs nobody, and the log says so without secrets.', async () => {
+  it('A refusing or unreachable collector does not affect requests, and is logged without secrets.', async () => {
     await startCollector(400);
     vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Bearer%20hunter2');
     const lines: unknown[] = [];

@@ -309,7 +309,7 @@ describe('what is remembered', () => {
     provider.answers.set('/me', respond(500, 'x'));
     expect(await ask('secret-token-2')).toBe(503);
     const log = inspect(lines, { depth: 20 });
-    expect(log).toContain('answered 500');
+    expect(log).toContain('responded 500');
     expect(log).not.toContain('secret-token');
   });
 });

@@ -85,7 +85,7 @@ test(
   async () => {
     const limits = { rate_limits: 'x', 'rate_limits.x.requests': '200', 'rate_limits.x.per': 'address' };
     const service = await startWorkers(2, { admin_port: '0', ...limits, 'rate_limits.x.window': '1d' });
-    const { Fields } = await service.logged('Listening for those who run the service');
+    const { Fields } = await service.logged('Listening on the admin port');
     const adminUrl = String(Fields?.['url']);
     expect((await fetch(`${service.url}__metrics__`, { headers })).status).toBe(404);
     const refused: boolean[] = [];

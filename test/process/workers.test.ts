@@ -205,11 +205,11 @@ describe('coffer start --workers', () => {
     const service = await startWorkers(2);
     service.configure({ paginate_by: 'many' });
     service.kill('SIGHUP');
-    const { Fields } = await service.logged('Workers stay as they are: the settings cannot be used');
+    const { Fields } = await service.logged('Restart cancelled: the settings are wrong');
     expect(Fields?.['reason']).toContain('paginate_by');
     service.configure({ storage_url: 'postgresql://nobody@127.0.0.1:1/nothing', startup_timeout_seconds: '0' });
     service.kill('SIGHUP');
-    await service.logged('Restart given up: a new worker did not start');
+    await service.logged('Restart aborted: a new worker did not start');
     expect((await fetch(service.url)).status).toBe(200);
     service.kill('SIGTERM');
     expect(await service.ended).toBe(0);
@@ -263,7 +263,7 @@ describe('coffer start --workers', () => {
     await once(socket, 'data');
     service.kill('SIGTERM');
     expect(await service.ended).toBe(1);
-    expect(service.log.some(({ Type }) => Type.startsWith('Requests in flight were cut off'))).toBe(true);
+    expect(service.log.some(({ Type }) => Type.startsWith('Requests in flight were aborted'))).toBe(true);
   });
 
   test('ends with 1, and says why once, when workers cannot start.', async () => {
@@ -271,7 +271,7 @@ describe('coffer start --workers', () => {
     const { code, err } = await run(['start', '--config', 'coffer.ini', '--port', String(service.port)], service);
     expect(code).toBe(1);
     expect(err).toBe(
-      `coffer: port ${service.port} of 127.0.0.1 is in use; choose another with --port, or stop what uses it\n`,
+      `coffer: port ${service.port} of 127.0.0.1 is in use; choose another one with --port, or stop the program that uses it\n`,
     );
   });
 
@@ -280,7 +280,9 @@ describe('coffer start --workers', () => {
     const profile = await run(['start', '--workers', '2'], place);
     expect(profile.code).toBe(1);
     expect(profile.err).toContain('workers = "2": must be 1 with storage_backend = sqlite: a file has one writer');
-    expect(profile.err).toContain('workers = "2": must be 1 with cache_backend = memory: each process would have data');
+    expect(profile.err).toContain(
+      'workers = "2": must be 1 with cache_backend = memory: each process would have its own data',
+    );
     writeFileSync(join(place.cwd, 'memory.ini'), 'security_state_backend = memory\n');
     const memory = await run(['start', '--config', 'memory.ini', '--workers', 'auto'], place);
     expect(memory.code).toBe(1);

@@ -23,7 +23,7 @@ describe('Without further settings', () => {
   });
 
   // Proves S-233, S-237.
-  test('clients are to come back after 3 seconds.', () => {
+  test('clients may retry after 3 seconds.', () => {
     expect(loadIni('').get('retry_after_seconds')).toBe(3);
   });
 
@@ -56,7 +56,7 @@ describe('The pool of the permission backend', () => {
   });
 
   // Proves S-240.
-  test('may grow by a setting of two spellings, which may not disagree.', () => {
+  test('can grow by a setting with two spellings, which must not differ.', () => {
     expect(loadIni('permission_maxoverflow = 7').get('permission_max_overflow')).toBe(7);
     expect(loadIni('permission_max_overflow = 8').get('permission_max_overflow')).toBe(8);
     const { message } = problemsOf(() => loadIni('permission_maxoverflow = 7\npermission_max_overflow = 8'));
@@ -64,7 +64,7 @@ describe('The pool of the permission backend', () => {
   });
 
   // Proves S-241.
-  test('lets any number of callers wait unless set.', () => {
+  test('has an unlimited queue unless set.', () => {
     expect(loadIni('').get('permission_max_backlog')).toBe(-1);
   });
 

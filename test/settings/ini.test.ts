@@ -11,7 +11,7 @@ function entriesOf(text: string): Record<string, Record<string, string>> {
 }
 
 describe('Reading INI', () => {
-  test('takes = and : as separators, whichever comes first, and keeps the case of keys.', () => {
+  test('accepts = and : as separators, whichever comes first, and keeps the case of keys.', () => {
     expect(entriesOf('[a]\nx = 1\nUpper: 2\nurl = http://h:1/?a=b\nk:v=w')['a']).toEqual({
       x: '1',
       Upper: '2',
@@ -20,25 +20,25 @@ describe('Reading INI', () => {
     });
   });
 
-  test('skips lines that are comments, and keeps what follows a value on its line.', () => {
+  test('skips comment lines, and keeps text after a value on its line.', () => {
     const text = '# one\n; two\n[a]\n  # indented\nx = 1 ; not a comment\ny = a#b';
     expect(entriesOf(text)['a']).toEqual({ x: '1 ; not a comment', y: 'a#b' });
   });
 
-  test('goes on with a value in lines that are indented further, comments between them left out.', () => {
+  test('continues a value on lines with more indentation, without comments between them.', () => {
     const text = '[a]\nincludes = one\n  two\n  # not three\n\n\tfour\nnext = 5\n';
     expect(entriesOf(text)['a']).toEqual({ includes: 'one\ntwo\n\nfour', next: '5' });
   });
 
-  test('knows keys that are indented themselves.', () => {
+  test('accepts indented keys.', () => {
     expect(entriesOf('[a]\n  x = 1\n  y = 2\n    more')['a']).toEqual({ x: '1', y: '2\nmore' });
   });
 
-  test('takes a value that starts in the next line, and one that is empty.', () => {
+  test('accepts a value that starts on the next line, and an empty one.', () => {
     expect(entriesOf('[a]\nlist =\n  one\n  two\nempty =\n')['a']).toEqual({ list: 'one\ntwo', empty: '' });
   });
 
-  test('does not mind byte order marks and line ends of other systems.', () => {
+  test('accepts byte order marks and line ends of other systems.', () => {
     expect(entriesOf('\uFEFF[a]\r\nx = 1\r\ny = 2\r\n')['a']).toEqual({ x: '1', y: '2' });
   });
 
@@ -46,23 +46,23 @@ describe('Reading INI', () => {
     expect(entriesOf('x = 1\n[a]\nx = 2')).toEqual({ '': { x: '1' }, a: { x: '2' } });
   });
 
-  test('takes keys such as __proto__ for keys.', () => {
+  test('treats keys such as __proto__ as ordinary keys.', () => {
     const { sections } = parseIni('[a]\n__proto__ = 1\nconstructor = 2');
     expect(sections[1]?.entries.map(({ key }) => key)).toEqual(['__proto__', 'constructor']);
   });
 
-  test('names the line of everything that is wrong.', () => {
+  test('reports the line of every fault.', () => {
     expect(parseIni('[a]\nx = 1\nsecret-without-separator\nx = 2\n[a]\n[b\n= 3').problems).toEqual([
       { line: 3, message: 'expected key = value, a [section], or a comment' },
-      { line: 4, message: 'x is set in line 2 already' },
-      { line: 5, message: 'the section [a] stands in line 1 already' },
-      { line: 6, message: 'a section looks like [name]' },
+      { line: 4, message: 'x is already set in line 2' },
+      { line: 5, message: 'the section [a] already exists in line 1' },
+      { line: 6, message: 'malformed section; expected [name]' },
       { line: 7, message: 'expected key = value, a [section], or a comment' },
     ]);
   });
 });
 
-describe('Filling in other values', () => {
+describe('Interpolation', () => {
   const values: Record<string, string> = {
     here: '/etc/svc',
     port: '80',
@@ -82,7 +82,7 @@ describe('Filling in other values', () => {
     expect(interpolate(text, find)).toBe(expected);
   });
 
-  test('refuses names that are not there, and circles.', () => {
+  test('refuses missing names and circular references.', () => {
     expect(() => interpolate('%(nobody)s', find)).toThrow(InterpolationError);
     expect(() => interpolate('%(loop)s', find)).toThrow(/circle/);
   });

@@ -7,7 +7,7 @@ import { loadSettings } from '../../src/backends/load-settings.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { changesSettings } from '../../src/plugins/changes/settings.ts';
 import { objectUris } from '../../src/plugins/history/places.ts';
-import { policyClass } from '../../src/settings/policy-class.ts';
+import { policyClass } from '../../src/settings/kinto-names.ts';
 import { folderWith, problemsOf } from './helpers.ts';
 
 const file = new URL('kinto-26.ini', import.meta.url);
@@ -19,7 +19,7 @@ function load(text: string): Settings {
   return loadSettings({ cwd: folderWith({ 'coffer.ini': text }), environment: {}, tables });
 }
 
-describe('The configuration of a Kinto 26 with everything that it has', () => {
+describe('The complete configuration of a Kinto 26', () => {
   const settings = loadSettings({ configFile: fileURLToPath(file), environment: {}, tables });
 
   test('loads, with one line about all deprecated spellings and no other.', () => {
@@ -58,7 +58,7 @@ describe('The configuration of a Kinto 26 with everything that it has', () => {
     ['eos_message', 'We are moving'],
     ['cors_max_age_seconds', 3600],
     ['trailing_slash_redirect_ttl_seconds', 3600],
-  ] as const)('says %s: %j', (key, expected) => {
+  ] as const)('sets %s: %j', (key, expected) => {
     expect(settings.get(key)).toEqual(expected);
   });
 
@@ -69,17 +69,17 @@ describe('The configuration of a Kinto 26 with everything that it has', () => {
     ['history.auto_trim_max_count', '1000'],
     ['catalogue.books.record_cache_expires_seconds', '30'],
     ['event_listeners.redis.use', 'kinto_redis.listeners'],
-  ])('lets %s be looked up: %j', (key, expected) => {
+  ])('has a value for %s: %j', (key, expected) => {
     expect(settings.lookup(key)).toBe(expected);
   });
 
-  test('includes the plugins by the names that they have here.', () => {
+  test('includes the plugins by their names here.', () => {
     const known = ['default_bucket', 'openid', 'history', 'quotas', 'flush', 'prometheus', 'admin', 'changes'];
     expect(settings.get('includes')).toEqual(expect.arrayContaining(known));
     expect(settings.get('includes').filter((name) => /kinto/.test(name))).toEqual([]);
   });
 
-  test('has names without effect, each told with the reason, and none unknown but those of plugins that are not there.', () => {
+  test('has names without effect, each reported with the reason, and no unknown ones except those of missing plugins.', () => {
     const lines = settings.findUnknownKeys(tables, families);
     const names = (form: RegExp): readonly string[] => lines.flatMap((line) => form.exec(line)?.[1] ?? []);
     expect(names(/^(?:kinto\.)?(\S+) \(.*\) has no effect: ./)).toEqual([
@@ -120,7 +120,7 @@ describe('Names of plugins', () => {
     expect(load(`[app:main]\nuserid_hmac_secret = x\nincludes = ${given}\n`).get('includes')).toEqual(names);
   });
 
-  test('that are not known stay as they are, so that no package of another name is loaded.', () => {
+  test('that are unknown stay unchanged, so that no package of another name is loaded.', () => {
     const settings = load('[app:main]\nuserid_hmac_secret = x\nincludes = kinto_elasticsearch kinto.plugins.quux\n');
     expect(settings.get('includes')).toEqual(['kinto_elasticsearch', 'kinto.plugins.quux']);
   });
@@ -144,7 +144,7 @@ describe('Names of authentication policies', () => {
     expect(policyClass(given)).toBe(name);
   });
 
-  test('of accounts need the secret, however they are written.', () => {
+  test('of accounts require the secret in every spelling.', () => {
     const use = 'kinto.plugins.accounts.authentication.AccountsAuthenticationPolicy';
     const text = `[app:main]\nmultiauth.policies = people\nmultiauth.policy.people.use = ${use}\n`;
     expect(problemsOf(() => load(text)).message).toContain(
@@ -154,7 +154,7 @@ describe('Names of authentication policies', () => {
 });
 
 describe('Addresses with a slash at the end', () => {
-  test('are those without.', () => {
+  test('equal those without.', () => {
     const settings = load(
       '[app:main]\nuserid_hmac_secret = x\nchanges.resources =\n  /buckets/a/\n  /buckets/b/collections/c/\n' +
         'changes.excluded_collections = /buckets/a/collections/x/\nhistory.exclude_resources = /buckets/a/\n',
@@ -167,7 +167,7 @@ describe('Addresses with a slash at the end', () => {
   });
 });
 
-describe('Names that mean nothing', () => {
+describe('Unknown setting names', () => {
   test.each([
     ['kinto.pagniate_by', 'paginate_by'],
     ['kinto.storage_backened', 'storage_backend'],
@@ -183,7 +183,7 @@ describe('Names that mean nothing', () => {
     ]);
   });
 
-  test('those that resemble nothing are reported as well.', () => {
+  test('those without a similar name are reported too.', () => {
     const settings = load('[app:main]\nuserid_hmac_secret = x\nour_own_thing = 5\n');
     expect(settings.findUnknownKeys(tables, families)).toEqual(['unknown setting our_own_thing (coffer.ini line 3)']);
   });
@@ -218,8 +218,8 @@ describe('Files of paste and uWSGI', () => {
     expect(load(text).get('paginate_by')).toBe(7);
   });
 
-  test('what stands twice in the section of the settings is still an error.', () => {
+  test('a duplicate key in the settings section is still an error.', () => {
     const { message } = problemsOf(() => load(`[app:main]\n${main}kinto.paginate_by = 8\n`));
-    expect(message).toContain('kinto.paginate_by is set in line 3 already');
+    expect(message).toContain('kinto.paginate_by is already set in line 3');
   });
 });

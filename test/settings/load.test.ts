@@ -14,7 +14,7 @@ import { folderWith, loadIni, problemsOf, temporaryFolder } from './helpers.ts';
 const secret = { SVC_USERID_HMAC_SECRET: 'for-tests' };
 
 describe('The sources of settings', () => {
-  test('go before each other in their order: command line, SVC_, KINTO_, platform, file, default.', () => {
+  test('have this precedence: command line, SVC_, KINTO_, platform, file, default.', () => {
     const lines = 'http_port = 1';
     const port = (environment: Record<string, string>, overrides: Record<string, string> = {}): number =>
       loadIni(lines, { environment, overrides }).get('http_port');
@@ -31,26 +31,26 @@ describe('The sources of settings', () => {
     expect([settings.get('http_port'), settings.get('host'), settings.get('readonly')]).toEqual([80, '0.0.0.0', false]);
   });
 
-  test('say nothing when they give an empty text or number, so that the next one counts.', () => {
+  test('are skipped when their text or number is empty.', () => {
     const settings = loadIni('http_port = 1\nproject_name =', { environment: { SVC_HTTP_PORT: '' } });
     expect([settings.get('http_port'), settings.get('project_name')]).toEqual([1, 'Coffer']);
   });
 
   // Proves S-184.
-  test('may empty a list, which is not the same as leaving it out.', () => {
+  test('can set an empty list, which differs from an absent one.', () => {
     expect(loadIni('').get('multiauth.policies')).toEqual(['basicauth']);
     expect(loadIni('multiauth.policies =').get('multiauth.policies')).toEqual([]);
     expect(loadIni('', { environment: { SVC_MULTIAUTH_POLICIES: '' } }).get('multiauth.policies')).toEqual([]);
   });
 
-  test('name this software and its own pages where they say nothing.', () => {
+  test('default to the name and pages of this software.', () => {
     const settings = loadIni('');
     expect(settings.get('project_name')).toBe('Coffer');
     for (const key of ['project_docs', 'error_info_link'] as const) expect(settings.get(key)).toBe(readHomepage());
     expect(readHomepage()).not.toContain('kinto');
   });
 
-  test('may switch a limit off with an empty text.', () => {
+  test('can disable a limit with an empty text.', () => {
     const settings = loadIni('batch_max_requests =\ncors_max_age_seconds =\nstorage_backend =');
     expect(settings.get('batch_max_requests')).toBeUndefined();
     expect(settings.get('cors_max_age_seconds')).toBeUndefined();
@@ -65,58 +65,58 @@ describe('The sources of settings', () => {
 
 describe('Prefixes', () => {
   // Proves S-001, S-264.
-  test('svc. and none mean the same, kinto. too with a warning.', () => {
+  test('svc. is optional, and kinto. is accepted with a warning.', () => {
     const settings = loadIni('svc.readonly = true\nkinto.paginate_by = 5\nkinto.project_name = x\nhttp_port = 7');
     expect([settings.get('readonly'), settings.get('paginate_by'), settings.get('http_port')]).toEqual([true, 5, 7]);
     expect(settings.warnings).toContain(
       'coffer.ini: 2 settings in a deprecated spelling (kinto.paginate_by, kinto.project_name). ' +
-        'To print the whole file as it is written today: coffer init --from coffer.ini',
+        'To print the whole file in current spelling: coffer init --from coffer.ini',
     );
   });
 
-  test('are understood before settings that belong to other software by origin.', () => {
+  test('are accepted before settings of other software.', () => {
     expect(loadIni('kinto.multiauth.policies = basicauth other').get('multiauth.policies')).toEqual([
       'basicauth',
       'other',
     ]);
   });
 
-  test('may not disagree.', () => {
+  test('must not have different values.', () => {
     const { message } = problemsOf(() => loadIni('svc.readonly = true\nkinto.readonly = false'));
     expect(message).toContain('kinto.readonly (coffer.ini line 4): conflicts with svc.readonly (coffer.ini line 3)');
   });
 
-  test('may repeat the same text.', () => {
+  test('may repeat the same value.', () => {
     expect(loadIni('svc.readonly = true\nreadonly = true').get('readonly')).toBe(true);
   });
 
-  test('of deprecated environment variables are warned about.', () => {
+  test('of deprecated environment variables cause a warning.', () => {
     const settings = loadIni('', { environment: { KINTO_READONLY: 'on' } });
     expect(settings.get('readonly')).toBe(true);
-    expect(settings.warnings.join('\n')).toContain('KINTO_ are deprecated, write SVC_: KINTO_READONLY');
+    expect(settings.warnings.join('\n')).toContain('KINTO_ are deprecated; use SVC_: KINTO_READONLY');
   });
 });
 
 describe('The secret of user ids', () => {
   // Proves S-189.
-  test('has two names of equal meaning.', () => {
+  test('has two equivalent names.', () => {
     expect(settingsOf({ user_hmac_secret: 'x' }).get('userid_hmac_secret')).toBe('x');
     expect(settingsOf({ userid_hmac_secret: 'x', user_hmac_secret: 'x' }).get('userid_hmac_secret')).toBe('x');
   });
 
-  test('is refused when both names are there with different text, and not printed.', () => {
+  test('is refused when both names have different values, and not printed.', () => {
     const error = problemsOf(() => settingsOf({ userid_hmac_secret: 'amber-fox', user_hmac_secret: 'green-owl' }));
     expect(error.message).toContain('user_hmac_secret');
     expect(error.message).toContain('conflicts with userid_hmac_secret');
     expect(error.message).not.toMatch(/amber|green/);
   });
 
-  test('in the environment goes before the one in the file under the other name.', () => {
+  test('in the environment overrides the other name in the file.', () => {
     const settings = loadIni('', { environment: { SVC_USER_HMAC_SECRET: 'theirs' } });
     expect(settings.get('userid_hmac_secret')).toBe('theirs');
   });
 
-  test('must be there for Basic authentication, whatever the policy is called.', () => {
+  test('is required for Basic authentication, whatever the name of the policy.', () => {
     expect(problemsOf(() => settingsOf({})).message).toContain('userid_hmac_secret: must be set');
     const renamed = {
       'multiauth.policies': 'simple',
@@ -129,7 +129,7 @@ describe('The secret of user ids', () => {
 });
 
 describe('Names of existing deployments', () => {
-  test('are understood, with one line for the log about all of them.', () => {
+  test('are accepted, with one log line about all of them.', () => {
     const settings = loadIni(
       [
         'kinto.storage_backend = kinto.core.storage.memory',
@@ -152,21 +152,21 @@ describe('Names of existing deployments', () => {
     expect(settings.get('record_id_generator')).toBe('RelaxedUUID');
     expect(settings.warnings).toEqual([
       'coffer.ini: 5 settings in a deprecated spelling (kinto.storage_backend, kinto.permission_backend, ' +
-        'kinto.cache_backend and 2 more). To print the whole file as it is written today: coffer init --from coffer.ini',
+        'kinto.cache_backend and 2 more). To print the whole file in current spelling: coffer init --from coffer.ini',
     ]);
     expect(settings.findUnknownKeys()).toEqual([
-      'storage_poolclass (coffer.ini line 13) has no effect: there is one kind of connection pool',
+      'storage_poolclass (coffer.ini line 13) has no effect: only one kind of connection pool exists',
     ]);
   });
 
-  test('of backends that are not here are refused with a list of those that are.', () => {
+  test('of missing backends are refused with a list of the existing ones.', () => {
     const { message } = problemsOf(() => loadIni('storage_backend = kinto.core.storage.cassandra'));
     expect(message).toContain(
       'storage_backend = "kinto.core.storage.cassandra" (coffer.ini line 3): expected one of memory, sqlite, postgresql, redis',
     );
   });
 
-  test('of PostgreSQL databases are understood, and URLs of anything else are not.', () => {
+  test('of PostgreSQL databases are accepted, and other URLs are not.', () => {
     const url = 'postgresql+psycopg2://user:secret@db.example/kinto';
     const settings = loadIni(`storage_backend = kinto.core.storage.postgresql\nstorage_url = ${url}`);
     expect(settings.get('storage_backend')).toBe('postgresql');
@@ -176,7 +176,7 @@ describe('Names of existing deployments', () => {
     }
   });
 
-  test('of Redis backends and servers are understood, and URLs of anything else are not.', () => {
+  test('of Redis backends and servers are accepted, and other URLs are not.', () => {
     const names = { storage: 'kinto_redis.storage', permission: 'kinto_redis.permission', cache: 'kinto_redis.cache' };
     const lines = Object.entries(names).map(([kind, name]) => `${kind}_backend = ${name}`);
     const settings = loadIni(`${lines.join('\n')}\nstorage_url = redis://:secret@db.example:6379/2`);
@@ -189,7 +189,7 @@ describe('Names of existing deployments', () => {
     }
   });
 
-  test('of a memcached cache and its servers are understood, and nothing else is kept there.', () => {
+  test('of a memcached cache and its servers are accepted, for the cache only.', () => {
     const settings = loadIni('cache_backend = kinto.core.cache.memcached\ncache_hosts = cache.example:11212, [::1]');
     expect(settings.get('cache_backend')).toBe('memcached');
     expect(findMemcachedHosts(settings.read(memcachedSettings).cache_hosts)).toEqual([
@@ -205,13 +205,13 @@ describe('Names of existing deployments', () => {
     expect(message).toContain('expected one of memory, sqlite, postgresql, redis');
   });
 
-  test('of authorisation policies that are not the built-in one are kept, to be looked for among plugins and modules.', () => {
+  test('of other authorization policies are kept, to be resolved as plugins or modules.', () => {
     const settings = loadIni('multiauth.authorization_policy = our.own.AuthorizationPolicy');
     expect(settings.get('multiauth.authorization_policy')).toBe('our.own.AuthorizationPolicy');
   });
 });
 
-describe('Names that no table lists', () => {
+describe('Names outside the tables', () => {
   const environment = {
     SVC_SHOP_NEWS_RECORD_CACHE_EXPIRES_SECONDS: '30',
     SVC_RECORD_CREATE_PRINCIPALS: 'system.Everyone, basicauth:abc',
@@ -240,7 +240,7 @@ describe('Names that no table lists', () => {
     expect(settings.keys()).toContain('shop.news.record_cache_expires_seconds');
   });
 
-  test('are absent, given, or given empty.', () => {
+  test('are absent, set, or set empty.', () => {
     const settings = loadIni('bucket_write_principals =');
     expect(settings.lookup('bucket_write_principals')).toBe('');
     expect(settings.lookupList('bucket_write_principals')).toEqual([]);
@@ -250,14 +250,14 @@ describe('Names that no table lists', () => {
     expect(settings.lookup('constructor')).toBeUndefined();
   });
 
-  test('fall back to the default where a table lists them after all.', () => {
+  test('have the default when a table contains them.', () => {
     const settings = loadIni('');
     expect(settings.lookupList('bucket_create_principals')).toEqual(['system.Authenticated']);
     expect(settings.lookup('record_id_generator')).toBe('RelaxedUUID');
     expect(settings.lookup('paginate_by')).toBeUndefined();
   });
 
-  test('are checked at start with the rest.', () => {
+  test('are checked at the start with all others.', () => {
     const bad = { SVC_RECORD_CACHE_EXPIRES_SECONDS: 'soon', SVC_HTTP_PORT: 'x' };
     const { problems } = problemsOf(() => loadIni('object_record_patch_enabled = perhaps', { environment: bad }));
     expect(new Set(problems.map(({ name }) => name))).toEqual(
@@ -268,7 +268,7 @@ describe('Names that no table lists', () => {
 });
 
 describe('Unknown names', () => {
-  test('are accepted with a line that tells the nearest known one, without their values.', () => {
+  test('are accepted with a line about the closest known name, without their values.', () => {
     const settings = loadIni('paginate_byy = 5\nmine.own_thing = hush', {
       environment: { SVC_REDONLY: 'true', SVC_INI: '' },
     });
@@ -295,8 +295,8 @@ describe('Unknown names', () => {
   });
 });
 
-describe('Everything that is wrong', () => {
-  test('is reported together, with name, value, place and what was expected.', () => {
+describe('All problems', () => {
+  test('are reported together, with name, value, position and expectation.', () => {
     const table = { 'mine.switch': setting(flag(), 'A switch.', { default: false }) };
     const lines = 'readonly = perhaps\nbatch_max_requests = many\ncors_max_age_seconds = -4\nmine.switch = 7';
     const error = problemsOf(() => loadIni(lines, { environment: { SVC_EOS: 'soon' }, tables: [table] }));
@@ -312,7 +312,7 @@ describe('Everything that is wrong', () => {
     );
   });
 
-  test('never shows secrets.', () => {
+  test('never show secrets.', () => {
     const url = 'postgresql://admin:hunter2@db/x';
     const settings = { userid_hmac_secret: 'x', storage_backend: 'sqlite', storage_url: url, permission_url: url };
     const { message } = problemsOf(() => settingsOf(settings));
@@ -325,7 +325,7 @@ describe('Everything that is wrong', () => {
     expect(JSON.stringify(loaded)).not.toContain('hunter2');
   });
 
-  test('includes what a plugin finds when it reads its own table later.', () => {
+  test('include those that a plugin finds when it reads its own table later.', () => {
     const table = {
       'mine.count': setting(integer({ min: 1 }), 'A count.', { default: 3 }),
       'mine.words': setting(list(), 'Words.', { default: [] }),
@@ -338,7 +338,7 @@ describe('Everything that is wrong', () => {
 });
 
 describe('The configuration file', () => {
-  test('is the one named on the command line, else in the environment, else a default one.', () => {
+  test('is that of the command line, otherwise of the environment, otherwise a default one.', () => {
     const ini = (name: string): string => `project_name = ${name}\n`;
     const cwd = folderWith({ 'a.ini': ini('a'), 'b.ini': ini('b'), 'c.ini': ini('c'), 'config/coffer.ini': ini('d') });
     const name = (configFile: string | undefined, environment: Record<string, string>): string =>
@@ -350,7 +350,7 @@ describe('The configuration file', () => {
     expect(name(undefined, {})).toBe('d');
   });
 
-  test('tells its base name, its hash and its time of change.', () => {
+  test('has its base name, its hash and its modification time in the settings.', () => {
     const cwd = temporaryFolder();
     const path = join(cwd, 'my.ini');
     writeFileSync(path, 'readonly = true\n');
@@ -362,11 +362,11 @@ describe('The configuration file', () => {
     });
   });
 
-  test('must be there when it is named.', () => {
+  test('must exist when it is named.', () => {
     const { message } = problemsOf(() =>
       loadSettings({ cwd: temporaryFolder(), configFile: 'no.ini', environment: {} }),
     );
-    expect(message).toMatch(/no\.ini: there is no such file/);
+    expect(message).toMatch(/no\.ini: the file does not exist/);
   });
 
   test('must be text.', () => {
@@ -377,7 +377,7 @@ describe('The configuration file', () => {
     );
   });
 
-  test('has its settings in one of several sections, the first of the list that is there.', () => {
+  test('has its settings in the first existing one of several sections.', () => {
     const load = (text: string): ReturnType<typeof loadSettings> =>
       loadSettings({ cwd: folderWith({ 'coffer.ini': text }), environment: secret });
     for (const section of ['app:main', 'main', 'coffer', 'svc', 'settings', 'app:kinto']) {
@@ -390,16 +390,16 @@ describe('The configuration file', () => {
     expect(problemsOf(() => load('[handlers]\nx = 1\n')).message).toContain('expected [app:main]');
   });
 
-  test('may refer to its folder, to other values, and to those of the section DEFAULT.', () => {
+  test('can refer to its folder, to other values, and to those of the section DEFAULT.', () => {
     const text =
       '[DEFAULT]\nroot = %(here)s/var\n[app:main]\nstorage_url = %(root)s/%(project_name)s.db\nproject_name = shop\n';
     const cwd = folderWith({ 'coffer.ini': text });
     expect(loadSettings({ cwd, environment: secret }).get('storage_url')).toBe(join(cwd, 'var/shop.db'));
     const { message } = problemsOf(() => loadIni('project_name = %(missing)s'));
-    expect(message).toContain('project_name (coffer.ini line 3): nothing is called missing');
+    expect(message).toContain('project_name (coffer.ini line 3): %(missing)s refers to missing');
   });
 
-  test('may name port and host for another web server, which count when nothing else sets them.', () => {
+  test('can have port and host of another web server, which apply when no other source sets them.', () => {
     const server = '\n[server:main]\nuse = egg:waitress#main\nhost = 0.0.0.0\nport = 9000\n';
     expect([loadIni(server).get('http_port'), loadIni(server).get('host')]).toEqual([9000, '0.0.0.0']);
     expect(loadIni(`http_port = 1${server}`).get('http_port')).toBe(1);
@@ -434,10 +434,10 @@ describe('The configuration file', () => {
     expect(message).not.toContain('hunter2');
   });
 
-  test('in INI is refused with every line that is wrong and without quoting them.', () => {
+  test('in INI is refused with the numbers of all wrong lines, without quoting them.', () => {
     const { message } = problemsOf(() => loadIni('hunter2\nreadonly = true\nreadonly = false'));
     expect(message).toContain('coffer.ini line 3: expected key = value');
-    expect(message).toContain('coffer.ini line 5: readonly is set in line 4 already');
+    expect(message).toContain('coffer.ini line 5: readonly is already set in line 4');
     expect(message).not.toContain('hunter2');
   });
 });

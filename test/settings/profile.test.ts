@@ -8,7 +8,7 @@ import { formatPolicyReference } from '../../src/app/policy-reference.ts';
 import { formatReference } from '../../src/settings/docs.ts';
 import { personalBucketSecret } from '../../src/plugins/default-bucket/personal-bucket.ts';
 import { loadSettings } from '../../src/backends/load-settings.ts';
-import { pluginSentences } from '../../src/settings/plugin-sentences.ts';
+import { pluginDescriptions } from '../../src/settings/template.ts';
 import { readOrCreateSecret } from '../../src/settings/profile.ts';
 import { findSqliteFile } from '../../src/backends/sqlite/database-path.ts';
 import { coreSettings, coreSettingsFor, tablesOfBackends, type CoreValues } from '../../src/settings/table.ts';
@@ -17,7 +17,7 @@ import { formatTemplate, type TemplateChoices } from '../../src/settings/templat
 import { folderWith, problemsOf, temporaryFolder } from './helpers.ts';
 
 describe('Without configuration', () => {
-  test('the profile is durable, closed to other machines, and open to whoever authenticates.', () => {
+  test('the profile is durable, closed to other machines, and open to authenticated callers.', () => {
     const settings = loadSettings({ cwd: temporaryFolder(), environment: {} });
     expect(settings.isZeroConfig).toBe(true);
     expect(settings.file).toBeNull();
@@ -35,7 +35,7 @@ describe('Without configuration', () => {
     expect(settings.findUnknownKeys()).toEqual([]);
   });
 
-  test('the secret is made once, for the owner only, and is the same at the next start.', () => {
+  test('the secret is created once, for the owner only, and reused at the next start.', () => {
     const cwd = temporaryFolder();
     const first = loadSettings({ cwd, environment: {} }).get('userid_hmac_secret');
     expect(first).toMatch(/^[\w-]{43}$/);
@@ -45,7 +45,7 @@ describe('Without configuration', () => {
     expect(readdirSync(join(cwd, 'data'))).toEqual(['secret']);
   });
 
-  test('the environment stands above the profile, and a secret there means that none is made.', () => {
+  test('the environment overrides the profile, and a secret there means that none is created.', () => {
     const cwd = temporaryFolder();
     const environment = { SVC_STORAGE_BACKEND: 'memory', SVC_USER_HMAC_SECRET: 'given', SVC_INCLUDES: '' };
     const settings = loadSettings({ cwd, environment });
@@ -55,7 +55,7 @@ describe('Without configuration', () => {
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 
-  test('a file, even an empty one, switches the profile off.', () => {
+  test('a file, even an empty one, disables the profile.', () => {
     const cwd = folderWith({ 'empty.ini': '' });
     const environment = { SVC_USER_HMAC_SECRET: 'given' };
     const settings = loadSettings({ cwd, configFile: 'empty.ini', environment });
@@ -64,17 +64,17 @@ describe('Without configuration', () => {
     expect(settings.file?.name).toBe('empty.ini');
   });
 
-  test('a secret that others may read is closed again, and one that is broken is not replaced.', () => {
+  test('a secret that others can read is protected again, and a malformed one is not replaced.', () => {
     const folder = temporaryFolder();
     const secret = readOrCreateSecret(folder);
     chmodSync(join(folder, 'secret'), 0o644);
     expect(readOrCreateSecret(folder)).toBe(secret);
     expect(statSync(join(folder, 'secret')).mode & 0o777).toBe(0o600);
     writeFileSync(join(folder, 'secret'), '');
-    expect(problemsOf(() => readOrCreateSecret(folder)).message).toContain('does not hold a secret');
+    expect(problemsOf(() => readOrCreateSecret(folder)).message).toContain('does not contain a secret');
   });
 
-  test('a place that cannot hold the secret is told, with what to do.', () => {
+  test('a folder that cannot store the secret is reported, with a remedy.', () => {
     const folder = folderWith({ data: 'a file where the folder should be' });
     expect(problemsOf(() => loadSettings({ cwd: folder, environment: {} })).message).toContain(
       'set SVC_USERID_HMAC_SECRET',
@@ -128,7 +128,7 @@ describe('The configuration file that init writes', () => {
     },
   );
 
-  test('is short: a screenful or two of settings, and where the others are.', () => {
+  test('is short, with a reference to all other settings.', () => {
     const text = formatTemplate(choices);
     expect(text.split('\n').length).toBeLessThan(120);
     expect(text.match(/^(?:# )?[a-z][\w.-]* =/gm)!.length).toBeLessThan(25);
@@ -137,9 +137,9 @@ describe('The configuration file that init writes', () => {
   });
 
   test('names every plugin with a sentence.', () => {
-    expect(Object.keys(pluginSentences).toSorted()).toEqual(builtInNames.toSorted());
+    expect(Object.keys(pluginDescriptions).toSorted()).toEqual(builtInNames.toSorted());
     const text = formatTemplate(choices);
-    for (const [name, sentence] of Object.entries(pluginSentences)) {
+    for (const [name, sentence] of Object.entries(pluginDescriptions)) {
       expect(sentence).toMatch(/^[A-Z].*\.$/);
       expect(text).toMatch(new RegExp(`^#   ${name} +${sentence.slice(0, 10)}`, 'm'));
     }
@@ -156,7 +156,7 @@ describe('The configuration file that init writes', () => {
     expect(text.includes('# workers = 1')).toBe(backend === 'postgresql' || backend === 'redis');
   });
 
-  test('keeps a secret that is given, for user ids and for personal buckets.', () => {
+  test('keeps a given secret, for user ids and for personal buckets.', () => {
     const text = formatTemplate({ ...choices, secret: 'the secret of existing data' });
     const settings = loadSettings({ cwd: folderWith({ 'coffer.ini': text }), environment: {} });
     expect(settings.get('userid_hmac_secret')).toBe('the secret of existing data');
@@ -190,12 +190,12 @@ describe('The table', () => {
     for (const [key, row] of entries) expect([key, row.sentence]).toEqual([key, expect.stringMatching(/^[A-Z].*\.$/)]);
   });
 
-  test('is what the reference page is made from: run "node scripts/write-docs.mjs" after a change.', async () => {
+  test('matches the reference page: run "node scripts/write-docs.mjs" after a change.', async () => {
     const page = readFileSync(new URL('../../docs/reference/settings.md', import.meta.url), 'utf8');
     expect(page).toBe(formatReference(builtInBackends, plugins));
   });
 
-  test('is accompanied by a page about the parameters of policies, made in the same way.', () => {
+  test('matches the page about the parameters of policies: run "node scripts/write-docs.mjs" after a change.', () => {
     const page = readFileSync(new URL('../../docs/reference/policies.md', import.meta.url), 'utf8');
     expect(page).toBe(formatPolicyReference());
   });

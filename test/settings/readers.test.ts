@@ -180,10 +180,10 @@ describe.each(cases)('The reader for %s', (_name, reader, examples) => {
   });
 });
 
-test('A dotted name is understood with a line for the log.', () => {
+test('A dotted name is accepted with a log line.', () => {
   const reader = readers.dottedChoice(['memory'], { isDeprecated: true });
   expect(reader.read('kinto.core.cache.memory')).toMatchObject({
-    note: 'kinto.core.cache.memory is deprecated, write memory',
+    note: 'kinto.core.cache.memory is deprecated; write memory',
   });
   expect(reader.read('memory')).not.toHaveProperty('note');
 });

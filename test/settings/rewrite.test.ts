@@ -59,7 +59,7 @@ const awkward = [
 ];
 const formats = ['ini', 'toml'] as const;
 
-describe.each(formats)('A file written anew as %s', (format) => {
+describe.each(formats)('A file converted to %s', (format) => {
   it.each(awkward)('keeps the texts and lists of a TOML file: %j', (value) => {
     const toml = JSON.stringify(value).replaceAll('\u007F', '\\u007f');
     const text = `project_name = ${toml}\nbucket_create_principals = ${toml}\n`;
@@ -97,22 +97,22 @@ describe.each(formats)('A file written anew as %s', (format) => {
     );
   });
 
-  it('says nothing in comments that a reader would take for a setting', () => {
+  it('writes no comments that a reader would read as a setting', () => {
     const { before, after, problems } = rewrite('old.toml', 'unknown = "a\\rreadonly = true\\u0000"\n', format);
     expect(after).toEqual(before);
-    expect(problems).toEqual(['unknown setting, kept as a comment']);
+    expect(problems).toEqual(['unknown setting; kept as a comment']);
   });
 });
 
-it('names that INI files cannot hold stay comments there', () => {
+it('names that INI files cannot represent become comments', () => {
   const text = '"multiauth.policy.a\\nreadonly = true\\nb.use" = "x"\n';
   const { after, before, problems } = rewrite('old.toml', text, 'ini');
   expect(after).toEqual(before);
-  expect(problems).toEqual([expect.stringContaining('INI files cannot hold this name')]);
+  expect(problems).toEqual([expect.stringContaining('INI files cannot represent this name')]);
 });
 
 it.each(['0012345678901234567890123456789012', '12345678901234567890123456789012', 'null', '"quoted"', '50%% of 100%'])(
-  'a new file holds the secret %s as it was kept',
+  'a new file contains the stored secret %s',
   (secret) => {
     for (const format of formats) {
       const choices = {

@@ -20,7 +20,7 @@ async function userWith(settings: Readonly<Record<string, string>>): Promise<unk
 }
 
 describe('userid_hmac_legacy_empty', () => {
-  test('keeps the user ids, and the ids of personal buckets, that an empty secret gives.', async () => {
+  test('keeps the user ids and the ids of personal buckets of an empty secret.', async () => {
     expect(await userWith(legacy)).toMatchObject({ id: alice, bucket: bucketOfAlice });
   });
 
@@ -31,7 +31,7 @@ describe('userid_hmac_legacy_empty', () => {
     expect(own).toMatchObject({ id: alice, bucket: expect.not.stringContaining(bucketOfAlice) });
   });
 
-  test('is the only way to have Basic authentication without a secret, and the refusal says so.', () => {
+  test('is the only way to have Basic authentication without a secret, as the error says.', () => {
     for (const off of [{}, { userid_hmac_legacy_empty: 'false' }]) {
       const { message } = problemsOf(() => settingsOf({ ...off, 'multiauth.policies': 'basicauth' }));
       expect(message).toContain('userid_hmac_secret: must be set');
@@ -40,11 +40,11 @@ describe('userid_hmac_legacy_empty', () => {
     expect(settingsOf(legacy).get('userid_hmac_secret')).toBe('');
   });
 
-  test('is warned about, louder when there is no secret at all.', () => {
-    const line = expect.stringMatching(/^INSECURE: userid_hmac_legacy_empty is on\..*Set userid_hmac_secret too/);
+  test('causes a warning, and a stronger one without any secret.', () => {
+    const line = expect.stringMatching(/^INSECURE: userid_hmac_legacy_empty is true\..*Set userid_hmac_secret too/);
     expect(settingsOf(legacy).warnings).toContainEqual(line);
     const both = settingsOf({ ...legacy, userid_hmac_secret: 'x' }).warnings;
-    expect(both).toContainEqual(expect.stringMatching(/^INSECURE: userid_hmac_legacy_empty is on/));
+    expect(both).toContainEqual(expect.stringMatching(/^INSECURE: userid_hmac_legacy_empty is true/));
     expect(both).not.toContainEqual(line);
     expect(findRisks(settingsOf(legacy)).join()).not.toContain('is short');
   });
@@ -54,7 +54,7 @@ describe('userid_hmac_legacy_empty', () => {
     expect(message).toContain('userid_hmac_secret: must be set with pagination_token_signed');
   });
 
-  test('is what the import asks for when the source derives ids with an empty secret.', () => {
+  test('is requested by the import when the source derives ids with an empty secret.', () => {
     const source = { product: 'kinto', userId: alice, bucketId: bucketOfAlice, isReadonly: false };
     const compare = (settings: Readonly<Record<string, string>>): readonly string[] =>
       compareIdentity({ ...source, capabilities: new Set() }, authorization, settingsOf(settings));

@@ -16,7 +16,7 @@ export const memory: BuiltInBackend = {
   kinds: ['storage', 'permission', 'cache'],
   settings,
   isVolatile: true,
-  reasonForOneProcess: 'each process would have data of its own',
+  reasonForOneProcess: 'each process would have its own data',
   readPlace: () => ({ key: 'memory', text: 'memory' }),
 
   async openDatabase({ clock }: Pick<BackendContext, 'clock'>) {

@@ -2,7 +2,7 @@
 import { GenerationCache } from '../../base/generation-cache.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { PageText } from '../../contracts/storage.ts';
-import { joinPage, type JoinedEntries } from '../../core/objects/joined.ts';
+import { joinPage, type JoinedEntries } from '../../core/objects/page-text.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
 import { planPage, timeRangeKey } from '../../core/query/plan-page.ts';

@@ -1,7 +1,7 @@
 // Finds the entries of a page, or counts those of a selection, as planned. Long reads are divided into steps.
-import { FirstOf } from '../../base/first-of.ts';
+import { TopN } from '../../base/top-n.ts';
 import type { Steps } from '../../base/steps.ts';
-import { cutPage, type EntryPage } from '../../core/objects/joined.ts';
+import { cutPage, type EntryPage } from '../../core/objects/page-text.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import type { PagePosition, PageQuery, Selection } from '../../core/query/ast.ts';
 import { planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
@@ -57,7 +57,7 @@ function* collect<T extends StoredEntry>(indexes: Indexes<T>, plan: PagePlan): S
   const placeOf = (entry: T): PagePosition => positions.get(entry) ?? positionOf(entry, sort);
   const compare = (a: T, b: T): number =>
     positions.size === 0 ? compareOthers(a, b) : comparePositions(placeOf(a), placeOf(b), sort);
-  const first = new FirstOf<T>(wanted, compare);
+  const first = new TopN<T>(wanted, compare);
   yield* visitCandidates(indexes, plan, true, (entry) => {
     if (after !== undefined && !isAfter(entry, sort, after)) return;
     if (!isTombstone(entry) && entry.isLarge) positions.set(entry, positionOf(entry, sort));

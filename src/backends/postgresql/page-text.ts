@@ -1,7 +1,7 @@
 // Reads a page as one row, since a row for each entry costs the driver more than all other work. The row has either the ids,
 // the timestamps and the texts, each joined into one text, or the response text, which leaves no work for single entries.
 import type { Page, PageText } from '../../contracts/storage.ts';
-import { cutPage } from '../../core/objects/joined.ts';
+import { cutPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
 import type { Row } from './connection.ts';

@@ -1,7 +1,7 @@
 // The reading half of the storage contract. The same code reads committed state and inside a unit of work.
 import { runFromNow } from '../../base/steps.ts';
 import type { KindCount, ListClocks, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
-import { joinPage, mostBytesOfChar } from '../../core/objects/joined.ts';
+import { joinPage, mostBytesOfChar } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { isExact, isWholeList, planPage, planSelection, type PagePlan } from '../../core/query/plan-page.ts';

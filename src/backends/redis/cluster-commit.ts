@@ -27,7 +27,7 @@ export class ClusterCommit {
   readonly #client: RedisClient;
   readonly #keys: Keys;
   readonly #execute: Execute;
-  /** Announcements made since the client last lost a node. They are never undone. */
+  /** OperatorNotices made since the client last lost a node. They are never undone. */
   readonly #announced = new Set<string>();
   #lostNodes = 0;
 

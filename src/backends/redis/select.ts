@@ -1,7 +1,7 @@
 // Finds the entries of a page, or counts those of a selection, as planned. Pages in the order of timestamps fetch only
 // their own entries. Other reads fetch all candidates, piece by piece.
-import { FirstOf } from '../../base/first-of.ts';
-import { cutPage, PageFill, type EntryPage } from '../../core/objects/joined.ts';
+import { TopN } from '../../base/top-n.ts';
+import { cutPage, PageFill, type EntryPage } from '../../core/objects/page-text.ts';
 import { charsOf, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { isWanted, planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
@@ -35,7 +35,7 @@ export async function selectPage(view: ListView, part: Part, query: PageQuery, p
     }
     return cutPage(found, plan);
   }
-  const first = new FirstOf(wanted, compareEntries(sort), { weigh: charsOf, max: maxBytes ?? Infinity });
+  const first = new TopN(wanted, compareEntries(sort), { weigh: charsOf, max: maxBytes ?? Infinity });
   for await (const entries of readCandidates(view, part, plan, piece)) {
     for (const entry of entries) if (after === undefined || isAfter(entry, sort, after)) first.add(entry);
   }

@@ -3,7 +3,7 @@
 import type { KindCount, ListClocks, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import type { ListState } from '../../core/lists/list-state.ts';
 import { runFromNow } from '../../base/steps.ts';
-import { joinPage } from '../../core/objects/joined.ts';
+import { joinPage } from '../../core/objects/page-text.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';

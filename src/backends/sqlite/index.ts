@@ -48,7 +48,7 @@ export const sqlite: BuiltInBackend = {
   },
   settings,
   reasonForOneProcess:
-    'a file has one writer at a time, so more processes would only wait for each other, and give up under load',
+    'a file has one writer at a time, so several processes would wait for each other and time out under load',
 
   readPlace(all, kind) {
     const file = readPath(all, kind);

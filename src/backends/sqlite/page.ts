@@ -1,7 +1,7 @@
 // Finds one page of a list as planned. An index delivers pages sorted by timestamp or id. For any other order the sort
 // keys of all candidates are compared, and only the rows of the page are fetched.
 import { parseStoredJson, type JsonValue } from '../../base/json.ts';
-import { cutPage, PageFill, type EntryPage } from '../../core/objects/joined.ts';
+import { cutPage, PageFill, type EntryPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
 import { isIdField, isTimestampField } from '../../core/query/fields.ts';
@@ -10,7 +10,7 @@ import { planPage, type PagePlan } from '../../core/query/plan-page.ts';
 import { comparePositions, positionOf } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { compileAttributeTerm, isOwnField, jsonPathOf, type Condition } from './filter-sql.ts';
-import { FirstOf } from '../../base/first-of.ts';
+import { TopN } from '../../base/top-n.ts';
 import type { ListRow } from './lists.ts';
 import {
   compileSelection,
@@ -140,7 +140,7 @@ function* selectByPosition(
   selection: CompiledSelection,
   { sort, after, limit, maxBytes }: PagePlan,
 ): Steps<readonly StoredEntry[]> {
-  const first = new FirstOf<Candidate>(limit + 1, (a, b) => comparePositions(a.position, b.position, sort));
+  const first = new TopN<Candidate>(limit + 1, (a, b) => comparePositions(a.position, b.position, sort));
   const keys = compileKeys(sort);
   yield* walkFromBothEnds(connection, selection, (window) => {
     // SQLite refuses most rows, which takes far less time than comparing them here.

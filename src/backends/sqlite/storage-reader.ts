@@ -1,6 +1,6 @@
 // The reading half of the storage contract. The same code reads committed state, with a cache, and inside a unit of work.
 import type { KindCount, ListClocks, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
-import { joinPage } from '../../core/objects/joined.ts';
+import { joinPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { isWholeList, planSelection, timeRangeKey, type PagePlan } from '../../core/query/plan-page.ts';

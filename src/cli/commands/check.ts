@@ -1,4 +1,4 @@
-// `coffer check`: tells whether the service would start, and what is risky, without starting it.
+// `coffer check`: validates the configuration and tests the backends without starting the service.
 import { statSync } from 'node:fs';
 import process from 'node:process';
 import { Command, InvalidArgumentError } from 'commander';
@@ -8,7 +8,7 @@ import { describeProblem, SettingsError } from '../../settings/problems.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { examineWith, loadDurable, namedFile, withConfig, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { complain, say } from '../terminal.ts';
+import { printError, print } from '../terminal.ts';
 
 interface CheckOptions extends CommonOptions {
   readonly strict?: true;
@@ -17,40 +17,37 @@ interface CheckOptions extends CommonOptions {
 }
 
 const examples = `
-Reads the settings from where \`coffer start\` reads them and tells everything that is wrong with them at once; finds the
-plugins, policies and listeners; connects to the backends; tells which migrations are pending; and warns of settings that
-work but are risky, and of secrets other than those that the data was written with. It also looks for principals in
-permissions and groups that name nothing, such as a group that was deleted: in at most --max-objects objects, and for no
-longer than heartbeat_timeout_seconds. It changes nothing, except for --accept-secrets, which keeps fingerprints of the
-secrets in force with the data.
+Reports all problems of the settings, plugins, policies and listeners; connects to the backends; lists pending migrations;
+and warns about risky settings and about secrets that differ from those of the stored data. Also searches permissions and
+groups for unknown principals, such as deleted groups, in at most --max-objects objects and heartbeat_timeout_seconds.
+Changes nothing, except that --accept-secrets stores fingerprints of the current secrets with the data.
 
 Exit codes:
   ${exitCodes.done}  the service would start; there may be warnings
-  ${exitCodes.failed}  it would not start, or a backend does not answer
-  ${exitCodes.checkMigrations}  it would start once \`coffer migrate\` has run
-  ${exitCodes.checkWarnings}  with --strict: it would start, but there are warnings
+  ${exitCodes.failed}  it would not start, or a backend does not respond
+  ${exitCodes.checkMigrations}  it would start after \`coffer migrate\`
+  ${exitCodes.checkWarnings}  with --strict: it would start, but with warnings
 
 Examples:
-  coffer check                                     before the first start, and to find a fault
+  coffer check                                     before the first start, and to find problems
   coffer check --config new.ini --strict           before a deployment
-  coffer check --quiet || exit 1                   in a script: reports problems and warnings only
+  coffer check --quiet || exit 1                   in a script: print problems and warnings only
 `;
 
-/** The command. */
 export function checkCommand(): Command {
   return new Command('check')
     .description('validate the configuration and test every backend')
     .option(
       '--max-objects <number>',
-      'objects whose permissions, and users in groups whose ids, are looked at; 0: none',
+      'maximum number of objects and of users in groups whose principals are checked; 0 means none',
       parseCount,
       10_000,
     )
-    .option('--accept-secrets', 'first accept the secrets in force as those of the data, after a change on purpose')
-    .option('--strict', `end with ${exitCodes.checkWarnings} when there are warnings`)
+    .option('--accept-secrets', 'accept the current secrets as those of the data, after an intended change')
+    .option('--strict', `exit with ${exitCodes.checkWarnings} if there are warnings`)
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
-      // A connection that nobody answers on must not keep the process for as long as it is tried.
+      // An unanswered connection attempt must not keep the process alive.
       await check(command.optsWithGlobals<CheckOptions>()).finally(() =>
         setTimeout(() => process.exit(), 1000).unref(),
       );
@@ -65,10 +62,10 @@ function parseCount(given: string): number {
 async function acceptSecrets(options: CheckOptions): Promise<void> {
   const settings = loadDurable(options, 'service');
   if (settings.get('readonly')) {
-    throw new Exit(exitCodes.failed, 'readonly is set: accept secrets with a configuration that may write');
+    throw new Exit(exitCodes.failed, 'readonly is true: use a configuration that may write');
   }
   await (await import('../../maintenance/check-backends.ts')).acceptSecrets(settings);
-  if (options.quiet !== true) say('ok       secrets: those in force are accepted as the secrets of the data');
+  if (options.quiet !== true) print('ok       secrets: the current ones are accepted as the secrets of the data');
 }
 
 async function check(options: CheckOptions): Promise<void> {
@@ -80,8 +77,8 @@ async function check(options: CheckOptions): Promise<void> {
     if (told.has(text)) return;
     told.add(text);
     counts[kind]++;
-    if (kind !== 'ok') complain(`${kind.padEnd(8)} ${text}`);
-    else if (options.quiet !== true) say(`${kind.padEnd(8)} ${text}`);
+    if (kind !== 'ok') printError(`${kind.padEnd(8)} ${text}`);
+    else if (options.quiet !== true) print(`${kind.padEnd(8)} ${text}`);
   };
   const examined = examineOrTell(options, tell);
   if (examined !== undefined) {
@@ -104,7 +101,7 @@ function examineOrTell(options: CheckOptions, tell: (finding: Finding) => void):
   }
 }
 
-/** The configuration holds secrets. */
+/** Warns if other users can read the configuration file, which contains secrets. */
 function checkFile(options: CheckOptions, settings: Settings, tell: (finding: Finding) => void): void {
   if (settings.file === null) {
     tell({ kind: 'ok', text: 'settings: the profile without configuration' });
@@ -114,15 +111,15 @@ function checkFile(options: CheckOptions, settings: Settings, tell: (finding: Fi
   const place = { configFile: namedFile(options), environment: process.env, cwd: process.cwd() };
   const path = findConfigFile(place);
   if (path === undefined || process.platform === 'win32' || (statSync(path).mode & 0o004) === 0) return;
-  tell({ kind: 'warning', text: `${path} holds secrets and can be read by everybody: chmod 600 it.` });
+  tell({ kind: 'warning', text: `${path} contains secrets and is readable by all users. Run: chmod 600 ${path}` });
 }
 
 function conclude({ problem, pending, warning }: Record<Finding['kind'], number>, options: CheckOptions): void {
-  const warnings = warning === 0 ? '' : warning === 1 ? ' There is 1 warning.' : ` There are ${warning} warnings.`;
+  const warnings = warning === 0 ? '' : warning === 1 ? ' 1 warning.' : ` ${warning} warnings.`;
   if (problem > 0) throw new Exit(exitCodes.failed, `the service would not start.${warnings}`);
   if (pending > 0) throw new Exit(exitCodes.checkMigrations, `run \`coffer migrate\` first.${warnings}`);
   if (warning > 0 && options.strict === true) {
-    throw new Exit(exitCodes.checkWarnings, `the service would start, but not without a thought.${warnings}`);
+    throw new Exit(exitCodes.checkWarnings, `the service would start, but has warnings.${warnings}`);
   }
-  if (options.quiet !== true) say(`The service would start.${warnings}`);
+  if (options.quiet !== true) print(`The service would start.${warnings}`);
 }

@@ -1,44 +1,41 @@
-// `coffer copy`: moves everything to another backend, and proves that it arrived.
-import process from 'node:process';
+// `coffer copy`: copies all data to another backend and compares the two.
 import { Command } from 'commander';
-import type { CopyOptions, CopyResult } from '../../transfer/copy/copy.ts';
+import type { CopyResult } from '../../transfer/copy/copy.ts';
 import { loadSettings } from '../../backends/load-settings.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { loadForBackends, type CommonOptions } from '../common.ts';
-import { formatList, formatTable } from '../compared-table.ts';
+import { loadForBackends, transferMode, type CommonOptions, type TransferOptions } from '../common.ts';
+import { formatList, formatTable } from '../comparison-table.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { Progress } from '../progress.ts';
-import { complain, say } from '../terminal.ts';
+import { withProgress } from '../progress.ts';
+import { print, printError } from '../terminal.ts';
 
-interface CopyCommandOptions extends CommonOptions {
+interface CopyCommandOptions extends CommonOptions, TransferOptions {
   readonly from?: string;
   readonly to?: string;
   readonly fromConfig?: string;
   readonly toConfig?: string;
-  readonly resume?: true;
-  readonly emptyTarget?: true;
-  readonly verifyOnly?: true;
   readonly details?: true;
 }
 
 const examples = `
-Copies objects, tombstones, permissions and the clocks of all lists exactly as they are, then reads both ends and
-compares them list by list. It ends with 1 if anything is different. The cache is not copied.
+Copies objects, tombstones, permissions and list clocks unchanged, then reads both backends and compares them list by
+list. Exits with ${exitCodes.failed} if they differ. Does not copy the cache.
 
-A URL stands for storage and permissions together:
+A URL names storage and permissions together:
   sqlite:relative/file, sqlite:///absolute/file
-  postgresql://user:password@host:port/database   tables are made when they are missing
-  redis://:password@host:port/database            rediss:// over TLS
+  postgresql://user:password@host:port/database   missing tables are created
+  redis://:password@host:port/database            rediss:// uses TLS
   redis+cluster://host:port,host:port             some nodes of a cluster
-Where the two are apart, keys have a prefix of their own, or a password shall not be seen in the list of processes, name a
-configuration file; the environment has no say in it. Without --from and --from-config the source is what the
-configuration in force names.
 
-Nothing else may write to the target. The source may be in use, but then only what does not change meanwhile is the same
-afterwards, and the comparison says what is not. So copy first while the service runs, then set readonly = true, and run
-it again with --resume: that copies only what has changed.
+Use --from-config or --to-config when storage and permissions have different URLs, when keys have a prefix, or to keep
+passwords out of the process list. These options ignore environment variables. The default source is the current
+configuration.
 
-Keep userid_hmac_secret: with another one every user gets another id, and loses access to their data.
+Nothing else may write to the target. The source may be in use, but objects that change during the copy may differ. For
+a short interruption, copy while the service runs, set readonly = true, then run the command again with --resume, which
+copies only the changes.
+
+Keep userid_hmac_secret: with a different one all user ids change, and users lose access to their data.
 
 Examples:
   coffer copy --to postgresql://coffer@db.example.org/coffer
@@ -48,18 +45,17 @@ Examples:
   coffer copy --from-config old.ini --to-config new.ini --verify-only --details
 `;
 
-/** The command. */
 export function copyCommand(): Command {
   return new Command('copy')
-    .description('copy everything to another backend, exactly')
-    .option('--from <url>', 'where it comes from')
-    .option('--from-config <file>', 'the same: the backends of a configuration file')
-    .option('--to <url>', 'where it goes')
-    .option('--to-config <file>', 'the same: the backends of a configuration file')
-    .option('--resume', 'make a copy that was cut off, or an earlier one, equal to the source')
-    .option('--empty-target', 'delete everything in the target first')
-    .option('--verify-only', 'write nothing, only compare')
-    .option('--details', 'print a line for each list compared')
+    .description('copy all data to another backend and compare the two')
+    .option('--from <url>', 'source (default: the current configuration)')
+    .option('--from-config <file>', 'configuration file with the source backends')
+    .option('--to <url>', 'target')
+    .option('--to-config <file>', 'configuration file with the target backends')
+    .option('--resume', 'continue an interrupted copy, or update an earlier one')
+    .option('--empty-target', 'delete all data in the target first')
+    .option('--verify-only', 'compare only, write nothing')
+    .option('--details', 'print a line for each compared list')
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       await copy(command.optsWithGlobals<CopyCommandOptions>());
@@ -67,12 +63,12 @@ export function copyCommand(): Command {
 }
 
 async function copy(options: CopyCommandOptions): Promise<void> {
-  const mode = modeOf(options);
+  const mode = transferMode(options);
   if ((options.to === undefined) === (options.toConfig === undefined)) {
-    throw new Exit(exitCodes.usage, 'say where it goes: either --to or --to-config');
+    throw new Exit(exitCodes.usage, 'give the target: either --to or --to-config');
   }
   if (options.from !== undefined && options.fromConfig !== undefined) {
-    throw new Exit(exitCodes.usage, 'say where it comes from: either --from or --from-config');
+    throw new Exit(exitCodes.usage, 'give one source: either --from or --from-config');
   }
   const { CopyRefused, settingsOfUrl } = await import('../../transfer/copy/places.ts');
   const { copyStores } = await import('../../transfer/copy/copy.ts');
@@ -80,47 +76,37 @@ async function copy(options: CopyCommandOptions): Promise<void> {
     if (url !== undefined) return settingsOfUrl(url);
     return file === undefined ? undefined : loadSettings({ configFile: file, environment: {}, purpose: 'backends' });
   };
-  const progress = new Progress(process.stderr, () => performance.now());
-  const isQuiet = options.quiet === true;
   try {
     const target = read(options.to, options.toConfig)!;
     const source = read(options.from, options.fromConfig) ?? loadForBackends(options);
-    const result = await copyStores({
-      source,
-      target,
-      mode,
-      ...(isQuiet ? {} : { onPlaces: announce, onProgress: (...args) => progress.update(...args) }),
-      ...(options.details === true ? { onList: (compared) => say(formatList(compared)) } : {}),
-    });
-    if (!isQuiet) progress.finish();
+    const result = await withProgress(options.quiet, (onProgress) =>
+      copyStores({
+        source,
+        target,
+        mode,
+        ...(onProgress === undefined ? {} : { onPlaces: announce, onProgress }),
+        ...(options.details === true ? { onList: (compared) => print(formatList(compared)) } : {}),
+      }),
+    );
     report(result, options);
   } catch (error) {
-    if (!isQuiet) progress.finish();
     if (error instanceof CopyRefused) throw new Exit(exitCodes.failed, error.message);
-    if (mode !== 'verify') complain('The copy is not complete. Once the cause is gone, go on with --resume.');
+    if (mode !== 'verify') printError('The copy is incomplete. Fix the cause, then continue with --resume.');
     throw error;
   }
 }
 
-function modeOf({ resume, emptyTarget, verifyOnly }: CopyCommandOptions): CopyOptions['mode'] {
-  const given = [resume, emptyTarget, verifyOnly].filter((flag) => flag === true).length;
-  if (given > 1) throw new Exit(exitCodes.usage, 'give one of --resume, --empty-target and --verify-only');
-  if (resume === true) return 'resume';
-  if (emptyTarget === true) return 'empty';
-  return verifyOnly === true ? 'verify' : 'refuse';
-}
-
 function announce(source: string, target: string): void {
-  complain(`From ${source}\nto   ${target}`);
+  printError(`From ${source}\nto   ${target}`);
 }
 
 function report({ parts, isEqual }: CopyResult, { quiet, verifyOnly }: CopyCommandOptions): void {
-  if (quiet !== true) for (const line of formatTable(parts)) say(line);
+  if (quiet !== true) for (const line of formatTable(parts)) print(line);
   if (isEqual) {
-    if (quiet !== true) say('Both are the same.');
+    if (quiet !== true) print('Source and target are equal.');
     return;
   }
-  for (const { differences } of parts) for (const difference of differences) complain(difference);
-  const advice = verifyOnly === true ? '' : '; if the source was written to meanwhile, run it again with --resume';
-  throw new Exit(exitCodes.failed, `the source and the target are not the same${advice}`);
+  for (const { differences } of parts) for (const difference of differences) printError(difference);
+  const advice = verifyOnly === true ? '' : '; if the source changed during the copy, run it again with --resume';
+  throw new Exit(exitCodes.failed, `source and target differ${advice}`);
 }

@@ -1,10 +1,9 @@
-// `coffer create-user`: an account from the command line, such as that of the first administrator.
+// `coffer create-user`: creates an account, such as that of the first administrator.
 import { Command } from 'commander';
 import type { Settings } from '../../settings/settings.ts';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { Prompt } from '../prompt.ts';
-import { complain, say } from '../terminal.ts';
+import { printError, print, Prompt } from '../terminal.ts';
 
 interface UserOptions extends CommonOptions {
   readonly username?: string;
@@ -12,8 +11,8 @@ interface UserOptions extends CommonOptions {
 }
 
 const examples = `
-What is not given is asked for, passwords twice and without showing them; without a terminal, the lines of the
-standard input are the answers. An account that is there is replaced, with everything in it.
+Asks for a missing name and password. On a terminal the password is hidden and asked twice; otherwise the lines of the
+standard input are the answers. An existing account is replaced with all its attributes.
 
 Exit codes: ${exitCodes.createUserReadonly} in readonly mode, ${exitCodes.createUserNoPlugin} without the plugin accounts, ${exitCodes.createUserNoInput} when the input ends.
 
@@ -22,12 +21,11 @@ Examples:
   coffer create-user -u admin < password.txt         reads it from a file
 `;
 
-/** The command. */
 export function createUserCommand(): Command {
   return new Command('create-user')
     .description('create an account, or replace it')
     .option('-u, --username <name>', 'name of the account')
-    .option('-p, --password <text>', 'its password; others on this machine may see it while the command runs')
+    .option('-p, --password <text>', 'password; visible to other users of this machine in the process list')
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<UserOptions>();
@@ -35,14 +33,14 @@ export function createUserCommand(): Command {
       const { createUser, findObstacle } = await import('../../maintenance/create-user.ts');
       switch (findObstacle(settings)) {
         case 'readonly':
-          throw new Exit(exitCodes.createUserReadonly, 'the service is in readonly mode');
+          throw new Exit(exitCodes.createUserReadonly, 'readonly is true: use a configuration that may write');
         case 'no plugin':
-          throw new Exit(exitCodes.createUserNoPlugin, 'the plugin accounts is not included; add it to includes');
+          throw new Exit(exitCodes.createUserNoPlugin, 'the plugin accounts is not in includes; add it');
         case undefined:
       }
       const user = await completeUser(options, settings);
       await createUser(settings, user);
-      if (options.quiet !== true) say(`The account ${user.username} is ready.`);
+      if (options.quiet !== true) print(`The account ${user.username} is ready.`);
     });
 }
 
@@ -69,8 +67,8 @@ async function askName(prompt: Prompt, given: string | undefined, isFine: (name:
   for (let name = given; ; name = (await answer(prompt, 'Username: ')).trim()) {
     if (name === undefined) continue;
     if (isFine(name)) return name;
-    complain(
-      `${JSON.stringify(name)} cannot be a name: use letters, digits and + . @ _ - and begin with a letter or digit`,
+    printError(
+      `${JSON.stringify(name)} is not a valid name: use letters, digits and + . @ _ -, and a letter or digit first`,
     );
   }
 }
@@ -78,12 +76,12 @@ async function askName(prompt: Prompt, given: string | undefined, isFine: (name:
 async function askPassword(prompt: Prompt): Promise<string> {
   for (;;) {
     const password = await answer(prompt, 'Password: ', true);
-    // Nobody mistypes a file: there, saying it once is enough.
-    const repeated = await prompt.ask('The same again: ', { isSecret: true });
+    // A file need not repeat the password.
+    const repeated = await prompt.ask('Repeat the password: ', { isSecret: true });
     if (repeated === undefined && prompt.isTerminal) throw noInput();
-    if (password === '') complain('The password must not be empty.');
+    if (password === '') printError('The password must not be empty.');
     else if (repeated === undefined || repeated === password) return password;
-    else complain('The two passwords are not the same.');
+    else printError('The two passwords differ.');
   }
 }
 
@@ -94,5 +92,5 @@ async function answer(prompt: Prompt, question: string, isSecret = false): Promi
 }
 
 function noInput(): Exit {
-  return new Exit(exitCodes.createUserNoInput, 'the input ended, nothing done');
+  return new Exit(exitCodes.createUserNoInput, 'the input ended; nothing was done');
 }

@@ -1,8 +1,8 @@
-// `coffer delete-collection`: removes one collection with its records, without tombstones and without events.
+// `coffer delete-collection`: deletes a collection with its records, without tombstones and events.
 import { Command } from 'commander';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
 interface DeleteOptions extends CommonOptions {
   readonly bucket: string;
@@ -10,18 +10,21 @@ interface DeleteOptions extends CommonOptions {
 }
 
 const examples = `
-Exit codes: ${exitCodes.deleteCollectionReadonly} in readonly mode, ${exitCodes.deleteCollectionBucketMissing} when there is no such bucket, ${exitCodes.deleteCollectionCollectionMissing} when there is no such collection.
+Exit codes:
+  ${exitCodes.deleteCollectionReadonly}  readonly is true
+  ${exitCodes.deleteCollectionBucketMissing}  the bucket does not exist
+  ${exitCodes.deleteCollectionCollectionMissing}  the collection does not exist
+
 
 Example:
   coffer delete-collection --bucket blog --collection articles
 `;
 
-/** The command. */
 export function deleteCollectionCommand(): Command {
   return new Command('delete-collection')
-    .description('delete a collection and everything in it, without tombstones')
-    .requiredOption('--bucket <id>', 'bucket of the collection')
-    .requiredOption('--collection <id>', 'the collection')
+    .description('delete a collection with its records, without tombstones')
+    .requiredOption('--bucket <id>', 'id of the bucket')
+    .requiredOption('--collection <id>', 'id of the collection')
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<DeleteOptions>();
@@ -30,16 +33,16 @@ export function deleteCollectionCommand(): Command {
       const outcome = await deleteCollection(loadDurable(options), { bucket, collection });
       switch (outcome) {
         case 'done':
-          if (options.quiet !== true) say(`Deleted /buckets/${bucket}/collections/${collection}.`);
+          if (options.quiet !== true) print(`Deleted /buckets/${bucket}/collections/${collection}.`);
           return;
         case 'readonly':
-          throw new Exit(exitCodes.deleteCollectionReadonly, 'the service is in readonly mode');
+          throw new Exit(exitCodes.deleteCollectionReadonly, 'readonly is true: use a configuration that may write');
         case 'bucket missing':
-          throw new Exit(exitCodes.deleteCollectionBucketMissing, `there is no bucket ${bucket}`);
+          throw new Exit(exitCodes.deleteCollectionBucketMissing, `the bucket ${bucket} does not exist`);
         case 'collection missing':
           throw new Exit(
             exitCodes.deleteCollectionCollectionMissing,
-            `there is no collection ${collection} in ${bucket}`,
+            `the collection ${collection} does not exist in ${bucket}`,
           );
       }
     });

@@ -1,24 +1,25 @@
-// `coffer export`: everything in one file, or on standard output, that any backend can be filled from again.
+// `coffer export`: writes all data to one file or to standard output.
 import process from 'node:process';
 import { Command } from 'commander';
 import { loadForBackends, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { Progress } from '../progress.ts';
-import { complain, say } from '../terminal.ts';
+import { withProgress } from '../progress.ts';
+import { print, printError } from '../terminal.ts';
 
 const examples = `
-Writes objects, tombstones, permissions, memberships and the clocks of all lists of the backends of the configuration in
-force, one JSON object on a line, with a checksum at the end. "coffer import file" brings it back, into the same or
-another backend. A name that ends in .gz is compressed. The file gets its name when it is complete and on the disk; an
-existing one is never replaced. With "-" everything goes to standard output, uncompressed, and all messages go to
-standard error; a reader knows from the checksum whether it has everything. The file holds accounts with the hashes of
-their passwords, so only its owner may read it.
+Exports objects, tombstones, permissions, memberships and list clocks: one JSON object per line, with a checksum at the
+end. "coffer import file" restores the file into the same or another backend. Exit code ${exitCodes.failed} means failure.
 
-The backends may be in use. Each list is then written as it is when its last line is written, but not all lists at one
-moment; how many lists were written to meanwhile is told. For one moment of everything set "readonly = true" first.
+A file name that ends in .gz is compressed. The file appears under its name when it is complete and on disk; existing
+files are never replaced. With "-" the export goes to standard output, uncompressed, and messages go to standard error.
+The file contains password hashes, so only its owner can read it.
 
-Files that are attached to records, the cache and userid_hmac_secret are not in it. Keep the secret: with another one every
-user gets another id, and loses access to their data.
+The backends may be in use. Each list is then consistent at the time its last line is written, but the lists are not
+written at the same moment; the command reports the number of lists that changed. For one consistent moment, set
+readonly = true first.
+
+Not included: attached files, the cache and userid_hmac_secret. Keep the secret: with a different one all user ids change,
+and users lose access to their data.
 
 Examples:
   coffer export backup.ndjson
@@ -27,11 +28,10 @@ Examples:
   coffer export - | ssh backup@elsewhere 'cat > backup.ndjson'
 `;
 
-/** The command. */
 export function exportCommand(): Command {
   return new Command('export')
-    .description('write everything into one file')
-    .argument('<file>', 'the file to write; compressed if its name ends in .gz; - is standard output')
+    .description('write all data to one file')
+    .argument('<file>', 'file to write; .gz compresses it, - is standard output')
     .addHelpText('after', examples)
     .action(async (file: string, _options, command: Command) => {
       await exportAll(file, command.optsWithGlobals<CommonOptions>());
@@ -41,25 +41,19 @@ export function exportCommand(): Command {
 async function exportAll(file: string, options: CommonOptions): Promise<void> {
   const { exportInto } = await import('../../transfer/export/export.ts');
   const { ExportRefused } = await import('../../transfer/export/export-file.ts');
-  const progress = new Progress(process.stderr, () => performance.now());
-  const isQuiet = options.quiet === true;
   try {
-    const onProgress = isQuiet ? undefined : progress.update.bind(progress);
     const target = file === '-' ? process.stdout : file;
-    const settings = loadForBackends(options);
-    const { lists, objects, tombstones, permissions, moving } = await exportInto(target, settings, onProgress);
+    const { lists, objects, tombstones, permissions, moving } = await withProgress(options.quiet, (onProgress) =>
+      exportInto(target, loadForBackends(options), onProgress),
+    );
     if (moving > 0) {
-      complain(
-        `${moving} of ${lists} lists were written to meanwhile; set readonly = true for one moment of everything.`,
-      );
+      printError(`${moving} of ${lists} lists changed during the export; set readonly = true for a consistent export.`);
     }
-    if (isQuiet) return;
-    progress.finish();
+    if (options.quiet === true) return;
     const summary = `${lists} lists, ${objects} objects, ${tombstones} tombstones, permissions of ${permissions} objects`;
-    if (file === '-') complain(`standard output: ${summary}`);
-    else say(`${file}: ${summary}`);
+    if (file === '-') printError(`standard output: ${summary}`);
+    else print(`${file}: ${summary}`);
   } catch (error) {
-    if (!isQuiet) progress.finish();
     if (error instanceof ExportRefused) throw new Exit(exitCodes.failed, error.message);
     throw error;
   }

@@ -1,23 +1,25 @@
 // `coffer flush-cache`: empties the cache backend.
 import { Command } from 'commander';
 import { loadForBackends, requireDurable, type CommonOptions } from '../common.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
-/** The command. */
 export function flushCacheCommand(): Command {
   return new Command('flush-cache')
     .description('empty the cache backend')
-    .addHelpText('after', '\nThe memory cache of a running service is its own and cannot be reached from here.\n')
+    .addHelpText(
+      'after',
+      '\nA cache in memory belongs to the running service: restart the service to empty it.\n\nExample:\n  coffer flush-cache\n',
+    )
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>();
       const settings = loadForBackends(options);
       if (settings.get('cache_backend') === 'memory') {
         requireDurable(settings);
-        if (options.quiet !== true) say('cache_backend is memory: a restart of the service empties the cache.');
+        if (options.quiet !== true) print('cache_backend is memory: restart the service to empty the cache.');
         return;
       }
       const { flushCache } = await import('../../maintenance/deletions.ts');
       await flushCache(settings);
-      if (options.quiet !== true) say('The cache is empty.');
+      if (options.quiet !== true) print('The cache is empty.');
     });
 }

@@ -1,14 +1,13 @@
-// `coffer import kinto`: brings everything over from a running server, through its HTTP API, and proves that it arrived.
+// `coffer import kinto`: imports all data from a running server over its HTTP API and compares the two.
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { Command } from 'commander';
 import type { ImportOptions, ImportResult } from '../../transfer/import/import.ts';
-import { loadSettings } from '../../backends/load-settings.ts';
-import { loadDurable, requireDurable, withCommonOptions, type CommonOptions } from '../common.ts';
-import { formatList, formatTable } from '../compared-table.ts';
+import { loadTarget, withCommonOptions, type CommonOptions } from '../common.ts';
+import { formatList, formatTable } from '../comparison-table.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { formatSeconds, Progress } from '../progress.ts';
-import { complain, say } from '../terminal.ts';
+import { formatSeconds, withProgress } from '../progress.ts';
+import { printError, print } from '../terminal.ts';
 import { importFileCommand } from './import-file.ts';
 
 interface ImportCommandOptions extends CommonOptions {
@@ -29,28 +28,26 @@ interface ImportCommandOptions extends CommonOptions {
 }
 
 const examples = `
-Reads buckets, groups, collections and records with their ids, timestamps, tombstones, permissions and the clocks of the
-lists, and writes them exactly as they are into the backends of the configuration in force, or of --to-config. Clients
-go on where they were: what they have seen stays seen. Then every list is read again and compared. Nothing is written to
-the source.
+Imports buckets, groups, collections and records with their ids, timestamps, tombstones, permissions and list clocks into
+the backends of the current configuration, or of --to-config. Clients can continue to synchronise. Afterwards the command
+reads every list again and compares it. It writes nothing to the source.
 
-Who to import as: somebody whom the source shows everything. Kinto shows the permissions of an object to those who are in
-its own "write" entry, and in the history (plugin history) to those who may read the bucket; both are used. Objects whose
-permissions are shown in neither are imported without any of their own, so that only the permissions of their
-collection and bucket let anybody in; each is named, and the command ends with 1 unless --accept-unseen is given.
+Credentials: use a user who can see everything. Kinto shows the permissions of an object to principals in its "write"
+entry, and in the history (plugin history) to users who may read the bucket; the command uses both. Objects whose
+permissions are not visible are imported without permissions of their own, so only the permissions of their collection
+and bucket apply. The command lists them and exits with ${exitCodes.failed} unless --accept-unseen is given. The credentials may be in
+the environment: COFFER_IMPORT_AUTH=user:password or COFFER_IMPORT_BEARER=token.
 
-Secrets: user ids of Basic authentication and ids of personal buckets are derived from userid_hmac_secret and
-default_bucket_hmac_secret. Take them along; the command compares and warns.
+Secrets: copy userid_hmac_secret and default_bucket_hmac_secret, from which user ids of Basic authentication and ids of
+personal buckets are derived. The command compares them and warns.
 
-The source may be in use: what is changed meanwhile comes with the next run with --resume, which asks each list for what
-is newer than what is here. So: run it while the source serves, set "readonly = true" there, run it with --resume, move the
-clients. Nothing else may write to the target until then.
+The source may be in use. To move a service: import while the source runs, set readonly = true there, import again with
+--resume, which fetches only the changes, then redirect the clients. Nothing else may write to the target before that.
 
-The password may stand in the environment instead of the command line: COFFER_IMPORT_AUTH=user:password, or
-COFFER_IMPORT_BEARER=token.
-
-Ends with 0 when both sides are the same, with 1 when something is different, left out, or cannot be reached, with 2
-when the command line is wrong.
+Exit codes:
+  ${exitCodes.done}  both sides are equal
+  ${exitCodes.failed}  something differs, was left out, or is unreachable
+  ${exitCodes.usage}  the command line is wrong
 
 Examples:
   coffer import kinto --from https://kinto.example.org/v1 --auth admin:secret --dry-run
@@ -60,31 +57,31 @@ Examples:
   coffer import kinto --from http://127.0.0.1:8888/v1 --header "X-Key: abc" --verify-only --details
 `;
 
-/** The command, with one for each kind of source. */
+/** Returns the command, with a subcommand for each kind of source. */
 export function importCommand(): Command {
   const kinto = new Command('kinto')
-    .description('from a running Kinto, or any server of its protocol, over HTTP')
-    .requiredOption('--from <url>', 'root of its API, usually with /v1')
+    .description('from a running Kinto, or a server with its protocol, over HTTP')
+    .requiredOption('--from <url>', 'root of the API, usually ending in /v1')
     .option('--auth <user:password>', 'credentials for Basic authentication')
-    .option('--bearer <token>', 'an access token instead')
-    .option('--header <name: value>', 'a header to send along; may be given several times', collect)
-    .option('--to-config <file>', 'the backends of this configuration file, and not of the one in force')
-    .option('--buckets <ids>', 'only these buckets, separated by commas')
-    .option('--history', 'entries of the history as well')
-    .option('--resume', 'go on with an import that was cut off, or bring an earlier one up to date')
-    .option('--verify-only', 'write nothing, only compare')
-    .option('--dry-run', 'write nothing, only tell what there is to import')
-    .option('--accept-unseen', 'objects whose permissions are not shown are no reason to end with 1')
-    .option('--report <file>', 'write the name of everything that was left out or came without permissions to a file')
-    .option('--concurrency <n>', 'requests at the same time', '4')
-    .option('--details', 'print a line for each list')
+    .option('--bearer <token>', 'access token')
+    .option('--header <name: value>', 'additional header; may be repeated', collect)
+    .option('--to-config <file>', 'configuration file with the target backends (default: the current configuration)')
+    .option('--buckets <ids>', 'ids of the buckets to import, separated by commas (default: all)')
+    .option('--history', 'import history entries too')
+    .option('--resume', 'continue an interrupted import, or update an earlier one')
+    .option('--verify-only', 'compare only, write nothing')
+    .option('--dry-run', 'list what would be imported, write nothing')
+    .option('--accept-unseen', `do not exit with ${exitCodes.failed} for objects without visible permissions`)
+    .option('--report <file>', 'file for the names of all objects left out or imported without permissions')
+    .option('--concurrency <n>', 'maximum number of concurrent requests', '4')
+    .option('--details', 'print a line for each compared list')
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       await importKinto(command.optsWithGlobals<ImportCommandOptions>());
     });
-  withCommonOptions(kinto).helpOption('-h, --help', 'tell about this command').exitOverride();
+  withCommonOptions(kinto).helpOption('-h, --help', 'show this help').exitOverride();
   return new Command('import')
-    .description('bring data over from another server, or from a file')
+    .description('import data from another server or from a file')
     .addCommand(importFileCommand(), { isDefault: true })
     .addCommand(kinto);
 }
@@ -96,7 +93,6 @@ function collect(value: string, earlier: readonly string[] = []): readonly strin
 async function importKinto(options: ImportCommandOptions): Promise<void> {
   const { ImportRefused } = await import('../../transfer/import/transport.ts');
   const isQuiet = options.quiet === true;
-  const progress = new Progress(process.stderr, () => performance.now());
   const mode = modeOf(options);
   const work: ImportOptions = {
     from: {
@@ -104,48 +100,45 @@ async function importKinto(options: ImportCommandOptions): Promise<void> {
       headers: headersOf(options),
       concurrency: concurrencyOf(options.concurrency),
       onWait: (reason, milliseconds) => {
-        if (!isQuiet) complain(`${reason}; waiting ${formatSeconds(milliseconds / 1000)}`);
+        if (!isQuiet) printError(`${reason}; waiting ${formatSeconds(milliseconds / 1000)}`);
       },
     },
     mode,
     buckets: options.buckets?.split(',').map((id) => id.trim()),
     withHistory: options.history,
     onRoot: ({ product, userId }, warnings) => {
-      if (!isQuiet) complain(`From ${product} as ${userId ?? 'nobody (anonymously)'}`);
-      for (const warning of warnings) complain(`Warning: ${warning}`);
+      if (!isQuiet) printError(`From ${product} as ${userId ?? 'an anonymous caller'}`);
+      for (const warning of warnings) printError(`Warning: ${warning}`);
     },
-    ...(isQuiet ? {} : { onProgress: (read, total) => progress.update('entries read', read, total) }),
-    ...(options.details === true ? { onList: (compared) => say(formatList(compared)) } : {}),
+    ...(options.details === true ? { onList: (compared) => print(formatList(compared)) } : {}),
   };
   try {
-    const settings = settingsOf(options);
+    const settings = loadTarget(options);
     const { importWith } = await import('../../transfer/import/import.ts');
     if (options.dryRun === true) {
       const { survey } = await import('../../transfer/import/survey.ts');
-      for (const line of await survey(settings, work)) say(line);
+      for (const line of await survey(settings, work)) print(line);
       return;
     }
-    const result = await importWith(settings, work);
-    if (!isQuiet) progress.finish();
+    const result = await withProgress(options.quiet, (update) =>
+      importWith(settings, {
+        ...work,
+        ...(update === undefined ? {} : { onProgress: (read, total) => update('entries read', read, total) }),
+      }),
+    );
     conclude(result, options);
   } catch (error) {
-    if (!isQuiet) progress.finish();
     if (error instanceof ImportRefused) throw new Exit(exitCodes.failed, error.message);
     if (mode !== 'verify' && !(error instanceof Exit)) {
-      complain('The import is not complete. Once the cause is gone, go on with --resume.');
+      printError('The import is incomplete. Fix the cause, then continue with --resume.');
     }
     throw error;
   }
 }
 
-function settingsOf(options: ImportCommandOptions): ReturnType<typeof loadSettings> {
-  if (options.toConfig === undefined) return loadDurable(options);
-  return requireDurable(loadSettings({ configFile: options.toConfig, environment: {}, purpose: 'backends' }));
-}
-
 function modeOf({ resume, verifyOnly, dryRun }: ImportCommandOptions): ImportOptions['mode'] {
   if ([resume, verifyOnly, dryRun].filter((flag) => flag === true).length > 1) {
-    throw new Exit(exitCodes.usage, 'give one of --resume, --verify-only and --dry-run');
+    throw new Exit(exitCodes.usage, 'give only one of --resume, --verify-only and --dry-run');
   }
   if (resume === true) return 'resume';
   return verifyOnly === true ? 'verify' : 'refuse';
@@ -154,10 +147,10 @@ function modeOf({ resume, verifyOnly, dryRun }: ImportCommandOptions): ImportOpt
 function rootOf(from: string): URL {
   const url = URL.canParse(from) ? new URL(from) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new Exit(exitCodes.usage, '--from is the root of an API, such as https://kinto.example.org/v1');
+    throw new Exit(exitCodes.usage, '--from must be the root of an API, such as https://kinto.example.org/v1');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new Exit(exitCodes.usage, 'credentials do not belong into the address; give them with --auth');
+    throw new Exit(exitCodes.usage, 'the URL must not contain credentials; use --auth');
   }
   url.search = '';
   url.hash = '';
@@ -169,10 +162,10 @@ function headersOf({ auth, bearer, header = [] }: ImportCommandOptions): Readonl
   const user = auth ?? (bearer === undefined ? process.env['COFFER_IMPORT_AUTH'] : undefined);
   const token = bearer ?? (user === undefined ? process.env['COFFER_IMPORT_BEARER'] : undefined);
   if (user !== undefined && token !== undefined) throw new Exit(exitCodes.usage, 'give either --auth or --bearer');
-  if (user !== undefined && !user.includes(':')) throw new Exit(exitCodes.usage, '--auth is user:password');
+  if (user !== undefined && !user.includes(':')) throw new Exit(exitCodes.usage, '--auth must be user:password');
   const pairs = header.map((text) => {
     const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(text) ?? [];
-    if (name === undefined || value === undefined) throw new Exit(exitCodes.usage, '--header is "Name: value"');
+    if (name === undefined || value === undefined) throw new Exit(exitCodes.usage, '--header must be "Name: value"');
     return [name.toLowerCase(), value] as const;
   });
   return {
@@ -185,37 +178,33 @@ function headersOf({ auth, bearer, header = [] }: ImportCommandOptions): Readonl
 function concurrencyOf(given: string): number {
   const count = Number(given);
   if (Number.isInteger(count) && count >= 1 && count <= 64) return count;
-  throw new Exit(exitCodes.usage, '--concurrency is a number from 1 to 64');
+  throw new Exit(exitCodes.usage, '--concurrency must be a number from 1 to 64');
 }
 
 const maxNamed = 20;
 
 function conclude(result: ImportResult, { quiet, report, acceptUnseen, verifyOnly }: ImportCommandOptions): void {
   const { parts, isEqual, unseen, problems } = result;
-  if (quiet !== true) for (const line of formatTable(parts)) say(line);
+  if (quiet !== true) for (const line of formatTable(parts)) print(line);
   const unseenLines = unseen.map(
-    (uri) => `${uri}: the source does not show its permissions; it has none of its own here`,
+    (uri) => `${uri}: the source does not show its permissions, so it was imported without any`,
   );
   if (report !== undefined) writeFileSync(report, [...problems, ...unseenLines].map((line) => `${line}\n`).join(''));
   nameSome(problems, report);
   nameSome(unseenLines, report);
-  for (const { differences } of parts) for (const difference of differences) complain(difference);
+  for (const { differences } of parts) for (const difference of differences) printError(difference);
   const reasons = [
-    ...(isEqual
-      ? []
-      : [`the source and the target are not the same${verifyOnly === true ? '' : '; run it again with --resume'}`]),
+    ...(isEqual ? [] : [`source and target differ${verifyOnly === true ? '' : '; run it again with --resume'}`]),
     ...(problems.length === 0 ? [] : [`not imported: ${problems.length}`]),
-    ...(unseen.length === 0 || acceptUnseen === true
-      ? []
-      : [`without permissions of their own: ${unseen.length} objects`]),
+    ...(unseen.length === 0 || acceptUnseen === true ? [] : [`imported without permissions: ${unseen.length} objects`]),
   ];
   if (reasons.length > 0) throw new Exit(exitCodes.failed, reasons.join('; '));
-  if (quiet !== true) say('Both are the same.');
+  if (quiet !== true) print('Source and target are equal.');
 }
 
 function nameSome(lines: readonly string[], report: string | undefined): void {
-  for (const line of lines.slice(0, maxNamed)) complain(line);
+  for (const line of lines.slice(0, maxNamed)) printError(line);
   const more = lines.length - maxNamed;
   if (more > 0)
-    complain(`and ${more} more; ${report === undefined ? '--report FILE names all' : `all are in ${report}`}`);
+    printError(`and ${more} more; ${report === undefined ? '--report FILE lists all' : `${report} lists all`}`);
 }

@@ -1,22 +1,26 @@
-// `coffer init`: writes a configuration file, and never over another one. The secrets in it are new, unless starts without
-// configuration have left one: user ids of the data that is there were derived with that.
-import { extname, join, relative } from 'node:path';
+// `coffer init`: writes a new configuration file, or converts an existing one.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, extname, join, relative } from 'node:path';
 import process from 'node:process';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { builtInBackends } from '../../backends/built-in-backends.ts';
+import { examineSettings } from '../../backends/load-settings.ts';
 import type { BuiltInBackend } from '../../contracts/backend-module.ts';
 import { namesOf } from '../../settings/backend-description.ts';
+import { coreFamilies } from '../../settings/families.ts';
 import { findNamedFile } from '../../settings/load.ts';
+import { describeProblem } from '../../settings/problems.ts';
 import { dataFolder, findKeptSecret } from '../../settings/profile.ts';
+import { rewriteConfigFile } from '../../settings/rewrite.ts';
+import { coreSettingsFor, tablesOfBackends } from '../../settings/table.ts';
 import { formatTemplate } from '../../settings/template.ts';
 import { namedFile, type CommonOptions } from '../common.ts';
-import { initFrom } from '../init-from.ts';
-import { writeNewFile } from '../new-file.ts';
-import { ask, isInteractive, say } from '../terminal.ts';
+import { Exit, exitCodes } from '../exit-codes.ts';
+import { ask, isInteractive, print, printError } from '../terminal.ts';
 
 const defaultTarget = 'config/coffer.ini';
 const caches = namesOf(builtInBackends, 'cache');
-/** Those that lose the data with the process stand last. */
+/** Backends that lose the data with the process are last. */
 const storages = namesOf(
   builtInBackends.toSorted((a, b) => Number(a.isVolatile ?? false) - Number(b.isVolatile ?? false)),
   'storage',
@@ -30,7 +34,7 @@ interface InitOptions extends CommonOptions {
   readonly from?: string;
 }
 
-/** Returns the cache that suits a storage: the same backend where several processes can share it. */
+/** Returns the default cache of a storage: the same backend if several processes can share it. */
 function cacheFor(storage: string): string {
   return find(storage)?.reasonForOneProcess === undefined ? storage : 'memory';
 }
@@ -40,29 +44,27 @@ function find(name: string): BuiltInBackend | undefined {
 }
 
 const examples = `
-Without options it asks when there is a terminal to ask at, and else takes SQLite. The cache is kept in the same database
-unless --cache-backend names another place; with SQLite it is kept in memory.
-
-A secret that an earlier start without configuration has left in ./${dataFolder} is copied into the file: with another one all
-users would have other ids, and lose access to their data.
+Existing files are never replaced. Without --backend the command asks on a terminal, and chooses SQLite otherwise. The
+cache is in the same database unless --cache-backend is given; with SQLite it is in memory. The secrets in the file are
+new, except one in ./${dataFolder} from an earlier start without configuration: it is copied, because a different one would
+change all user ids.
 
 Examples:
-  coffer init                                    writes ${defaultTarget}
-  coffer init --config store.toml                writes TOML
-  coffer init --backend sqlite --host 0.0.0.0    asks nothing about the storage
-  coffer init --from kinto.ini                   prints the file of a Kinto as it is written here, secrets included
-  coffer init --from kinto.ini --config new.ini  writes it into a new file
+  coffer init                                    write ${defaultTarget}
+  coffer init --config store.toml                write TOML
+  coffer init --backend sqlite --host 0.0.0.0    do not ask for the storage
+  coffer init --from kinto.ini                   print a Kinto file in current spelling, secrets included
+  coffer init --from kinto.ini --config new.ini  write it to a new file
 `;
 
-/** The command. */
 export function initCommand(): Command {
   return new Command('init')
     .description('write a configuration file')
-    .addOption(new Option('--backend <name>', 'where objects and permissions are kept').choices(storages))
-    .addOption(new Option('--cache-backend <name>', 'where short-lived values are kept').choices(caches))
-    .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <number>', 'port to listen on', parsePort, 8888)
-    .option('--from <file>', 'print an existing configuration file in the present spelling')
+    .addOption(new Option('--backend <name>', 'backend of objects and permissions').choices(storages))
+    .addOption(new Option('--cache-backend <name>', 'backend of the cache').choices(caches))
+    .option('--host <address>', 'listening address', '127.0.0.1')
+    .option('--port <number>', 'listening port', parsePort, 8888)
+    .option('--from <file>', 'convert an existing configuration file to current spelling')
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<InitOptions>();
@@ -75,7 +77,7 @@ async function init(options: InitOptions): Promise<void> {
   const path =
     findNamedFile({ configFile: namedFile(options), environment: process.env, cwd: process.cwd() }) ?? defaultTarget;
   const asks = isInteractive();
-  const backend = options.backend ?? (asks ? await ask('Where shall objects be kept?', storages) : storages[0]!);
+  const backend = options.backend ?? (asks ? await ask('Backend of objects and permissions?', storages) : storages[0]!);
   const cacheBackend = options.cacheBackend ?? (await chooseCache(backend, asks));
   const format = extname(path).toLowerCase() === '.toml' ? 'toml' : 'ini';
   const secret = findKeptSecret(process.cwd());
@@ -91,23 +93,62 @@ async function init(options: InitOptions): Promise<void> {
   writeNewFile(path, text);
   const shown = relative(process.cwd(), path);
   const needsUrl = [backend, cacheBackend].some((name) => find(name)?.needsMigration === true);
-  const first = needsUrl ? ` Put the URL of your database there, then run: coffer migrate --config ${shown}.` : '';
+  const first = needsUrl ? ` Set the URL of your database in it, then run: coffer migrate --config ${shown}.` : '';
   const kept =
     secret === undefined
       ? ''
-      : ` It has the secret of ${join(dataFolder, 'secret')}, so that users keep their ids and their data.`;
-  say(`Wrote ${shown}.${kept}${first} Start the service with: coffer start --config ${shown}`);
+      : ` It contains the secret of ${join(dataFolder, 'secret')}, so users keep their ids and their data.`;
+  print(`Wrote ${shown}.${kept}${first} Start the service with: coffer start --config ${shown}`);
 }
 
 async function chooseCache(backend: string, asks: boolean): Promise<string> {
   const suitable = cacheFor(backend);
   if (!asks) return suitable;
-  return ask('And short-lived values?', [suitable, ...caches.filter((name) => name !== suitable)]);
+  return ask('Backend of the cache?', [suitable, ...caches.filter((name) => name !== suitable)]);
 }
 
-/** A port from the command line. */
+/** Parses a port from the command line. */
 export function parsePort(given: string): number {
   const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
   if (!(port <= 65_535)) throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
   return port;
+}
+
+/**
+ * Prints a converted file, or writes it to a new file.
+ *
+ * @param target file to write; `undefined` for standard output
+ * @throws Exit when the file cannot be written
+ */
+async function initFrom(source: string, target: string | undefined): Promise<void> {
+  const { findVocabulary } = await import('../../app/plugins.ts');
+  const { settings } = examineSettings({ configFile: source, environment: {}, purpose: 'other' });
+  const { tables, families } = await findVocabulary(settings);
+  const { text, problems } = rewriteConfigFile(source, {
+    format: target !== undefined && extname(target).toLowerCase() === '.toml' ? 'toml' : 'ini',
+    tables: [coreSettingsFor(builtInBackends), ...tablesOfBackends(builtInBackends), ...tables],
+    families: [...coreFamilies, ...families],
+  });
+  for (const problem of problems) printError(describeProblem(problem));
+  if (target === undefined) process.stdout.write(text);
+  else {
+    writeNewFile(target, text);
+    print(`Wrote ${target}. Check it with: coffer check --config ${target}`);
+  }
+}
+
+/**
+ * Writes a new file that only its owner can read, and creates its folders.
+ *
+ * @throws Exit when the file exists or cannot be written
+ */
+function writeNewFile(path: string, text: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const reason = code === 'EEXIST' ? 'exists already; move it away first' : `cannot be written (${code})`;
+    throw new Exit(exitCodes.failed, `${path} ${reason}`);
+  }
 }

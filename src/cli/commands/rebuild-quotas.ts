@@ -1,30 +1,28 @@
-// `coffer rebuild-quotas`: counts anew what buckets and collections hold.
-import process from 'node:process';
+// `coffer rebuild-quotas`: recounts the contents of buckets and collections.
 import { Command } from 'commander';
 import type { RebuildOptions } from '../../maintenance/quotas.ts';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { Progress } from '../progress.ts';
-import { say } from '../terminal.ts';
+import { withProgress } from '../progress.ts';
+import { print } from '../terminal.ts';
 
 interface RebuildCommandOptions extends CommonOptions {
   readonly dryRun?: true;
 }
 
 const examples = `
-Quotas are counted with every change. Run this when quotas were switched on for data that was there before, or after a
-service without quotas has changed it. The service may run meanwhile: writers of a bucket wait while it is counted.
+The service updates the counters with every change. Run this after enabling quotas for existing data, or after a service
+without quotas has changed data. The service may run; writers to a bucket wait while it is counted.
 
 Examples:
-  coffer rebuild-quotas --dry-run    only tell which counters are wrong
+  coffer rebuild-quotas --dry-run    list wrong counters
   coffer rebuild-quotas
 `;
 
-/** The command. */
 export function rebuildQuotasCommand(): Command {
   return new Command('rebuild-quotas')
     .description('recount the records and bytes of buckets and collections')
-    .option('--dry-run', 'only tell what would be done')
+    .option('--dry-run', 'list wrong counters, change nothing')
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       await rebuild(command.optsWithGlobals<RebuildCommandOptions>());
@@ -34,27 +32,24 @@ export function rebuildQuotasCommand(): Command {
 async function rebuild(options: RebuildCommandOptions): Promise<void> {
   const { rebuildQuotas } = await import('../../maintenance/quotas.ts');
   const dryRun = options.dryRun === true;
-  const isQuiet = options.quiet === true;
-  const progress = new Progress(process.stderr, () => performance.now());
   const lines: string[] = [];
-  const outcome = await rebuildQuotas(loadDurable(options), {
-    dryRun,
-    onProgress: (objects, total) => {
-      if (!isQuiet) progress.update('objects', objects, total);
-    },
-    onWrong: (recount) => lines.push(describe(recount)),
-  });
-  if (!isQuiet) progress.finish();
+  const outcome = await withProgress(options.quiet, (update) =>
+    rebuildQuotas(loadDurable(options), {
+      dryRun,
+      onProgress: (objects, total) => update?.('objects', objects, total),
+      onWrong: (recount) => lines.push(describe(recount)),
+    }),
+  );
   if (outcome === 'readonly') {
-    throw new Exit(exitCodes.rebuildQuotasReadonly, 'readonly is set: counters must not be changed from here');
+    throw new Exit(exitCodes.rebuildQuotasReadonly, 'readonly is true: use a configuration that may write');
   }
   if (outcome === 'not included') {
-    throw new Exit(exitCodes.rebuildQuotasNotIncluded, 'the plugin quotas is not included, so nothing is counted');
+    throw new Exit(exitCodes.rebuildQuotasNotIncluded, 'the plugin quotas is not in includes, so it has no counters');
   }
-  if (isQuiet) return;
-  for (const line of lines) say(line);
+  if (options.quiet === true) return;
+  for (const line of lines) print(line);
   const counters = outcome === 1 ? '1 counter' : `${outcome} counters`;
-  say(outcome === 0 ? 'All counters are right.' : `${counters} ${dryRun ? 'would be' : 'were'} corrected.`);
+  print(outcome === 0 ? 'All counters are correct.' : `${counters} ${dryRun ? 'would be' : 'were'} corrected.`);
 }
 
 type Wrong = Parameters<RebuildOptions['onWrong']>[0];

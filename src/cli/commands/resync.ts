@@ -1,23 +1,21 @@
-// `coffer resync`: tells every client to synchronise anew.
+// `coffer resync`: makes every client synchronise in full.
 import { Command } from 'commander';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
 const examples = `
-For after a backup was restored. Clients that have seen changes made after the backup ask for what is newer than those, and
-would keep for ever what the service has lost. This moves the clock of every list on, and what clients may know of it
-already is declared incomplete: each gets the header Resync with its next request (or 410, with refuse_outdated_since), and
-loads the lists that it follows once more.
+Run this after restoring a backup. Clients that have seen later changes would otherwise keep data that the service has
+lost. The command advances the clock and the horizon of every list. The next poll of each client then gets the header
+Resync (or 410 with refuse_outdated_since), and the client loads its lists again.
 
-The service may run meanwhile. With the plugin signer, have the collections signed again afterwards (status to-resign),
-because what is signed says how new the list is.
+The service may run. With the plugin signer, sign the collections again afterwards (status to-resign), because signatures
+include the timestamp of the list.
 
 Example:
   coffer resync
 `;
 
-/** The command. */
 export function resyncCommand(): Command {
   return new Command('resync')
     .description('make every client synchronise in full, after a backup was restored')
@@ -26,10 +24,10 @@ export function resyncCommand(): Command {
       const options = command.optsWithGlobals<CommonOptions>();
       const settings = loadDurable(options);
       if (settings.get('readonly')) {
-        throw new Exit(exitCodes.failed, 'readonly is set: do this with a configuration that may write');
+        throw new Exit(exitCodes.failed, 'readonly is true: use a configuration that may write');
       }
       const { resyncAll } = await import('../../maintenance/resync.ts');
       const count = await resyncAll(settings);
-      if (options.quiet !== true) say(`Clients of ${count} lists are told to synchronise anew.`);
+      if (options.quiet !== true) print(`Clients of ${count} lists will synchronise in full.`);
     });
 }

@@ -1,9 +1,9 @@
-// `coffer start`: runs the service until it is told to stop.
+// `coffer start`: runs the service until a signal stops it.
 import cluster from 'node:cluster';
 import { Command } from 'commander';
 import type { Settings } from '../../settings/settings.ts';
 import { loadForService, loadWith, type CommonOptions } from '../common.ts';
-import { alone, serve } from '../serve.ts';
+import { singleProcess, serve } from '../serve.ts';
 import { parsePort } from './init.ts';
 
 interface StartOptions extends CommonOptions {
@@ -13,12 +13,11 @@ interface StartOptions extends CommonOptions {
 }
 
 const examples = `
-Without a configuration file it runs with a safe profile: SQLite in ./data, a secret made once and kept there, Basic
-authentication, a personal bucket for every user, reachable from this machine only.
+Without a configuration file the service uses a safe profile: SQLite and a generated secret in ./data, Basic authentication,
+a personal bucket for each user, reachable from this machine only.
 
-It stops at SIGTERM or SIGINT (Ctrl+C): requests in flight are finished first. A second signal stops it at once.
-With several workers, SIGHUP or SIGUSR2 exchanges them one after another while the service goes on; new ones read the
-configuration anew.
+SIGTERM or SIGINT (Ctrl+C) stops the service after the requests in flight; a second signal stops it at once. With several
+workers, SIGHUP or SIGUSR2 restarts them one by one with the current configuration, without downtime.
 
 Examples:
   coffer start
@@ -28,13 +27,12 @@ Examples:
   SVC_LOG_FORMAT=json coffer start
 `;
 
-/** The command. */
 export function startCommand(): Command {
   return new Command('start')
     .description('run the service')
-    .option('--port <number>', 'port to listen on (default: 8888)', parsePort)
-    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
-    .option('--workers <number>', 'processes that serve, or auto: one for each processor (default: 1)')
+    .option('--port <number>', 'listening port (default: 8888)', parsePort)
+    .option('--host <address>', 'listening address (default: 127.0.0.1)')
+    .option('--workers <number>', 'number of worker processes; auto means one per processor (default: 1)')
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       await start(command.optsWithGlobals<StartOptions>());
@@ -45,12 +43,12 @@ async function start(options: StartOptions): Promise<void> {
   const overrides = { http_port: options.port?.toString(), host: options.host, workers: options.workers };
   const settings = await loadForService(options, overrides);
   if (cluster.isWorker) {
-    const { letGo, worker } = await import('../workers/worker.ts');
-    await serve(settings, worker).finally(letGo);
+    const { releaseChannel, worker } = await import('../workers/worker.ts');
+    await serve(settings, worker).finally(releaseChannel);
   } else if (settings.get('workers') === 1) {
-    await serve(settings, alone);
+    await serve(settings, singleProcess);
   } else {
-    const { lookAfterWorkers } = await import('../workers/primary.ts');
-    await lookAfterWorkers(settings, (): Settings => loadWith(options, overrides));
+    const { superviseWorkers } = await import('../workers/primary.ts');
+    await superviseWorkers(settings, (): Settings => loadWith(options, overrides));
   }
 }

@@ -1,11 +1,10 @@
-// `coffer version`: which software this is.
+// `coffer version`: prints the version of the software.
 import { Command } from 'commander';
 import { readVersion } from '../../settings/version.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
-/** The command. */
 export function versionCommand(): Command {
   return new Command('version').description('print the version').action(() => {
-    say(readVersion());
+    print(readVersion());
   });
 }

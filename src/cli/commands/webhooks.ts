@@ -1,8 +1,8 @@
-// `coffer webhooks`: what waits to be delivered and what was given up.
+// `coffer webhooks`: lists waiting and failed deliveries, and retries or deletes failed ones.
 import { Command } from 'commander';
 import { loadDurable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 
 interface WebhookOptions extends CommonOptions {
   readonly retry?: string;
@@ -10,38 +10,39 @@ interface WebhookOptions extends CommonOptions {
 }
 
 const examples = `
-Deliveries that a receiver has not taken in all of their attempts are kept until they are retried or forgotten. What is
-retried goes to the end of its outbox; a running service finds it there within moments (the parameter poll).
+A delivery whose attempts all failed is kept until it is retried or deleted. A retried one goes to the end of the queue of
+its listener, where a running service finds it at its next poll.
 
 Examples:
-  coffer webhooks                   list what waits and what was given up, and why
-  coffer webhooks --retry partner   deliver what was given up to the listener partner after all
+  coffer webhooks                    list waiting and failed deliveries with the last error
+  coffer webhooks --retry partner    retry the failed deliveries of the listener partner
+  coffer webhooks --forget partner   delete them
 `;
 
-/** The command. */
 export function webhooksCommand(): Command {
   return new Command('webhooks')
-    .description('list undelivered webhook requests, and retry or delete them')
-    .option('--retry <listener>', 'put what was given up back to be delivered')
-    .option('--forget <listener>', 'delete what was given up')
+    .description('list undelivered webhooks, and retry or delete failed ones')
+    .option('--retry <listener>', 'retry failed deliveries')
+    .option('--forget <listener>', 'delete failed deliveries')
     .addHelpText('after', examples)
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<WebhookOptions>();
       const { emptyWebhookDeadLetters, reviewWebhooks } = await import('../../maintenance/webhooks.ts');
       const settings = loadDurable(options);
       const { retry, forget } = options;
-      if (retry !== undefined && forget !== undefined) throw new Exit(exitCodes.usage, 'either retry or forget');
+      if (retry !== undefined && forget !== undefined)
+        throw new Exit(exitCodes.usage, 'give either --retry or --forget');
       const name = retry ?? forget;
       if (name !== undefined) {
-        say(String(await emptyWebhookDeadLetters(settings, { name, retry: retry !== undefined })));
+        print(String(await emptyWebhookDeadLetters(settings, { name, retry: retry !== undefined })));
         return;
       }
       const counts = await reviewWebhooks(settings);
-      if (counts.size === 0) say('No webhooks: event_listeners names no listener whose use is webhook.');
+      if (counts.size === 0) print('No webhooks: event_listeners names no listener whose use is webhook.');
       for (const [listener, { pending, dead, reason }] of counts) {
-        if (pending + dead === 0) say(`${listener}: no delivery waits, and none was given up`);
+        if (pending + dead === 0) print(`${listener}: no waiting or failed deliveries`);
         else
-          say(`${listener}: ${pending} waiting, ${dead} given up${reason === undefined ? '' : ` (last: ${reason})`}`);
+          print(`${listener}: ${pending} waiting, ${dead} failed${reason === undefined ? '' : ` (last: ${reason})`}`);
       }
     });
 }

@@ -1,17 +1,17 @@
-// What the first process and its workers say to each other. To stop, a worker is sent SIGTERM, as others may do, too.
+// Messages between the primary process and its workers. SIGTERM stops a worker, whatever process sends it.
 
-/** From a worker: it listens; it has answered everything and takes no more connections. */
+/** From a worker: it listens; it has completed all requests and accepts no more connections. */
 export type WorkerMessage = { readonly kind: 'listening'; readonly url: string } | { readonly kind: 'closed' };
 
 /**
- * To a worker: finish, others take over; no connection is on its way to you any more.
+ * To a worker: `retire` asks it to finish, because others take over; `goodbye` confirms that no connection is in transit to it.
  *
- * Connections are accepted by the first process and handed to workers. One may be on its way to a worker that no longer
- * listens; the worker hands it back, which it only can while it lives. So it ends after the answer to `closed`.
+ * The primary process accepts connections and passes them to workers. One may be in transit to a worker that no longer
+ * listens, which must pass it back. So a worker exits only after the reply to `closed`.
  */
 export type PrimaryMessage = { readonly kind: 'retire' } | { readonly kind: 'goodbye' };
 
-/** What a worker said; `undefined` for anything else. */
+/** Parses a message from a worker; `undefined` for any other value. */
 export function readWorkerMessage(given: unknown): WorkerMessage | undefined {
   if (!hasKind(given)) return undefined;
   if (given.kind === 'closed') return { kind: 'closed' };
@@ -19,7 +19,7 @@ export function readWorkerMessage(given: unknown): WorkerMessage | undefined {
   return { kind: 'listening', url: given.url };
 }
 
-/** What a worker is told; `undefined` for anything else. */
+/** Parses a message to a worker; `undefined` for any other value. */
 export function readPrimaryMessage(given: unknown): PrimaryMessage | undefined {
   if (!hasKind(given)) return undefined;
   return given.kind === 'retire' || given.kind === 'goodbye' ? { kind: given.kind } : undefined;

@@ -1,5 +1,4 @@
-// The workers of a service: starts them, replaces those that die, and exchanges all of them one after another while the
-// service goes on serving.
+// The pool of workers: starts them, replaces those that die, and restarts them one by one without downtime.
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -7,12 +6,12 @@ import { exitCodes } from '../exit-codes.ts';
 import { readWorkerMessage, type PrimaryMessage } from './messages.ts';
 import { lingerMs } from './worker.ts';
 
-/** A worker that lived that long has not died of its start. */
+/** Lifetime from which on the end of a worker does not count as a failed start. */
 const healthyAfterMs = 10_000;
 const firstPauseMs = 100;
 const longestPauseMs = 30_000;
-/** More than a worker needs for itself after its timeout. */
-const patienceMs = 5000;
+/** Time for a worker to exit after its shutdown timeout. */
+const exitGraceMs = 5000;
 
 interface Log {
   readonly info: (fields: object, message: string) => void;
@@ -30,13 +29,13 @@ interface Member {
   readonly pid: number | undefined;
   readonly startedAt: number;
   state: 'starting' | 'serving' | 'leaving';
-  /** Whether it listens, or `false` when it ended before. */
+  /** Resolves to whether the worker listens; `false` when it exited before. */
   readonly ready: Promise<boolean>;
   readonly exited: Promise<unknown>;
 }
 
 export class WorkerPool {
-  /** Resolves to the exit code of the service when no worker is left and none will be started. */
+  /** Resolves to the exit code of the service after the last worker has exited. */
   readonly ended: Promise<number>;
   readonly #logger: Log;
   readonly #shutdownTimeoutMs: number;
@@ -46,7 +45,7 @@ export class WorkerPool {
   #code: number = exitCodes.done;
   #hasServed = false;
   #isStopping = false;
-  /** How many workers in a row died soon after their start. */
+  /** Number of consecutive workers that died soon after their start. */
   #earlyDeaths = 0;
   #pause: NodeJS.Timeout | undefined;
   #turn: Promise<void> = Promise.resolve();
@@ -59,19 +58,19 @@ export class WorkerPool {
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
-    // Accepting in one process shares connections out evenly, and loses none when a worker stops listening.
+    // Accepting in the primary process distributes connections evenly, and loses none when a worker stops listening.
     cluster.schedulingPolicy = cluster.SCHED_RR;
   }
 
-  /** Starts one worker, to see whether it can be done, and then the others. */
+  /** Starts one worker, and the others after it listens. */
   start(): void {
     this.#turn = this.#start();
   }
 
   /**
-   * Exchanges all workers, one after another: each old one is told to finish when a new one listens.
+   * Restarts all workers one by one: each old one retires when a new one listens.
    *
-   * @param readSize called when it begins; the number of workers from now on, or `undefined` when nothing shall be done
+   * @param readSize returns the new number of workers, or `undefined` to cancel the restart; called at its start
    */
   restart(readSize: () => number | undefined): void {
     if (this.#isRestartWanted) return;
@@ -85,19 +84,19 @@ export class WorkerPool {
     });
   }
 
-  /** Tells all workers to finish what is in flight. */
+  /** Stops all workers after their requests in flight. */
   stop(): void {
     this.#isStopping = true;
     clearTimeout(this.#pause);
     for (const member of this.#members) {
-      // A starting worker has nothing in flight and may end at once.
+      // A starting worker has no requests and may exit at once.
       member.worker.process.kill('SIGTERM');
       this.#killLater(member);
     }
     if (this.#members.size === 0) this.#end(this.#code);
   }
 
-  /** Ends all workers at once. */
+  /** Kills all workers. */
   stopNow(): void {
     this.#isStopping = true;
     this.#code = exitCodes.failed;
@@ -121,7 +120,7 @@ export class WorkerPool {
       if (this.#countActive() <= this.#size) {
         const [successor] = this.#launch(1);
         if (!(await successor?.ready)) {
-          this.#logger.error({}, 'Restart given up: a new worker did not start');
+          this.#logger.error({}, 'Restart aborted: a new worker did not start');
           return;
         }
       }
@@ -133,7 +132,7 @@ export class WorkerPool {
   }
 
   async #retire(member: Member): Promise<void> {
-    // It may have died, or have been told to stop, meanwhile.
+    // It may have died or been stopped meanwhile.
     if (this.#isStopping || !this.#members.has(member)) return;
     if (member.state === 'starting') member.worker.process.kill('SIGTERM');
     else tell(member.worker, { kind: 'retire' });
@@ -146,7 +145,7 @@ export class WorkerPool {
     return [...this.#members].filter(({ state }) => state !== 'leaving').length;
   }
 
-  /** Starts as many workers as are missing. */
+  /** Starts the missing workers. */
   #fill(): void {
     if (!this.#isStopping) this.#launch(this.#size - this.#countActive());
   }
@@ -164,7 +163,7 @@ export class WorkerPool {
       };
       this.#members.add(member);
       worker.on('message', (message: unknown) => this.#hear(member, message));
-      // Writing to a worker that is about to end fails, which its end tells as well.
+      // A failed write to an exiting worker is followed by `exit`.
       worker.on('error', () => undefined);
       worker.once('exit', (code: number | null, signal: string | null) => this.#noteEnd(member, code, signal));
       return member;
@@ -193,7 +192,7 @@ export class WorkerPool {
     const { pid, state } = member;
     if (this.#isStopping || state === 'leaving') {
       const isFine = code === 0 || (state === 'starting' && signal === 'SIGTERM');
-      if (!isFine) this.#logger.error({ pid, code, signal }, 'A worker was cut off');
+      if (!isFine) this.#logger.error({ pid, code, signal }, 'A worker was aborted');
       if (!this.#isStopping) return;
       if (!isFine) this.#code = exitCodes.failed;
       if (this.#members.size === 0) this.#end(this.#code);
@@ -201,9 +200,9 @@ export class WorkerPool {
     }
     this.#earlyDeaths = performance.now() - member.startedAt < healthyAfterMs ? this.#earlyDeaths + 1 : 0;
     this.#logger.error({ pid, code, signal }, state === 'starting' ? 'A worker did not start' : 'A worker died');
-    const isNobodyThere = ![...this.#members].some((other) => other.state === 'serving');
-    if (isNobodyThere && (!this.#hasServed || this.#earlyDeaths >= this.#size + 4)) {
-      this.#logger.error({}, 'No worker serves, and new ones do not last: giving up');
+    const hasServing = [...this.#members].some((other) => other.state === 'serving');
+    if (!hasServing && (!this.#hasServed || this.#earlyDeaths >= this.#size + 4)) {
+      this.#logger.error({}, 'No worker serves, and new ones exit early: giving up');
       this.#code = exitCodes.failed;
       this.stop();
       return;
@@ -218,7 +217,7 @@ export class WorkerPool {
   }
 
   #killLater(member: Member): void {
-    const timeoutMs = lingerMs + this.#shutdownTimeoutMs + patienceMs;
+    const timeoutMs = lingerMs + this.#shutdownTimeoutMs + exitGraceMs;
     void wait(timeoutMs, undefined, { ref: false }).then(() => {
       if (this.#members.has(member)) member.worker.process.kill('SIGKILL');
     });

@@ -1,22 +1,22 @@
-// The first of several processes: it serves nothing itself, but looks after the workers and obeys signals.
+// The primary process: supervises the workers and handles signals.
 import { availableParallelism } from 'node:os';
 import process from 'node:process';
 import { SettingsError } from '../../settings/problems.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { WorkerPool } from './pool.ts';
 
-/** How many processes shall serve. */
+/** Returns the number of workers. */
 export function countWorkers(settings: Settings): number {
   const workers = settings.get('workers');
   return workers === 'auto' ? availableParallelism() : workers;
 }
 
 /**
- * Runs the service in several processes; ends this one when it is told to stop, or when no worker can be started.
+ * Runs the service in several processes. Ends this one after a signal, or when no worker can start.
  *
- * @param reload reads the settings anew, before workers are exchanged
+ * @param reload loads the settings again for a restart of the workers
  */
-export async function lookAfterWorkers(settings: Settings, reload: () => Settings): Promise<void> {
+export async function superviseWorkers(settings: Settings, reload: () => Settings): Promise<void> {
   const { closeLogger, createLogger } = await import('../../observability/logger.ts');
   const logger = createLogger({
     level: settings.get('log_level'),
@@ -44,7 +44,7 @@ export async function lookAfterWorkers(settings: Settings, reload: () => Setting
       return countWorkers(reload());
     } catch (error) {
       const reason = error instanceof SettingsError ? error.message : String(error);
-      logger.error({ reason }, 'Workers stay as they are: the settings cannot be used');
+      logger.error({ reason }, 'Restart cancelled: the settings are wrong');
       return undefined;
     }
   };

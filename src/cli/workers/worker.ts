@@ -1,22 +1,22 @@
-// The side of a worker: it serves like a process of its own, and obeys the first process.
+// The role of a worker process, which the primary process supervises.
 import cluster from 'node:cluster';
 import process from 'node:process';
-import type { Order, Role } from '../serve.ts';
+import type { StopRequest, Role } from '../serve.ts';
 import { readPrimaryMessage, type PrimaryMessage, type WorkerMessage } from './messages.ts';
 
-/** How long clients that keep a connection may go on using it, before it is closed although it is idle. */
+/** Time for which idle connections stay usable before they are closed. */
 export const lingerMs = 2000;
 const goodbyeTimeoutMs = 2000;
 
-/** Whom a worker obeys, and what it reports. */
+/** The role of a worker. */
 export const worker: Role = {
-  // Those that take the place of others come later, when everything has been shown.
+  // Only the first worker shows the banner, not its successors.
   showsBanner: cluster.worker?.id === 1,
   isOneOfMany: true,
-  waitForOrder() {
-    // A terminal sends these to all processes at once, but it is the first process that decides.
+  waitForStop() {
+    // A terminal sends these to all processes, but the primary process decides.
     for (const signal of ['SIGINT', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => undefined);
-    return new Promise<Order>((resolve) => {
+    return new Promise<StopRequest>((resolve) => {
       process.on('SIGTERM', (signal) => resolve({ reason: signal, lingerMs: 0 }));
       void waitFor('retire').then(() => resolve({ reason: 'retire', lingerMs }));
     });
@@ -24,20 +24,20 @@ export const worker: Role = {
   noteListening(url) {
     void tell({ kind: 'listening', url });
   },
-  async takeLeave() {
+  async finish() {
     const goodbye = waitFor('goodbye');
     await tell({ kind: 'closed' });
     const late = new Promise<void>((resolve) => {
       setTimeout(resolve, goodbyeTimeoutMs);
     });
     await Promise.race([goodbye, late]);
-    // Once this is written, so are the connections handed back before it.
+    // Messages are ordered: when this one is written, so are the connections passed back before it.
     await tell({ kind: 'closed' });
   },
 };
 
-/** Lets a worker that cannot start end by itself: the channel to the first process would keep it alive. */
-export function letGo(): void {
+/** Lets a worker that cannot start exit: the channel to the primary process would keep it alive. */
+export function releaseChannel(): void {
   process.channel?.unref();
 }
 
@@ -52,7 +52,7 @@ function waitFor(kind: PrimaryMessage['kind']): Promise<void> {
   });
 }
 
-/** Resolves when it is written, or when there is nobody to tell any more. */
+/** Sends a message. Resolves when it is written, or when the channel is closed. */
 function tell(message: WorkerMessage): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined || !process.connected) resolve();

@@ -1,5 +1,4 @@
-// What listeners are told of a change or of a read, as a value that can leave the process. See
-// docs/reference/events.md.
+// Payloads of events for listeners, as JSON values. See docs/reference/events.md.
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { entryValue, type StoredEntry, type StoredObject } from '../objects/stored.ts';
 
@@ -8,27 +7,27 @@ export type Action = ChangeAction | 'read';
 
 export const actions: readonly Action[] = ['create', 'update', 'delete', 'read'];
 
-/** What a payload is made from. */
+/** Input of `formatPayload`. */
 export interface PayloadSource {
   readonly action: Action;
-  /** Kind of the objects, `record`. */
+  /** Kind of the objects, such as `record`. */
   readonly kind: string;
   /** Clock of the list after the operation. */
   readonly timestamp: number;
-  /** Path of the request without the version prefix: of the list for POST and for DELETE on a list. */
+  /** Path of the request without the version prefix; the path of the list for POST and for DELETE on a list. */
   readonly path: string;
-  /** Prefixed; `undefined` for anonymous callers. */
+  /** User id with prefix; `undefined` for anonymous callers. */
   readonly userId: string | undefined;
   /** Ids in the path, by name. */
   readonly ids: Readonly<Record<string, string>>;
 }
 
-/** The payload of an event, without any object. */
+/** Returns the payload of an event without its objects. */
 export function formatPayload({ action, kind, timestamp, path, userId, ids }: PayloadSource): JsonObject {
   return { timestamp, action, uri: path, user_id: userId ?? null, resource_name: kind, ...ids };
 }
 
-/** An object before and after: `{"new": …}`, `{"new": …, "old": …}`; a deletion has its tombstone as `new`. */
+/** Returns an object before and after a change: `{"new": …, "old": …}`. A creation has no `old`; `new` of a deletion is the tombstone. */
 export function formatImpact({ old, new: entry }: { old: StoredObject | undefined; new: StoredEntry }): JsonValue {
   return old === undefined ? { new: entryValue(entry) } : { new: entryValue(entry), old: entryValue(old) };
 }

@@ -1,5 +1,5 @@
-// The arithmetic of the clock and the horizon of a list. It is written once, over any notation: list-state.ts computes
-// with numbers, and the backends that run code on their server turn it into the text of SQL or Lua.
+// The arithmetic of the clock and the horizon of a list, written once over an abstract notation. `list-state.ts` computes with
+// numbers. Backends that run code on their server generate SQL or Lua from it.
 
 /** A notation in which the arithmetic is written. */
 export interface Notation<Value, Condition> {
@@ -14,11 +14,11 @@ export interface Notation<Value, Condition> {
 export interface ClockRule<Value, Condition> {
   /** The next timestamp of a list that has a clock. */
   readonly next: (clock: Value, now: Value) => Value;
-  /** The last of so many timestamps in a row. */
+  /** The last of `count` consecutive timestamps. */
   readonly last: (first: Value, count: Value) => Value;
   /** Whether a list may give the timestamp. Beyond the safe integers two timestamps could be one number. */
   readonly exists: (timestamp: Value) => Condition;
-  /** Whether a timestamp that a client asks for is not after the clock, so that another entry may have it. */
+  /** Whether a requested timestamp is not after the clock, so another entry may have it. */
   readonly isPast: (given: Value, clock: Value) => Condition;
   /**
    * The clock of a list that has lost live objects with its parent. It stops at the last timestamp: a list without

@@ -1,12 +1,12 @@
-// The state of a list and everything that happens to it: which timestamps writes get, and how the clock, the horizon and
-// the counts change. All backends compute with these functions, so the rules are stated here and nowhere else.
+// The state of a list and its changes: the timestamps of writes, and the effect of writes on clock, horizon and counts. All
+// backends use these functions, so the rules exist only here.
 import { clockRule } from './clock-rule.ts';
 
 /** Clock, horizon and counts of a list. A list outlives its contents: clock and horizon stay when it is emptied. */
 export interface ListState {
   /** The highest timestamp that the list ever gave; `undefined` when it was never read nor written. */
   readonly clock: number | undefined;
-  /** The highest timestamp of a deletion of which no tombstone is left; 0 when all deletions still have theirs. */
+  /** The highest timestamp of a deletion without a tombstone; 0 when all deletions still have theirs. */
   readonly horizon: number;
   /** Number of live objects. */
   readonly live: number;
@@ -14,15 +14,15 @@ export interface ListState {
   readonly dead: number;
 }
 
-/** What a write does to the state of its list. */
+/** The effect of a write on the state of its list. */
 export interface ListChange {
   /** The clock moves on to this timestamp, never back. */
   readonly clock?: number | undefined;
   /** The horizon moves on to this timestamp, never back. */
   readonly horizon?: number | undefined;
-  /** Live objects more, or less. */
+  /** Change of the number of live objects. */
   readonly live?: number;
-  /** Tombstones more, or less. */
+  /** Change of the number of tombstones. */
   readonly dead?: number;
 }
 
@@ -40,8 +40,8 @@ const rule = clockRule<number, boolean>({
 });
 
 /**
- * Returns the first of so many new timestamps, which follow each other without gaps; `undefined` when the list does not
- * have that many left, because a client has used one far in the future.
+ * Returns the first of `count` consecutive new timestamps; `undefined` when the list does not have that many left, because
+ * a client has used one far in the future.
  */
 export function newTimestamps({ clock }: Clocked, now: number, count = 1): number | undefined {
   const first = clock === undefined ? now : rule.next(clock, now);
@@ -49,21 +49,21 @@ export function newTimestamps({ clock }: Clocked, now: number, count = 1): numbe
 }
 
 /**
- * Returns the timestamp of a write that may ask for one; `undefined` when the list has none left. Where `mayBeTaken` says
- * so, the caller first verifies that no other entry has it.
+ * Returns the timestamp of a write that may request one; `undefined` when the list has none left. If `mayBeTaken` returns
+ * true, the caller first verifies that no other entry has it.
  */
 export function timestampFor(state: Clocked, now: number, given: number | undefined): number | undefined {
   return given === undefined || given === state.clock ? newTimestamps(state, now) : given;
 }
 
-/** Whether another entry of the list may have the timestamp that a write asks for, which is then used as it is. */
+/** Whether another entry of the list may have the requested timestamp, which is then used as it is. */
 export function mayBeTaken({ clock }: Clocked, given: number | undefined): given is number {
   return given !== undefined && clock !== undefined && given !== clock && rule.isPast(given, clock);
 }
 
 /**
- * Returns the timestamp of a conditional write; `undefined` when the list has none left, or when the one asked for is not
- * after the clock. Such a write is done in a transaction, which finds out whether another entry has the timestamp.
+ * Returns the timestamp of a conditional write; `undefined` when the list has none left, or when the requested one is not
+ * after the clock. Such a write needs a transaction, which checks whether another entry has the timestamp.
  */
 export function conditionalTimestamp({ clock }: Clocked, now: number, given: number | undefined): number | undefined {
   if (given !== undefined && clock !== undefined && rule.isPast(given, clock)) return undefined;
@@ -90,13 +90,13 @@ export function changeState(state: ListState, { clock, horizon, live = 0, dead =
   };
 }
 
-/** What was stored under an id. */
+/** The stored state of an id. */
 interface Found {
   readonly object: unknown;
   readonly tombstone: unknown;
 }
 
-/** Returns what storing an object does to its list. */
+/** Returns the effect of storing an object on its list. */
 export function putChange(lastModified: number, { object, tombstone }: Found): ListChange {
   return {
     clock: lastModified,
@@ -105,13 +105,13 @@ export function putChange(lastModified: number, { object, tombstone }: Found): L
   };
 }
 
-/** Returns what the deletion of a live object does to its list. */
+/** Returns the effect of deleting a live object on its list. */
 export function removalChange(lastModified: number, keepTombstone: boolean): ListChange {
   const dead = keepTombstone ? 1 : 0;
   return { clock: lastModified, live: -1, dead, horizon: keepTombstone ? undefined : lastModified };
 }
 
-/** Returns the state of a list that has lost everything with its parent. No tombstone is left of what it held. */
+/** Returns the state of a list after the deletion of its parent, which removes all objects and tombstones. */
 export function emptyState(state: ListState, now: number): ListState {
   const { clock, horizon, live, dead } = state;
   if (clock === undefined || live + dead === 0) return state;
@@ -119,7 +119,7 @@ export function emptyState(state: ListState, now: number): ListState {
   return { clock: after, horizon: rule.horizon(horizon, after), live: 0, dead: 0 };
 }
 
-/** Returns what a restoration does to the clock of its list: it moves on to the highest timestamp, never back. */
+/** Returns the clock of a list after a restoration: it moves on to the highest timestamp, never back. */
 export function restoredClock(clock: number, entries: readonly { readonly lastModified: number }[]): number {
   return entries.reduce((latest, { lastModified }) => Math.max(latest, lastModified), clock);
 }

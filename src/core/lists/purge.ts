@@ -1,7 +1,7 @@
-// Which tombstones a purge deletes: the options of the contract, and what they mean for one list after the other.
+// The selection of tombstones that a purge deletes: the options of the contract, applied to one list after the other.
 import type { ListKey } from '../objects/stored.ts';
 
-/** Which tombstones are deleted; see `StorageWriter.purgeDeleted`. */
+/** Selection of tombstones; see `StorageWriter.purgeDeleted`. */
 export interface PurgeOptions {
   readonly kind?: string;
   readonly parent?: string;
@@ -38,7 +38,7 @@ export class Purge {
     return (this.kind ?? kind) === kind && (this.parent ?? parent) === parent;
   }
 
-  /** Returns how many tombstones may be deleted, the oldest first, of a list that has so many. */
+  /** Returns the maximum number of tombstones to delete, the oldest first, of a list with `dead` tombstones. */
   mostOf(dead: number): number {
     return Math.max(0, Math.min(this.#limit - this.count, dead - this.maxRetained));
   }

@@ -1,15 +1,15 @@
-// Id generators: what new ids look like and which ids are accepted. Settings choose one for each kind by name; see
+// Id generators: the form of new ids and the ids that are accepted. Settings choose one for each kind by name; see
 // docs/reference/http-api/README.md#ids.
 import { randomBytes, randomUUID } from 'node:crypto';
 
 export interface IdGenerator {
-  /** A new id that nobody can guess. */
+  /** Returns a new id that cannot be guessed. */
   generate(): string;
-  /** Whether the whole id has the accepted form. Length is limited elsewhere. */
+  /** Whether the whole id has the accepted form. Another check limits the length. */
   match(id: string): boolean;
-  /** Whether ids are random enough that nobody has to look whether one is taken. */
+  /** Whether ids are random enough that no lookup for collisions is needed. */
   readonly isUnique?: boolean;
-  /** The accepted form in words, for error messages: `letters and digits`. */
+  /** Accepted form, for error messages: `letters and digits`. */
   readonly form?: string;
 }
 
@@ -25,7 +25,7 @@ function generateName(): string {
   let text = '';
   while (text.length < nameLength) {
     for (const byte of randomBytes(16)) {
-      // 64 divides 256, so six bits pick evenly; the first character redraws the two marks it may not be.
+      // 64 divides 256, so six bits are uniform. The first character must not be "-" or "_" and is drawn again.
       const pick = byte & 63;
       if (text === '' && pick >= firstLetters) continue;
       text += alphabet[pick]!;
@@ -36,19 +36,19 @@ function generateName(): string {
 }
 
 /**
- * In the form of UUIDs of version 4, but the first 48 bits are the time, so that ids which are made one after the other stand
- * together in the indexes of databases. The other 74 bits are random.
+ * Returns an id in the form of a version 4 UUID whose first 48 bits are the time: consecutive ids are neighbours in database
+ * indexes. The other 74 bits are random.
  */
 function generateUuid(): string {
   const now = Date.now();
-  if (now !== beginning.time) beginning = { time: now, text: beginningAt(now) };
-  return beginning.text + randomUUID().slice(13);
+  if (now !== timePrefix.time) timePrefix = { time: now, text: formatTimePrefix(now) };
+  return timePrefix.text + randomUUID().slice(13);
 }
 
-/** Under load many ids are drawn in one millisecond. */
-let beginning = { time: Number.NaN, text: '' };
+/** Cached, because under load many ids are generated in one millisecond. */
+let timePrefix = { time: Number.NaN, text: '' };
 
-function beginningAt(time: number): string {
+function formatTimePrefix(time: number): string {
   const digits = time.toString(16).padStart(12, '0');
   return `${digits.slice(0, 8)}-${digits.slice(8)}`;
 }
@@ -70,12 +70,12 @@ function builtIn(generate: () => string, pattern: RegExp, form: string, isUnique
 
 const builtInGenerators: ReadonlySet<IdGenerator> = new Set(generators.values());
 
-/** Whether the generator is one of those above, whose forms name every character that they accept. */
+/** Whether the generator is built in. The forms of those name every character that they accept. */
 export function isBuiltIn(generator: IdGenerator): boolean {
   return builtInGenerators.has(generator);
 }
 
-/** The built-in generator of that name, also when existing deployments write it as a dotted path ending in the name. */
+/** Returns the built-in generator of that name. The name may be the last part of a dotted path, as Kinto writes it. */
 export function findIdGenerator(setting: string): IdGenerator | undefined {
   return generators.get(setting.slice(setting.lastIndexOf('.') + 1));
 }

@@ -1,8 +1,8 @@
-// The one order of lists: parents before what lies below them, which also is the order in which several lists are locked.
+// The order of lists: parents before their descendants. Several lists are locked in this order.
 import { compareText } from '../query/compare.ts';
 import type { ListKey } from './stored.ts';
 
-/** By parent, then by kind, both by code point. */
+/** Compares by parent, then by kind, both by code point. */
 export function compareLists(a: ListKey, b: ListKey): number {
   return compareText(a.parent, b.parent) || compareText(a.kind, b.kind);
 }

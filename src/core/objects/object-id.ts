@@ -1,17 +1,17 @@
-// Ids that have been checked. Everything that addresses, locks, reads or writes objects takes these and no plain text, so
-// that no text from outside becomes part of a key before the rule of its kind has accepted it.
+// Checked ids. All code that addresses, locks, reads or writes objects takes these instead of strings: no text from a client
+// becomes part of a key before the rule of its kind has accepted it.
 import { isBuiltIn, type IdGenerator } from './ids.ts';
 import type { UriIds } from './uris.ts';
 
 declare const brand: unique symbol;
 
-/** An id that the rule of its kind accepts, or that storage has given out. */
+/** An id that the rule of its kind accepts, or that storage has returned. */
 export type ObjectId = string & { readonly [brand]: 'ObjectId' };
 
-/** Ids found in a path, by name: `bucket_id`, `collection_id`, `record_id`. */
+/** Ids in a path, by name: `bucket_id`, `collection_id`, `record_id`. */
 export type PathIds = Readonly<Record<string, ObjectId>>;
 
-/** Which ids objects of one kind may have. The only source of new object ids. */
+/** The ids that objects of one kind may have. The only source of new object ids. */
 export interface IdRule {
   /** Returns the text as an id, or `undefined` when the kind does not accept it. */
   parse(text: string): ObjectId | undefined;
@@ -21,15 +21,15 @@ export interface IdRule {
    * @throws Error when the generator makes an id that the rule does not accept
    */
   generate(): ObjectId;
-  /** Whether new ids are random enough that no lookup is needed for whether one is taken. */
+  /** Whether new ids are random enough that no lookup for collisions is needed. */
   readonly isUnique: boolean;
-  /** The accepted form in words, for error messages. */
+  /** Accepted form, for error messages. */
   readonly form: string;
 }
 
 /**
- * Characters that have a meaning in keys, patterns or files, or that not every backend can store. No generator, however
- * lenient, makes them part of an id.
+ * Characters with a meaning in keys, patterns or file names, or that not every backend can store. No generator can make them
+ * part of an id.
  */
 const neverAllowed = /^\.{1,2}$|[\p{Cc}\p{Cs}/*]/u;
 
@@ -37,7 +37,7 @@ const neverAllowed = /^\.{1,2}$|[\p{Cc}\p{Cs}/*]/u;
  * Returns the rule of a generator.
  *
  * @param setting name of the generator, for messages
- * @param maxLength longest id accepted, in characters; 0 means unlimited
+ * @param maxLength maximum length of an id in characters; 0 means unlimited
  * @throws Error when the generator makes an id that the rule does not accept
  */
 export function createIdRule(setting: string, generator: IdGenerator, maxLength: number): IdRule {
@@ -65,17 +65,17 @@ export function createIdRule(setting: string, generator: IdGenerator, maxLength:
   return rule;
 }
 
-/** Whether the text can be an id of any kind, for data from elsewhere whose kinds have other rules. */
+/** Whether the text can be an id of any kind, for imported data whose kinds have other rules. */
 export function isSafeId(text: string): boolean {
   return text !== '' && !neverAllowed.test(text);
 }
 
-/** Takes over an id that storage has given out: it was checked when the object was written. */
+/** Casts an id from storage: it was checked when the object was written. */
 export function storedId(id: string): ObjectId {
   return id as ObjectId;
 }
 
-/** Takes over the ids in a URI that storage has given out. */
+/** Casts the ids in a URI from storage. */
 export function storedIds(ids: UriIds): PathIds {
   return ids as PathIds;
 }

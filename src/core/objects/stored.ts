@@ -1,10 +1,10 @@
-// What storage keeps of an object: its attributes as JSON text, its id and its timestamp. A response is concatenated
-// from these texts; the attributes are parsed only when something needs their value.
+// Stored objects: the attributes as JSON text, the id and the timestamp. Responses are concatenated from these texts;
+// attributes are parsed only when their values are needed.
 import { formatJson, parseStoredJson, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 import { copyMembers, largeTextChars, parseStoredInSteps } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 
-/** One list: all objects of a kind below one parent, with a clock of its own. */
+/** A list: all objects of a kind below one parent, with a clock of its own. */
 export interface ListKey {
   /** Name of the resource kind, such as `record`. */
   readonly kind: string;
@@ -12,17 +12,17 @@ export interface ListKey {
   readonly parent: string;
 }
 
-/** A live object. Immutable; `attributes` is shared, so never change what it returns. */
+/** A live object. Immutable; `attributes` returns a shared value, which must not be changed. */
 export class StoredObject {
   readonly id: string;
   /** Milliseconds since 1970 UTC. */
   readonly lastModified: number;
   /** Compact JSON text of the attributes, without `id` and `last_modified`. */
   readonly text: string;
-  /** Large ones may be collected while nothing uses them: parsed, they take several times the room of their text. */
+  /** Large attributes are held weakly: parsed, they take several times the memory of their text. */
   #attributes: JsonObject | WeakRef<JsonObject> | undefined;
 
-  /** @param attributes what the text says, where that is known */
+  /** @param attributes the parsed text, when it is known */
   constructor(id: string, lastModified: number, text: string, attributes?: JsonObject) {
     this.id = id;
     this.lastModified = lastModified;
@@ -30,7 +30,7 @@ export class StoredObject {
     if (attributes !== undefined) this.#keep(attributes);
   }
 
-  /** The attributes without `id` and `last_modified`. Parsed once; for a large object `read` does it in steps. */
+  /** The attributes without `id` and `last_modified`. Parsed once; `read` parses large ones in steps. */
   get attributes(): JsonObject {
     return this.#parsed ?? this.#keep(parseStoredJson(this.text) as JsonObject);
   }
@@ -40,7 +40,7 @@ export class StoredObject {
     return this.text.length >= largeTextChars;
   }
 
-  /** Returns the attributes; keep them for as long as you use those of the object. */
+  /** Returns the attributes. Keep the result while it is used: those of large objects may be garbage collected. */
   *read(): Steps<JsonObject> {
     return this.#parsed ?? this.#keep((yield* parseStoredInSteps(this.text)) as JsonObject);
   }
@@ -56,14 +56,14 @@ export class StoredObject {
   }
 }
 
-/** What a deletion leaves behind, so that clients who follow the list learn of it. */
+/** The mark of a deletion, for clients that synchronise the list. */
 export interface Tombstone {
   readonly id: string;
   readonly lastModified: number;
   readonly deleted: true;
 }
 
-/** Whether two objects of one id, or none, are the same. */
+/** Whether two versions of one object are the same; `undefined` stands for a missing object. */
 export function isSameObject(
   a: Pick<StoredObject, 'lastModified' | 'text'> | undefined,
   b: Pick<StoredObject, 'lastModified' | 'text'> | undefined,
@@ -85,7 +85,7 @@ export function charsOf(entry: StoredEntry): number {
 /** Ids that are their own JSON text between quotes, as almost all are. */
 const plainId = /^[\w-]*$/;
 
-/** JSON text of the object or tombstone as clients see it, `id` and `last_modified` included. */
+/** Returns the JSON text of an object or tombstone for clients, with `id` and `last_modified`. */
 export function formatEntry(entry: StoredEntry): string {
   const id = plainId.test(entry.id) ? `"${entry.id}"` : JSON.stringify(entry.id);
   const own = `"id":${id},"last_modified":${formatTimestamp(entry.lastModified)}`;
@@ -100,25 +100,25 @@ export function formatGone({ id, lastModified }: StoredObject): string {
 
 const million = 1_000_000;
 
-/** Digits of a timestamp: in two halves, which are small numbers and so take half the time to write. */
+/** Returns the digits of a timestamp. Formats two halves, because small integers take half the time. */
 function formatTimestamp(timestamp: number): string {
   if (timestamp < million) return String(timestamp);
   const millions = Math.floor(timestamp / million);
   return `${millions}${String(timestamp - millions * million + million).slice(1)}`;
 }
 
-/** The same of several, one after the other with commas between them. The text is in one piece, so that it can be kept. */
+/** Returns the JSON texts of several entries, separated by commas, as one flat string that can be cached. */
 export function formatEntries(entries: readonly StoredEntry[]): string {
   return entries.map(formatEntry).join(',');
 }
 
-/** The object or tombstone as clients see it, as a value. */
+/** Returns an object or tombstone as a value, in the form for clients. */
 export function entryValue(entry: StoredEntry): JsonObject {
   if (isTombstone(entry)) return { id: entry.id, last_modified: entry.lastModified, deleted: true };
   return { ...entry.attributes, id: entry.id, last_modified: entry.lastModified };
 }
 
-/** The object as clients see it, as a value. */
+/** Returns an object as a value, in the form for clients. */
 export function* entryInSteps(object: StoredObject): Steps<JsonObject> {
   if (!object.isLarge) return entryValue(object);
   const value: MutableJsonObject = {};
@@ -128,7 +128,7 @@ export function* entryInSteps(object: StoredObject): Steps<JsonObject> {
   return value;
 }
 
-/** JSON text of attributes for storage. */
+/** Returns the JSON text of attributes for storage. */
 export function formatAttributes(attributes: JsonObject): string {
   return formatJson(attributes);
 }

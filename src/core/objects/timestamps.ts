@@ -1,28 +1,28 @@
-// What becomes of a `last_modified` that a client sends. The storage backend decides the rest (storage contract); see
+// The use of a `last_modified` from a client. The rest is up to the storage contract; see
 // docs/reference/http-api/objects.md#sent-timestamps.
 import { ExactNumber, type JsonValue } from '../../base/json.ts';
 
 /**
- * The latest timestamp a client may give. It lies far below the end of exact integers, because the clock of the list
- * goes on from there: at the end it would stand still, and nobody could write to the list any more.
+ * The latest timestamp that a client may give. It is far below the largest exact integer, because the clock of the list
+ * continues from it: at the end of the range no write to the list would be possible.
  */
 export const latestTimestamp = 2 ** 52;
 
 const integerText = /^-?\d+$/;
 
 /**
- * The timestamp to honour; `undefined` when the storage shall give one, because nothing fitting was sent: no integer,
- * a negative one, or none above the current timestamp.
+ * Returns the timestamp to use, or `undefined` when the storage gives one: nothing was sent, or no integer, a negative one,
+ * or one not above the current timestamp.
  *
  * @param sent `last_modified` of the data sent, `undefined` when absent
- * @param current timestamp of the object that exists already, `undefined` when it is being created
+ * @param current timestamp of the existing object, `undefined` on creation
  */
 export function honouredTimestamp(
   sent: JsonValue | undefined,
   current: number | undefined,
 ): number | undefined | 'out of range' {
   if (typeof sent !== 'number' && !(sent instanceof ExactNumber)) return undefined;
-  // Whether a number is an integer shows in its text: `1.0` and `1e3` are none.
+  // The text decides: `1.0` and `1e3` are not integers here.
   if (!integerText.test(sent instanceof ExactNumber ? sent.text : String(sent))) return undefined;
   const timestamp = Number(sent) + 0;
   if (timestamp < 0) return undefined;

@@ -1,5 +1,5 @@
-// Object URIs: the path of an object below the version prefix. They are the keys of permissions, the parents of lists
-// and the names in events; a kind declares theirs as a template such as `/buckets/{bucket_id}/groups/{group_id}`.
+// Object URIs: paths of objects below the version prefix. They are the keys of permissions, the parents of lists and the
+// names in events. A kind declares a template such as `/buckets/{bucket_id}/groups/{group_id}`.
 
 /** Ids by their name in the template: `bucket_id`, `group_id`. */
 export type UriIds = Readonly<Record<string, string>>;
@@ -9,7 +9,7 @@ export interface ObjectAddress {
   readonly ids: UriIds;
 }
 
-/** The template of a kind's objects from the path of its lists: `/buckets/{bucket_id}/groups/{group_id}`. */
+/** Returns the template of a kind's objects from the path of its lists: `/buckets/{bucket_id}/groups/{group_id}`. */
 export function objectTemplate(kind: string, listPath: string): string {
   return `${listPath}/{${kind}_id}`;
 }
@@ -30,7 +30,7 @@ function parseTemplate(template: string): readonly Segment[] {
 }
 
 /**
- * A function that writes ids into the template; compile once, for every request it only joins texts.
+ * Returns a function that puts ids into the template. Compiled once, it only concatenates.
  *
  * @throws Error when the template is malformed; the returned function throws when an id is missing
  */
@@ -43,7 +43,7 @@ export function compileUriTemplate(template: string): (ids: UriIds) => string {
   };
 }
 
-/** A function like that of `compileUriTemplate` that returns `undefined` when an id is missing. */
+/** Returns a function like that of `compileUriTemplate`, which returns `undefined` when an id is missing. */
 export function compilePartialTemplate(template: string): (ids: UriIds) => string | undefined {
   const literals: string[] = [''];
   const idNames: string[] = [];
@@ -67,8 +67,7 @@ export function compilePartialTemplate(template: string): (ids: UriIds) => strin
 }
 
 /**
- * A function from a URI back to kind and ids, for the given kinds; `undefined` for any other text. Where two templates
- * fit, the one declared first wins.
+ * Returns a function from a URI to kind and ids, and from any other text to `undefined`. The first matching template wins.
  *
  * @param templates kind → template of its objects
  */

@@ -1,35 +1,36 @@
-// Application of JSON Patch (RFC 6902) to our JSON values, where exact numbers keep their digits and `__proto__` is a
-// key like any other; no library does both. Documents are never changed: containers on the way are copied once and
-// then belong to the patch. Work, growth and depth of the result have limits, for a `copy` can double a document.
+// JSON Patch (RFC 6902) on our JSON values, where exact numbers keep their digits and `__proto__` is an ordinary key; no
+// library does both. Documents are never changed: the containers of a path are copied once and then belong to the patch.
+// Work, growth and depth of the result are limited, because a `copy` can double a document.
+import { abbreviate } from '../../base/abbreviate.ts';
 import { getKey, isJsonObject, setKey, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import { copyMembers, StepBudget } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 import { invalidParameters } from '../errors.ts';
 import { equalInSteps } from '../query/compare.ts';
 import { formatPointer, parseArrayIndex } from './json-pointer.ts';
-import { abbreviate, type Operation } from './operations.ts';
+import type { Operation } from './operations.ts';
 
 export interface PatchLimits {
-  /** How much `copy` operations may add, in characters of text, each value and key counting as one more. */
+  /** Maximum growth by `copy` operations, in characters of text; each value and key counts as one more. */
   readonly maxGrowthChars: number;
-  /** How many values may be looked at or copied internally, so that no patch holds the process for long. */
+  /** Maximum number of values that are visited or copied, so that no patch occupies the process for long. */
   readonly maxWork: number;
-  /** Nesting levels of the result, the outermost counting as one. */
+  /** Maximum number of nesting levels of the result; the outermost counts as one. */
   readonly maxDepth: number;
 }
 
 export interface PatchOptions {
   readonly limits?: PatchLimits;
-  /** Last word on a value about to be put at a path, its own form for instance; throws to refuse. */
+  /** Converts a value before it is put at a path; throws to refuse it. */
   readonly adopt?: (path: readonly string[], value: JsonValue) => JsonValue;
 }
 
 export const defaultPatchLimits: PatchLimits = { maxGrowthChars: 10_485_760, maxWork: 10_000_000, maxDepth: 500 };
 
 /**
- * The document after all operations, in order.
+ * Returns the document after all operations, in order.
  *
- * @throws ServiceError invalidParameters naming the first operation that fails; nothing is applied then
+ * @throws ServiceError invalidParameters naming the first operation that fails
  */
 export function* applyOperations(
   document: JsonValue,
@@ -54,7 +55,7 @@ class OperationFailure extends Error {}
 
 type Container = JsonValue[] | MutableJsonObject;
 
-/** Copying an object costs several times what copying an array does, and shifting an array much less. */
+/** Copying an object costs several times as much as copying an array; shifting an array costs much less. */
 const objectCopyCost = 4;
 const arrayShiftCost = 1 / 64;
 
@@ -62,7 +63,7 @@ class Patcher {
   #root: { document: JsonValue };
   readonly #limits: PatchLimits;
   readonly #adopt: (path: readonly string[], value: JsonValue) => JsonValue;
-  /** Containers made by this patch and held at one place only; these may be changed. */
+  /** Containers that this patch created and that occur once in the document. They may be changed in place. */
   #owned = new Set<Container>();
   readonly #budget = new StepBudget();
   #work = 0;
@@ -82,7 +83,7 @@ class Patcher {
     switch (operation.op) {
       case 'test':
         if (!(yield* equalInSteps(this.#find(operation.path), requireValue(operation), this.#budget))) {
-          fail('the value is another one');
+          fail('the value differs');
         }
         break;
       case 'add':
@@ -98,7 +99,7 @@ class Patcher {
         const value = this.#find(requireFrom(operation));
         this.#growth += yield* this.#measure(value, 0);
         if (this.#growth > this.#limits.maxGrowthChars) fail('the result would be too large');
-        // The value now stands at two places, and so may parts of it that belonged to the patch.
+        // The value now occurs twice, and so do those of its containers that belonged to the patch.
         this.#owned = new Set();
         yield* this.#add(operation.path, value);
         break;
@@ -118,7 +119,7 @@ class Patcher {
     let value = this.#root.document;
     for (const token of path) {
       const next = member(value, token);
-      if (next === undefined) fail(`there is nothing at ${abbreviate(formatPointer(path))}`);
+      if (next === undefined) fail(`no value exists at ${abbreviate(formatPointer(path))}`);
       value = next;
     }
     return value;
@@ -130,7 +131,7 @@ class Patcher {
     const token = path.at(-1)!;
     if (!Array.isArray(container)) return setKey(container, token, value);
     const index = token === '-' ? container.length : parseArrayIndex(token);
-    if (index === undefined || index > container.length) fail('there is no such place in the array');
+    if (index === undefined || index > container.length) fail('the index is beyond the end of the array');
     this.#spend((container.length - index) * arrayShiftCost);
     container.splice(index, 0, value);
   }
@@ -139,7 +140,7 @@ class Patcher {
     const value = yield* this.#prepare(path, given);
     const container = yield* this.#ownContainer(path);
     const token = path.at(-1)!;
-    if (member(container, token) === undefined) fail('there is nothing to replace');
+    if (member(container, token) === undefined) fail('no value exists to replace');
     if (Array.isArray(container)) container[Number(token)] = value;
     else setKey(container, token, value);
   }
@@ -147,7 +148,7 @@ class Patcher {
   *#remove(path: readonly string[]): Steps<void> {
     const container = yield* this.#ownContainer(path);
     const token = path.at(-1)!;
-    if (member(container, token) === undefined) fail('there is nothing to remove');
+    if (member(container, token) === undefined) fail('no value exists to remove');
     if (!Array.isArray(container)) {
       Reflect.deleteProperty(container, token);
       return;
@@ -156,21 +157,21 @@ class Patcher {
     container.splice(Number(token), 1);
   }
 
-  /** The value as it will stand at the path, checked to be not too deep there. */
+  /** Returns the value in its form for the path, after a check of its depth there. */
   *#prepare(path: readonly string[], given: JsonValue): Steps<JsonValue> {
     const value = this.#adopt(path, given);
     yield* this.#measure(value, path.length);
     return value;
   }
 
-  /** The container that the last token of the path refers to, every container on the way being the patch's own. */
+  /** Returns the container of the last token, with all containers of the path owned by the patch. */
   *#ownContainer(path: readonly string[]): Steps<Container> {
     const root = yield* this.#own(this.#root.document);
     this.#root.document = root;
     let container = root;
     for (const token of path.slice(0, -1)) {
       const next = member(container, token);
-      if (next === undefined) fail(`there is nothing at ${abbreviate(formatPointer(path.slice(0, -1)))}`);
+      if (next === undefined) fail(`no value exists at ${abbreviate(formatPointer(path.slice(0, -1)))}`);
       const owned = yield* this.#own(next);
       if (Array.isArray(container)) container[Number(token)] = owned;
       else setKey(container, token, owned);
@@ -191,14 +192,14 @@ class Patcher {
       this.#spend(value.length);
       return [...(value as readonly JsonValue[])];
     }
-    if (!isJsonObject(value)) fail('the path leads into a value that has no members');
+    if (!isJsonObject(value)) fail('the path leads into a value without members');
     this.#spend(Object.keys(value).length * objectCopyCost);
     const copy: MutableJsonObject = {};
     yield* copyMembers(value, copy);
     return copy;
   }
 
-  /** Characters of a value that will stand so many levels below the root; ends early when it is too much or too deep. */
+  /** Returns the characters of a value at a level below the root. Fails early when it is too large or too deep. */
   *#measure(value: JsonValue, level: number): Steps<number> {
     this.#spend(1);
     if (this.#budget.spend(1)) yield;
@@ -229,7 +230,7 @@ function member(value: JsonValue, token: string): JsonValue | undefined {
   return isJsonObject(value) ? getKey(value, token) : undefined;
 }
 
-/** Whether the path leads to something inside of what stands at the other one. */
+/** Whether the path leads into the value at the other path. */
 function isBelow(path: readonly string[], other: readonly string[]): boolean {
   return path.length > other.length && other.every((token, index) => path[index] === token);
 }

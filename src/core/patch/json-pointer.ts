@@ -2,7 +2,7 @@
 
 const strayTilde = /~(?![01])/;
 
-/** The decoded tokens of a pointer below the root; `undefined` when the text is none or points at the root itself. */
+/** Returns the decoded tokens of a pointer below the root; `undefined` for the root itself and for other texts. */
 export function parsePointer(text: string): readonly string[] | undefined {
   if (!text.startsWith('/') || strayTilde.test(text)) return undefined;
   const tokens = text.slice(1).split('/');
@@ -14,14 +14,14 @@ function decodeToken(token: string): string {
   return token.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** The pointer with these tokens. */
+/** Returns the pointer with these tokens. */
 export function formatPointer(tokens: readonly string[]): string {
   return tokens.map((token) => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
 const arrayIndex = /^(?:0|[1-9]\d{0,14})$/;
 
-/** The array index a token stands for, without regard to the length of the array. */
+/** Returns the array index of a token, whatever the length of the array. */
 export function parseArrayIndex(token: string): number | undefined {
   return arrayIndex.test(token) ? Number(token) : undefined;
 }

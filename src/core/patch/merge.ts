@@ -1,5 +1,5 @@
-// The two patches that are plain JSON: members replace members (shallow merge), or objects merge at every depth and
-// `null` removes (JSON Merge Patch, RFC 7396). Neither changes its arguments, and both work in steps.
+// The two patch formats that are plain JSON: shallow merge, and JSON Merge Patch (RFC 7396), which merges at every depth and
+// where `null` removes. Neither changes its arguments; both work in steps.
 import {
   getKey,
   isJsonObject,
@@ -11,7 +11,7 @@ import {
 import { copyMembers, StepBudget } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 
-/** Each member of the patch replaces the one of the target; `null` is a value like any other. */
+/** Replaces members of the target by those of the patch; `null` is an ordinary value. */
 export function* shallowMerge(target: JsonObject, patch: JsonObject): Steps<JsonObject> {
   const merged: MutableJsonObject = {};
   yield* copyMembers(target, merged);
@@ -19,7 +19,7 @@ export function* shallowMerge(target: JsonObject, patch: JsonObject): Steps<Json
   return merged;
 }
 
-/** RFC 7396: anything but an object replaces the target, of whatever type that is. */
+/** Applies RFC 7396: a patch that is not an object replaces the target. */
 export function mergePatch(target: JsonValue | undefined, patch: JsonObject, budget?: StepBudget): Steps<JsonObject>;
 export function mergePatch(target: JsonValue | undefined, patch: JsonValue, budget?: StepBudget): Steps<JsonValue>;
 export function* mergePatch(
@@ -39,7 +39,7 @@ export function* mergePatch(
   for (const key of Object.keys(patch)) {
     if (budget.spend(1)) yield;
     const change = patch[key];
-    // Also inside a new object `null` asks for removal, so that it never gets stored.
+    // `null` removes inside a new object too, so it is never stored.
     if (change === undefined || change === null || Object.hasOwn(old, key)) continue;
     setKey(merged, key, yield* mergePatch(undefined, change, budget));
   }

@@ -1,5 +1,6 @@
-// JSON Patch documents (RFC 6902) as values, and the check of their shape. Whether an operation can be done shows only
-// when it is applied; faults of shape are reported by the index of the operation and the key, `0.op`.
+// JSON Patch documents (RFC 6902) as values, and the validation of their shape. Faults of shape are reported by the index of
+// the operation and the key, `0.op`; other faults appear when the operations are applied.
+import { abbreviate } from '../../base/abbreviate.ts';
 import { getKey, isJsonObject, type JsonValue } from '../../base/json.ts';
 import { invalidParameters, type Issue } from '../errors.ts';
 import { parsePointer } from './json-pointer.ts';
@@ -12,13 +13,13 @@ export interface Operation {
   readonly op: Operator;
   /** Decoded tokens, at least one. */
   readonly path: readonly string[];
-  /** Decoded tokens; only `move` and `copy` look at it. */
+  /** Decoded tokens; only for `move` and `copy`. */
   readonly from?: readonly string[];
-  /** Only `test`, `add` and `replace` look at it. */
+  /** Only for `test`, `add` and `replace`. */
   readonly value?: JsonValue;
 }
 
-/** Operations one patch may have. */
+/** Maximum number of operations per patch. */
 export const maxOperations = 1000;
 
 const memberNames: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
@@ -26,7 +27,7 @@ const memberNames: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']
 /**
  * Reads the body of a JSON Patch request.
  *
- * @throws ServiceError invalidParameters with everything that is wrong with its shape
+ * @throws ServiceError invalidParameters with all faults of its shape
  */
 export function parseOperations(body: JsonValue): readonly Operation[] {
   if (!Array.isArray(body)) throw invalidParameters([issue('', 'expected an array of operations')]);
@@ -72,9 +73,4 @@ function parsePath(value: JsonValue | undefined): readonly string[] | undefined 
 
 function issue(name: string, description: string): Issue {
   return { location: 'body', name, description };
-}
-
-/** Text from a client, short enough for a message. */
-export function abbreviate(text: string): string {
-  return text.length <= 100 ? text : `${text.slice(0, 99).toWellFormed()}…`;
 }

@@ -1,22 +1,21 @@
-// Which access-control entries grant a permission on an object. Kinds declare it as a table; here the table becomes
-// rules that only have to join URIs when a request arrives. See
-// docs/reference/http-api/permissions.md.
+// The access-control entries that grant a permission on an object. Kinds declare a table; it is compiled to rules that only
+// concatenate URIs at request time. See docs/reference/http-api/permissions.md.
 import { compilePartialTemplate, compileUriTemplate, objectTemplate, type UriIds } from '../objects/uris.ts';
 
-/** An entry of the object of that kind in the same path: `{kind: 'bucket', entry: 'write'}`. */
+/** An entry on the object of that kind in the same path: `{kind: 'bucket', entry: 'write'}`. */
 export interface GrantingEntry {
   readonly kind: string;
   readonly entry: string;
 }
 
 export interface PermissionDeclaration {
-  /** Permission names an object of the kind can store. */
+  /** Permission names that an object of the kind can store. */
   readonly names: readonly string[];
-  /** Permission asked on an object of the kind → the entries any of which grants it. */
+  /** Requested permission on an object of the kind → the entries any of which grants it. */
   readonly granted: Readonly<Record<string, readonly GrantingEntry[]>>;
 }
 
-/** What inheritance needs to know of a kind. */
+/** The part of a kind that inheritance uses. */
 export interface PermissionKind {
   readonly name: string;
   /** Path of its lists, `/buckets/{bucket_id}/groups`. */
@@ -36,38 +35,38 @@ export interface EntryPattern {
   readonly permission: string;
 }
 
-/** How one permission is granted on objects of one kind, for the endpoints of one kind. */
+/** The ways to be granted one permission on objects of one kind, for the endpoints of one kind. */
 export interface PermissionRule {
-  /** Settings that grant it to the principals they name, without duplicates. */
+  /** Settings that grant the permission to the principals they list, without duplicates. */
   readonly settingNames: readonly string[];
   /**
-   * The entries that grant it on the object with these ids in its path; empty where only settings can. Objects whose id is
-   * missing have no entries.
+   * Returns the entries that grant it on the object with these ids in its path; none when only settings can grant it. Objects
+   * whose id is missing have no entries.
    */
   bind(ids: UriIds): readonly BoundEntry[];
   /**
-   * The entries on individual objects of the list with these ids: those of the kind itself, inherited ones left
-   * out. The id of the object is not needed.
+   * Returns the entries on individual objects of the list with these ids, without inherited ones. The id of the object is not
+   * needed.
    */
   bindList(ids: UriIds): readonly EntryPattern[];
 }
 
 export interface Inheritance {
   /**
-   * The rule for a permission on objects of a kind. Unknown kinds (`''` for the root) and permissions that no entry
-   * grants yield a rule of settings only.
+   * Returns the rule for a permission on objects of a kind. Unknown kinds (`''` for the root) and permissions that no entry
+   * grants have a rule with settings only.
    *
-   * @param endpointKind kind of the endpoint being called, which names the settings; default the kind itself
+   * @param endpointKind kind of the called endpoint, which names the settings; default: the kind itself
    */
   rule(kind: string, permission: string, endpointKind?: string): PermissionRule;
-  /** Permission names that objects of the kind can store; empty for unknown kinds. */
+  /** Returns the permission names that objects of the kind can store; none for unknown kinds. */
   storableNames(kind: string): ReadonlySet<string>;
 }
 
 /**
  * Compiles the declarations of all kinds.
  *
- * @throws Error when a declaration mentions a kind that is not in its own path, or an entry that kind cannot store
+ * @throws Error when a declaration names a kind outside its path, or an entry that the kind cannot store
  */
 export function createInheritance(kinds: readonly PermissionKind[]): Inheritance {
   const byName = new Map(kinds.map((kind) => [kind.name, kind]));
@@ -102,7 +101,7 @@ function requireReachable(
   for (const { kind: grantor, entry } of entries) {
     const declared = byName.get(grantor);
     if (declared === undefined || !`${template(kind)}/`.startsWith(`${template(declared)}/`)) {
-      throw new Error(`permissions of ${kind.name}: no ${grantor} stands in the path ${kind.path}`);
+      throw new Error(`permissions of ${kind.name}: the path ${kind.path} contains no ${grantor}`);
     }
     if (names.get(grantor)?.has(entry) !== true) {
       throw new Error(`permissions of ${kind.name}: ${grantor} objects cannot store ${entry}`);
@@ -114,7 +113,7 @@ function template(kind: PermissionKind): string {
   return objectTemplate(kind.name, kind.path);
 }
 
-/** Name of the setting that stands for an entry at the endpoints of a kind. */
+/** Returns the name of the setting for an entry at the endpoints of a kind. */
 export function settingName(endpointKind: string, entry: string): string {
   const name = entry.startsWith(`${endpointKind}:`) ? entry.replaceAll(':', '_') : `${endpointKind}_${entry}`;
   return `${name}_principals`;

@@ -1,9 +1,9 @@
-// Patterns of object ids in which `*` stands for any text, everything else for itself.
+// Patterns of object URIs in which `*` matches any text.
 
 export interface ObjectPattern {
-  /** The literal folder all matching ids lie in, up to its last slash; `''` when the pattern names none. */
+  /** Literal prefix of all matching ids up to its last slash; `''` when the pattern has none. */
   readonly folder: string;
-  /** Whether matching ids can only lie in the folder itself, not deeper. */
+  /** Whether all matching ids lie directly in the folder. */
   readonly flat: boolean;
   matches(objectId: string): boolean;
 }
@@ -11,7 +11,7 @@ export interface ObjectPattern {
 /**
  * Compiles a pattern.
  *
- * @param withChildren `false`: `*` stands for text without `/`
+ * @param withChildren whether `*` also matches `/`
  */
 export function parsePattern(pattern: string, withChildren: boolean): ObjectPattern {
   const star = pattern.indexOf('*');
@@ -33,12 +33,12 @@ export function parsePattern(pattern: string, withChildren: boolean): ObjectPatt
   };
 }
 
-/** The text up to and including the last slash. */
+/** Returns the text up to and including the last slash. */
 export function folderOf(objectId: string): string {
   return objectId.slice(0, objectId.lastIndexOf('/') + 1);
 }
 
-/** Whether the text starts with the first part, ends with the last, and holds those between in order. */
+/** Whether the text starts with the first part, ends with the last, and contains the others in order. */
 function matchesParts(text: string, parts: readonly string[]): boolean {
   const first = parts[0]!;
   if (parts.length === 1) return text === first;

@@ -41,7 +41,7 @@ export type PagePosition = readonly (JsonValue | undefined)[];
 /** Selects the objects of a list that match all filters and, when `ids` is given, have one of these ids. */
 export interface Selection {
   readonly filters: readonly Filter[];
-  /** The only ids to select, such as those of objects shared one by one. Absent means no restriction. */
+  /** The only ids to select, such as those of objects shared individually. Absent means no restriction. */
   readonly ids?: readonly string[] | undefined;
   /** Whether tombstones are selected too. A tombstone is matched as `{id, last_modified, deleted: true}`. */
   readonly includeDeleted?: boolean | undefined;

@@ -1,5 +1,5 @@
-// The one order over all JSON values, and equality and containment that agree with it. Every backend sorts and filters as
-// if by these functions. Numbers are compared by their decimal digits and never rounded.
+// The one order over all JSON values, and equality and containment that agree with it. Every backend sorts and filters
+// as these functions do. Numbers are compared by their decimal digits and never rounded.
 import type { StepBudget } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 import { ExactNumber, getKey, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from '../../base/json.ts';

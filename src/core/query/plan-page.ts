@@ -1,5 +1,5 @@
-// Decides how a page or a count of a list is read: which index finds the entries, which part of it, and what remains to
-// be tested on each entry. Backends translate the plan into their own reads, so that the decision is made in one place.
+// Plans how a page or a count of a list is read: the index, the range of the index, and the filters to test on each entry.
+// Backends translate the plan into their own reads, so that the decision is made in one place.
 import type { JsonValue } from '../../base/json.ts';
 import type { StoredEntry } from '../objects/stored.ts';
 import type { Direction, Filter, PageQuery, Selection, SortKey } from './ast.ts';
@@ -15,11 +15,11 @@ import {
   type TimestampRange,
 } from './timestamp-range.ts';
 
-/** What every plan states, whichever index it uses. */
+/** Conditions of every plan, whichever index it uses. */
 interface Conditions {
   /** Timestamps of all wanted entries, as far as filters and the start of the page bound them. */
   readonly range: TimestampRange;
-  /** Filters that nothing else in the plan stands for: each entry that is read has to match them. */
+  /** Filters that the rest of the plan does not cover: each entry that is read has to match them. */
   readonly residual: readonly Filter[];
   /** Whether tombstones are read as well as live objects. */
   readonly includeDeleted: boolean;
@@ -41,23 +41,23 @@ export type IndexRange =
   | (Conditions & { readonly by: 'time'; readonly direction: Direction })
   | (Conditions & { readonly by: 'id'; readonly direction: Direction; readonly ids: IdRange });
 
-/** How the entries of a selection are found, whatever their order. */
+/** A plan to find the entries of a selection in any order. */
 export type SelectionPlan = Lookup | Scan;
 
 /**
- * How a page is found. `time` and `id` deliver its entries in order and end with it. `lookup` and `scan` deliver
+ * A plan to find a page. `time` and `id` deliver its entries in order and end with it. `lookup` and `scan` deliver
  * candidates: the page has those that come first in the order of `sort`, after the position `after`.
  */
 export type PagePlan = (SelectionPlan | IndexRange) &
   Pick<PageQuery, 'limit' | 'maxBytes' | 'after'> & {
-    /** Ends with the first key that is unique in the list, since later keys decide nothing. */
+    /** Ends with the first key that is unique in the list, because later keys have no effect. */
     readonly sort: readonly SortKey[];
   };
 
 /** Whether a backend reads pages in the order of ids: always, only when no filter is left to test, or never. */
 export type IdOrder = 'always' | 'unfiltered' | 'never';
 
-/** Plans a read of everything that is selected, such as a count. */
+/** Plans a read of all selected entries, such as a count. */
 export function planSelection({ filters, ids, includeDeleted = false }: Selection): SelectionPlan {
   let range = everyTimestamp;
   let wanted = ids;
@@ -139,8 +139,8 @@ export function isWholeList({ by, range, residual }: SelectionPlan): boolean {
 }
 
 /**
- * Returns a key for caches of pages: the same for queries that read the same range of a list by time, whose pages
- * are asked for by many clients. `undefined` for other queries.
+ * Returns a cache key for pages: the same for queries that read the same range of a list by time, whose pages many clients
+ * request. Returns `undefined` for other queries.
  */
 export function timeRangeKey(plan: PagePlan): string | undefined {
   if (plan.by !== 'time' || !isExact(plan)) return undefined;

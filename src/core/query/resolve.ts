@@ -9,7 +9,7 @@ import { parseFields, type Projection } from './project.ts';
 import { newestFirst } from './sort.ts';
 import { timestampRangeOf } from './timestamp-range.ts';
 
-/** Differences of a list from one of a schemaless kind, for which all defaults are made. */
+/** Differences of a list from one of a schemaless kind, for which the defaults are meant. */
 export interface ListTraits {
   /** Fields that objects of this list may have, for filters, sort and `_fields`. Absent means any. */
   readonly knownFields?: readonly string[] | undefined;

@@ -1,8 +1,8 @@
 // Suggests what the client probably meant by a query parameter without effect: operators and parameters as other services
 // spell them, and typing errors.
-import { findNearest } from '../../base/nearest.ts';
+import { findClosestMatch } from '../../base/closest-match.ts';
 
-/** The parameters that mean something to lists; other names that start with `_` are ignored. */
+/** Parameters of lists; other names that start with `_` are ignored. */
 export const reservedNames = [
   '_since',
   '_before',
@@ -17,7 +17,7 @@ export const reservedNames = [
 ] as const;
 export type ReservedName = (typeof reservedNames)[number];
 
-/** Maximum length of a name that is compared; a longer one is no typing error. */
+/** Maximum length of a compared name; a longer one is not a typing error. */
 const maxNameChars = 60;
 
 /** Operators as other services spell them, with their names here. */
@@ -90,7 +90,7 @@ const longNames: readonly string[] = reservedNames.filter((name) => name.length 
 export function suggestReserved(name: string): string | undefined {
   if (name.length < 2 || name.length > maxNameChars || reservedNames.some((known) => known === name)) return undefined;
   const word = name.slice(1).toLowerCase();
-  return knownWords.get(word) ?? (name.length < 4 ? undefined : findNearest(name.toLowerCase(), longNames));
+  return knownWords.get(word) ?? (name.length < 4 ? undefined : findClosestMatch(name.toLowerCase(), longNames));
 }
 
 /**

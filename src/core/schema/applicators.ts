@@ -1,13 +1,14 @@
-// Keywords that apply other schemas: to the members of a value, or to the value itself.
+// Keywords that apply schemas to the members of a value or to the value itself.
+import { abbreviate } from '../../base/abbreviate.ts';
 import { getKey, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import { isJsonArray } from '../query/compare.ts';
 import { dependentNames, missingProperty, readCount } from './assertions.ts';
-import { abbreviate, fail, type Compiler, type Keyword, type KeywordRow } from './keyword.ts';
+import { fail, type Compiler, type Keyword, type KeywordRow } from './keyword.ts';
 import { isPending, Seen, UnusableSchema, type Check, type Failure, type Run, type Verdict } from './run.ts';
 import type { SafePattern } from './safe-pattern.ts';
 
-/** Applies a schema to a member and names the member in what failed inside. Pauses when it is time. */
+/** Applies a schema to a member and adds its key to the failure. Pauses when a pause is due. */
 function* checkMember(check: Check, value: JsonValue, key: string | number, run: Run): Steps<Verdict> {
   run.spend(1);
   const found = check(value, run);
@@ -16,7 +17,7 @@ function* checkMember(check: Check, value: JsonValue, key: string | number, run:
   return failure === undefined || failure.at !== undefined ? failure : { ...failure, at: key };
 }
 
-/** The verdict of a check, with a pause when it is time. */
+/** Returns the verdict of a check. Pauses when a pause is due. */
 function* settle(found: Verdict | Steps<Verdict>, run: Run): Steps<Verdict> {
   const failure = isPending(found) ? yield* found : found;
   if (run.isDue) yield;
@@ -36,7 +37,7 @@ function readSchemaMap(keyword: string, value: JsonValue | undefined, compiler: 
 
 const properties: Keyword = (value, _schema, compiler) => {
   const checks = readSchemaMap('properties', value, compiler);
-  // Up to draft 3 a property says of itself that it is required.
+  // In draft 3 the schema of a property says that it is required.
   const needed =
     compiler.dialect === 3 && isJsonObject(value)
       ? Object.keys(value).filter((key) => isJsonObject(value[key]) && getKey(value[key], 'required') === true)
@@ -102,7 +103,7 @@ const additionalProperties: Keyword = (value, schema, compiler) => {
   };
 };
 
-/** The name of a property that may not be there is told, but the failure is that of the whole object. */
+/** Returns the failure of the whole object for a property that is not allowed. */
 function unexpected(keyword: string, key: string): Failure {
   return fail(keyword, `the property ${abbreviate(key, 100)} is not allowed (${keyword})`);
 }
@@ -120,7 +121,7 @@ const propertyNames: Keyword = (value, _schema, compiler) => {
   };
 };
 
-/** Members depend on members or bring along a schema for the whole object; before 2019-09 one keyword said both. */
+/** Requires other members, or applies a schema to the whole object, when a member exists. Before 2019-09 one keyword did both. */
 function dependent(keyword: string): Keyword {
   return (value, _schema, compiler) => {
     if (!isJsonObject(value)) throw new UnusableSchema(`${keyword} must be an object`);
@@ -158,7 +159,7 @@ function* checkItems(check: Check, items: JsonArray, from: number, run: Run): St
   return undefined;
 }
 
-/** One schema for each of the first items. */
+/** Applies one schema to each of the first items. */
 function tuple(keyword: string): Keyword {
   return (value, _schema, compiler) => {
     const checks = readSchemas(keyword, value, compiler);
@@ -175,7 +176,7 @@ function tuple(keyword: string): Keyword {
   };
 }
 
-/** One schema for all items after the first ones. */
+/** Applies one schema to all items from an index on. */
 function itemsFrom(value: JsonValue, from: number, compiler: Compiler): Check {
   const check = compiler.check(value);
   return function* apply(candidate, run, seen) {
@@ -214,7 +215,7 @@ const contains: Keyword = (value, schema, compiler) => {
       if ((yield* settle(check(item, run), run)) !== undefined) continue;
       count++;
       if (compiler.dialect === 2020) seen?.keys.add(index);
-      // Without limits, and nobody asking which ones, one is enough.
+      // One match is enough without an upper limit and without an outer schema that needs the indexes.
       if (count >= min && max === Infinity && seen === undefined) return undefined;
     }
     if (count > max) return fail('maxContains', `at most ${max} items may match`);
@@ -223,7 +224,7 @@ const contains: Keyword = (value, schema, compiler) => {
   };
 };
 
-/** Applies a schema to the value itself; what it saw counts only when the value is valid. */
+/** Applies a schema to the value itself. The members that it evaluated count only when the value is valid. */
 function* tryCheck(check: Check, value: JsonValue, run: Run, seen: Seen | undefined): Steps<Verdict> {
   if (seen === undefined) return yield* settle(check(value, run), run);
   const own = new Seen();
@@ -285,11 +286,11 @@ const ifKeyword: Keyword = (value, schema, compiler) => {
   };
 };
 
-/** Draft 3: one schema or several that must hold as well. */
+/** Draft 3: one or several schemas that must match too. */
 const extendsKeyword: Keyword = (value, schema, compiler) =>
   allOf(isJsonArray(value) ? value : [value], schema, compiler);
 
-/** Runs after all other keywords of its schema: it concerns what none of them has looked at. */
+/** Returns the check of members that no other keyword of the schema has evaluated. It runs last. */
 export function compileUnevaluated(
   keyword: 'unevaluatedProperties' | 'unevaluatedItems',
   value: JsonValue,

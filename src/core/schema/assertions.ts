@@ -1,11 +1,10 @@
-// Keywords that look at a value alone, without applying other schemas. Each reads its own value once and returns the
-// check to run; `undefined` when the keyword has nothing to say in this form.
+// Keywords that check a value without applying other schemas.
+import { abbreviate } from '../../base/abbreviate.ts';
 import { type ExactNumber, formatJson, getKey, isJsonObject, type JsonValue } from '../../base/json.ts';
 import { StepBudget } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 import { compareValues, equalInSteps, equalValues, isJsonArray, sortedKeys } from '../query/compare.ts';
-import type { Dialect } from './dialect.ts';
-import { abbreviate, charsPerStep, fail, type Keyword, type KeywordRow } from './keyword.ts';
+import { charsPerStep, fail, type Dialect, type Keyword, type KeywordRow } from './keyword.ts';
 import { isIntegral, isJsonNumber, isMultipleOf, isWrittenAsInteger, type JsonNumber } from './numbers.ts';
 import { UnusableSchema, type Check, type Failure, type Verdict } from './run.ts';
 
@@ -17,7 +16,7 @@ const types: Readonly<Record<string, (value: JsonValue, dialect: Dialect) => boo
   string: (value) => typeof value === 'string',
   array: (value) => Array.isArray(value),
   object: (value) => isJsonObject(value),
-  // Draft 3 only; the meta-schema keeps it out of newer ones.
+  // Draft 3 only; the meta-schema refuses it in newer drafts.
   any: () => true,
 };
 
@@ -28,7 +27,7 @@ function hasType(value: JsonValue, names: readonly string[], dialect: Dialect): 
 function readTypes(value: JsonValue): readonly string[] {
   const names: readonly JsonValue[] = isJsonArray(value) ? value : [value];
   return names.map((name) => {
-    if (typeof name !== 'string' || !Object.hasOwn(types, name)) throw new UnusableSchema('there is no such type');
+    if (typeof name !== 'string' || !Object.hasOwn(types, name)) throw new UnusableSchema('unknown type');
     return name;
   });
 }
@@ -50,14 +49,14 @@ function withArticle(type: string): string {
   return /^[aio]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** Steps that comparing with a value from a schema may take. */
+/** Returns the maximum number of steps of a comparison with a value from a schema. */
 function comparisonCost(value: JsonValue): number {
   if (typeof value === 'string') return 1 + value.length / charsPerStep;
   const members = isJsonArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
   return members.reduce((sum: number, member) => sum + comparisonCost(member), 1);
 }
 
-/** Steps that listing the names of the members takes, which every look at an object as a whole begins with. */
+/** Returns the steps to list the keys of an object, with which every check of a whole object begins. */
 function memberCost(value: JsonValue): number {
   return isJsonObject(value) ? Object.keys(value).length * 4 : 0;
 }
@@ -83,7 +82,7 @@ function* findAmong(values: readonly JsonValue[], candidate: JsonValue, failure:
 }
 
 const constKeyword: Keyword = (value) => {
-  const failure = fail('const', `expected ${abbreviate(formatJson(value))}`);
+  const failure = fail('const', `expected ${abbreviate(formatJson(value), 200)}`);
   const cost = comparisonCost(value);
   return (candidate, run) => {
     run.spend(cost + memberCost(candidate));
@@ -93,10 +92,10 @@ const constKeyword: Keyword = (value) => {
 };
 
 function abbreviateList(values: readonly JsonValue[]): string {
-  return abbreviate(values.slice(0, 20).map(formatJson).join(', '));
+  return abbreviate(values.slice(0, 20).map(formatJson).join(', '), 200);
 }
 
-/** A limit for numbers: the keyword holds when the comparison of value and limit passes. */
+/** Returns the keyword of a limit for numbers. `passes` takes the order of value and limit. */
 function numberLimit(keyword: string, words: string, passes: (order: number) => boolean): Keyword {
   return (limit) => {
     if (!isJsonNumber(limit)) throw new UnusableSchema(`${keyword} must be a number`);
@@ -105,7 +104,7 @@ function numberLimit(keyword: string, words: string, passes: (order: number) => 
   };
 }
 
-/** Up to draft 4 whether the limit itself is excluded stands beside it as a flag. */
+/** Returns the keyword of a limit that a flag makes exclusive up to draft 4. */
 function limitWithFlag(flag: string, inclusive: Keyword, exclusive: Keyword): Keyword {
   return (limit, schema, compiler) => {
     const isExclusive = compiler.dialect <= 4 && getKey(schema, flag) === true;
@@ -127,7 +126,7 @@ function multiple(keyword: string): Keyword {
   };
 }
 
-/** A limit for the size of something; values without that size always pass. */
+/** Returns the keyword of a limit for a size; values without that size pass. */
 function sizeLimit(
   keyword: string,
   words: string,
@@ -146,7 +145,7 @@ function sizeLimit(
   };
 }
 
-/** A number of things, such as the value of `minLength`. */
+/** Reads a count, such as the value of `minLength`. */
 export function readCount(keyword: string, value: JsonValue): number {
   if (!isJsonNumber(value) || !isIntegral(value) || Number(value) < 0) {
     throw new UnusableSchema(`${keyword} must be a whole number`);
@@ -158,7 +157,7 @@ function textLength(value: JsonValue): number | undefined {
   if (typeof value !== 'string') return undefined;
   let length = value.length;
   for (let i = 0; i < value.length - 1; i++) {
-    // The first half of a pair; the second follows, since lone ones are never stored.
+    // A high surrogate. A low one follows, because lone surrogates are never stored.
     if ((value.charCodeAt(i) & 0xfc00) === 0xd800) length--;
   }
   return length;
@@ -178,7 +177,7 @@ const isAtMost = (size: number, limit: number): boolean => size <= limit;
 const pattern: Keyword = (value, _schema, compiler) => {
   if (typeof value !== 'string') throw new UnusableSchema('pattern must be text');
   const compiled = compiler.pattern(value);
-  const failure = fail('pattern', `expected text that matches ${abbreviate(value)}`);
+  const failure = fail('pattern', `expected text that matches ${abbreviate(value, 200)}`);
   return (candidate, run) => {
     if (typeof candidate !== 'string') return undefined;
     run.spend(compiled.stepsFor(candidate));
@@ -186,7 +185,7 @@ const pattern: Keyword = (value, _schema, compiler) => {
   };
 };
 
-/** Writing an item as text and keeping it takes several times what other keywords do. */
+/** Formatting and storing an item costs several times as much as other keywords. */
 const itemCost = 5;
 
 const uniqueItems: Keyword = (value) => {
@@ -206,7 +205,7 @@ const uniqueItems: Keyword = (value) => {
   };
 };
 
-/** The same text for equal values and for no others. */
+/** Returns a text that is the same for equal values only. */
 function canonicalText(value: JsonValue): string {
   if (isJsonNumber(value)) return canonicalNumber(value);
   if (isJsonArray(value)) return `[${value.map(canonicalText).join(',')}]`;
@@ -219,11 +218,11 @@ function canonicalText(value: JsonValue): string {
 function canonicalNumber(value: JsonNumber): string {
   if (typeof value === 'number') return String(value);
   const double = Number(value);
-  // `1.0` is the double it says; of two numbers that round to one double only the digits tell.
+  // Distinct numbers may round to the same double: then the digits decide.
   return equalValues(double, value) ? String(double) : canonicalDigits(value);
 }
 
-/** No regular expression matches the whole text: on millions of digits it runs out of stack. */
+/** Returns digits and exponent in one form. Without a regular expression over the text: millions of digits overflow its stack. */
 function canonicalDigits({ text }: ExactNumber): string {
   const sign = text.startsWith('-') ? '-' : '';
   const mark = text.search(/[eE]/);
@@ -242,7 +241,7 @@ function withoutZerosAtStart(digits: string): string {
   return digits.slice(start);
 }
 
-/** A loop and not `/0+$/`: a regular expression tries every run of zeros anew from each of its zeros. */
+/** Strips zeros with a loop: `/0+$/` takes quadratic time on runs of zeros. */
 function withoutZerosAtEnd(digits: string): string {
   let end = digits.length;
   while (end > 0 && digits.charCodeAt(end - 1) === 48) end--;
@@ -258,7 +257,7 @@ function requiredKeys(keyword: string, value: JsonValue): readonly string[] {
 }
 
 const required: Keyword = (value, _schema, { dialect }) => {
-  // In draft 3 the flag stands in the property's own schema, see `properties`.
+  // In draft 3 it is a flag in the schema of the property; see `properties`.
   if (dialect === 3 && typeof value === 'boolean') return undefined;
   const names = requiredKeys('required', value);
   return (candidate, run) => {
@@ -269,12 +268,12 @@ const required: Keyword = (value, _schema, { dialect }) => {
   };
 };
 
-/** The failure of an object that lacks a property. */
+/** Returns the failure of an object without a required property. */
 export function missingProperty(name: string): Failure {
-  return { keyword: 'required', missing: name, reason: `the property ${abbreviate(name)} is missing` };
+  return { keyword: 'required', missing: name, reason: `the property ${abbreviate(name, 200)} is missing` };
 }
 
-/** The check that with a property others must be there, too; `names` may be what a schema says after the property. */
+/** Returns the check that an object with a property has other properties too. */
 export function dependentNames(keyword: string, property: string, value: JsonValue): Check {
   const names = requiredKeys(keyword, value);
   return (candidate, run) => {
@@ -282,7 +281,7 @@ export function dependentNames(keyword: string, property: string, value: JsonVal
     run.spend(names.length);
     const missing = names.find((name) => !Object.hasOwn(candidate, name));
     if (missing === undefined) return undefined;
-    return fail(keyword, `with ${abbreviate(property)} there must be ${abbreviate(missing)}`);
+    return fail(keyword, `the property ${abbreviate(property, 200)} requires ${abbreviate(missing, 200)}`);
   };
 }
 

@@ -1,26 +1,26 @@
-// From a schema to the function that validates values against it. Schemas come from clients, so nothing is turned into
-// program text, compiling takes time in proportion to the schema, and every step of a validation is counted.
+// Compiles a schema to a validator. Schemas come from clients, so no code is generated, the compilation takes linear time,
+// and every step of a validation is counted.
+import { abbreviate } from '../../base/abbreviate.ts';
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { StepBudget } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 import { applicators, compileUnevaluated } from './applicators.ts';
 import { assertions } from './assertions.ts';
-import { dialectOf, type Dialect } from './dialect.ts';
-import { abbreviate, fail, type Compiler } from './keyword.ts';
+import { dialectOf, fail, type Compiler, type Dialect } from './keyword.ts';
 import { References, subschemas, type Resource, type Target } from './references.ts';
 import { isPending, Run, Seen, UnusableSchema, type Check, type Verdict } from './run.ts';
 import { compileSafePattern, UnsupportedPattern, type SafePattern } from './safe-pattern.ts';
 
-/** Instructions that the patterns of one schema may have together, because compiling them takes time, too. */
+/** Maximum number of instructions of all patterns of a schema, because their compilation takes time too. */
 const maxPatternInstructions = 10_000;
 
-/** Finds the first failure of a value; throws UnusableSchema or TooMuchWork. */
+/** Returns the first failure of a value; throws UnusableSchema or TooMuchWork. */
 export type Validator = (value: JsonValue) => Steps<Verdict>;
 
 /**
  * Compiles a schema.
  *
- * @throws UnusableSchema when a keyword has a value it cannot have
+ * @throws UnusableSchema when a keyword has an invalid value
  */
 export function* compileSchema(schema: JsonObject): Steps<Validator> {
   const compiler = new SchemaCompiler(schema, yield* References.of(schema, dialectOf(schema)));
@@ -28,7 +28,7 @@ export function* compileSchema(schema: JsonObject): Steps<Validator> {
     try {
       compiler.check(part);
     } catch (error) {
-      // Only what the schema as a whole makes use of has to be usable.
+      // Only the parts that the whole schema uses have to be usable.
       if (!(error instanceof UnusableSchema)) throw error;
     }
   });
@@ -40,7 +40,7 @@ export function* compileSchema(schema: JsonObject): Steps<Validator> {
 }
 
 /**
- * Compiles all parts of a schema, also those that only references lead to.
+ * Compiles all parts of a schema, including those that only references use.
  *
  * @throws UnusableSchema
  */
@@ -49,7 +49,7 @@ export function* requireUsableSchema(schema: JsonObject): Steps<void> {
   yield* compileParts(schema, (part) => void compiler.check(part));
 }
 
-/** Visits the inner parts before the outer ones, which then take only their own time to compile. */
+/** Compiles inner parts before outer ones, so that each step compiles one part. */
 function* compileParts(
   schema: JsonObject,
   compile: (part: JsonObject) => void,
@@ -60,7 +60,7 @@ function* compileParts(
   if (budget.spend(partCost)) yield;
 }
 
-/** Members that take as long to copy as a part of a schema takes to compile. */
+/** Number of members whose copying takes as long as the compilation of a part. */
 const partCost = 10;
 
 const always: Check = () => undefined;
@@ -97,7 +97,9 @@ class SchemaCompiler implements Compiler {
       pattern = compileSafePattern(text);
     } catch (error) {
       if (!(error instanceof UnsupportedPattern)) throw error;
-      throw new UnusableSchema(`the pattern ${abbreviate(text)} cannot be used: ${error.message}`, { cause: error });
+      throw new UnusableSchema(`the pattern ${abbreviate(text, 200)} cannot be used: ${error.message}`, {
+        cause: error,
+      });
     }
     this.#patternInstructions += pattern.size;
     if (this.#patternInstructions > maxPatternInstructions) throw new UnusableSchema('the patterns are too complex');
@@ -108,7 +110,7 @@ class SchemaCompiler implements Compiler {
   #compile(schema: JsonObject): Check {
     const resource = this.#references.resourceOf(schema);
     const checks = this.#compileReferences(schema, resource);
-    // Up to draft 7 a reference stands for the whole schema.
+    // Up to draft 7 a reference replaces the whole schema.
     if (checks.length === 0 || this.dialect >= 2019) checks.push(...this.#compileKeywords(schema));
     let check = sequence(checks);
     if (this.dialect >= 2019) check = this.#addUnevaluated(schema, check);
@@ -159,13 +161,13 @@ class SchemaCompiler implements Compiler {
   #compileReference(reference: string, resource: Resource): Check {
     let check: Check | undefined;
     return (value, run, seen) => {
-      // Resolved when first followed: the target may be what is being compiled, or not be there at all.
+      // Resolved at the first use: the target may still be compiling, or not exist.
       check ??= this.#checkTarget(this.#require(reference, resource));
       return check(value, run, seen);
     };
   }
 
-  /** The outermost resource on the way here that lets itself be extended. */
+  /** Compiles a reference to the outermost entered resource with a recursive anchor. */
   #compileRecursive(reference: string, resource: Resource): Check {
     return (value, run, seen) => {
       let target = this.#require(reference, resource);
@@ -177,7 +179,7 @@ class SchemaCompiler implements Compiler {
     };
   }
 
-  /** The outermost schema on the way here that has the dynamic anchor. */
+  /** Compiles a reference to the outermost entered schema with the dynamic anchor. */
   #compileDynamic(reference: string, resource: Resource): Check {
     const anchor = /#([^/].*)$/.exec(reference)?.[1];
     return (value, run, seen) => {
@@ -207,7 +209,7 @@ function isRecursive(schema: JsonValue): boolean {
   return isJsonObject(schema) && getKey(schema, '$recursiveAnchor') === true;
 }
 
-/** Keeps track of the resources entered while the check runs. */
+/** Tracks the entered resources while the check runs. */
 function inScope(resource: Resource, check: Check): Check {
   return (value, run, seen) => {
     if (run.scope.at(-1) === resource) return check(value, run, seen);
@@ -242,7 +244,7 @@ function sequence(checks: readonly Check[]): Check {
   };
 }
 
-/** The rest of a sequence, from a check on that goes on in steps. */
+/** Runs the rest of a sequence after a check that continues in steps. */
 function* finishSequence(
   pending: Steps<Verdict>,
   checks: readonly Check[],

@@ -1,4 +1,4 @@
-// The schema that stored schemas have to satisfy: what draft 7 of JSON Schema says of each keyword, as a schema.
+// The meta-schema of draft 7 of JSON Schema, which stored schemas have to satisfy.
 import type { JsonObject } from '../../base/json.ts';
 
 const schema: JsonObject = { $ref: '#' };
@@ -14,7 +14,7 @@ const typeName: JsonObject = { enum: ['array', 'boolean', 'integer', 'null', 'nu
 export const draft07: JsonObject = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   $id: 'http://json-schema.org/draft-07/schema#',
-  // For those who refer to its parts by name.
+  // Targets of references by name.
   definitions: {
     schemaArray: schemaList,
     nonNegativeInteger: count,

@@ -1,4 +1,4 @@
-// Arithmetic on JSON numbers by their decimal digits, so that validation sees what was sent and not a rounded double.
+// Arithmetic on the decimal digits of JSON numbers, so that validation does not see rounded doubles.
 import { ExactNumber, type JsonValue } from '../../base/json.ts';
 
 export type JsonNumber = number | ExactNumber;
@@ -14,7 +14,7 @@ export function isIntegral(value: JsonNumber): boolean {
   return scaled === undefined ? Number.isInteger(Number(value)) : scaled.exponent >= 0;
 }
 
-/** Whether the number is written without fraction and exponent, which is what an integer was up to draft 4. */
+/** Whether the number is written without fraction and exponent: the definition of an integer up to draft 4. */
 export function isWrittenAsInteger(value: JsonNumber): boolean {
   return /^-?\d+$/.test(typeof value === 'number' ? String(value) : value.text);
 }
@@ -29,13 +29,13 @@ export function isMultipleOf(value: JsonNumber, divisor: JsonNumber): boolean {
   return rescale(a, exponent) % rescale(b, exponent) === 0n;
 }
 
-/** `digits` × 10^`exponent`; the digits of a number other than zero do not end in one. */
+/** `digits` × 10^`exponent`. The digits do not end in 0, unless the number is 0. */
 interface Scaled {
   readonly digits: bigint;
   readonly exponent: number;
 }
 
-/** Numbers with more digits than this are compared as doubles: their arithmetic would take too long. */
+/** Maximum number of digits of exact arithmetic, which would take too long beyond; longer numbers are compared as doubles. */
 const maxDigits = 1000;
 
 function readScaled(text: string): Scaled | undefined {

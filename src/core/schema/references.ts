@@ -1,10 +1,9 @@
-// Where the references of a schema lead. The document is indexed once: every part that names itself with an id is a
-// resource with anchors of its own. Nothing outside of the document is ever fetched; beside it, only the meta-schema
-// that schemas are checked against is known.
+// Resolves the references of a schema. The document is indexed once: every part with an id is a resource with anchors of its
+// own. Nothing outside the document is fetched; the only other known resource is the meta-schema.
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { runAtOnce, type Steps } from '../../base/steps.ts';
 import { parseArrayIndex, parsePointer } from '../patch/json-pointer.ts';
-import type { Dialect } from './dialect.ts';
+import type { Dialect } from './keyword.ts';
 import { draft07 } from './meta-schema.ts';
 
 export interface Resource {
@@ -19,10 +18,10 @@ export interface Target {
   readonly resource: Resource;
 }
 
-/** Parts of a document that are indexed in one step. */
+/** Parts of a document to index per step. */
 const partsPerStep = 500;
 
-/** Stands for the address of a schema that has none, so that relative references can be resolved. */
+/** Base URI of a schema without one, for relative references. */
 const nowhere = 'schema://document/';
 const draft07Uri = 'http://json-schema.org/draft-07/schema';
 
@@ -50,7 +49,7 @@ const mapKeywords: ReadonlySet<string> = new Set([
 ]);
 const eitherKeywords: ReadonlySet<string> = new Set(['disallow', 'extends', 'items', 'type']);
 
-/** The schemas directly inside a schema, by the keywords that hold any. */
+/** Yields the direct subschemas of a schema. */
 export function* subschemas(schema: JsonObject): Generator<JsonObject> {
   for (const key of Object.keys(schema)) {
     const value = schema[key]!;
@@ -65,7 +64,7 @@ export function* subschemas(schema: JsonObject): Generator<JsonObject> {
 }
 
 export class References {
-  /** Whether the document has references that depend on the way to them. */
+  /** Whether the document has references that depend on the dynamic scope. */
   isDynamic = false;
   readonly #dialect: Dialect;
   readonly #resources = new Map<string, Resource>();
@@ -77,19 +76,19 @@ export class References {
     this.#document = this.#addResource(nowhere, document);
   }
 
-  /** The references of a document. */
+  /** Indexes the references of a document. */
   static *of(document: JsonObject, dialect: Dialect): Steps<References> {
     const references = new References(document, dialect);
     yield* references.#index(document, references.#document);
     return references;
   }
 
-  /** The resource a schema of the document belongs to. */
+  /** Returns the resource of a schema of the document. */
   resourceOf(schema: JsonObject): Resource {
     return this.#resourceOf.get(schema) ?? this.#document;
   }
 
-  /** Where a reference inside a resource leads; `undefined` when nowhere that is known. */
+  /** Returns the target of a reference in a resource; `undefined` when it is unknown. */
   resolve(reference: string, base: Resource): Target | undefined {
     const url = parseUrl(reference, base.uri);
     if (url === undefined) return undefined;
@@ -139,7 +138,7 @@ export class References {
   #indexPart(schema: JsonObject, outer: Resource): Resource {
     let resource = outer;
     const hasRef = typeof getKey(schema, '$ref') === 'string';
-    // Up to draft 7 nothing beside a reference counts, not even its id.
+    // Up to draft 7 siblings of a reference are ignored, including the id.
     if (this.#dialect >= 2019 || !hasRef) resource = this.#readId(schema, outer);
     this.#resourceOf.set(schema, resource);
     if (this.#dialect >= 2019) this.#readAnchors(schema, resource);
@@ -185,7 +184,7 @@ function decodeFragment(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A fragment that is no text names nothing.
+    // Invalid percent encoding matches no anchor.
     return undefined;
   }
 }

@@ -1,43 +1,43 @@
-// What is known while one value is being validated: how much work is left, which schemas are being applied, and which
-// members of the value have been looked at (for `unevaluatedProperties` and `unevaluatedItems`).
+// State of one validation: the remaining work, the active schemas, and the evaluated members of the value (for
+// `unevaluatedProperties` and `unevaluatedItems`).
 import type { JsonValue } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 
-/** Why a value is not valid. */
+/** Why a value is invalid. */
 export interface Failure {
-  /** Last key or index on the way to the value; `undefined` for the whole. */
+  /** Last key or index of the path to the invalid value; `undefined` for the root. */
   readonly at?: string | number;
-  /** The property that is missing, for `required`. */
+  /** The missing property, for `required`. */
   readonly missing?: string;
   readonly keyword: string;
   readonly reason: string;
 }
 
-/** What a check finds: the first failure, or nothing. */
+/** Result of a check: the first failure, or `undefined`. */
 export type Verdict = Failure | undefined;
 
 /**
- * Applies a schema. A check that takes a known, short time returns its verdict at once, any other one the steps to it.
+ * Applies a schema. A check that takes a short, bounded time returns its verdict; any other one returns steps.
  *
- * @param seen notes what was looked at, when an outer schema wants to know; failed checks may leave it half filled
+ * @param seen collects the evaluated members for an outer schema; failed checks may leave it incomplete
  */
 export type Check = (value: JsonValue, run: Run, seen?: Seen) => Verdict | Steps<Verdict>;
 
-/** Whether the check goes on in steps. */
+/** Whether the check continues in steps. */
 export function isPending(result: Verdict | Steps<Verdict>): result is Steps<Verdict> {
   return result !== undefined && 'next' in result;
 }
 
-/** The schema cannot be used: a reference leads nowhere or round in a circle, a pattern cannot be run. */
+/** The schema cannot be used, for example because of an unresolved or circular reference or an unsupported pattern. */
 export class UnusableSchema extends Error {}
 
-/** The value and the schema together take more work than one validation may. */
+/** The validation exceeds the limit of work. */
 export class TooMuchWork extends Error {}
 
-/** Members of an array or object that a schema has been applied to. */
+/** Evaluated members of an array or object. */
 export class Seen {
   all = false;
-  /** Items before this index have been seen. */
+  /** Items before this index are evaluated. */
   itemsBefore = 0;
   readonly keys = new Set<string | number>();
 
@@ -52,20 +52,20 @@ export class Seen {
   }
 }
 
-/** Steps one validation may take; a step applies one keyword to one value, or looks at one member. */
+/** Maximum number of steps of a validation; a step applies one keyword to one value, or visits one member. */
 const maxSteps = 10_000_000;
 
-/** Steps after which a validation should pause: about a millisecond. */
+/** Steps between pauses of a validation: about a millisecond. */
 const stepsPerPause = 10_000;
 
 /**
- * Schemas that may be at work inside each other. A value may have 500 levels, each of which takes two in a schema that
- * refers to itself; far more would overflow the stack.
+ * Maximum nesting of active schemas. A value may have 500 levels, each of which takes two in a recursive schema; far more
+ * would overflow the stack.
  */
 const maxSchemaDepth = 1200;
 
 export class Run {
-  /** Resources entered so far, outermost first; only kept for schemas with dynamic references. */
+  /** Entered resources, outermost first; only for schemas with dynamic references. */
   readonly scope: object[] = [];
   #stepsLeft = maxSteps;
   #pauseAt = maxSteps - stepsPerPause;
@@ -76,14 +76,14 @@ export class Run {
     if (this.#stepsLeft < 0) throw new TooMuchWork();
   }
 
-  /** Whether it is time for a pause; asked again, it is not. */
+  /** Whether a pause is due. Reading it starts the next interval. */
   get isDue(): boolean {
     if (this.#stepsLeft > this.#pauseAt) return false;
     this.#pauseAt = this.#stepsLeft - stepsPerPause;
     return true;
   }
 
-  /** Begins the work of a schema with so many keywords. */
+  /** Enters a schema with this number of keywords. */
   enter(keywords: number): void {
     this.spend(keywords);
     if (++this.#depth > maxSchemaDepth) throw new UnusableSchema('references are nested too deep');

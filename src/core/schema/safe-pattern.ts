@@ -1,34 +1,33 @@
-// Regular expressions from clients. They run on an engine whose time grows with the length of the text and never
-// explodes; for that it knows no backreferences and no lookahead, and a pattern with either is refused as a whole.
-// Patterns are read as ECMAScript with the `u` flag, which JSON Schema recommends; this file says the same in the
-// engine's own syntax. `\A`, `\Z` and `(?P<name>…)` are understood too, since existing deployments used them.
+// Regular expressions from clients, on an engine with linear time. It supports neither backreferences nor lookahead: patterns
+// with either are refused. Patterns are read as ECMAScript with the `u` flag, which JSON Schema recommends, and translated to
+// the syntax of the engine. `\A`, `\Z` and `(?P<name>…)` are accepted too, because existing deployments use them.
 import { RE2JS, RE2JSException } from 're2js';
 
 export interface SafePattern {
-  /** Whether the pattern is found anywhere in the text. */
+  /** Whether the pattern matches anywhere in the text. */
   test(text: string): boolean;
-  /** How much work the test of a text is at most, in steps of a validation. */
+  /** Returns the maximum work of a test of the text, in steps of a validation. */
   stepsFor(text: string): number;
-  /** Instructions of the compiled pattern. */
+  /** Number of instructions of the compiled pattern. */
   readonly size: number;
 }
 
-/** The pattern cannot be run; the message says why. */
+/** The pattern is not supported; the message says why. */
 export class UnsupportedPattern extends Error {}
 
-/** Characters a pattern may have. */
+/** Maximum length of a pattern in characters. */
 export const maxPatternChars = 2000;
 
-/** Characters of a text that a pattern is tried on. The engine cannot be interrupted: these take some 30 ms. */
+/** Maximum length of a tested text in characters. The engine cannot be interrupted: this length takes about 30 ms. */
 const maxTextChars = 1_000_000;
 
-/** Instructions a compiled pattern may have: with them grows the time spent on each character. */
+/** Maximum number of instructions of a compiled pattern: the time per character grows with them. */
 const maxProgramSize = 2500;
 
-/** Instructions that a class such as `\p{L}` counts as: it is one, but made of hundreds of ranges. */
+/** Cost of a class such as `\p{L}` in instructions: it is one instruction with hundreds of ranges. */
 const propertySize = 20;
 
-/** Instructions tried on characters that take as long as one step. */
+/** Instructions per character that take as long as one step. */
 const instructionsPerStep = 32;
 
 /**
@@ -66,7 +65,7 @@ const whitespace = '\\t\\n\\x0b\\f\\r\\x{feff}\\p{Zs}\\x{2028}\\x{2029}';
 const nothing = '[^\\x00-\\x{10ffff}]';
 const anything = '[\\x00-\\x{10ffff}]';
 
-/** Escapes that mean the same on both sides, inside and outside of classes. */
+/** Escapes with the same meaning in both syntaxes, inside and outside classes. */
 const sharedEscapes = new Set('dDwWnrtf');
 
 const generalCategories: Readonly<Record<string, string>> = {
@@ -107,7 +106,7 @@ class Translator {
     }
     if (this.#take('.')) return '[^\\n\\r\\x{2028}\\x{2029}]';
     if (this.#take('\\')) return this.#escape();
-    // Names of groups are of no use to a test, and two syntaxes of them are around.
+    // A test needs no group names, and patterns have two syntaxes for them.
     const name = this.#match(/\(\?P?<(?![=!])[^>]*>/y);
     return name === undefined ? this.#character() : '(';
   }
@@ -117,7 +116,7 @@ class Translator {
       this.#inClass = false;
       return ']';
     }
-    // The engine would see the start of a named class such as [:alpha:].
+    // The engine would read a named class such as [:alpha:].
     if (this.#take('[')) return '\\[';
     return this.#take('\\') ? this.#escape() : this.#character();
   }
@@ -132,7 +131,7 @@ class Translator {
         return this.#inClass ? whitespace : `[${whitespace}]`;
       case 'S':
         this.#at++;
-        // A complement cannot stand in a class; the engine's own leaves out the ASCII spaces.
+        // A class cannot contain a complement; `\S` of the engine excludes only ASCII white space.
         return this.#inClass ? '\\S' : `[^${whitespace}]`;
       case 'v':
         this.#at++;
@@ -208,8 +207,8 @@ class Translator {
 }
 
 function hexEscape(codePoint: number): string {
-  if (codePoint > 0x10ffff) throw new UnsupportedPattern('there is no such character');
-  // Half a surrogate pair occurs in no text that is stored, and the engine would not know what to do with it.
+  if (codePoint > 0x10ffff) throw new UnsupportedPattern('no such character exists');
+  // Lone surrogates occur in no stored text, and the engine does not support them.
   if (codePoint >= 0xd800 && codePoint <= 0xdfff) throw new UnsupportedPattern('half of a surrogate pair');
   return `\\x{${codePoint.toString(16)}}`;
 }

@@ -1,5 +1,5 @@
-// Validation of an object that is about to be stored, by the rules of docs/reference/http-api/schema.md: which
-// fields a schema gets to see, and under which name the first failure is reported.
+// Validation of objects before they are stored, by the rules of docs/reference/http-api/schema.md: the fields that the schema
+// sees, and the name under which the first failure is reported.
 import { LRUCache } from 'lru-cache';
 import {
   getKey,
@@ -12,34 +12,34 @@ import {
 import { copyMembers, formatInSteps } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 import { compileSchema, type Validator } from './compile.ts';
-import { describeUnusable } from './meta.ts';
+import { describeUnusable } from './check-schema.ts';
 
 export interface SchemaFailure {
-  /** Name for the report: a property, an index, or a keyword when the object as a whole is wrong. */
+  /** Name in the error: a property, an index, or a keyword for a failure of the whole object. */
   readonly name: string | number;
   readonly description: string;
 }
 
 export interface ValidationOptions {
-  /** Fields the schema never sees, such as `last_modified`. */
+  /** Fields hidden from the schema, such as `last_modified`. */
   readonly internalFields: readonly string[];
   /** Id of the object, for schemas that declare a property `id`. */
   readonly id?: string;
 }
 
-/** Compiled schemas by what they say, up to so many, and so many characters of them. */
+/** Compiled schemas by their JSON text. */
 const validators = new LRUCache<string, Validator>({
   max: 500,
   maxSize: 20_000_000,
   sizeCalculation: (_validator, key) => key.length,
 });
 
-/** The validator of a schema that was used before, found without writing the schema as text. */
+/** The last validator of a schema object, found without formatting the schema. */
 const lastValidators = new WeakMap<JsonObject, { readonly hidden: string; readonly validator: Validator }>();
 
 /**
- * The first thing wrong with an object; `undefined` when it is valid. A schema that cannot be used is reported under
- * the name `schema`.
+ * Returns the first failure of an object, or `undefined` when it is valid. An unusable schema is reported under the name
+ * `schema`.
  *
  * @param value the attributes
  */
@@ -50,7 +50,7 @@ export function* validateAgainst(
 ): Steps<SchemaFailure | undefined> {
   const hidden = new Set(internalFields);
   const declared = getKey(schema, 'properties');
-  // Most schemas do not know that objects have an id; those that mention it want to see it.
+  // Only schemas that declare a property `id` see the id.
   const showsId = isJsonObject(declared) && Object.hasOwn(declared, 'id');
   if (!showsId) hidden.add('id');
   const visible = yield* findVisible(value, hidden, showsId ? id : undefined);
@@ -63,7 +63,7 @@ export function* validateAgainst(
   }
 }
 
-/** What a schema gets to see; the value itself where that is all of it. */
+/** Returns the value without hidden fields; the value itself when it has none. */
 function* findVisible(value: JsonObject, hidden: ReadonlySet<string>, id: string | undefined): Steps<JsonObject> {
   if (id === undefined && [...hidden].every((name) => !Object.hasOwn(value, name))) return value;
   const visible: MutableJsonObject = {};
@@ -87,7 +87,7 @@ function* findValidator(schema: JsonObject, hidden: ReadonlySet<string>): Steps<
   return validator;
 }
 
-/** The schema without the names in its own list of required properties. */
+/** Returns the schema without these names in its list of required properties. */
 function withoutRequired(schema: JsonObject, names: ReadonlySet<string>): JsonObject {
   const required = getKey(schema, 'required');
   if (!Array.isArray(required)) return schema;

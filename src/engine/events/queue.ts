@@ -95,7 +95,7 @@ export class EventQueue implements EventRecorder {
    * Calls the subscribers inside the unit of work, in the order of events and of registration. Events that they cause come
    * after all present ones. Subscribers to copies and to `RequestChanged` come last.
    *
-   * @throws whatever a subscriber throws; then nothing of the unit of work may be kept
+   * @throws the error of a subscriber; the unit of work must then be rolled back
    */
   async fire(scope: EventScope): Promise<void> {
     for (let level = 0; !this.isEmpty || this.#changes.length > 0; level++) {

@@ -1,7 +1,7 @@
 // GET and HEAD on a list: one page, or the number of objects.
 import { largeTextChars } from '../../base/json-steps.ts';
 import { runFromNow } from '../../base/steps.ts';
-import type { JoinedEntries } from '../../core/objects/joined.ts';
+import type { JoinedEntries } from '../../core/objects/page-text.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import type { PagePosition, PageQuery } from '../../core/query/ast.ts';
@@ -79,7 +79,7 @@ function requireLive({ options: { live } }: Scope): LiveLists {
   throw invalidParameters([issueOf('_live', 'live updates are switched off here')]);
 }
 
-/** Reads a page for callers with permissions on so many single objects that the way to find them matters. */
+/** Reads a page for callers with permissions on single objects: by a lookup of few shared objects, or by a scan for many. */
 async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseHeaders): Promise<ServiceResponse> {
   const { kind, context, list } = scope;
   const { caller, ids, unit } = context;

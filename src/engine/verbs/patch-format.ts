@@ -6,7 +6,7 @@ import { invalidParameters, ServiceError, type Issue } from '../../core/errors.t
 import { entryInSteps, type StoredObject } from '../../core/objects/stored.ts';
 import { mergePatch, shallowMerge } from '../../core/patch/merge.ts';
 import { parseOperations } from '../../core/patch/operations.ts';
-import { patchObject } from '../../core/patch/virtual-document.ts';
+import { patchObject } from '../../core/patch/object-patch.ts';
 import type { CompiledKind } from '../compiled-kind.ts';
 import { parseBody, parseEnvelope, splitData, type SentData } from '../envelope.ts';
 import type { RequestBody } from '../exchange.ts';

@@ -1,5 +1,5 @@
-// `/__api__` and `/openapi.json`: the descriptions of the service for tools. All of a document but the address of the
-// service follows from the settings, so it is made once.
+// `/__api__` and `/openapi.json`: descriptions of the API for tools. Everything but the URL of the service is constant, so a
+// document is built once.
 import type { JsonObject } from '../../base/json.ts';
 import { formatJson } from '../../base/json.ts';
 import { describeDocument } from '../../engine/description.ts';
@@ -9,7 +9,7 @@ import { openApiDocument } from './openapi.ts';
 import type { DocumentOptions } from './operations.ts';
 import { swaggerDocument } from './swagger.ts';
 
-/** The endpoints of both formats. */
+/** Returns the endpoints of both formats. */
 export function documentEndpoints(options: DocumentOptions): readonly Endpoint[] {
   return [
     documentEndpoint({
@@ -39,9 +39,9 @@ interface Document {
   readonly path: string;
   readonly id: string;
   readonly format: string;
-  /** Makes what is equal for all requests. */
+  /** Builds the constant part. */
   readonly make: () => JsonObject;
-  /** The members that depend on the address under which the client reaches the service. */
+  /** Returns the members that depend on the origin of the request. */
   readonly head: (origin: string) => JsonObject;
 }
 

@@ -16,7 +16,7 @@ import { errorSchema, otherError, sharedError, sharedErrorList } from './shared-
 
 const section = '#/components/schemas';
 
-/** Everything of the document that does not depend on the request. */
+/** Returns the document without the members that depend on the request. */
 export function openApiDocument(options: DocumentOptions): JsonObject {
   const { policies } = options;
   const paths = describePaths(options);
@@ -33,7 +33,7 @@ export function openApiDocument(options: DocumentOptions): JsonObject {
       summary: 'A store for JSON objects with permissions, conflict detection and synchronisation.',
     },
     externalDocs: { url: options.projectDocs },
-    // Anonymous callers may do what `system.Everyone` may, so no operation demands credentials as such.
+    // Anonymous callers have the permissions of `system.Everyone`, so no operation requires credentials.
     security: [{}, ...policies.map(({ name }) => ({ [name]: [] }))],
     tags: tagsOf(paths),
     paths: Object.fromEntries(paths.map((path) => [path.path, formatPath(path)])),
@@ -95,7 +95,7 @@ function formatOperation({ id, tag, method, isPublic, description, errors }: Des
   };
 }
 
-/** Lists understand any parameter as a filter; `_since` is what they have in common. */
+/** Whether an operation accepts filters: lists do, and all of them have `_since`. */
 function takesFilters({ parameters = [] }: DescribedOperation['description']): boolean {
   return parameters.some(({ name }) => name === '_since');
 }

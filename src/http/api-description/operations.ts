@@ -1,5 +1,4 @@
-// From endpoint records to the operations that a description of the API lists: each with its tag, its path parameters and
-// every response that the service may give. The two formats are written from these values.
+// Converts endpoints to described operations with tags, path parameters and all responses. Both formats are derived from them.
 import type { JsonObject } from '../../base/json.ts';
 import type { AuthenticationPolicy } from '../../contracts/authentication.ts';
 import type { DescribedResponse, OperationDescription } from '../../engine/description.ts';
@@ -9,12 +8,12 @@ export interface DescribedOperation {
   readonly method: Method;
   readonly id: string;
   readonly tag: string;
-  /** Whether credentials make no difference. */
+  /** Whether credentials have no effect. */
   readonly isPublic: boolean;
   readonly description: OperationDescription;
-  /** Media types of its body; none: it ignores the body. */
+  /** Media types of the body; none when the body is ignored. */
   readonly consumes: readonly string[];
-  /** Statuses of errors whose response every operation shares. */
+  /** Statuses of shared error responses. */
   readonly errors: readonly number[];
 }
 
@@ -30,13 +29,13 @@ export interface DescribedPath {
 }
 
 export interface DescribedService {
-  /** All endpoints of the service, those of the descriptions included; read when the first document is made. */
+  /** Returns all endpoints of the service, including these; called for the first document. */
   readonly endpoints: () => readonly Endpoint[];
-  /** Status for clients that do not accept JSON, which the settings choose. */
+  /** Status for clients that do not accept JSON. */
   readonly notAcceptableStatus: number;
 }
 
-/** The service as a whole document presents it. */
+/** Facts about the service in the head of a document. */
 export interface DocumentOptions extends DescribedService {
   readonly projectName: string;
   readonly projectDocs: string;
@@ -45,7 +44,7 @@ export interface DocumentOptions extends DescribedService {
   readonly policies: readonly AuthenticationPolicy[];
 }
 
-/** Describes every endpoint of the programming interface; pages and files for browsers are no part of it. */
+/** Describes all endpoints except pages and files for browsers. */
 export function describePaths({ endpoints, notAcceptableStatus }: DescribedService): readonly DescribedPath[] {
   return endpoints()
     .filter(({ path, isForBrowsers }) => isForBrowsers !== true && !path.endsWith('{*}'))
@@ -58,13 +57,13 @@ export function describePaths({ endpoints, notAcceptableStatus }: DescribedServi
     }));
 }
 
-/** Every tag once, in the order of the paths. */
+/** Returns each tag once, in the order of the paths. */
 export function tagsOf(paths: readonly DescribedPath[]): readonly JsonObject[] {
   const names = new Set(paths.flatMap(({ operations }) => operations.map(({ tag }) => tag)));
   return Array.from(names, (name) => ({ name }));
 }
 
-/** Every named schema that an operation declares. */
+/** Returns all named schemas of the operations. */
 export function schemasOf(operations: readonly DescribedOperation[]): Readonly<Record<string, JsonObject>> {
   return Object.assign({}, ...operations.map(({ description }) => description.schemas ?? {})) as Record<
     string,
@@ -104,7 +103,7 @@ function describeOperation(
   };
 }
 
-/** The tag as existing clients know it, `Buckets`; what has none is a utility. */
+/** Returns the tag as Kinto names it, such as `Buckets`; the default is `Utilities`. */
 function tagOf({ name, tag, isResource }: Endpoint): string {
   const words = tag ?? (isResource ? `${name.split('-')[0]}s` : 'utilities');
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -127,7 +126,7 @@ function sharedErrors(
   return [...statuses].filter((status) => !Object.hasOwn(responses, status)).toSorted((a, b) => a - b);
 }
 
-/** The response to HEAD has headers and no body. */
+/** Whether a response has no body. */
 export function hasNoBody(method: Method, { schema, mediaTypes }: DescribedResponse): boolean {
   return method === 'HEAD' || (schema === undefined && mediaTypes === undefined);
 }

@@ -1,8 +1,8 @@
-// JSON Schemas on their way into a document: references between named schemas get the form of the format.
+// Named JSON Schemas for a document: selection of the used ones, and references in the form of the format.
 import { isJsonObject, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import { nameInReference, swaggerKeyword } from '../../engine/description.ts';
 
-/** Schemas by name that one of the values refers to, directly or through another schema. */
+/** Returns the schemas to which one of the values refers, directly or through another schema. */
 export function reachableSchemas(
   from: readonly JsonValue[],
   schemas: Readonly<Record<string, JsonObject>>,
@@ -25,9 +25,9 @@ export function reachableSchemas(
 }
 
 /**
- * The schema with its references in the form of a document.
+ * Returns the schema with its references in the form of a document.
  *
- * @param section address of the named schemas, `#/components/schemas`
+ * @param section location of the named schemas, such as `#/components/schemas`
  */
 export function referTo(schema: JsonObject, section: string): JsonObject {
   return rewrite(schema, (reference) => {

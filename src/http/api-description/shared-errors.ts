@@ -1,4 +1,4 @@
-// The error responses that operations share, by status, and the schema of their bodies.
+// Shared error responses by status, and the schema of their bodies.
 import type { JsonObject } from '../../base/json.ts';
 import { namedSchema, type DescribedHeader, type DescribedResponse } from '../../engine/description.ts';
 
@@ -10,8 +10,8 @@ export const errorSchema: JsonObject = {
     errno: { type: 'integer', description: 'The number of the error. See the reference of errors.' },
     error: { type: 'string', description: 'The name of the error.' },
     message: { type: 'string', description: 'What is wrong, in one sentence.' },
-    info: { type: 'string', description: 'Address of more information.' },
-    details: { description: 'A list of everything that is wrong, or the object that is concerned.' },
+    info: { type: 'string', description: 'URL of more information.' },
+    details: { description: 'A list of all faults, or the object of the error.' },
   },
   required: ['code', 'errno', 'error'],
 };
@@ -28,7 +28,7 @@ const retryAfter: DescribedHeader = {
   isAlwaysSent: true,
 };
 
-/** Errors that this table does not list. */
+/** Default error response. */
 export const otherError = error('Error', 'Any other error.');
 
 const byStatus: Readonly<Record<number, SharedError>> = {
@@ -38,7 +38,7 @@ const byStatus: Readonly<Record<number, SharedError>> = {
   404: error('NotFound', 'The object, or its parent, does not exist.'),
   406: error('NotAcceptable', 'The header `Accept` excludes JSON.'),
   409: error('Conflict', 'The request conflicts with another one and may be repeated.'),
-  410: error('Gone', 'Deletions since `_since` are not known completely any more.'),
+  410: error('Gone', 'Deletions since `_since` are no longer known completely.'),
   412: error('PreconditionFailed', 'A precondition does not hold. `details.existing` is the current object.'),
   413: error('TooLarge', 'The body is too large.'),
   415: error(
@@ -49,12 +49,12 @@ const byStatus: Readonly<Record<number, SharedError>> = {
   503: { ...error('Unavailable', 'The service is overloaded, or a backend does not respond.'), headers: [retryAfter] },
 };
 
-/** The shared response for a status; `Error` for one that has no response of its own. */
+/** Returns the shared response for a status, by default `Error`. */
 export function sharedError(status: number): SharedError {
   return byStatus[status] ?? otherError;
 }
 
-/** All of them, for the section of a document that defines them. */
+/** All shared responses, for their definitions. */
 export const sharedErrorList: readonly SharedError[] = [...Object.values(byStatus), otherError];
 
 function error(name: string, description: string): SharedError {

@@ -1,5 +1,5 @@
-// From JSON Schema to the part of it that Swagger 2.0 has. What it cannot say is left out, so that the result accepts
-// everything that the original accepts.
+// Converts JSON Schema to the subset of Swagger 2.0. Unsupported keywords are left out, so the result accepts all values that
+// the original accepts.
 import { isJsonObject, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import { nameInReference, swaggerKeyword } from '../../engine/description.ts';
 
@@ -23,7 +23,7 @@ const plainKeywords = [
   'readOnly',
 ] as const;
 
-/** A schema of a body, of a property, or among the definitions. */
+/** Converts the schema of a body, a property or a definition. */
 export function swaggerSchema(schema: JsonObject): JsonObject {
   const replacement = schema[swaggerKeyword];
   if (isJsonObject(replacement)) return swaggerSchema(replacement);
@@ -44,14 +44,14 @@ export function swaggerSchema(schema: JsonObject): JsonObject {
     : [];
   if (names.length > 0) {
     result['required'] = names;
-    // Validators of this format want a property for each required name.
+    // Validators of this format require a property for each required name.
     const known = isJsonObject(result['properties']) ? result['properties'] : {};
     result['properties'] = { ...Object.fromEntries(names.map((name) => [name, {}])), ...known };
   }
   return result;
 }
 
-/** A value outside of bodies: of a parameter or a header, which has one type and no named schemas. */
+/** Converts the schema of a parameter or header, which has one type and no named schemas. */
 export function swaggerValue(schema: JsonObject): JsonObject {
   const { type } = schema;
   const single = (Array.isArray(type) ? (type as readonly JsonValue[])[0] : type) ?? 'string';
@@ -68,7 +68,7 @@ export function swaggerValue(schema: JsonObject): JsonObject {
   };
 }
 
-/** One type is kept; null becomes the extension that clients know; several others cannot be said. */
+/** Returns a single type; null becomes the extension `x-nullable`; several types cannot be expressed. */
 function typeOf({ type, const: only }: JsonObject): JsonObject {
   const types = Array.isArray(type) ? (type as readonly JsonValue[]) : type === undefined ? [] : [type];
   const others = types.filter((name) => name !== 'null');
@@ -94,7 +94,7 @@ function mapMembers(members: JsonObject): JsonObject {
   return mapped;
 }
 
-/** A schema inside another one; `true` and `false` are none here. */
+/** Converts a subschema; `true` and `false` become empty schemas. */
 function nested(schema: JsonValue): JsonObject {
   return isJsonObject(schema) ? swaggerSchema(schema) : {};
 }

@@ -1,5 +1,5 @@
-// The description of the service in Swagger 2.0, in the shape that existing clients generate their methods from: tags,
-// operation ids and parameter names are those of the reference server.
+// The description of the service in Swagger 2.0, with the tags, operation ids and parameter names of Kinto, from which existing
+// clients generate their methods.
 import type { JsonObject, JsonValue, MutableJsonObject } from '../../base/json.ts';
 import { getKey, isJsonObject } from '../../base/json.ts';
 import type { AuthenticationPolicy } from '../../contracts/authentication.ts';
@@ -18,7 +18,7 @@ import { swaggerSchema, swaggerValue } from './swagger-schema.ts';
 
 const json = 'application/json';
 
-/** Everything of the document that does not depend on the request. */
+/** Returns the document without the members that depend on the request. */
 export function swaggerDocument(options: DocumentOptions): JsonObject {
   const { policies } = options;
   const paths = describePaths(options);
@@ -40,7 +40,7 @@ export function swaggerDocument(options: DocumentOptions): JsonObject {
   };
 }
 
-/** Responses to HEAD have no body, and clients that are generated from this format expect one. */
+/** Whether an operation is listed. Generated clients expect a body, which responses to HEAD lack. */
 function isListed({ method }: DescribedOperation): boolean {
   return method !== 'HEAD';
 }
@@ -57,7 +57,7 @@ function formatPolicy({ challenge }: AuthenticationPolicy): JsonObject {
   return challenge.startsWith('Basic') ? { type: 'basic' } : { type: 'apiKey', name: 'Authorization', in: 'header' };
 }
 
-/** The path with `{id}` for the object itself; the ids of what it lies in keep their names. */
+/** Returns the path with `{id}` for the object itself; ids of parents keep their names. */
 function clientPath({ path, parameters }: DescribedPath): Pick<DescribedPath, 'path' | 'parameters'> {
   const [, own] = /\/\{(\w+_id)\}$/.exec(path) ?? [];
   if (own === undefined) return { path, parameters };
@@ -108,7 +108,7 @@ function formatOperation(operation: DescribedOperation): JsonObject {
   };
 }
 
-/** The media types that share the schema of the first one, since an operation has one schema for its body here. */
+/** Returns the media types with the schema of the first one: in this format an operation has one schema for its body. */
 function acceptedTypes({ description, consumes }: DescribedOperation): readonly string[] {
   const { body } = description;
   const first = consumes[0];
@@ -126,7 +126,7 @@ function formatBody(operation: DescribedOperation): readonly JsonObject[] {
   return [{ name: 'body', in: 'body', required: false, schema: swaggerSchema(inUse), ...mentioned(consumes, type) }];
 }
 
-/** The formats of the body that this document cannot describe. */
+/** Returns a note about the body format that this document cannot describe. */
 function mentioned(consumes: readonly string[], type: string): JsonObject {
   const patch = 'application/json-patch+json';
   return type !== patch && consumes.includes(patch) ? { description: `${patch} is accepted as well.` } : {};
@@ -152,7 +152,7 @@ function formatParameter({ schema, isRequired, isDeprecated, ...parameter }: Des
 }
 
 function formatResponse({ description, schema, mediaTypes, headers = [] }: DescribedResponse): JsonObject {
-  // Clients take a declared header for one that is always there.
+  // Clients expect declared headers in every response.
   const sent = headers.filter(({ isAlwaysSent }) => isAlwaysSent);
   const body = schema ?? (mediaTypes === undefined ? undefined : { type: 'string' });
   return {

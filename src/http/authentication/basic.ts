@@ -1,16 +1,16 @@
-// The Basic policy: any credentials are a user, and the user id is derived from them with the secret of the service,
-// so that a changed password is another user. There are no accounts behind it.
+// The Basic policy: any credentials are valid, and the user id is derived from them with the secret of the service. A different
+// password is a different user; no accounts are stored.
 import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { AuthenticationPolicy, PolicyContext } from '../../contracts/authentication.ts';
 
-/** How many users are remembered, the most recent ones. */
+/** Maximum number of cached users. */
 const maxKnown = 1000;
 
-/** `basicauth:` + hex(HMAC-SHA256(secret, "user:password")), the id existing deployments give the same credentials. */
+/** Returns the policy. Its user ids equal those of Kinto: `basicauth:` + hex(HMAC-SHA256(secret, "user:password")). */
 export function basicPolicy({ name, parameter, secret }: PolicyContext): AuthenticationPolicy {
   const realm = parameter('realm') ?? 'Realm';
-  // The same credentials are the same user for as long as the service runs, and clients send them with each request.
+  // Clients send their credentials with each request.
   const known = new LRUCache<string, string>({ max: maxKnown });
   return {
     name,
@@ -29,7 +29,7 @@ export function basicPolicy({ name, parameter, secret }: PolicyContext): Authent
   };
 }
 
-/** The user id of credentials, without prefix. */
+/** Returns the user id of credentials, without prefix. */
 export function basicUserId(
   secret: string,
   { user, password }: { readonly user: string; readonly password: string },
@@ -40,8 +40,8 @@ export function basicUserId(
 const scheme = /^basic +([a-z0-9+/_-]+={0,2}) *$/i;
 
 /**
- * User and password of a Basic `Authorization` header. Text that is no UTF-8 is read as Latin-1, so both spellings of
- * the same credentials are the same user; `undefined` when malformed or without user name.
+ * Returns user and password of a Basic `Authorization` header; `undefined` when it is malformed or the user name is empty.
+ * Text that is not UTF-8 is read as Latin-1, so both encodings of the credentials are the same user.
  */
 export function parseBasic(
   header: string | undefined,

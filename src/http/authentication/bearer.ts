@@ -1,5 +1,5 @@
-// The Bearer policy: OAuth 2.0 tokens that a remote server knows, asked either for the profile of the token's user or,
-// by RFC 7662, about the token itself.
+// The Bearer policy: OAuth 2.0 tokens, verified by the user info endpoint of a remote server or by its token introspection
+// (RFC 7662).
 import { getKey, type JsonObject } from '../../base/json.ts';
 import type { AuthenticationPolicy, PolicyContext } from '../../contracts/authentication.ts';
 import { setting, type SettingsTable, type ValuesOf } from '../../settings/definition.ts';
@@ -14,30 +14,30 @@ import { VerifiedTokens, type Verified } from './verified-tokens.ts';
 export const bearerParameters = {
   userinfo_url: setting(
     optional(webAddress()),
-    'Address that answers a GET with the token by a JSON object about its user, and by 401 when the token is not good.',
+    'URL of the user info endpoint: a GET with a valid token returns a JSON object about its user, with an invalid one 401.',
     { default: undefined },
   ),
   introspection_url: setting(
     optional(webAddress()),
-    'Address of token introspection (RFC 7662), instead of `userinfo_url`. Needs `client_id` and `client_secret`.',
+    'URL of token introspection (RFC 7662), instead of `userinfo_url`. Requires `client_id` and `client_secret`.',
     { default: undefined },
   ),
-  client_id: setting(text(), 'Name of this service at the introspection server.', { default: '' }),
-  client_secret: setting(text(), 'Password of this service at the introspection server.', {
+  client_id: setting(text(), 'Client id of this service at the introspection server.', { default: '' }),
+  client_secret: setting(text(), 'Client secret of this service at the introspection server.', {
     default: '',
     isSecret: true,
   }),
-  required_scope: setting(list('scopes'), 'Scopes that a token must have, all of them.', { default: [] }),
-  audience: setting(text(), 'Audience that `aud` of the answer must name; anything goes unless set.', { default: '' }),
+  required_scope: setting(list('scopes'), 'Scopes that a token must have (all of them).', { default: [] }),
+  audience: setting(text(), 'Required audience in `aud` of the response. Empty accepts any audience.', { default: '' }),
   ...remoteParameters,
 } satisfies SettingsTable;
 
 type Parameters = ValuesOf<typeof bearerParameters>;
 
 /**
- * The policy.
+ * Returns the policy.
  *
- * @throws SettingsError naming everything that is wrong with its parameters
+ * @throws SettingsError with all problems of its parameters
  */
 export function bearerPolicy(context: PolicyContext): AuthenticationPolicy {
   const parameters = readParameters(context, bearerParameters);
@@ -60,7 +60,7 @@ export function bearerPolicy(context: PolicyContext): AuthenticationPolicy {
     if ((findTime(answer, 'nbf') ?? 0) > context.clock.now()) return undefined;
     const id = findUserId(answer, field);
     if (id === undefined) {
-      context.logger.warn(`${address} knows a token, but its answer has no usable ${field}`);
+      context.logger.warn(`${address} accepted a token, but its response has no usable ${field}`);
       return undefined;
     }
     return { id, until: findTime(answer, 'exp') };
@@ -76,13 +76,13 @@ export function bearerPolicy(context: PolicyContext): AuthenticationPolicy {
   };
 }
 
-/** Statuses by which servers say that a token is not good. */
+/** Statuses of servers for invalid tokens. */
 const refusals: readonly number[] = [400, 401, 403];
 
 /**
- * What the server says of the user whose token it is; `undefined` when the token is not good.
+ * Returns the user info of a token; `undefined` when the token is invalid.
  *
- * @throws BackendUnavailable when it says neither
+ * @throws BackendUnavailable when the server returns neither
  */
 export async function fetchUserInfo(server: RemoteServer, url: string, token: string): Promise<JsonObject | undefined> {
   const answer = await server.call(url, { headers: { Authorization: `Bearer ${token}` } });
@@ -105,17 +105,17 @@ async function introspect(
 }
 
 function readAnswer(server: RemoteServer, url: string, answer: RemoteAnswer): JsonObject {
-  if (answer.status !== 200) throw server.unavailable(url, `it answered ${answer.status}`);
+  if (answer.status !== 200) throw server.unavailable(url, `it responded ${answer.status}`);
   return server.readObject(url, answer);
 }
 
-/** Credentials of a client, encoded twice as RFC 6749, section 2.3.1, asks for. */
+/** Returns the credentials of a client, encoded twice as RFC 6749, section 2.3.1 requires. */
 export function basicCredentials(id: string, secret: string): string {
   const encode = (value: string): string => new URLSearchParams([['', value]]).toString().slice(1);
   return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`;
 }
 
-/** `scope` is a text with blanks, or a list. */
+/** Whether `scope`, a text with blanks or a list, has all scopes. */
 function hasScopes(answer: JsonObject, required: readonly string[]): boolean {
   const value = getKey(answer, 'scope');
   const held = typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : [];
@@ -129,7 +129,7 @@ function requireOneAddress(context: PolicyContext, parameters: Parameters): void
     problems.push({ name: parameterName(context, key), message });
   };
   if ((userinfoUrl === undefined) === (introspectionUrl === undefined)) {
-    complain('userinfo_url', 'give either this or introspection_url');
+    complain('userinfo_url', 'set either this or introspection_url');
   }
   for (const [key, address] of [
     ['userinfo_url', userinfoUrl],

@@ -1,5 +1,6 @@
-// The parameters of a policy, `multiauth.policy.<name>.<parameter>`, read by a table like any other settings, and those
-// that all policies with a remote verifier share.
+// Parameters of a policy, `multiauth.policy.<name>.<parameter>`, read by a table like other settings, and the common ones of
+// policies with a remote server.
+import { isLoopbackName } from '../allowed-hosts.ts';
 import type { PolicyContext } from '../../contracts/authentication.ts';
 import { setting, type SettingsTable, type ValuesOf } from '../../settings/definition.ts';
 import { SettingsError, type Problem } from '../../settings/problems.ts';
@@ -8,38 +9,36 @@ import { duration, flag, integer, matching, text } from '../../settings/readers.
 const schemeForm = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const realmForm = /^[^"\\\p{Cc}]+$/u;
 
-/** Of policies that take a token and ask somebody else about it. */
+/** Parameters of policies that verify tokens at a remote server. */
 export const remoteParameters = {
-  userid_field: setting(text('the name of a field'), 'Field of the answer about a token that is the user id.', {
+  userid_field: setting(text('the name of a field'), 'Field of the response about a token with the user id.', {
     default: 'sub',
   }),
-  header_type: setting(
-    matching(schemeForm, 'one word'),
-    'First word of the `Authorization` header; capitals do not matter.',
-    { default: 'Bearer' },
-  ),
+  header_type: setting(matching(schemeForm, 'one word'), 'Scheme of the `Authorization` header, not case-sensitive.', {
+    default: 'Bearer',
+  }),
   realm: setting(matching(realmForm, 'text without quotes'), 'Realm in `WWW-Authenticate`.', { default: 'Realm' }),
   verification_ttl_seconds: setting(
     duration({ min: 0 }),
-    'How long an accepted token is accepted without asking again, but not beyond its own end. A token that is revoked elsewhere works here for so long; 0 asks every time.',
+    'Time for which an accepted token is not verified again, at most until it expires. A revoked token stays valid for this time; 0 verifies every request.',
     { default: 86_400 },
   ),
   timeout_seconds: setting(
     duration({ min: 0.01, max: 60 }),
-    'Time that one call to the remote server may take, answer included.',
+    'Maximum time of a call to the remote server, including the response.',
     { default: 5 },
   ),
-  response_limit_bytes: setting(integer({ min: 256 }), 'Bytes that an answer of the remote server may have.', {
+  response_limit_bytes: setting(integer({ min: 256 }), 'Maximum size in bytes of a response of the remote server.', {
     default: 262_144,
   }),
   max_concurrent_calls: setting(
     integer({ min: 1 }),
-    'Calls to the remote server that may be under way in one process; more are refused with 503.',
+    'Maximum number of concurrent calls to the remote server per process; further requests are refused with 503.',
     { default: 100 },
   ),
   allow_http: setting(
     flag(),
-    'Whether the remote server may be called without TLS. Without it only addresses of the same machine may.',
+    'Whether the remote server may be called without TLS. If false, only loopback addresses may.',
     { default: false },
   ),
 } satisfies SettingsTable;
@@ -47,9 +46,9 @@ export const remoteParameters = {
 export type RemoteParameters = ValuesOf<typeof remoteParameters>;
 
 /**
- * The values of a table of parameters, with warnings for parameters that it does not have.
+ * Returns the values of a table of parameters, and logs warnings for unknown parameters.
  *
- * @throws SettingsError naming everything that is wrong
+ * @throws SettingsError with all problems
  */
 export function readParameters<T extends SettingsTable>(context: PolicyContext, table: T): ValuesOf<T> {
   const problems: Problem[] = [];
@@ -71,28 +70,18 @@ export function readParameters<T extends SettingsTable>(context: PolicyContext, 
   return Object.fromEntries(values) as ValuesOf<T>;
 }
 
-/** A parameter as it is written in the settings. */
+/** Returns the name of the setting of a parameter. */
 export function parameterName({ name }: PolicyContext, key: string): string {
   return `multiauth.policy.${name}.${key}`;
 }
 
-/** What is wrong with an address of a remote server; `undefined` when it may be called. */
+/** Returns why the URL of a remote server is refused; `undefined` when it is accepted. */
 export function findAddressFault(address: string, allowHttp: boolean): string | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return 'expected a URL that starts with https://';
   if (url.username !== '' || url.password !== '') return 'expected a URL without user name and password';
-  if (url.protocol === 'http:' && !allowHttp && !isLoopback(url.hostname)) {
-    return 'expected a URL that starts with https://, since this one is on another machine (allow_http allows it)';
+  if (url.protocol === 'http:' && !allowHttp && !isLoopbackName(url.hostname)) {
+    return 'expected a URL that starts with https://, because this one is on another machine (allow_http permits it)';
   }
   return undefined;
-}
-
-/** Whether a host of a URL is this machine by its very name. */
-export function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127\.\d+\.\d+\.\d+$/.test(hostname)
-  );
 }

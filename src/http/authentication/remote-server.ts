@@ -1,5 +1,5 @@
-// Calls to a server that verifies tokens: bounded in time, size and number, without redirects. Everything that keeps an
-// answer from being understood is a `BackendUnavailable`, so that it becomes a 503 and never a 401.
+// Calls to a server that verifies tokens, limited in time, size and number, without redirects. All failures are
+// `BackendUnavailable`, so they become 503 and never 401.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { defaultJsonLimits, isJsonObject, JsonSyntaxError, parseJson, type JsonObject } from '../../base/json.ts';
 import type { RemoteParameters } from './parameters.ts';
@@ -11,7 +11,7 @@ export interface RemoteAnswer {
 
 export interface RemoteCall {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent by POST, as a form; absent: GET. */
+  /** Form to POST; absent for a GET. */
   readonly form?: Readonly<Record<string, string>>;
 }
 
@@ -24,20 +24,19 @@ export class RemoteServer {
   readonly #limits: Limits;
   #underWay = 0;
 
-  /** @param name of the policy, for messages */
+  /** @param name name of the policy, for messages */
   constructor(name: string, limits: Limits) {
     this.#name = name;
     this.#limits = limits;
   }
 
   /**
-   * The answer, whatever its status.
+   * Returns the response, whatever its status.
    *
-   * @throws BackendUnavailable when none comes, or none that fits the limits
+   * @throws BackendUnavailable without a response within the limits
    */
   async call(url: string, call: RemoteCall = {}): Promise<RemoteAnswer> {
-    if (this.#underWay >= this.#limits.max_concurrent_calls)
-      throw this.unavailable(url, 'too many calls are under way');
+    if (this.#underWay >= this.#limits.max_concurrent_calls) throw this.unavailable(url, 'too many concurrent calls');
     this.#underWay++;
     try {
       return await this.#exchange(url, call);
@@ -50,22 +49,22 @@ export class RemoteServer {
   }
 
   /**
-   * The JSON object that an answer holds.
+   * Returns the JSON object in a response.
    *
-   * @throws BackendUnavailable when it holds none
+   * @throws BackendUnavailable when the response is not a JSON object
    */
   readObject(url: string, { text }: RemoteAnswer): JsonObject {
     try {
       const value = parseJson(text, { ...defaultJsonLimits, maxDepth: maxJsonDepth });
       if (isJsonObject(value)) return value;
     } catch (error) {
-      if (error instanceof JsonSyntaxError) throw this.unavailable(url, 'the answer is no acceptable JSON', error);
+      if (error instanceof JsonSyntaxError) throw this.unavailable(url, 'the response is not acceptable JSON', error);
       throw error;
     }
-    throw this.unavailable(url, 'the answer is no JSON object');
+    throw this.unavailable(url, 'the response is not a JSON object');
   }
 
-  /** The error for an address that does not answer as it should. */
+  /** Returns the error for a URL without a usable response. */
   unavailable(url: string, reason: string, cause?: unknown): BackendUnavailable {
     const { origin, pathname } = new URL(url);
     const message = `The policy ${this.#name} cannot use ${origin}${pathname}: ${reason}`;
@@ -77,14 +76,14 @@ export class RemoteServer {
       method: form === undefined ? 'GET' : 'POST',
       headers: { Accept: 'application/json', ...headers },
       ...(form === undefined ? {} : { body: new URLSearchParams(form) }),
-      // A redirect could lead the token, or this machine, anywhere.
+      // A redirect could send the token to any server.
       redirect: 'manual',
       signal: AbortSignal.timeout(this.#limits.timeout_seconds * 1000),
     });
     return { status: response.status, text: await this.#read(url, response) };
   }
 
-  /** The size that counts is that after decompression. */
+  /** Reads the body. The limit applies after decompression. */
   async #read(url: string, response: Response): Promise<string> {
     const limit = this.#limits.response_limit_bytes;
     const chunks: Uint8Array[] = [];
@@ -92,19 +91,19 @@ export class RemoteServer {
     const body: AsyncIterable<Uint8Array> | null = response.body;
     for await (const chunk of body ?? []) {
       size += chunk.length;
-      if (size > limit) throw this.unavailable(url, `the answer is longer than ${limit} bytes`);
+      if (size > limit) throw this.unavailable(url, `the response is longer than ${limit} bytes`);
       chunks.push(chunk);
     }
     return Buffer.concat(chunks).toString('utf8');
   }
 }
 
-/** `fetch` wraps what went wrong, in an error that says nothing. */
+/** Returns the cause that `fetch` wraps in a general TypeError. */
 function innermost(error: unknown): unknown {
   return error instanceof TypeError && error.cause !== undefined ? error.cause : error;
 }
 
 function describeFailure(error: unknown): string {
   const inner = innermost(error);
-  return inner instanceof Error && inner.name === 'TimeoutError' ? 'no answer in time' : 'it cannot be reached';
+  return inner instanceof Error && inner.name === 'TimeoutError' ? 'no response in time' : 'it cannot be reached';
 }

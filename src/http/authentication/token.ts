@@ -1,9 +1,9 @@
-// What requests and remote servers say about a token: the header that carries it, and the user that an answer names.
+// Tokens: the header with the token, and the fields of a response about it.
 import { ExactNumber, getKey, isStorableText, type JsonObject, type JsonValue } from '../../base/json.ts';
 
 const tokenForm = /^[A-Za-z0-9._~+/=:-]+$/;
 
-/** The token of an `Authorization` header with this first word; `undefined` for any other header. */
+/** Returns the token of an `Authorization` header with this scheme; `undefined` for any other header. */
 export function parseToken(header: string | undefined, scheme: string): string | undefined {
   if (header === undefined) return undefined;
   const space = header.indexOf(' ');
@@ -15,8 +15,8 @@ export function parseToken(header: string | undefined, scheme: string): string |
 const maxIdLength = 1024;
 
 /**
- * The user id in a field of an answer. An address that the remote server itself calls unverified is nobody's: whoever
- * likes could have written it there.
+ * Returns the user id in a field of a response. Refuses an e-mail address that the remote server calls unverified: it may not
+ * belong to the user.
  */
 export function findUserId(answer: JsonObject, field: string): string | undefined {
   const value = getKey(answer, field);
@@ -27,19 +27,19 @@ export function findUserId(answer: JsonObject, field: string): string | undefine
   return id;
 }
 
-/** Some servers write the flag as a text. */
+/** Whether a flag is false. Some servers send it as a string. */
 function isNo(value: JsonValue | undefined): boolean {
   return value === false || value === 'false';
 }
 
-/** A time in seconds since 1970, as tokens have it, in milliseconds; `undefined` when it is none. */
+/** Returns a time of a token, in seconds since 1970, as milliseconds; `undefined` when it is absent or not a number. */
 export function findTime(answer: JsonObject, field: string): number | undefined {
   const value = getKey(answer, field);
   const seconds = value instanceof ExactNumber ? value.valueOf() : value;
   return typeof seconds === 'number' && Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }
 
-/** Whether `aud` of an answer, a text or a list of texts, names the audience. */
+/** Whether `aud` of a response, a string or a list, contains the audience. */
 export function isFor(answer: JsonObject, audience: string): boolean {
   const value = getKey(answer, 'aud');
   return Array.isArray(value) ? value.includes(audience) : value === audience;

@@ -1,14 +1,14 @@
-// Remembers which tokens were found good, so that not every request asks a remote server. Only good ones are kept; the
-// key is an HMAC, so that nobody who reads the cache learns a token.
+// A cache of valid tokens, so that not every request calls the remote server. The keys are HMACs, so the cache does not reveal
+// tokens.
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { getKey, isJsonObject, type JsonValue } from '../../base/json.ts';
 import type { Identity, PolicyContext } from '../../contracts/authentication.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
 
-/** Whose a token is, and until when it is good. */
+/** The user of a token and its expiry. */
 export interface Verified extends Identity {
-  /** Milliseconds since 1970; absent when the token does not say. */
+  /** Expiry in milliseconds since 1970; absent when the token has none. */
   readonly until?: number | undefined;
 }
 
@@ -17,10 +17,10 @@ export class VerifiedTokens {
   readonly #clock: Clock;
   readonly #ttlSeconds: number;
   readonly #key: Buffer;
-  /** Of requests with one token that come together, one asks and the others wait for it. */
+  /** Verifications in progress; concurrent requests with one token share one. */
   readonly #underWay = new Map<string, Promise<Verified | undefined>>();
 
-  /** @param scope everything that the verdict depends on beside the token: the policy, whom it asks, what it demands */
+  /** @param scope everything besides the token that decides its validity: policy, server, requirements */
   constructor({ cache, clock, secret }: PolicyContext, ttlSeconds: number, scope: readonly string[]) {
     this.#cache = cache;
     this.#clock = clock;
@@ -30,7 +30,7 @@ export class VerifiedTokens {
       .digest();
   }
 
-  /** Whose token it is, as remembered or else as `verify` says; `undefined` when it is not good. */
+  /** Returns the user of a token from the cache or from `verify`; `undefined` when it is invalid. */
   async find(token: string, verify: () => Promise<Verified | undefined>): Promise<Identity | undefined> {
     const key = `openid:verify:${createHmac('sha256', this.#key).update(token).digest('hex')}`;
     const known = readVerified(await this.#cache.get(key));

@@ -1,28 +1,28 @@
-// What a rate limit is, and which requests it is about.
+// Rate limits, and the requests to which they apply.
 import type { Method } from '../../engine/endpoint.ts';
 
-/** Whose requests are counted together: those of a user, of an address, or all there are. */
+/** Grouping of requests: by user, by address, or all together. */
 export type CountedBy = 'user' | 'address' | 'all';
 
 export interface RateLimit {
-  /** Of letters, digits, `_` and `-`: it stands in headers. */
+  /** Consists of letters, digits, `_` and `-`; it appears in headers. */
   readonly name: string;
   readonly requests: number;
   readonly windowSeconds: number;
   readonly by: CountedBy;
-  /** Empty: all; GET counts HEAD in. */
+  /** Empty for all methods; GET includes HEAD. */
   readonly methods: readonly Method[];
-  /** Paths below the version prefix, in which `*` is one segment and `**` anything; empty: all. */
+  /** Paths below the version prefix, in which `*` matches one segment and `**` any text; empty for all paths. */
   readonly paths: readonly string[];
 }
 
-/** A limit, ready to be asked. */
+/** A compiled rate limit. */
 export class Rule {
   readonly name: string;
   readonly requests: number;
   readonly windowSeconds: number;
   readonly by: CountedBy;
-  /** For the header `RateLimit-Policy`. */
+  /** Value for the header `RateLimit-Policy`. */
   readonly policy: string;
   readonly #methods: ReadonlySet<string> | undefined;
   readonly #paths: RegExp | undefined;

@@ -1,5 +1,5 @@
-// The rate limits of a service, and what one outer request has to do with them: an `Admission` counts it, and each
-// entry of a batch, and knows what to tell the client.
+// The rate limits of a service. An `Admission` counts an outer request and each entry of a batch, and adds the headers about
+// the limits.
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../core/errors.ts';
 import type { Caller } from '../../engine/caller.ts';
@@ -11,20 +11,20 @@ import { BucketStore, TokenBucket, type BucketStoreOptions } from './token-bucke
 
 export interface RateLimitsOptions extends BucketStoreOptions {
   readonly limits: readonly RateLimit[];
-  /** Principals whose requests are not counted. */
+  /** Exempt principals. */
   readonly exempt: readonly string[];
 }
 
-/** Callers that one process remembers at the same time. Those that have been away longest are forgotten first. */
+/** Maximum number of buckets per process; the least recently used ones are dropped first. */
 const maxBuckets = 50_000;
 
-/** Header names that scripts of other origins may read. */
+/** Headers to expose to scripts of other origins. */
 export const rateLimitHeaders: readonly string[] = ['RateLimit', 'RateLimit-Policy'];
 
 export class RateLimits {
   readonly #store: BucketStore;
   readonly #buckets = new LRUCache<string, TokenBucket>({ max: maxBuckets });
-  /** Those that can be checked before it is known who calls, and the others. */
+  /** Rules that do not depend on the caller, and the others. */
   readonly early: readonly Rule[];
   readonly late: readonly Rule[];
   readonly exempt: ReadonlySet<string>;
@@ -37,7 +37,7 @@ export class RateLimits {
     this.exempt = new Set(exempt);
   }
 
-  /** For one outer request. */
+  /** Returns the admission of an outer request. */
   begin(): Admission {
     return new Admission(this);
   }
@@ -52,9 +52,9 @@ export class RateLimits {
   }
 }
 
-/** Where a request leads. */
+/** The target of a request. */
 interface Place {
-  /** Absent: nothing serves it. */
+  /** Absent for unknown paths. */
   readonly route?: Route | undefined;
   /** Decoded path below the version prefix. */
   readonly below: string;
@@ -62,28 +62,28 @@ interface Place {
 
 export class Admission {
   readonly #limits: RateLimits;
-  /** What was decided, in order: a request that is run again counts once, and is decided alike. */
+  /** Decisions in order: a retried request counts once, with the same decisions. */
   readonly #decided: (ServiceError | undefined)[] = [];
   #position = 0;
   #dispatched = 0;
-  /** Of the request or entry that is being admitted. */
+  /** Buckets charged for the current request or entry. */
   #taken: TokenBucket[] = [];
   #refusal: ServiceError | undefined;
-  /** By name of the rule, the one with the least left. */
+  /** Bucket with the fewest tokens by name of the rule. */
   readonly #shown = new Map<string, readonly [Rule, TokenBucket]>();
 
   constructor(limits: RateLimits) {
     this.#limits = limits;
   }
 
-  /** The request is run again as a whole. */
+  /** Restarts the sequence of decisions for a retry of the request. */
   rewind(): void {
     this.#position = 0;
     this.#dispatched = 0;
   }
 
   /**
-   * Counts what does not depend on who calls. When some callers are exempt, a refusal waits until that is known.
+   * Applies the rules that do not depend on the caller. If exemptions exist, a refusal is delayed until the caller is known.
    *
    * @throws ServiceError clientAtCapacity
    */
@@ -91,14 +91,14 @@ export class Admission {
     this.#dispatched++;
     this.#taken = [];
     this.#refusal = await this.#decideOnce(() => this.#takeAll(this.#limits.early, request, place, undefined));
-    const asksNobody = place.route === undefined || place.route.endpoint.ignoresCaller === true;
-    if (this.#refusal !== undefined && (asksNobody || this.#limits.exempt.size === 0)) throw this.#refusal;
-    // Nobody will be found to call: what is counted by user goes by address.
-    if (asksNobody) await this.#admit(request, place, undefined);
+    const ignoresCaller = place.route === undefined || place.route.endpoint.ignoresCaller === true;
+    if (this.#refusal !== undefined && (ignoresCaller || this.#limits.exempt.size === 0)) throw this.#refusal;
+    // Without a caller, limits by user count by address.
+    if (ignoresCaller) await this.#admit(request, place, undefined);
   }
 
   /**
-   * Counts what depends on who calls.
+   * Applies the rules that depend on the caller.
    *
    * @throws ServiceError clientAtCapacity
    */
@@ -112,7 +112,7 @@ export class Admission {
     const refusal =
       this.#refusal ?? (await this.#decideOnce(() => this.#takeAll(late, request, place, caller?.userId)));
     if (refusal === undefined) return;
-    // Groups cost a question, which only those have to wait for who would be refused otherwise.
+    // Groups need a call to the backend, which only requests make that would be refused otherwise.
     if (this.#limits.exempt.size > 0 && caller?.memberOf !== undefined) {
       const all = await caller.allPrincipals();
       if (all.some((principal) => this.#limits.exempt.has(principal))) return this.#giveBack();
@@ -120,7 +120,7 @@ export class Admission {
     throw refusal;
   }
 
-  /** Tells the client where it stands. */
+  /** Adds the headers about the limits. */
   addTo(headers: ResponseHeaders): void {
     if (this.#shown.size === 0) return;
     const shown = [...this.#shown.values()];
@@ -149,7 +149,7 @@ export class Admission {
       if (who === undefined) continue;
       const bucket = this.#limits.bucketOf(rule, who);
       this.#show(rule, bucket);
-      // Entries of a batch may hold locks, for which nobody shall wait longer than needed.
+      // Batch entries may hold locks, so they do not wait for the cache.
       const taken = bucket.take(this.#dispatched === 1);
       if (!(typeof taken === 'boolean' ? taken : await taken)) return refusalOf(bucket);
       this.#taken.push(bucket);
@@ -167,7 +167,7 @@ export class Admission {
   }
 }
 
-/** Whose count it is; `undefined` when there is nobody to count for. */
+/** Returns the key of the counted caller; `undefined` without a caller and an address. */
 function whoOf({ by }: Rule, { clientAddress }: ServiceRequest, userId: string | undefined): string | undefined {
   if (by === 'all') return '';
   if (by === 'user' && userId !== undefined) return `user ${userId}`;
@@ -176,7 +176,7 @@ function whoOf({ by }: Rule, { clientAddress }: ServiceRequest, userId: string |
 
 function refusalOf({ secondsUntilToken }: TokenBucket): ServiceError {
   return new ServiceError('clientAtCapacity', {
-    message: 'There were too many requests. Try again later.',
+    message: 'Too many requests. Try again later.',
     headers: { 'Retry-After': String(secondsUntilToken) },
   });
 }

@@ -1,40 +1,40 @@
-// Token buckets that all processes share, at the price of few calls to the cache. A bucket holds as many tokens as a limit
-// allows requests, a request takes one, and tokens come back at an even rate. Its whole state is one moment: the one at
-// which it will be full again. Each process moves that moment on by itself and hands over what it took when that is half a
-// share of the limit. Only when it is a whole share does a request wait for the answer. So a client far below its limit
-// costs no call at all, and no process is ever more than a share ahead of what the others know.
+// Token buckets that all processes share with few calls to the cache. A bucket has as many tokens as a limit allows requests.
+// A request takes one token, and tokens are refilled at a constant rate. The state of a bucket is one timestamp: the time at
+// which it will be full again. Each process advances it locally, and reports the taken tokens to the cache when they reach half
+// a share of the limit. Only at a whole share does a request wait for the cache. So a client far below its limit costs no call,
+// and no process is more than a share ahead of the others.
 import { createHash } from 'node:crypto';
 import type { CacheBackend } from '../../contracts/cache.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../contracts/logger.ts';
 
-/** A share is this part of a limit. */
+/** Number of shares of a limit. */
 const shares = 10;
-/** Beyond the time in which a bucket fills up, for processes whose clocks differ. */
+/** Additional time to live of a bucket, for processes with different clocks. */
 const spareSeconds = 60;
-/** A shared moment that is further ahead than so many capacities comes from a clock that was set back since. */
+/** A shared timestamp further ahead than this many capacities comes from a clock that has been set back since. */
 const maxCapacitiesAhead = 10;
 const patienceMs = 1000;
 const pauseMs = 5000;
 const microsPerSecond = 1_000_000;
 
-/** What is needed of a cache. */
+/** The used part of a cache. */
 export type MomentKeeper = Pick<CacheBackend, 'advance'>;
 
 export interface BucketStoreOptions {
-  /** Absent when this process is the only one. */
+  /** `undefined` for a single process. */
   readonly cache: MomentKeeper | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What the buckets of a process have in common: the cache that they are shared in, and whether it works at the moment. */
+/** Shared state of the buckets of a process: the clock, and the cache with its availability. */
 export class BucketStore {
   readonly #clock: Clock;
   readonly #cache: MomentKeeper | undefined;
   readonly #logger: Logger;
   #pausedUntil = 0;
-  /** Latest time of the clock, and by how much it has stepped back so far, in milliseconds. */
+  /** Latest time of the clock, and the sum of its steps back, in milliseconds. */
   #latest = 0;
   #steppedBack = 0;
 
@@ -45,8 +45,8 @@ export class BucketStore {
   }
 
   /**
-   * Microseconds since 1970: whole numbers, which every cache adds exactly. They never step back with the clock: buckets
-   * would stay empty until it has caught up.
+   * Microseconds since 1970, integers that every cache adds exactly. They never step back with the clock, after which buckets
+   * would stay empty.
    */
   get now(): number {
     const now = this.#clock.now();
@@ -55,12 +55,12 @@ export class BucketStore {
     return Math.floor((now + this.#steppedBack) * 1000);
   }
 
-  /** Whether buckets can be shared now. */
+  /** Whether the cache is available. */
   get isShared(): boolean {
     return this.#cache !== undefined && performance.now() >= this.#pausedUntil;
   }
 
-  /** Moves a shared moment on; returns it as all processes know it, or `undefined` when the cache fails. */
+  /** Advances a shared timestamp and returns it; `undefined` when the cache fails. */
   async advance(...args: Parameters<MomentKeeper['advance']>): Promise<number | undefined> {
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_resolve, reject) => {
@@ -69,9 +69,9 @@ export class BucketStore {
     try {
       return await Promise.race([this.#cache?.advance(...args), tooLate]);
     } catch (error) {
-      // A cache that fails must not take the service with it.
+      // A failing cache must not make the service fail.
       if (performance.now() >= this.#pausedUntil) {
-        this.#logger.warn({ err: error }, 'The cache fails: each process counts for itself what rate limits allow');
+        this.#logger.warn({ err: error }, 'The cache fails: each process applies the rate limits separately');
       }
       this.#pausedUntil = performance.now() + pauseMs;
       return undefined;
@@ -82,11 +82,11 @@ export class BucketStore {
 }
 
 export interface BucketOptions {
-  /** Distinguishes limits and callers, of any length. */
+  /** Identifies limit and caller; of any length. */
   readonly key: string;
   /** Tokens of a full bucket. */
   readonly limit: number;
-  /** Time in which an empty bucket fills up. */
+  /** Time to refill an empty bucket. */
   readonly seconds: number;
 }
 
@@ -95,15 +95,15 @@ export class TokenBucket {
   readonly #store: BucketStore;
   readonly #options: BucketOptions;
   readonly #share: number;
-  /** Time in which one token comes back. */
+  /** Time to refill one token. */
   readonly #tokenTime: number;
-  /** Time in which all tokens come back. */
+  /** Time to refill all tokens. */
   readonly #capacity: number;
-  /** Moment at which the bucket is full, by what all processes have handed over and by what was taken here. */
+  /** Time at which the bucket is full, by the reports of all processes and the tokens taken here. */
   #fullAt = 0;
-  /** Tokens taken here and not yet known to be handed over. */
+  /** Tokens taken here whose report is not confirmed. */
   #unsettled = 0;
-  /** When the first of those was taken that are not being handed over. */
+  /** Time at which the first token that is not being reported was taken. */
   #unsettledSince: number | undefined;
   #settling: Promise<void> | undefined;
 
@@ -116,7 +116,7 @@ export class TokenBucket {
     this.#capacity = this.#tokenTime * limit;
   }
 
-  /** Tokens that are left. */
+  /** Number of available tokens. */
   get remaining(): number {
     const now = this.#store.now;
     return Math.max(0, Math.floor((now + this.#capacity - Math.max(this.#fullAt, now)) / this.#tokenTime));
@@ -127,15 +127,15 @@ export class TokenBucket {
     return this.#secondsUntil(this.#fullAt);
   }
 
-  /** Whole seconds until there is a token, at least one. */
+  /** Whole seconds until a token is available, at least one. */
   get secondsUntilToken(): number {
     return this.#secondsUntil(this.#fullAt - this.#capacity + this.#tokenTime);
   }
 
   /**
-   * Takes a token; returns whether there was one.
+   * Takes a token; returns whether one was available.
    *
-   * @param mayWait whether to wait for the cache when this process is a share ahead of what the others know
+   * @param mayWait whether to wait for the cache when this process is a share ahead of the others
    */
   take(mayWait: boolean): boolean | Promise<boolean> {
     if (this.remaining === 0) return false;
@@ -148,7 +148,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Puts a token back that was taken. */
+  /** Returns a taken token. */
   giveBack(): void {
     this.#unsettled--;
     this.#fullAt -= this.#tokenTime;
@@ -164,7 +164,7 @@ export class TokenBucket {
   }
 
   async #takeWhenSettled(): Promise<boolean> {
-    // Other requests have waited too, and may have taken the next share already.
+    // Other waiting requests may have taken the next share.
     while (this.remaining > 0 && this.#isAhead) await this.#settle();
     return this.take(false);
   }
@@ -178,16 +178,16 @@ export class TokenBucket {
   async #handOver(): Promise<void> {
     const { key, seconds } = this.#options;
     const amount = this.#unsettled;
-    // Tokens that were taken long ago have come back since: they count from when they were taken, and not from now.
+    // Tokens are refilled from the time at which they were taken, not from now.
     const since = this.#unsettledSince ?? this.#store.now;
     this.#unsettledSince = undefined;
     const name = createHash('sha256').update(key).digest('base64url').slice(0, 22);
     const shared = await this.#store.advance(`bucket:${name}`, amount * this.#tokenTime, since, seconds + spareSeconds);
     this.#unsettled -= amount;
     if (shared === undefined) return;
-    // Written before the clocks were set back, and before this process was there: it would lock the caller out.
+    // Written before the clocks were set back and this process started: it would block the caller.
     if (shared > this.#store.now + maxCapacitiesAhead * this.#capacity + spareSeconds * microsPerSecond) return;
-    // A cache that has evicted the moment begins anew; what this process knows must not shrink by that.
+    // If the cache has evicted the timestamp, the local one still applies.
     this.#fullAt = Math.max(this.#fullAt, shared + this.#unsettled * this.#tokenTime);
   }
 }

@@ -1,5 +1,5 @@
-// `/docs`: a page for browsers that shows the description of the API and sends requests. The page and its viewer come from
-// the service itself; the policy of the page allows nothing else.
+// `/docs`: a page for browsers with the description of the API, which can send requests. The service hosts the page and its
+// viewer, and the content security policy of the page allows no other source.
 import { ServiceError } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
 import { forReading, plainText, type Endpoint } from '../../engine/endpoint.ts';
@@ -16,7 +16,7 @@ export interface ApiDocsOptions {
 
 const page = 'index.html';
 
-/** Files of the viewer; all others below `/docs/` are the page's own. */
+/** Files of the viewer; all others below `/docs/` belong to the page. */
 const viewerFiles: ReadonlySet<string> = new Set(['swagger-ui-bundle.js', 'swagger-ui.css']);
 
 const headers: ResponseHeaders = {
@@ -24,7 +24,7 @@ const headers: ResponseHeaders = {
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    // The viewer has its icons in its style sheet.
+    // The style sheet of the viewer contains its icons.
     "img-src 'self' data:",
     "connect-src 'self'",
     "base-uri 'none'",
@@ -35,13 +35,13 @@ const headers: ResponseHeaders = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** The page, and the files that it loads. */
+/** Returns the endpoints of the page and its files. */
 export function apiDocsEndpoints({ versionPrefix, pageFolder, viewerFolder }: ApiDocsOptions): readonly Endpoint[] {
   const servePage = ({ request }: Context): Promise<ServiceResponse> =>
     serveFile(request, { root: pageFolder, path: page, headers });
   const serve = ({ request, parameters }: Context): Promise<ServiceResponse> => {
     const name = parameters['*'] ?? '';
-    // The addresses in the page are relative to the one without a slash at its end.
+    // The URLs in the page are relative to the one without trailing slash.
     if (name === '') return Promise.resolve(moved(`${request.origin}${versionPrefix}/docs`));
     if (name === page) throw new ServiceError('unknownPath');
     return serveFile(request, { root: viewerFiles.has(name) ? viewerFolder : pageFolder, path: name, headers });

@@ -1,5 +1,4 @@
-// Health: `/__heartbeat__` really writes to and reads from each backend, `/__lbheartbeat__` only says that the process
-// answers.
+// Health checks: `/__heartbeat__` writes to and reads from each backend, `/__lbheartbeat__` only shows that the process responds.
 import type { Logger } from '../../contracts/logger.ts';
 import type { Context } from '../../engine/context.ts';
 import { describeDocument, type OperationDescription } from '../../engine/description.ts';
@@ -7,23 +6,23 @@ import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { Reader } from '../../engine/unit-of-work.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 
-/** Resolves to whether the thing is healthy; a check that throws, or takes too long, counts as unhealthy. */
+/** Resolves to whether a part is healthy. A check that throws or times out counts as unhealthy. */
 export type HealthCheck = (options: HealthCheckOptions) => Promise<boolean | null>;
 
 export interface HealthCheckOptions {
   /**
-   * Whether the request, as an entry of a batch, holds the right to write itself. A check that waited for it would wait
-   * for its own end, and keep everybody else from writing.
+   * Whether the request, as a batch entry, holds the write lock itself. A check that waited for that lock would cause a
+   * deadlock.
    */
   readonly isWriting: boolean;
-  /** Reads without waiting. */
+  /** Reader without waiting for locks. */
   readonly reader: Reader;
 }
 
 export interface HeartbeatOptions {
-  /** By the name shown in the answer. */
+  /** Checks by name in the response. */
   readonly checks: ReadonlyMap<string, HealthCheck>;
-  /** For each check, in seconds. */
+  /** Timeout of each check in seconds. */
   readonly timeoutSeconds: number;
   readonly retryAfterSeconds: number;
   readonly logger: Logger;

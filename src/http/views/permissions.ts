@@ -1,5 +1,5 @@
-// `/permissions`: what the caller may do, object by object. A list without storage of its own, put together from the
-// access-control entries and settings at each request.
+// `/permissions`: the permissions of the caller, object by object. A virtual list, computed from the access-control entries and
+// settings for each request.
 import type { JsonObject } from '../../base/json.ts';
 import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
 import { createUriParser } from '../../core/objects/uris.ts';
@@ -26,7 +26,7 @@ import { warningHeader } from '../../engine/warnings.ts';
 export interface PermissionsOptions {
   readonly kinds: ReadonlyMap<string, CompiledKind>;
   readonly engine: EngineOptions;
-  /** Who may read the list at all. */
+  /** Principals that may read the list. */
   readonly readers: ReadonlySet<string>;
 }
 
@@ -83,7 +83,7 @@ function describeGet(kinds: readonly CompiledKind[]): OperationDescription {
     required: ['data'],
   };
   return {
-    summary: 'Returns what the caller may do, one entry for each object.',
+    summary: 'Returns the permissions of the caller, one entry for each object.',
     details: aboutFilters,
     parameters: listParameters,
     responses: { 200: { description: 'The permissions.', schema, headers: pageHeaders } },
@@ -106,14 +106,14 @@ async function listPermissions(
   context: Context,
 ): Promise<ServiceResponse> {
   const { unit, issues } = context;
-  // Everything here depends on groups.
+  // All entries depend on groups.
   const caller = await completeCaller(context.caller);
   if (!isNamedBySettings({ principals: options.readers }, caller)) throw refusal(caller);
   const parameters = readParameters(context, 'list');
   if (issues.length > 0) throw invalidParameters(issues);
   const query = readQuery(parameters, context, options.engine, traits);
   const entries = await collectEntries(options, kinds, caller, unit.reader);
-  // The content changes without any timestamp, so there is no ETag, and nothing may be kept.
+  // The content changes without a timestamp, so the response has no ETag and must not be cached.
   const headers: ResponseHeaders = { 'Cache-Control': 'no-cache, no-store' };
   return virtualPage(context, options.engine, entries, query, headers);
 }
@@ -143,7 +143,7 @@ async function collectEntries(
     const kind = address === undefined ? undefined : options.kinds.get(address.kind);
     if (address === undefined || kind === undefined) continue;
     const ids = storedIds(address.ids);
-    // Objects in the lists of others have no address that the caller could use.
+    // Objects in lists of other users have no path for the caller.
     if (kind.owned.length > 0 && !ownsLists(kind.owned, ids, caller)) continue;
     const permissions: string[] = [];
     for (const name of heldPermissions(kind, names)) {
@@ -161,7 +161,7 @@ async function collectEntries(
   return entries;
 }
 
-/** The path at which the caller finds the object, and the ids in it: an owner stands in neither. */
+/** Returns the path of the object for the caller, and its ids, without those of owners. */
 function shownAddress(
   kind: CompiledKind,
   uri: string,
@@ -173,7 +173,7 @@ function shownAddress(
   return { shownUri: kind.address(ids), shownIds };
 }
 
-/** Everything that entries on an object grant on that very object. */
+/** Returns all permissions that entries on an object grant on the object itself. */
 function heldPermissions(kind: CompiledKind, entries: ReadonlySet<string>): readonly string[] {
   const granted = kind.declaration.permissions?.granted ?? {};
   return Object.keys(granted).filter((permission) =>
@@ -181,9 +181,9 @@ function heldPermissions(kind: CompiledKind, entries: ReadonlySet<string>): read
   );
 }
 
-/** Entries that settings put on every object of a kind: `<kind>_read`, `<kind>_write`, `<child>_create`. */
+/** Returns the entries that settings grant on every object of a kind: `<kind>_read`, `<kind>_write`, `<child>_create`. */
 function entriesBySettings(kinds: readonly CompiledKind[], kind: CompiledKind, caller: Caller): readonly string[] {
-  // Records are too many to be listed one by one for a right that covers all of them; so are the lists of all callers.
+  // Records, and lists of all users, are too many to list for a permission on all of them.
   const children = kinds.filter(({ parent }) => parent === kind);
   if ((children.length === 0 && kind.name === 'record') || kind.owned.length > 0) return [];
   const granting = new Map([
@@ -194,7 +194,7 @@ function entriesBySettings(kinds: readonly CompiledKind[], kind: CompiledKind, c
   return kind.permissions.filter((entry) => granting.get(entry) === true);
 }
 
-/** Kinds whose objects the caller may create at the root. */
+/** Returns the kinds that the caller may create at the root. */
 function rootKinds(kinds: readonly CompiledKind[], caller: Caller): readonly CompiledKind[] {
   return kinds.filter((kind) => kind.parent === undefined && isNamedBy(kind, 'create', caller));
 }
@@ -206,7 +206,7 @@ function isNamedBy({ name, settingPrincipals }: CompiledKind, permission: string
   );
 }
 
-/** The rule that a permission on an object of the kind comes down to when it is used. */
+/** Returns the rule that applies when a permission on an object of the kind is used. */
 function ruleFor({ kinds }: PermissionsOptions, kind: CompiledKind, permission: string): AccessRule {
   const created = permission.endsWith(':create') ? kinds.get(permission.slice(0, -':create'.length)) : undefined;
   if (created !== undefined) return created.rules.create;

@@ -1,4 +1,4 @@
-// The root view: what this service is, what it can do, and who it takes the caller for.
+// The root view: the service, its capabilities and the caller.
 import { setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import type { Caller } from '../../engine/caller.ts';
 import type { Context } from '../../engine/context.ts';
@@ -7,14 +7,14 @@ import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { cacheHeaders } from '../target.ts';
 
-/** A feature that clients may test for. */
+/** A feature that clients can detect. */
 export interface Capability {
   readonly description: string;
   readonly url: string;
   readonly [extra: string]: JsonValue;
 }
 
-/** A feature that is there, or changes, with what the service learns while it runs. */
+/** A capability that may change while the service runs; `undefined` when it is absent. */
 export type CurrentCapability = () => Capability | undefined;
 
 export interface RootOptions {
@@ -28,7 +28,7 @@ export interface RootOptions {
   readonly endOfService: string | undefined;
   readonly publicSettings: JsonObject;
   readonly capabilities: ReadonlyMap<string, Capability | CurrentCapability>;
-  /** What plugins add to `user`, such as the id of the personal bucket. */
+  /** Members of `user` from plugins, such as the id of the personal bucket. */
   readonly userInfo: readonly ((caller: Caller) => JsonObject)[];
   readonly isReadonly: boolean;
   readonly cacheSeconds: number;
@@ -57,15 +57,15 @@ function describeRoot(): ReturnType<typeof describeDocument> {
     config: { description: 'Path, hash and date of the configuration file; null without one.' },
     settings: anything,
     capabilities: { type: 'object', additionalProperties: anything },
-    eos: { type: 'string', description: 'The date on which the service ends, where it has one.' },
-    user: { ...user, description: 'The caller. Absent where the caller is anonymous.' },
+    eos: { type: 'string', description: 'The date of the end of service, if it is set.' },
+    user: { ...user, description: 'The caller. Absent for anonymous callers.' },
   });
 }
 
 function rootCaching({ isReadonly, cacheSeconds }: RootOptions, { userId }: Caller): Record<string, string> {
   if (!isReadonly) return {};
   const headers = cacheHeaders(cacheSeconds);
-  // The view tells callers who they are, so what one of them was told is for nobody else.
+  // The view contains the caller, so a cached response is for this caller only.
   if (userId === undefined) return { ...headers, Vary: 'Authorization' };
   return { ...headers, 'Cache-Control': `private, ${headers['Cache-Control']}` };
 }

@@ -1,4 +1,4 @@
-// Documents that the service serves as they are: its version and how to contribute to it.
+// Static JSON documents: the version of the service and `contribute.json`.
 import { readFile } from 'node:fs/promises';
 import { ServiceError } from '../../core/errors.ts';
 import { describeDocument, type OperationDescription } from '../../engine/description.ts';
@@ -9,13 +9,13 @@ export interface StaticJson {
   readonly name: string;
   readonly path: string;
   readonly operationId: string;
-  /** What it returns, in one sentence. */
+  /** Description in one sentence. */
   readonly summary: string;
-  /** Files looked for in this order; a configured file stands alone. */
+  /** Candidates in order; only one if it is configured. */
   readonly files: readonly string[];
 }
 
-/** 200 with the first file that exists and holds JSON, read once; 404 when there is none. */
+/** Returns an endpoint with the first file that contains JSON, read once; 404 without one. */
 export function staticJsonEndpoint({ name, path, operationId, summary, files }: StaticJson): Endpoint {
   let loading: Promise<string | undefined> | undefined;
   const handle = async (): Promise<ServiceResponse> => {
@@ -42,7 +42,7 @@ async function loadFirst(files: readonly string[]): Promise<string | undefined> 
     try {
       return JSON.stringify(JSON.parse(await readFile(file, 'utf8')));
     } catch {
-      // Absent or no JSON: the next one may do.
+      // Absent or not JSON: try the next one.
     }
   }
   return undefined;

@@ -1,5 +1,5 @@
-// `DELETE /__user_data__/{principal}`: everything that belongs to a user alone is deleted, and the user is taken out of
-// everything else. For administrators, by settings only.
+// `DELETE /__user_data__/{principal}`: deletes the objects that only this user can write, and removes the user from all groups
+// and permissions. Only for administrators from the settings.
 import { getKey, setKey, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
@@ -24,12 +24,12 @@ import { byId, pageBytes } from '../../engine/walk.ts';
 export interface UserDataOptions {
   readonly kinds: ReadonlyMap<string, CompiledKind>;
   readonly engine: EngineOptions;
-  /** Who may do this. */
+  /** Principals that may delete user data. */
   readonly deleters: ReadonlySet<string>;
 }
 
-/** Objects of one list that go. */
-interface Doomed {
+/** Objects of one list to delete. */
+interface OwnedObjects {
   readonly kind: CompiledKind;
   readonly list: ListKey;
   /** Ids in the path of the list. */
@@ -53,7 +53,7 @@ export function userDataEndpoints(options: UserDataOptions): readonly Endpoint[]
         },
       },
     },
-    // The list of all users has no methods: 405 says that the address is known, and that a principal is missing.
+    // The list has no methods: the 405 shows that only the principal is missing.
     { name: 'user-data-plural', tag: 'user-datas', path: '/__user_data__', isResource: false, operations: {} },
   ];
 }
@@ -62,7 +62,7 @@ function describeUserData(): OperationDescription {
   const data = { type: 'object', properties: { principal: { type: 'string' } }, required: ['principal'] };
   const schema = { type: 'object', properties: { data }, required: ['data'] };
   return {
-    summary: 'Deletes everything that belongs to a user alone, and removes the user from everything else.',
+    summary: 'Deletes the objects that only the user can write, and removes the user from groups and permissions.',
     responses: { 200: { description: 'The user.', schema } },
     errors: [409],
   };
@@ -81,7 +81,7 @@ async function deleteUserData(options: UserDataOptions, context: Context): Promi
   return jsonResponse(200, { data: { principal } });
 }
 
-/** An object that entries are about. */
+/** An object with entries. */
 interface Place {
   readonly kind: CompiledKind;
   readonly list: ListKey;
@@ -90,7 +90,7 @@ interface Place {
   readonly id: string;
 }
 
-/** From the URI of an object that can have entries to where it lies; `undefined` for any other text. */
+/** Returns a function from the URI of an object with permissions to its place, and from any other text to `undefined`. */
 function placeParser({ kinds }: UserDataOptions): (uri: string) => Place | undefined {
   const shareable = [...kinds.values()].filter(({ isShareable }) => isShareable);
   const parse = createUriParser(shareable.map(({ name, uriTemplate }) => [name, uriTemplate]));
@@ -104,8 +104,8 @@ function placeParser({ kinds }: UserDataOptions): (uri: string) => Place | undef
 }
 
 /**
- * Waits for everybody who is writing where the user is named, and keeps others out until all of it is done: who changes
- * the entries of an object puts back those that it found. While it waits the user may be named elsewhere.
+ * Locks all lists with entries of the user, because concurrent changes of entries could restore the removed ones. Repeats the
+ * search, because new entries may appear while it waits for locks.
  */
 async function lockMentions(
   options: UserDataOptions,
@@ -127,30 +127,30 @@ async function lockMentions(
   }
 }
 
-/** The objects that nobody else may write, by list, parents first; what lies in one of them goes with it. */
+/** Returns the objects that only the user can write, by list, parents first. Their descendants are deleted with them. */
 async function findOwned(
   options: UserDataOptions,
   principal: string,
   { permission }: Writer,
-): Promise<readonly Doomed[]> {
+): Promise<readonly OwnedObjects[]> {
   const placeOf = placeParser(options);
   const written = [...(await permission.getAccessibleObjects([principal]))]
     .filter(([, names]) => names.has('write'))
     .map(([uri]) => uri);
   const entries = await permission.getObjectsPermissions(written, ['write']);
-  // Shorter paths first, so that an object comes before what lies in it.
+  // Shorter paths first, so that an object comes before its descendants.
   const owned = written.filter((_, index) => entries[index]?.['write']?.length === 1).sort(byDepth);
   const gone = new Set<string>();
-  const lists = new Map<string, Doomed>();
+  const lists = new Map<string, OwnedObjects>();
   for (const uri of owned) {
     const place = placeOf(uri);
     if (place === undefined || ancestorsOf(uri).some((ancestor) => gone.has(ancestor))) continue;
     gone.add(uri);
     const { kind, list, above, id } = place;
     const listUri = kind.listUri(above);
-    const doomed = lists.get(listUri) ?? { kind, list, above, ids: [] };
-    doomed.ids.push(id);
-    lists.set(listUri, doomed);
+    const objects = lists.get(listUri) ?? { kind, list, above, ids: [] };
+    objects.ids.push(id);
+    lists.set(listUri, objects);
   }
   return [...lists.values()];
 }
@@ -159,20 +159,20 @@ function byDepth(a: string, b: string): number {
   return a.split('/').length - b.split('/').length || compareText(a, b);
 }
 
-/** Everything that the path goes through: `/buckets/a` and `/buckets/a/collections/b` are the objects among it. */
+/** Returns all proper prefixes of a path; those like `/buckets/a` and `/buckets/a/collections/b` are objects. */
 function ancestorsOf(uri: string): readonly string[] {
   const segments = uri.split('/');
   return segments.slice(2, -1).map((_, index) => segments.slice(0, index + 2).join('/'));
 }
 
-/** Ids asked for at once. */
+/** Ids per query. */
 const batchSize = 500;
 
 async function deleteObjects(
   { engine }: UserDataOptions,
   context: Context,
   writer: Writer,
-  { kind, list, above, ids }: Doomed,
+  { kind, list, above, ids }: OwnedObjects,
 ): Promise<void> {
   const scope: Scope = { kind, list, options: engine, context: { ...context, ids: above } };
   const { timestamp: clock } = await writer.storage.lock(list);
@@ -192,7 +192,7 @@ async function deleteObjects(
   }
 }
 
-/** Takes the user out of the members of every group. */
+/** Removes the user from the members of every group. */
 async function leaveGroups(
   options: UserDataOptions,
   context: Context,
@@ -215,7 +215,7 @@ async function leaveGroups(
   }
 }
 
-/** Without asking the schema of the group: nobody may keep a user by demanding members. */
+/** Removes a member from a group, without validation: a schema must not prevent the deletion. */
 async function removeMember(scope: Scope, uri: string, principal: string, writer: Writer): Promise<void> {
   const { kind, list, context } = scope;
   const { caller, ids } = context;

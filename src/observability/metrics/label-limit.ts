@@ -1,8 +1,8 @@
-// Limits the number of ids in labels of metrics: each distinct set of labels is kept for the life of the process, and by the
-// system that collects it.
+// Limits the number of distinct labels from ids of objects and users: each set of labels is stored forever, here and in the
+// metrics system.
 import type { Labels } from './sink.ts';
 
-/** Label in place of all values beyond the limit. No id has this form. */
+/** Replaces all values beyond the limit. It is not a valid id. */
 export const otherValue = '(other)';
 
 export interface LabelLimits {
@@ -22,9 +22,9 @@ export class LabelLimit {
   }
 
   /**
-   * Returns the open labels, with `(other)` in place of values beyond the limits.
+   * Returns the labels, with `(other)` for values beyond the limits.
    *
-   * @param open labels whose values clients choose
+   * @param open labels with values from clients
    * @param fixed labels with few values
    */
   bound(metric: string, open: Labels, fixed: Labels): Labels {
@@ -41,7 +41,7 @@ export class LabelLimit {
   }
 }
 
-/** Returns whether the set of that name contains the value, after adding it below the limit. */
+/** Whether the set of that name contains the value, or had room for it. */
 function has(sets: Map<string, Set<string>>, name: string, value: string, limit: number): boolean {
   let set = sets.get(name);
   if (set === undefined) sets.set(name, (set = new Set()));

@@ -1,5 +1,5 @@
-// From observations to metrics: what is counted and measured, and with which labels, for every system that keeps metrics. The
-// names are those that dashboards of existing deployments use.
+// Converts observations to metrics and their labels, for all metrics systems. The names are those of Kinto, for which
+// dashboards exist.
 import type {
   Answered,
   Observation,
@@ -13,7 +13,7 @@ import { LabelLimit, type LabelLimits } from './label-limit.ts';
 import type { Labels, MetricSink } from './sink.ts';
 
 export interface MetricsOptions {
-  /** Ids in paths that become labels. */
+  /** Names of ids in paths that become labels. */
   readonly idLabels: readonly string[];
   readonly limits: LabelLimits;
 }
@@ -21,7 +21,7 @@ export interface MetricsOptions {
 /** Returns an observer that writes to the sink. */
 export function metricsObserver(sink: MetricSink, { idLabels, limits }: MetricsOptions): Observer {
   const limit = new LabelLimit(limits);
-  // The setting cannot make an id of a label that has another meaning.
+  // These labels are reserved, even if the setting lists them.
   const ids = idLabels.filter((name) => !['method', 'endpoint', 'status'].includes(name));
   const requests = new RequestMetrics(sink, limit, ids, limits.series);
   const operations = new OperationMetrics(sink);
@@ -49,14 +49,14 @@ export function metricsObserver(sink: MetricSink, { idLabels, limits }: MetricsO
             ? sink.count('live_streams_opened', none)
             : sink.count('live_streams_ended', { reason: observation.reason });
         case 'refusal':
-          // The request itself is counted.
+          // Counted as a request.
           return;
       }
     },
   };
 }
 
-// Frequent labels are one object each time, so that a sink can cache what it derives from them.
+// Frequent labels are shared objects, so that a sink can cache by identity.
 const none: Labels = {};
 const authenticate: Labels = { method: 'authenticate' };
 const overloads: Readonly<Record<Overload, Labels>> = {
@@ -124,7 +124,7 @@ class RequestMetrics {
     return labels;
   }
 
-  /** Ids in requests that failed can be any text, and become no labels. */
+  /** Returns the id labels; empty for errors, where ids are arbitrary text. */
   #idsOf({ ids, status }: Answered): Labels {
     return Object.fromEntries(this.#ids.map((name) => [name, status < 400 ? (ids[name] ?? '') : '']));
   }
@@ -157,7 +157,7 @@ function endpointOf({ endpoint, status }: Answered): string {
   return endpoint ?? (status === 404 ? 'unknown' : 'unnamed');
 }
 
-/** Returns the name of a policy or listener as a part of the name of a metric. */
+/** Returns a policy or listener name in a form for names of metrics. */
 function nameOf(text: string): string {
   return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
 }

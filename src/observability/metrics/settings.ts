@@ -1,4 +1,4 @@
-// Settings of metrics that the plugins share which publish them.
+// Settings of metrics, shared by the plugins that publish them.
 import { inSection, setting } from '../../settings/definition.ts';
 import { integer, list } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -22,7 +22,7 @@ export const metricsSettings = inSection('Metrics', {
   ),
 });
 
-/** Returns the options of `metricsObserver` that the settings give. */
+/** Returns the options of `metricsObserver` from the settings. */
 export function metricsOptions(settings: Settings): MetricsOptions {
   const own = settings.read(metricsSettings);
   return {

@@ -1,7 +1,7 @@
-// Whether traces are sent, by the environment variables of OpenTelemetry.
+// Decides by the environment variables of OpenTelemetry whether traces are sent.
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns `on` when the environment names an exporter or an address for traces, and a reason when they cannot be sent. */
+/** Returns `on` when the environment has an exporter or an address for traces, and a reason when they cannot be sent. */
 export function findTracing(environment: Environment): 'on' | 'off' | { readonly unusable: string } {
   const exporter = read(environment, 'OTEL_TRACES_EXPORTER');
   if (read(environment, 'OTEL_SDK_DISABLED').toLowerCase() === 'true' || exporter === 'none') return 'off';

@@ -1,5 +1,5 @@
 // Traces: a span for each request, each entry of a batch and each call to a backend, sent with OTLP over HTTP. Loaded
-// only when traces are wanted, as the packages behind it are large.
+// only when traces are enabled, because its packages are large.
 import { messageOf } from '../../base/message-of.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
@@ -40,7 +40,7 @@ export function startTracing({ serviceName, version, logger }: TracingOptions): 
 interface Current {
   readonly span: Span;
   readonly context: Context;
-  /** The start on both clocks: calls to backends are timed by the monotonic one. */
+  /** The start on both clocks: durations of backend calls use the monotonic one. */
   readonly startedAt: number;
   readonly startTime: number;
 }

@@ -1,6 +1,6 @@
 // Checks at start that settings of accounts fit together. Each error says what to change.
 import { EVERYONE } from '../../core/permissions/principals.ts';
-import { policyClass } from '../../settings/policy-class.ts';
+import { policyClass } from '../../settings/kinto-names.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { policyName } from './account.ts';
 import { accountSettings } from './settings.ts';

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { isJsonObject, JsonSyntaxError, type JsonLimits, type JsonObject } from '../../base/json.ts';
-import { parseSentJson } from '../../base/sent-json.ts';
+import { parseRequestJson } from '../../base/request-json.ts';
 import { BackendError } from '../../contracts/errors.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import {
@@ -279,7 +279,7 @@ class Parts {
 function parseField(name: string, value: string, limits: JsonLimits): JsonObject {
   let parsed;
   try {
-    parsed = parseSentJson(value, limits);
+    parsed = parseRequestJson(value, limits);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw badPart(name, error.message);

@@ -16,7 +16,7 @@ import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts'
 import { listParameters } from '../../engine/list-parameters.ts';
 import { noteMissedDeletions, resyncHeader } from '../../engine/missed-deletions.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
-import { expansionOfAnswer } from '../../http/request-memory.ts';
+import { responseExpansion } from '../../http/request-memory.ts';
 import { cachingOf, parameter, readSince, redirect, redirectWhenTooOld, withoutQuotes } from './expected.ts';
 import { monitor } from './monitor-list.ts';
 import { newestOf } from './monitored.ts';
@@ -183,7 +183,7 @@ async function readWhole(
   read: (maxBytes: number) => Promise<PageText>,
 ): Promise<PageText> {
   for (let maxBytes = Math.min(maxPageBytes, maxAnswerBytes); ; maxBytes = Math.min(maxBytes * 2, maxAnswerBytes)) {
-    if (maxBytes > maxPageBytes) await request.memory?.reserve(maxBytes * expansionOfAnswer);
+    if (maxBytes > maxPageBytes) await request.memory?.reserve(maxBytes * responseExpansion);
     const page = await read(maxBytes);
     if (!page.more || page.count >= limit) return page;
     if (maxBytes === maxAnswerBytes) {

@@ -7,7 +7,7 @@ import type { OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint, type ParameterRule } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Objects } from '../../engine/objects.ts';
-import { expansionOfAnswer } from '../../http/request-memory.ts';
+import { responseExpansion } from '../../http/request-memory.ts';
 import { PastChanges } from './past-changes.ts';
 import { bucketUri, recordedKinds } from './places.ts';
 import { changesToRecord, type RecordedScope } from './recorder.ts';
@@ -74,7 +74,7 @@ async function answer({ objects, scope, maxBytes }: Snapshots, context: Context)
   const unrecorded = changesToRecord(scope, done).get(bucketUri(ids)) ?? [];
   const changes = new PastChanges(storage, history, collectionId, unrecorded);
   const list = records.listKey(ids, anonymous);
-  const reserve = (bytes: number): void => context.request.memory?.reserveNow(bytes * expansionOfAnswer);
+  const reserve = (bytes: number): void => context.request.memory?.reserveNow(bytes * responseExpansion);
   const texts = await readSnapshot({ storage, records: list, isThere, changes, maxBytes, reserve }, at).catch(
     translate,
   );

@@ -1,6 +1,6 @@
 // Where a token may be sent after a login. The address comes from a link that anybody may have written, so only places
 // that the operator knows are good: the service itself, the machine of the user, and those that a setting lists.
-import { isLoopback } from '../../http/authentication/parameters.ts';
+import { isLoopbackName } from '../../http/allowed-hosts.ts';
 
 /** Characters that the address may have. */
 export const maxCallbackLength = 2048;
@@ -58,7 +58,7 @@ function isBelow(callback: URL, path: string): boolean {
  */
 export function findOwnOrigin(origin: string, isHostConfigured: boolean): string | undefined {
   if (!URL.canParse(origin)) return undefined;
-  return isHostConfigured || isLoopback(new URL(origin).hostname) ? new URL(origin).origin : undefined;
+  return isHostConfigured || isLoopbackName(new URL(origin).hostname) ? new URL(origin).origin : undefined;
 }
 
 /**
@@ -76,7 +76,7 @@ export function readCallback(
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return { fault: 'expected an http or https address' };
   if (url.username !== '' || url.password !== '') return { fault: 'expected an address without user and password' };
-  const isAllowed = url.origin === origin || isLoopback(url.hostname) || rules.some((rule) => rule(url));
+  const isAllowed = url.origin === origin || isLoopbackName(url.hostname) || rules.some((rule) => rule(url));
   // Percent-encoding makes some addresses longer, and they have to fit into a cookie.
   if (url.href.length > maxCallbackLength) return { fault: `expected at most ${maxCallbackLength} characters` };
   return isAllowed ? { address: url.href } : { fault: 'this address is not among those that tokens may be sent to' };

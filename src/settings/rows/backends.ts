@@ -1,12 +1,13 @@
-// Settings about where data is kept. What a single backend reads alone is in the folder of the backend.
+// Settings of backends: choice, locations, cache, security state and connection pools. Settings of a single backend are in the
+// folder of the backend.
 import { namesOf, type BackendKind, type BackendDescription } from '../backend-description.ts';
 import { setting, type Setting } from '../definition.ts';
 import { choice, dottedChoiceOr, duration, integer, optional, orNone, text, type Reader } from '../readers.ts';
 
-// Dotted names are those of modules of the reference server, which are no packages here.
+// Dotted names are modules of Kinto, not packages.
 const moduleName = /^(?:(?:\.{0,2}\/|file:).+|(?:@[\w.-]+\/)?[\w-]+(?:\/[\w./-]+)?)$/;
 
-// A type, since an interface is no `SettingsTable`.
+// A type alias, because an interface is not assignable to `SettingsTable`.
 type BackendChoices = {
   readonly storage_backend: Setting<string | undefined>;
   readonly permission_backend: Setting<string | undefined>;
@@ -16,7 +17,7 @@ type BackendChoices = {
   readonly cache_url: Setting<string | undefined>;
 };
 
-/** Returns the settings that choose backends and their places, with names and forms of the given backends. */
+/** Returns the settings of backends and their locations, with the names and URL forms of the given backends. */
 export function backendChoices(backends: readonly BackendDescription[]): BackendChoices {
   const aliases = Object.fromEntries(
     backends.flatMap(({ name, otherNames = [] }) => otherNames.map((other) => [other, name] as const)),
@@ -34,18 +35,18 @@ export function backendChoices(backends: readonly BackendDescription[]): Backend
       isSecret: true,
     });
   return {
-    storage_backend: setting(orNone(name('storage')), 'Backend of the objects; empty serves no objects at all.', {
+    storage_backend: setting(orNone(name('storage')), 'Backend of objects; empty means that no objects are served.', {
       default: 'memory',
     }),
     permission_backend: setting(
       orNone(name('permission')),
-      'Backend of the permissions; empty leaves only resources that belong to one user.',
+      'Backend of permissions; empty means that only user resources are served.',
       { default: 'memory' },
     ),
-    cache_backend: setting(name('cache'), 'Backend of short-lived values.', { default: 'memory' }),
-    storage_url: url('storage', 'the objects'),
-    permission_url: url('permission', 'the permissions'),
-    cache_url: url('cache', 'short-lived values'),
+    cache_backend: setting(name('cache'), 'Backend of the cache.', { default: 'memory' }),
+    storage_url: url('storage', 'objects'),
+    permission_url: url('permission', 'permissions'),
+    cache_url: url('cache', 'the cache'),
   };
 }
 
@@ -58,20 +59,20 @@ function describeUrl(backends: readonly BackendDescription[], kind: BackendKind,
   const sentences = backends.flatMap(({ kinds, name, url }) =>
     url !== undefined && kinds.includes(kind) ? [` With ${name}, ${url.names(kind)}.`] : [],
   );
-  return `Place of ${what}.${sentences.join('')}`;
+  return `Location of ${what}.${sentences.join('')}`;
 }
 
-/** Settings of the cache and the security state, whatever backend keeps them. */
+/** Settings of the cache and the security state, for all backends. */
 export const backendSettings = {
-  cache_prefix: setting(text(), 'Text put before the key of everything in the cache.', { default: '' }),
+  cache_prefix: setting(text(), 'Prefix of all keys in the cache.', { default: '' }),
   security_state_backend: setting(
     choice('storage', 'memory'),
-    'Place of the security state: failed logins, activation keys, temporary passwords, known addresses. `storage` is the database of the objects (with SQLite, a file beside it); `memory` is for read-only services on a standby, and loses the state with the process.',
+    'Location of the security state: failed logins, activation keys, temporary passwords, known addresses. `storage` is the database of objects (with SQLite, a file next to it). `memory` is for read-only services on a standby, and loses the state with the process.',
     { default: 'storage' },
   ),
   security_state_max_entries: setting(
     integer({ min: 100 }),
-    'Maximum number of live entries of security state per purpose. New entries beyond it are refused; live ones are never dropped. Purposes of which an account has a few entries at most are exempt.',
+    'Maximum number of live entries of security state per purpose. Further entries are refused; live ones are never dropped. Purposes with only a few entries per account are exempt.',
     { default: 100_000 },
   ),
   security_state_max_entries_per_requester: setting(
@@ -84,12 +85,12 @@ export const backendSettings = {
 const poolRows = {
   pool_size: setting(
     integer({ min: 1, max: 10_000 }),
-    'Number of connections kept open to PostgreSQL. With Redis, maximum number of commands under way from one process, 50 unless set; they share one connection.',
+    'Number of connections kept open to PostgreSQL. With Redis, maximum number of concurrent commands per process, 50 unless set; they share one connection.',
     { default: 25 },
   ),
   max_overflow: setting(
     integer({ min: 0, max: 10_000 }),
-    'Maximum number of further connections to PostgreSQL while all are busy. They are closed when they have been idle for a while.',
+    'Maximum number of further connections to PostgreSQL while all are busy. They are closed after an idle time.',
     { default: 5 },
   ),
   max_backlog: setting(
@@ -113,7 +114,7 @@ type PoolRows<Kind extends string> = {
   readonly [Key in keyof typeof poolRows as `${Kind}_${Key}`]: (typeof poolRows)[Key];
 };
 
-/** The rows of one kind of backend. Kinds with the same URL share the connections of the first. */
+/** Returns the rows of one kind of backend. Kinds with the same URL share the connections of the first. */
 function poolRowsOf<const Kind extends string>(kind: Kind): PoolRows<Kind> {
   const rows = Object.entries<Setting<number>>(poolRows).map(([key, row]) => {
     const aliases = key === 'max_overflow' ? [`${kind}_maxoverflow`] : [];

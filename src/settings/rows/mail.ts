@@ -1,48 +1,44 @@
-// Settings of the mail that plugins send.
+// Settings of outgoing mail.
 import { setting } from '../definition.ts';
 import { choice, duration, flag, integer, optional, text } from '../readers.ts';
 
-/** How mail leaves the service; names as existing deployments write them. */
+/** Outgoing mail, with the names of Kinto. */
 export const mailSettings = {
-  'mail.host': setting(text('a host name or an IP address'), 'Mail server that takes messages over.', {
+  'mail.host': setting(text('a host name or an IP address'), 'Host of the SMTP server.', {
     default: 'localhost',
   }),
   'mail.port': setting(
     integer({ min: 1, max: 65_535 }),
-    'Its port. With mail.tls, 465 is encrypted from the beginning, and others switch to encryption.',
+    'Port of the SMTP server. With mail.tls, port 465 uses TLS from the start, other ports STARTTLS.',
     { default: 25 },
   ),
-  'mail.username': setting(optional(text()), 'Name to log in to the mail server with; no login unless set.', {
+  'mail.username': setting(optional(text()), 'User name for the SMTP server. Default: no login.', {
     default: undefined,
   }),
-  'mail.password': setting(optional(text()), 'Password for it.', { default: undefined, isSecret: true }),
-  'mail.tls': setting(
-    flag(),
-    'Encrypts the connection, and refuses servers that cannot, or whose certificate is not valid.',
-    { default: false },
-  ),
-  'mail.default_sender': setting(text('an address'), 'Sender of messages that have none of their own.', {
+  'mail.password': setting(optional(text()), 'Password for the SMTP server.', { default: undefined, isSecret: true }),
+  'mail.tls': setting(flag(), 'Whether TLS is required, with a valid certificate of the server.', { default: false }),
+  'mail.default_sender': setting(text('an address'), 'Default sender of messages.', {
     default: 'coffer@localhost',
   }),
   'mail.queue_path': setting(
     optional(text('a folder')),
-    'Maildir that messages are put into, for another program to send; then mail.host is not used.',
+    'Maildir for messages, from which another program sends them. If set, mail.host is not used.',
     { default: undefined },
   ),
   'mail.mailer': setting(
     optional(choice('debug', 'testing')),
-    'Instead of sending: debug writes each message to a file in the folder mail, testing drops it.',
+    'Replacement for sending: debug writes each message to a file in the folder mail, testing drops it.',
     { default: undefined },
   ),
-  'mail.debug_mailer': setting(flag(), 'The same as mail.mailer = debug.', { default: false }),
+  'mail.debug_mailer': setting(flag(), 'Whether mail.mailer is debug.', { default: false }),
   'mail.timeout_seconds': setting(
     duration({ min: 0.1 }),
-    'Seconds that the mail server may be silent before a message is given up.',
+    'Maximum time without data from the SMTP server before a message is given up.',
     { default: 10 },
   ),
   'mail.max_waiting': setting(
     integer({ min: 1 }),
-    'Messages that may wait to be sent in the background; further ones are dropped and logged.',
+    'Maximum number of messages waiting for delivery in the background. Further ones are dropped and logged.',
     { default: 100 },
   ),
 };

@@ -1,35 +1,35 @@
-// Settings by which the service protects itself: from too many requests, and from being reached by whom it should not.
+// Settings of rate limits, overload protection and the admin port.
 import { setting } from '../definition.ts';
 import { duration, integer, list, optional, text } from '../readers.ts';
 
-/** Limits on how much is asked, and a port for those who run the service. */
+/** Rate limits, overload protection and the admin port. */
 export const protectionSettings = {
   rate_limits: setting(
     list('names of limits'),
-    'Limits on how often clients may ask; rate_limits.<name>.requests and others say what each allows.',
+    'Names of rate limits. rate_limits.<name>.requests and further parameters define each.',
     { default: [] },
   ),
-  rate_limit_exempt_principals: setting(list('principals'), 'Users and groups that rate limits do not hold for.', {
+  rate_limit_exempt_principals: setting(list('principals'), 'Principals that are exempt from rate limits.', {
     default: [],
   }),
   max_connections_per_address: setting(
     integer({ min: 0 }),
-    'Connections that one address may have to one process at the same time, trusted_proxies apart; further ones are closed. 0 is no limit.',
+    'Maximum number of concurrent connections per address and process, except from trusted_proxies; further ones are closed. 0 means unlimited.',
     { default: 0 },
   ),
   max_requests_under_way: setting(
     integer({ min: 0 }),
-    'Requests that one process works on at the same time; further ones are refused with 503. 0 is no limit.',
+    'Maximum number of concurrent requests per process; further ones are refused with 503. 0 means unlimited.',
     { default: 1000 },
   ),
   max_event_loop_delay_ms: setting(
     integer({ min: 0 }),
-    'Milliseconds of delay of the event loop from which on a growing part of the requests is refused with 503; 0 is no limit.',
+    'Delay of the event loop in milliseconds above which a growing share of requests is refused with 503; 0 means unlimited.',
     { default: 1000 },
   ),
   memory_budget_bytes: setting(
     integer({ min: 0 }),
-    'Memory in bytes that the bodies and answers of all requests of one process may use together. 0 means half of the heap limit of Node.js, at most 384 MiB.',
+    'Memory in bytes for the bodies and responses of all requests of a process. 0 means half of the heap limit of Node.js, at most 384 MiB.',
     { default: 0 },
   ),
   memory_wait_seconds: setting(
@@ -44,15 +44,15 @@ export const protectionSettings = {
   ),
   admin_port: setting(
     optional(integer({ min: 0, max: 65_535 })),
-    'Port of its own for those who run the service. Metrics, the heartbeat, the web console and the flush endpoint are served there alone then; 0 picks a free port.',
+    'Separate port for operators. If set, metrics, the heartbeat, the web console and the flush endpoint are served on this port only; 0 picks a free port.',
     { default: undefined },
   ),
-  admin_host: setting(text('a host name or an IP address'), 'Address that the admin port is listened to on.', {
+  admin_host: setting(text('a host name or an IP address'), 'Listening address of the admin port.', {
     default: '127.0.0.1',
   }),
   hsts_max_age_seconds: setting(
     integer({ min: 0 }),
-    'Seconds for which browsers shall use https alone, told in answers to requests that came by it; 0 tells nothing.',
+    'Time in seconds for which browsers must use HTTPS only (Strict-Transport-Security), sent in responses over HTTPS; 0 sends no such header.',
     { default: 0 },
   ),
 };

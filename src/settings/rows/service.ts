@@ -1,4 +1,4 @@
-// Settings of the service as a whole: what it calls itself, where it listens, what it loads, what it logs.
+// Settings of the service: its name, listening address, plugins and logs.
 import { isIP } from 'node:net';
 import { setting } from '../definition.ts';
 import {
@@ -16,133 +16,135 @@ import {
   url,
 } from '../readers.ts';
 import { readHomepage, readVersion, softwareName } from '../version.ts';
-import { renamePlugin } from './plugin-names.ts';
+import { currentPluginNames } from '../kinto-names.ts';
 
 function isHostPattern(word: string): boolean {
   const bare = word.replace(/^\[(.*)\]$/, '$1');
   return word === '*' || isIP(bare) === 6 || /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*\.?$/.test(word);
 }
 
-/** What the service is and where it is reached. */
+/** Identity and addresses of the service. */
 export const serviceSettings = {
-  project_name: setting(text(), 'Name of the service, shown in the root view and in logs.', { default: softwareName }),
-  project_version: setting(text(), 'Version shown in the root view; the version of the software unless set.', {
+  project_name: setting(text(), 'Name of the service in the root view and in logs.', { default: softwareName }),
+  project_version: setting(text(), 'Version in the root view. Default: the version of the software.', {
     default: readVersion(),
   }),
-  project_docs: setting(url(), 'Documentation that the root view points to.', { default: readHomepage() }),
+  project_docs: setting(url(), 'URL of the documentation in the root view.', { default: readHomepage() }),
   http_api_version: setting(
-    matching(/^\d+\.\d+$/, 'two numbers with a point between, such as 1.23'),
-    'Version of the protocol shown in the root view; its first number is the prefix of all paths.',
+    matching(/^\d+\.\d+$/, 'two numbers with a dot between, such as 1.23'),
+    'Version of the HTTP API in the root view. Its first number is the prefix of all paths.',
     { default: '1.23' },
   ),
   path_prefix: setting(
     matching(/^(?:\/[A-Za-z0-9._~-]+)+$/, 'a path that starts with a slash and ends without one, such as /api'),
-    'Path before the version in all addresses: with /api the root view is at /api/v1/. Whatever lies beside it is answered with 404.',
+    'Path before the version in all URLs: with /api the root view is at /api/v1/. Paths outside this prefix get 404.',
     { default: '' },
   ),
   built_in_kinds: setting(
     flag(),
-    'Serves buckets, groups, collections and records. Without them there is what plugins bring.',
+    'Whether buckets, groups, collections and records are served. If false, only the kinds of plugins are served.',
     { default: true },
   ),
   http_scheme: setting(
     optional(choice('http', 'https')),
-    'Scheme of all addresses the service gives out; taken from the request unless set.',
+    'Scheme of URLs in responses. Default: the scheme of the request.',
     { default: undefined },
   ),
   http_host: setting(
     optional(
       matching(
         /^(?:[A-Za-z0-9._~-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/,
-        'a host name, with :port when not the usual one',
+        'a host name, with :port unless it is the default port',
       ),
     ),
-    'Host, with port if needed, of all addresses the service gives out; taken from the request unless set. OpenID logins need it, except at localhost.',
+    'Host and optional port of URLs in responses. Default: the host of the request. OpenID logins require it, except at localhost.',
     { default: undefined },
   ),
   host: setting(
     text('a host name or an IP address'),
-    'Address to listen on; 0.0.0.0 is every address of the machine, localhost both 127.0.0.1 and ::1. The environment variable HOST sets it too.',
+    'Listening address. 0.0.0.0 means every address of the machine, localhost both 127.0.0.1 and ::1. The environment variable HOST sets it too.',
     { default: '127.0.0.1' },
   ),
   allowed_hosts: setting(
     listOf(
       isHostPattern,
-      'host names and IP addresses without port, *.example.org for all names below one, loopback for localhost and 127.0.0.1, or * for any',
+      'host names and IP addresses without port, *.example.org for all subdomains, loopback for localhost and 127.0.0.1, or * for any host',
     ),
-    'Hosts that requests may name in Host, in their target, or in what a trusted proxy forwards; other requests get 421. The names in http_host, host and admin_host are always accepted. __lbheartbeat__ answers to any name.',
+    'Accepted hosts in `Host`, in absolute request targets, and in forwarded headers of trusted proxies; other requests get 421. The names in http_host, host and admin_host are always accepted. __lbheartbeat__ accepts any host.',
     { default: ['*'] },
   ),
   http_port: setting(
     integer({ min: 0, max: 65_535 }),
-    'Port to listen on; 0 picks a free one. The environment variable PORT sets it too.',
+    'Listening port; 0 picks a free one. The environment variable PORT sets it too.',
     { default: 8888 },
   ),
   workers: setting(
     integerOr('auto', { min: 1, max: 1024 }),
-    'Processes that serve; auto is one for each processor. More than one needs backends that they can share: PostgreSQL or Redis.',
+    'Number of worker processes; auto means one per processor. More than one requires shared backends: PostgreSQL or Redis.',
     { default: 1 },
   ),
   trusted_proxies: setting(
     list('IP addresses or networks such as 10.0.0.0/8'),
-    'Proxies whose forwarded headers are believed.',
+    'Proxies whose forwarding headers are trusted.',
     { default: [] },
   ),
-  readonly: setting(flag(), 'Refuses everything that would change an object.', { default: false, isPublic: true }),
+  readonly: setting(flag(), 'Whether requests that change objects are refused.', { default: false, isPublic: true }),
   includes: setting(
-    renamedList(renamePlugin, 'names of plugins, separated by spaces or commas'),
-    'Plugins to load, in this order.',
+    renamedList(currentPluginNames, 'names of plugins, separated by spaces or commas'),
+    'Plugins to load, in loading order.',
     { default: [] },
   ),
   retry_after_seconds: setting(
     integer({ min: 0 }),
-    'Seconds after which clients may retry when the service is unavailable.',
+    'Time in seconds after which clients may retry a request that got 503 or 409, in the header Retry-After.',
     {
       default: 3,
     },
   ),
   startup_timeout_seconds: setting(
     duration({ min: 0, max: 86_400 }),
-    'How long the start waits for a backend that cannot be reached yet, before it ends with the exit code 1; 0: not at all.',
+    'Maximum time for which the start waits for an unreachable backend before it fails with exit code 1; 0 means no waiting.',
     { default: 30 },
   ),
-  heartbeat_timeout_seconds: setting(duration({ min: 0.001 }), 'Time that each check of the heartbeat may take.', {
+  heartbeat_timeout_seconds: setting(duration({ min: 0.001 }), 'Maximum duration of each heartbeat check.', {
     default: 10,
   }),
-  error_info_link: setting(url(), 'Page about errors that error responses point to.', { default: readHomepage() }),
-  error_info_all: setting(flag(), 'Adds that link to every error response, not only to those with status 5xx.', {
+  error_info_link: setting(url(), 'URL of a page about errors, in the `info` of error responses.', {
+    default: readHomepage(),
+  }),
+  error_info_all: setting(flag(), 'Whether all error responses contain that URL, not only those with status 5xx.', {
     default: false,
   }),
   version_json_path: setting(
     optional(text('a file')),
-    'File that /__version__ answers with; the file version.json of the working folder, if there is one, unless set.',
+    'File that /__version__ serves. Default: version.json in the working folder, if it exists.',
     { default: undefined },
   ),
   contribute_json_path: setting(
     optional(text('a file')),
-    'File that /contribute.json answers with; the one that comes with the software unless set.',
+    'File that /contribute.json serves. Default: the one of the software.',
     { default: undefined },
   ),
   api_docs_enabled: setting(
     flag(),
-    'Serves a page at /docs that shows the description of the API and sends requests from the browser.',
+    'Whether /docs serves a page with the description of the API, which can send requests from the browser.',
     { default: true },
   ),
   flush_endpoint_enabled: setting(
     flag(),
-    'Serves POST /__flush__, by which anybody can delete everything. For development only.',
+    'Whether POST /__flush__ is served, with which any client can delete all data. For development only.',
     { default: false },
   ),
 };
 
-/** What is logged and how. */
+/** Logs. */
 export const loggingSettings = {
-  log_level: setting(choice('debug', 'info', 'warn', 'error', 'silent'), 'Least weight of what is logged.', {
+  log_level: setting(choice('debug', 'info', 'warn', 'error', 'silent'), 'Minimum level of log messages.', {
     default: 'info',
   }),
   log_format: setting(
     choice('auto', 'json', 'pretty'),
-    'Form of log lines: JSON, readable, or readable on a terminal and JSON elsewhere.',
+    'Format of log lines. auto is pretty on a terminal and json otherwise.',
     { default: 'auto' },
   ),
   slow_operation_ms: setting(

@@ -14,8 +14,8 @@ import { walkLists, walkMemberships, walkPairs, walkPermissions } from '../../ma
 
 export interface CopyWork {
   /**
-   * What to do about a target that is not empty: `refuse` it; `resume`, making it equal to the source; `empty` it
-   * first; or write nothing and `verify` alone.
+   * Treatment of a target that is not empty: `refuse` it; `resume`, making it equal to the source; `empty` it first; or
+   * write nothing and only `verify`.
    */
   readonly mode: 'refuse' | 'resume' | 'empty' | 'verify';
   /** Called with the phase, the number of entries done and, where it is known, their total. */
@@ -40,7 +40,7 @@ export interface CopyResult extends Verification {
 /**
  * Copies a store, and compares both afterwards.
  *
- * @throws CopyRefused when an end cannot be used, or the target holds what must not be lost
+ * @throws CopyRefused when an end cannot be used, or the target has data that must not be lost
  */
 export async function copyStores(options: CopyOptions): Promise<CopyResult> {
   const [from, to] = [
@@ -66,14 +66,14 @@ export async function copyStores(options: CopyOptions): Promise<CopyResult> {
 export async function copyBetween(source: OpenStores, target: OpenStores, options: CopyWork): Promise<CopyResult> {
   const { mode, onProgress = () => {}, onList } = options;
   if (source.hasPermissions && !target.hasPermissions) {
-    throw new CopyRefused('the source has permissions, and the target has no place for them');
+    throw new CopyRefused('the source has permissions, but the target has no permission backend');
   }
   if (mode === 'empty') await emptyTarget(source, target);
   const isEmpty = await isEmptyStore(target);
   if (mode === 'refuse' && !isEmpty) {
     throw new CopyRefused(
-      'the target holds something already; use --resume to go on with a copy that was cut off or to bring an earlier ' +
-        'one up to date, or --empty-target to delete everything in it first',
+      'the target is not empty; use --resume to continue an interrupted copy or to update an earlier one, or ' +
+        '--empty-target to delete all its data first',
     );
   }
   if (mode === 'resume' && !isEmpty) await requireCopy(source, target);
@@ -117,17 +117,17 @@ export async function isEmptyStore({ storage, permission }: OpenStores): Promise
 
 /**
  * Refuses a target that is not an earlier copy. A copy has no list that its source lacks, and no clock ahead of its source's,
- * since deletions remove neither lists nor clocks. Any other target was written to by itself.
+ * since deletions remove neither lists nor clocks. Any other target has writes of its own.
  */
 async function requireCopy(source: OpenStores, target: OpenStores): Promise<void> {
   const pairs = walkPairs(walkLists(source.storage.reader), walkLists(target.storage.reader), compareLists);
   for await (const [ours, theirs] of pairs) {
     if (theirs === undefined || (ours !== undefined && ours.timestamp >= theirs.timestamp)) continue;
-    const what = ours === undefined ? 'a list that the source has not' : 'a list that is ahead of the source';
+    const what = ours === undefined ? 'a list that the source does not have' : 'a list that is ahead of the source';
     const where = theirs.parent === '' ? 'the root' : theirs.parent;
     throw new CopyRefused(
-      `the target is no copy of the source, or was written to since: it has ${what}, ` +
-        `the ${theirs.kind} list of ${where}; --empty-target deletes everything in it first`,
+      `the target is not a copy of the source, or was written to since: it has ${what}, ` +
+        `the ${theirs.kind} list of ${where}; --empty-target deletes all its data first`,
     );
   }
 }

@@ -30,14 +30,13 @@ export function settingsOfUrl(url: string): Settings {
     throw new CopyRefused('memory cannot be copied: it belongs to one process and ends with it');
   }
   const name = copied.find((backend) => backend.url?.isOwn(url))?.name;
-  if (name === undefined)
-    throw new CopyRefused(`${withoutPasswords(url)} is no place that can be copied; write ${urlForms}`);
+  if (name === undefined) throw new CopyRefused(`${withoutPasswords(url)} cannot be copied; use ${urlForms}`);
   return settingsOf({
     storage_backend: name,
     storage_url: url,
     permission_backend: name,
     permission_url: url,
-    // Enough for a copy, besides a service that may use the same server.
+    // Enough for a copy, and leaves connections to a service on the same server.
     ...(name === 'postgresql' ? { storage_pool_size: '4' } : {}),
     storage_pool_timeout: '10',
     'multiauth.policies': '',
@@ -59,8 +58,8 @@ function describeBackend(settings: Settings, kind: 'storage' | 'permission'): st
 /**
  * Opens a place, and checks whether it can be used.
  *
- * @param options.creates whether tables are made or brought up to date
- * @throws CopyRefused saying which end is wrong
+ * @param options.creates whether tables are created or upgraded
+ * @throws CopyRefused with the end that is wrong
  */
 export async function openPlace(place: Place, { creates }: { readonly creates: boolean }): Promise<OpenStores> {
   const { name, settings } = place;
@@ -70,9 +69,9 @@ export async function openPlace(place: Place, { creates }: { readonly creates: b
       throw new CopyRefused(`the ${kind} of the ${name} is in memory, which belongs to one process and ends with it`);
     }
     const { file } = backend?.readPlace(settings, kind) ?? {};
-    // Opening would create it.
+    // Opening would create the file.
     if (!creates && file !== undefined && !existsSync(file)) {
-      throw new CopyRefused(`the ${name} is not there: no file ${file}`);
+      throw new CopyRefused(`the ${name} does not exist: no file ${file}`);
     }
   }
   try {
@@ -97,7 +96,7 @@ async function prepare({ name, settings }: Place, { databases }: OpenStores, cre
     const steps = await database.initializeSchema({ dryRun: !creates });
     if (creates || steps.length === 0) continue;
     throw new CopyRefused(
-      `the ${name} has another schema than this version knows; run \`${migrateCommand(settings)}\` there first. To do:\n${steps
+      `the ${name} has a different schema than this version; run \`${migrateCommand(settings)}\` there first. To do:\n${steps
         .map((step) => `  ${step}`)
         .join('\n')}`,
     );

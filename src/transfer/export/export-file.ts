@@ -59,7 +59,7 @@ export async function writeFile<T>(path: string, write: (sink: ExportSink) => Pr
     file.destroy();
     await rm(part, { force: true });
     if (failure === undefined) throw error;
-    throw new ExportRefused(`${path} cannot be written, and nothing is left of it: ${failure.message}`, {
+    throw new ExportRefused(`${path} could not be written and was removed: ${failure.message}`, {
       cause: failure,
     });
   }
@@ -135,7 +135,7 @@ async function* wholeLines(
   for await (const chunk of chunks) {
     waiting.push(chunk);
     length += chunk.length;
-    if (length > maxLineBytes + chunkBytes) throw new ExportRefused(`${path} is no export: a line of it is too long`);
+    if (length > maxLineBytes + chunkBytes) throw new ExportRefused(`${path} is not an export: a line is too long`);
     if (!chunk.includes(lineBreak)) continue;
     yield waiting.length === 1 ? chunk : Buffer.concat(waiting);
     waiting = [];
@@ -147,7 +147,7 @@ async function* wholeLines(
 /**
  * Reads a whole file, and compares it with the checksum at its end.
  *
- * @throws ExportRefused when it is no export, was cut off, or does not match its checksum
+ * @throws ExportRefused when it is not an export, is incomplete, or does not match its checksum
  */
 export async function checkExport(path: string, maxLineBytes = longestLineBytes): Promise<CheckedExport> {
   const hash = createHash('sha256');
@@ -167,11 +167,11 @@ export async function checkExport(path: string, maxLineBytes = longestLineBytes)
     throw new ExportRefused(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
   }
   const header = first === undefined ? undefined : tryLine(first);
-  if (header?.is !== 'header') throw new ExportRefused(`${path} is no export that this version reads`);
+  if (header?.is !== 'header') throw new ExportRefused(`${path} is not an export that this version can read`);
   const last = tail.at(-1) === lineBreak ? tryLine(tail.subarray(0, -1)) : undefined;
-  if (last?.is !== 'summary') throw new ExportRefused(`${path} has no end: it was cut off`);
+  if (last?.is !== 'summary') throw new ExportRefused(`${path} is incomplete: its last line is missing`);
   if (hash.digest('hex') !== last.sha256) {
-    throw new ExportRefused(`${path} is not what was written: its checksum is another one`);
+    throw new ExportRefused(`${path} was changed: its checksum does not match`);
   }
   return { header: header.header, summary: last.summary };
 }

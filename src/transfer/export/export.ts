@@ -59,8 +59,8 @@ export async function exportStores(
 
 export interface ImportFileOptions {
   /**
-   * What to do about a target that is not empty: `refuse` it; `resume`, writing the file over it, which was imported
-   * from the same file before; `empty` it first; or write nothing and `verify` alone.
+   * Treatment of a target that is not empty: `refuse` it; `resume`, writing the file over an earlier import of it; `empty` it
+   * first; or write nothing and only `verify`.
    */
   readonly mode: 'refuse' | 'resume' | 'empty' | 'verify';
   /** Whether everything is read back and compared with the digests of the file; `verify` always does. */
@@ -111,13 +111,13 @@ async function importChecked(
   { mode, verifies = mode === 'verify', onProgress = () => {} }: ImportFileOptions,
 ): Promise<ImportFileResult> {
   if (summary.permissions + summary.memberships > 0 && !stores.hasPermissions) {
-    throw new ExportRefused('the file has permissions, and the target has no place for them');
+    throw new ExportRefused('the file has permissions, but the target has no permission backend');
   }
   if (mode === 'empty') await empty(stores);
   if (mode === 'refuse' && !(await isEmptyStore(stores))) {
     throw new ExportRefused(
-      'the target holds something already; use --resume to go on with an import of this file that was cut off, or ' +
-        '--empty-target to delete everything in it first',
+      'the target is not empty; use --resume to continue an interrupted import of this file, or --empty-target to ' +
+        'delete all its data first',
     );
   }
   if (mode === 'resume') await requireOlder(path, stores);
@@ -147,15 +147,15 @@ async function empty({ storage, permission }: OpenStores): Promise<void> {
 
 /**
  * Refuses a target that is not an earlier import of the file. Such a target has no list that the file lacks, and no clock
- * ahead of it, since deletions remove neither lists nor clocks. Any other target was written to by itself.
+ * ahead of it, since deletions remove neither lists nor clocks. Any other target has writes of its own.
  */
 async function requireOlder(path: string, stores: OpenStores): Promise<void> {
   for await (const [ours, theirs] of walkPairs(readListEnds(path), walkLists(stores.storage.reader), compareLists)) {
     if (theirs === undefined || (ours !== undefined && theirs.timestamp <= ours.end.clock)) continue;
-    const what = ours === undefined ? 'a list that the file has not' : 'a clock ahead of that of the file';
+    const what = ours === undefined ? 'a list that the file does not have' : 'a clock ahead of that of the file';
     throw new ExportRefused(
       `the target was not imported from this file, or was written to since: it has ${what}, ${nameOf(theirs)}; ` +
-        '--empty-target deletes everything in it first',
+        '--empty-target deletes all its data first',
     );
   }
 }
@@ -202,7 +202,7 @@ function compareStates(ours: ExportedList | undefined, theirs: ListSummary | und
   const { clock, horizon, objects, tombstones, isMoving } = ours.end;
   if (theirs.timestamp !== clock) return `the clock is ${clock} in the file and ${theirs.timestamp} in the target`;
   if (theirs.horizon < horizon) return `deletions up to ${horizon} are forgotten in the file, but not in the target`;
-  // The number of entries is unknown when some of them come twice.
+  // The number of entries is unknown when some occur twice.
   if (isMoving || (theirs.live === objects && theirs.dead === tombstones)) return undefined;
   const counts = `${objects} objects and ${tombstones} tombstones`;
   return `the file has ${counts}, the target ${theirs.live} and ${theirs.dead}`;

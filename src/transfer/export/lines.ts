@@ -31,7 +31,7 @@ export interface ListEnd {
   readonly tombstones: number;
   /** Digest of the lines of the entries. */
   readonly digest: string;
-  /** Whether the list was written to while it was read. An entry may come twice then; the last one counts. */
+  /** Whether the list was written to while it was read. An entry may then occur twice; the last one counts. */
   readonly isMoving: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface ExportSummary {
   readonly permissionsDigest: string;
   readonly memberships: number;
   readonly membershipsDigest: string;
-  /** Number of lists that were written to meanwhile. */
+  /** Number of lists that were written to during the export. */
   readonly moving: number;
 }
 
@@ -114,7 +114,7 @@ export function parseLine(line: string): ExportLine {
   if (Object.hasOwn(value, 'summary')) {
     return { is: 'summary', summary: readSummary(partOf(value, 'summary')), sha256: textOf(value, 'sha256') };
   }
-  throw new BrokenLine('nothing known');
+  throw new BrokenLine('unknown line');
 }
 
 const timeKey = ',"last_modified":';
@@ -128,11 +128,11 @@ function parseEntryLine(line: string): StoredEntry {
   while (idEnd !== -1 && isEscaped(line, idEnd)) idEnd = line.indexOf('"', idEnd + 1);
   const timeStart = idEnd + 1 + timeKey.length;
   const timeEnd = line.indexOf(',', timeStart);
-  if (idEnd === -1 || timeEnd === -1 || !line.startsWith(timeKey, idEnd + 1)) throw new BrokenLine('no entry');
+  if (idEnd === -1 || timeEnd === -1 || !line.startsWith(timeKey, idEnd + 1)) throw new BrokenLine('not an entry');
   const quoted = line.slice(start, idEnd + 1);
   const id = quoted.includes('\\') ? String(parseText(quoted)) : quoted.slice(1, -1);
   const lastModified = Number(line.slice(timeStart, timeEnd));
-  if (!isTimestamp(lastModified)) throw new BrokenLine('no timestamp');
+  if (!isTimestamp(lastModified)) throw new BrokenLine('not a timestamp');
   if (line.startsWith(deletedEnd, timeEnd) && line.length === timeEnd + deletedEnd.length) {
     return { id, lastModified, deleted: true };
   }
@@ -149,7 +149,8 @@ function isEscaped(line: string, at: number): boolean {
 /** Returns the text of an object as it is stored: compact, also when the file was edited. */
 function requireCompact(text: string): string {
   const plain = parseText(text);
-  if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) throw new BrokenLine('data is no object');
+  if (typeof plain !== 'object' || plain === null || Array.isArray(plain))
+    throw new BrokenLine('data is not an object');
   if (JSON.stringify(plain) === text || isCompact(text)) return text;
   try {
     return formatJson(parseStoredJson(text));
@@ -176,19 +177,19 @@ function parseText(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new BrokenLine('no JSON', { cause: error });
+    throw new BrokenLine('not JSON', { cause: error });
   }
 }
 
 function parseObject(line: string): JsonObject {
   const value = parseText(line);
-  if (!isJsonObject(value)) throw new BrokenLine('no JSON object');
+  if (!isJsonObject(value)) throw new BrokenLine('not a JSON object');
   return value;
 }
 
 function readHeader(value: JsonObject): ExportHeader {
   if (getKey(value, 'coffer') !== 'export' || getKey(value, 'format') !== exportFormat) {
-    throw new BrokenLine(`not the format ${exportFormat} of an export, which is what this version reads`);
+    throw new BrokenLine(`expected an export of format ${exportFormat}`);
   }
   const secrets = getKey(value, 'secrets');
   return {
@@ -242,25 +243,25 @@ function readMemberships(value: JsonObject): Memberships {
 
 function partOf(value: JsonObject, key: string): JsonObject {
   const part = getKey(value, key);
-  if (!isJsonObject(part)) throw new BrokenLine(`${key} is no object`);
+  if (!isJsonObject(part)) throw new BrokenLine(`${key} is not an object`);
   return part;
 }
 
 function textOf(value: JsonObject, key: string): string {
   const text = getKey(value, key);
-  if (typeof text !== 'string') throw new BrokenLine(`${key} is no text`);
+  if (typeof text !== 'string') throw new BrokenLine(`${key} is not a text`);
   return text;
 }
 
 function textsOf(value: unknown): readonly string[] {
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
-    throw new BrokenLine('no list of texts');
+    throw new BrokenLine('not a list of texts');
   return value;
 }
 
 function numberOf(value: JsonObject, key: string): number {
   const number = getKey(value, key);
-  if (typeof number !== 'number' || !isTimestamp(number)) throw new BrokenLine(`${key} is no number`);
+  if (typeof number !== 'number' || !isTimestamp(number)) throw new BrokenLine(`${key} is not a number`);
   return number;
 }
 

@@ -27,7 +27,7 @@ interface Part {
   horizon: number;
   /** Whether more entries of the list may come. */
   isOpen: boolean;
-  /** Entries by id. One that was changed during the export comes twice; the last one counts. */
+  /** Entries by id. One that was changed during the export occurs twice; the last one counts. */
   readonly entries: Map<string, StoredEntry>;
 }
 
@@ -125,7 +125,7 @@ export class Restoring {
 
   async #write(parts: readonly Part[], entries: readonly ObjectEntries[], all: readonly Memberships[]): Promise<void> {
     const { storage, permission } = this.#stores;
-    // Entries that were changed during the export come twice.
+    // Entries that were changed during the export occur twice.
     const isFresh = (attempt: number): boolean => this.#options.isFresh && attempt === 1;
     if (parts.length > 0) {
       await inUnit(storage.database, async (transaction, attempt) => {

@@ -1,5 +1,5 @@
-// An export that comes over a stream, such as standard input. It is read several times, and checked as a whole before any of
-// it is imported, so a temporary file keeps it.
+// An export from a stream, such as standard input. It is read several times, and checked as a whole before any of it is
+// imported, so it is stored in a temporary file.
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,11 +17,11 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /**
  * Keeps the stream in a file while the work runs. Compressed exports are recognised by their first bytes.
  *
- * @param name what messages call the stream
+ * @param name name of the stream in messages
  * @throws ExportRefused when the file cannot be written, or by the work
  */
 export async function withSpooled<T>(input: Readable, name: string, work: (path: string) => Promise<T>): Promise<T> {
-  // `mkdtemp` makes a folder that only its owner can read.
+  // `mkdtemp` creates a folder that only its owner can read.
   const folder = mkdtempSync(join(tmpdir(), 'coffer-import-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   const removeAndEnd = (signal: NodeJS.Signals): void => {
@@ -60,7 +60,7 @@ async function spool(input: Readable, path: string, name: string): Promise<strin
     );
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ExportRefused(`${name} cannot be kept in ${tmpdir()} (TMPDIR chooses another folder): ${reason}`, {
+    throw new ExportRefused(`${name} cannot be stored in ${tmpdir()} (set TMPDIR to use another folder): ${reason}`, {
       cause: error,
     });
   }

@@ -1,4 +1,4 @@
-// Imports accounts, as far as the source shows them. Here they are one list. Kinto keeps each in a list of its own, where two
+// Imports the accounts that the source shows. Here they are one list. Kinto keeps each in a list of its own, where two
 // may have one timestamp; one of them gets the next free timestamp here.
 import { getKey } from '../../base/json.ts';
 import { isTombstone, StoredObject } from '../../core/objects/stored.ts';
@@ -59,7 +59,7 @@ export async function importAccounts(
   return { compared: { name: 'accounts', source: side(objects), target: side(same), differences }, problems };
 }
 
-/** Writes an account that is missing, or was changed at the source since. One that was changed here stays as it is. */
+/** Writes an account that is missing, or that the source changed later. An account that was changed here stays as it is. */
 async function importAccount(target: Stores, account: StoredObject): Promise<void> {
   if ((await compare(target, account)) !== 'older') return;
   const timestamp = await freeTimestamp(target, account);

@@ -27,7 +27,7 @@ export interface Unfit {
 /**
  * Parses a response.
  *
- * @throws BrokenAnswer when it is no JSON; JsonSyntaxError when it is JSON that no backend can store
+ * @throws BrokenAnswer when it is not JSON; JsonSyntaxError when it is JSON that no backend can store
  */
 export function parseAnswer(text: string): JsonObject {
   let value: JsonValue;
@@ -35,9 +35,9 @@ export function parseAnswer(text: string): JsonObject {
     value = parseJson(text, limits);
   } catch (error) {
     if (error instanceof JsonSyntaxError && isJson(text)) throw error;
-    throw new BrokenAnswer('the answer is no JSON', { cause: error });
+    throw new BrokenAnswer('the response is not JSON', { cause: error });
   }
-  if (!isJsonObject(value)) throw new BrokenAnswer('the answer is no JSON object');
+  if (!isJsonObject(value)) throw new BrokenAnswer('the response is not a JSON object');
   return value;
 }
 
@@ -54,7 +54,7 @@ export function isJson(text: string): boolean {
 /** Returns the array `data` of a list. */
 export function dataOf(body: JsonObject): readonly JsonValue[] {
   const data = getKey(body, 'data');
-  if (!Array.isArray(data)) throw new BrokenAnswer('the answer has no list of data');
+  if (!Array.isArray(data)) throw new BrokenAnswer('the response has no array `data`');
   return data as readonly JsonValue[];
 }
 
@@ -63,15 +63,19 @@ export function dataOf(body: JsonObject): readonly JsonValue[] {
  * here, as it would be when sent to this service.
  */
 export function readEntry(value: JsonValue): StoredEntry | Unfit {
-  if (!isJsonObject(value)) throw new BrokenAnswer('the answer has something in its list that is no object');
+  if (!isJsonObject(value)) throw new BrokenAnswer('an item of `data` is not an object');
   const { id, last_modified: lastModified, ...rest } = value;
   const attributes: MutableJsonObject = rest;
   if (typeof id !== 'string') throw new BrokenAnswer('the answer has an object without id');
   if (typeof lastModified !== 'number' || !Number.isSafeInteger(lastModified) || lastModified > latestTimestamp) {
-    return { id, lastModified: Number(lastModified), reason: 'its last_modified is no timestamp that can be kept' };
+    return {
+      id,
+      lastModified: Number(lastModified),
+      reason: 'its last_modified is not a timestamp that can be stored',
+    };
   }
   if (lastModified < 0) return { id, lastModified, reason: 'its last_modified is negative' };
-  if (!isSafeId(id)) return { id, lastModified, reason: 'its id holds characters that no id here may have' };
+  if (!isSafeId(id)) return { id, lastModified, reason: 'its id contains characters that are not allowed here' };
   const names = Object.keys(attributes);
   if (getKey(attributes, 'deleted') === true) {
     if (names.length === 1) return { id, lastModified, deleted: true };

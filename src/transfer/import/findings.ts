@@ -59,7 +59,7 @@ export class Findings {
 
   refuse({ id, reason }: Unfit): void {
     this.#refusedLive++;
-    this.#problems.push(`${this.#list.uriOf(id)} cannot be kept: ${reason}`);
+    this.#problems.push(`${this.#list.uriOf(id)} cannot be stored: ${reason}`);
   }
 
   compare(ours: StoredEntry, { theirs, isSame, isAlike, wanted, had }: Pairing): void {
@@ -74,7 +74,7 @@ export class Findings {
 
   compareExtra(id: string, theirs: StoredEntry | undefined): void {
     if (theirs !== undefined) this.#add('target', theirs, undefined);
-    this.differ(`${id} is in the target alone`);
+    this.differ(`${id} is only in the target`);
   }
 
   report(): ListReport {

@@ -19,13 +19,13 @@ export function compareIdentity(
     const isEmptySecret = userId.endsWith(`:${basicUserId('', basic)}`);
     if (isEmptySecret && !settings.get('userid_hmac_legacy_empty')) {
       warnings.push(
-        `The source calls you ${userId}, which is derived with an empty secret: set userid_hmac_legacy_empty = true, ` +
-          'or users who log in with Basic lose access to their data.',
+        `The source calls you ${userId}, which is derived with an empty secret: set userid_hmac_legacy_empty = true; ` +
+          'otherwise users of Basic authentication lose access to their data.',
       );
     } else if (!userId.endsWith(`:${own}`)) {
       warnings.push(
-        `The source calls you ${userId}, this configuration would call you …:${own}: userid_hmac_secret is another one. ` +
-          'Give this configuration the secret of the source, or users who log in with Basic lose access to their data.',
+        `The source calls you ${userId}, this configuration would call you …:${own}: userid_hmac_secret differs. ` +
+          'Set it to the secret of the source; otherwise users of Basic authentication lose access to their data.',
       );
     }
     const name = userId.slice(0, userId.indexOf(':'));

@@ -64,8 +64,8 @@ async function findStart({ source, target, list }: ListWork): Promise<number | u
     const [newest] = (await reader.listAll({ kind, parent }, query)).entries;
     if (newest !== undefined && newest.lastModified > state.timestamp) {
       throw new ImportRefused(
-        `${list.name}: the target has ${newest.id} with a later timestamp than anything at the source; somebody has ` +
-          'written to the target, and importing again would undo that',
+        `${list.name}: the target has ${newest.id} with a later timestamp than the source. The target has writes of its ` +
+          'own, which another import would undo',
       );
     }
     return undefined;
@@ -197,7 +197,7 @@ async function settle(
 
 /**
  * Returns the permissions of live objects. `undefined`: the source shows them neither at the object nor in the history.
- * `moved`: the object has changed since it was listed, and comes again later.
+ * `moved`: the object has changed since it was listed, and occurs again later.
  */
 async function readSeen(
   { source, list }: ListWork,
@@ -215,7 +215,7 @@ async function readSeen(
     const answer = answers[index]!;
     if (answer.is === 'missing' || (answer.is === 'there' && answer.lastModified !== object.lastModified)) {
       seen.set(object.id, 'moved');
-      findings.differ(`${object.id} was changed at the source meanwhile`);
+      findings.differ(`${object.id} was changed at the source during the import`);
     } else if (answer.is === 'there' && answer.permissions !== undefined) seen.set(object.id, answer.permissions);
     else unseen.push(object);
   }

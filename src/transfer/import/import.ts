@@ -17,7 +17,7 @@ import { ImportRefused, type TransportOptions } from './transport.ts';
 
 export interface ImportOptions {
   readonly from: TransportOptions;
-  /** What to do about a target that is not empty: `refuse` it; `resume`, making it equal to the source; or `verify` alone. */
+  /** Treatment of a target that is not empty: `refuse` it; `resume`, making it equal to the source; or only `verify`. */
   readonly mode: 'refuse' | 'resume' | 'verify';
   /** Ids of the buckets to import; all that are shown unless given. */
   readonly buckets?: readonly string[] | undefined;
@@ -69,11 +69,10 @@ export async function importInto(
   settings: Settings,
   options: ImportOptions,
 ): Promise<ImportResult> {
-  if (!target.hasPermissions) throw new ImportRefused('this configuration has no place for permissions');
+  if (!target.hasPermissions) throw new ImportRefused('this configuration has no permission backend');
   if (options.mode === 'refuse' && !(await isEmptyStore(target))) {
     throw new ImportRefused(
-      'the target holds something already; use --resume to go on with an import that was cut off or to bring an earlier ' +
-        'one up to date',
+      'the target is not empty; use --resume to continue an interrupted import or to update an earlier one',
     );
   }
   const source = new Source(options.from);
@@ -178,7 +177,7 @@ class Import {
   }
 }
 
-/** Does the work for each item, several at a time. The first failure ends it, after the work under way. */
+/** Does the work for each item, several at a time. The first failure ends it, after the work in progress. */
 export async function inParallel<T>(
   items: readonly T[],
   most: number,

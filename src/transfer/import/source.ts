@@ -25,7 +25,7 @@ export interface SourcePage {
 
 export interface SourceState {
   readonly timestamp: number;
-  /** Number of live objects; `undefined` when the server does not say. */
+  /** Number of live objects; `undefined` when the server does not report it. */
   readonly total: number | undefined;
 }
 
@@ -65,19 +65,19 @@ export class Source {
     return this.#capabilities.has('history');
   }
 
-  /** @throws ImportRefused when this is no server of the protocol, or it does not know the credentials */
+  /** @throws ImportRefused when this is not a server of the protocol, or it refuses the credentials */
   async readRoot(): Promise<SourceRoot> {
     const body = await this.#get('', 'the root view');
     const [settings, user, capabilities] = ['settings', 'user', 'capabilities'].map((key) => objectAt(body, key));
     if (getKey(body, 'http_api_version') === undefined || settings === undefined) {
-      throw new ImportRefused(`${this.#root} is no root of the protocol; it usually ends with /v1`);
+      throw new ImportRefused(`${this.#root} is not the root of an API; it usually ends in /v1`);
     }
     const most = getKey(settings, 'batch_max_requests');
     if (typeof most === 'number' && most >= 0) this.#batchSize = most === 0 ? defaultBatchSize : Math.min(most, 100);
     this.#capabilities = new Set(Object.keys(capabilities ?? {}));
     const userId = user === undefined ? undefined : textAt(user, 'id');
     if (this.#authorization !== undefined && userId === undefined) {
-      throw new ImportRefused(`${this.#root} does not know these credentials`);
+      throw new ImportRefused(`${this.#root} refused these credentials`);
     }
     return {
       product: [textAt(body, 'project_name'), textAt(body, 'project_version')].filter(Boolean).join(' '),
@@ -98,7 +98,7 @@ export class Source {
   }
 
   /**
-   * Yields all objects and tombstones that changed after a timestamp, oldest first, so that changes meanwhile come at the
+   * Yields all objects and tombstones that changed after a timestamp, oldest first, so that concurrent changes come at the
    * end.
    *
    * @throws ChangesForgotten when the source no longer has all of them
@@ -282,7 +282,7 @@ function keepJson(answer: Answer): Answer {
     try {
       JSON.parse(answer.text);
     } catch (error) {
-      throw new BrokenAnswer('the answer is no JSON', { cause: error });
+      throw new BrokenAnswer('the response is not JSON', { cause: error });
     }
   }
   return answer;
@@ -297,14 +297,14 @@ function nextQuery({ headers }: Answer, root: string): string | undefined {
 
 function timestampOf({ headers }: Answer, name: string): number {
   const timestamp = parseEtag(headers['etag'] ?? '');
-  if (timestamp === undefined) throw new ImportRefused(`${name}: the source answers without its timestamp (ETag)`);
+  if (timestamp === undefined) throw new ImportRefused(`${name}: the response of the source has no timestamp (ETag)`);
   return timestamp;
 }
 
 function refusal(name: string, { status, text }: Answer): ImportRefused {
   const message = /"message":\s*"([^"]{1,200})/.exec(text)?.[1];
-  const advice = status === 401 || status === 403 ? '; import with the credentials of somebody who may read it' : '';
+  const advice = status === 401 || status === 403 ? '; use credentials that can read it' : '';
   return new ImportRefused(
-    `${name}: the source answers ${status}${message === undefined ? '' : ` (${message})`}${advice}`,
+    `${name}: the source responded ${status}${message === undefined ? '' : ` (${message})`}${advice}`,
   );
 }

@@ -1,4 +1,4 @@
-// Lists what an import would find, without touching the target: buckets with counts, and what would be missing.
+// Lists the contents of an import without touching the target: buckets with counts, and missing parts.
 import { getKey } from '../../base/json.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { compareIdentity } from './identity.ts';
@@ -35,7 +35,8 @@ export async function survey(settings: Settings, { from, buckets, onRoot }: Impo
       const accounts = await source.listAll('accounts');
       lines.push(accounts === 'hidden' ? 'accounts: not shown to this user' : `accounts: ${accounts.length}`);
     }
-    if (!root.isReadonly) lines.push('The source accepts writes: changes meanwhile need another run with --resume.');
+    if (!root.isReadonly)
+      lines.push('The source accepts writes: changes during the import need another run with --resume.');
     return lines;
   } finally {
     source.close();

@@ -1,5 +1,5 @@
-// Requests to the server that data is imported from: over kept connections, few at a time, and again when the server
-// is busy, asks to wait, or breaks off in the middle of an answer.
+// Sends requests to the server that data is imported from: over kept connections, few at a time. Repeats them when the server
+// is busy, requests a pause, or sends an incomplete response.
 import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -58,7 +58,7 @@ export class Transport {
   }
 
   /**
-   * Sends a request and returns what `read` makes of the response, whatever its status.
+   * Sends a request and returns the result of `read` on the response, whatever its status.
    *
    * @param read throws BrokenAnswer when the request should be repeated
    * @throws ImportRefused when several attempts fail
@@ -106,10 +106,10 @@ export class Transport {
       const location = answer.headers['location'];
       if (!redirects.has(answer.status) || location === undefined) return answer;
       const next = new URL(location, url);
-      // Credentials go only to the host they are for, and never over a less secure connection.
+      // Credentials are sent only to their host, and never over a less secure connection.
       if (next.hostname !== url.hostname || (url.protocol === 'https:' && next.protocol !== 'https:')) {
         throw new ImportRefused(
-          `${url.href} redirects to ${next.origin}; if that is right, name that address in --from`,
+          `${url.href} redirects to ${next.origin}; if that is intended, use that address in --from`,
         );
       }
       url = next;
@@ -135,7 +135,7 @@ export class Transport {
     });
   }
 
-  /** Notes the header `Backoff`, by which any response may ask clients to slow down. */
+  /** Stores the header `Backoff`, with which any response can request a slower pace. */
   #noteBackoff({ headers }: Answer): void {
     const seconds = Number(headers['backoff'] ?? '');
     if (seconds > 0) this.#pauseUntil = Date.now() + Math.min(seconds * 1000, longestPauseMs);
@@ -145,7 +145,7 @@ export class Transport {
     const left = this.#pauseUntil - Date.now();
     if (left <= 0) return;
     this.#pauseUntil = 0;
-    await this.#wait('the server asks for a pause (Backoff)', left);
+    await this.#wait('the server requests a pause (Backoff)', left);
   }
 
   async #wait(reason: string, milliseconds: number): Promise<void> {
@@ -159,10 +159,10 @@ async function readAnswer(incoming: IncomingMessage): Promise<Answer> {
   let bytes = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > maxAnswerBytes) throw new ImportRefused(`an answer is longer than ${maxAnswerBytes} bytes`);
+    if (bytes > maxAnswerBytes) throw new ImportRefused(`a response is longer than ${maxAnswerBytes} bytes`);
     chunks.push(chunk);
   }
-  if (!incoming.complete) throw new BrokenAnswer('the answer broke off');
+  if (!incoming.complete) throw new BrokenAnswer('the response was incomplete');
   const headers = Object.entries(incoming.headers).map(
     ([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value] as const,
   );
@@ -177,7 +177,7 @@ function decode(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
-    throw new BrokenAnswer('the answer is no UTF-8', { cause: error });
+    throw new BrokenAnswer('the response is not UTF-8', { cause: error });
   }
 }
 

@@ -10,7 +10,7 @@ import type { Row } from '../../../src/backends/postgresql/connection.ts';
 import { batchableQuery } from '../../../src/backends/postgresql/batchable-query.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { runAtOnce } from '../../../src/base/steps.ts';
-import { joinPage } from '../../../src/core/objects/joined.ts';
+import { joinPage } from '../../../src/core/objects/page-text.ts';
 import type { PageQuery } from '../../../src/core/query/ast.ts';
 import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';

@@ -30,14 +30,14 @@ describe('id rules', () => {
     },
   );
 
-  it('count characters against the longest length', () => {
+  it('count characters against the maximum length', () => {
     const rule = createIdRule('NameGenerator', findIdGenerator('NameGenerator')!, 8);
     expect(rule.parse('12345678')).toBe('12345678');
     expect(rule.parse('123456789')).toBeUndefined();
     expect(rule.form).toContain('at most 8 characters');
   });
 
-  it('cannot be made of a generator whose own ids are refused', () => {
+  it('cannot be created from a generator whose own ids are refused', () => {
     expect(() => createIdRule('odd', { generate: () => 'x', match: () => false }, 0)).toThrow(/odd/);
     expect(() => createIdRule('slashed', { generate: () => 'a/b', match: () => true }, 0)).toThrow(/slashed/);
     expect(() => createIdRule('UUID4', findIdGenerator('UUID4')!, 35)).toThrow(/max_id_length/);

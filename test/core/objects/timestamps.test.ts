@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseJson } from '../../../src/base/json.ts';
 import { formatEtag, formatHttpDate, parseEtag } from '../../../src/core/objects/etag.ts';
-import { parsePrecondition } from '../../../src/core/objects/preconditions.ts';
+import { parsePrecondition } from '../../../src/core/objects/etag.ts';
 import { honouredTimestamp } from '../../../src/core/objects/timestamps.ts';
 
 describe('timestamps sent by clients', () => {
@@ -30,17 +30,17 @@ describe('timestamps sent by clients', () => {
     ['null', undefined, undefined],
     ['[1]', undefined, undefined],
     ['{}', undefined, undefined],
-  ])('%s over %s comes to %s', (sent, current, result) => {
+  ])('%s over %s yields %s', (sent, current, result) => {
     expect(honouredTimestamp(parseJson(sent), current)).toBe(result);
   });
 
-  it('are given by the storage when none is sent', () => {
+  it('are assigned by the storage when none is sent', () => {
     expect(honouredTimestamp(undefined, undefined)).toBeUndefined();
   });
 });
 
 describe('entity tags', () => {
-  it('are parsed back to the timestamp they were made from', () => {
+  it('are parsed back to their timestamp', () => {
     fc.assert(fc.property(fc.maxSafeNat(), (timestamp) => parseEtag(formatEtag(timestamp)) === timestamp));
   });
 
@@ -68,7 +68,7 @@ describe('HTTP dates', () => {
 });
 
 describe('preconditions', () => {
-  it('are any or one timestamp', () => {
+  it('are `*` or one timestamp', () => {
     expect(parsePrecondition('If-Match', '*')).toEqual({ precondition: { any: true } });
     expect(parsePrecondition('If-None-Match', ' "12" ')).toEqual({ precondition: { any: false, timestamp: 12 } });
   });

@@ -37,7 +37,7 @@ describe('object URIs', () => {
     }
   });
 
-  it('survive the way to text and back', () => {
+  it('survive a round trip through text', () => {
     const id = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9_-]*$/);
     fc.assert(
       fc.property(fc.constantFrom(...templates.keys()), id, id, id, (kind, bucket, child, record) => {

@@ -94,7 +94,7 @@ describe('JSON patch', () => {
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
   });
 
-  it('reports everything that is wrong with the shape of its operations', () => {
+  it('reports all faults in the form of its operations', () => {
     const body = `[5, {"op":"add"}, {"op":"zap","path":"x"}, {"op":"remove","path":"/a","more":1}, {},
       {"op":"move","path":"/a","from":"b"}, {"op":"add","path":"/a/~2","value":1}, {"op":"constructor","path":""}]`;
     const names = issuesOf(() => parseOperations(parseJson(body))).map((issue) => issue.name);
@@ -119,7 +119,7 @@ describe('JSON patch', () => {
     }
   });
 
-  it('does not let copies grow the document beyond measure', () => {
+  it('limits the growth of the document by copies', () => {
     const operations = Array.from({ length: 1000 }, () => ({ op: 'copy', from: '/a', path: '/a/-' }));
     expect(issuesOf(() => patch('{"a":[1]}', JSON.stringify(operations)))).toMatchObject([{ name: null }]);
     const texts = Array.from({ length: 1000 }, (_, index) => ({ op: 'copy', from: '/a', path: `/b${index}` }));
@@ -127,14 +127,14 @@ describe('JSON patch', () => {
     expect(issuesOf(() => patch(long, JSON.stringify(texts)))).toMatchObject([{ name: null }]);
   });
 
-  it('does not let the document become too deep', () => {
+  it('limits the depth of the document', () => {
     const deep = `${'{"a":'.repeat(300)}1${'}'.repeat(300)}`;
     const path = '/a'.repeat(299);
     const operations = JSON.stringify([{ op: 'copy', from: '/a', path: `${path}/b` }]);
     expect(issuesOf(() => patch(deep, operations))).toMatchObject([{ name: null }]);
   });
 
-  it('bounds the work of patches that make wide containers be copied again and again', () => {
+  it('limits the work of patches that copy wide containers repeatedly', () => {
     const wide = JSON.stringify({ a: Array.from({ length: 90_000 }, () => 1), b: 1 });
     const pair = [
       { op: 'copy', from: '/b', path: '/c' },
@@ -210,7 +210,7 @@ function pointers(value: JsonValue, prefix = ''): string[] {
 }
 
 describe('JSON patch against a simple model', () => {
-  it('gives the same documents and never changes its input', () => {
+  it('yields the same documents and never changes its input', () => {
     const document = fc.dictionary(
       fc.constantFrom('a', 'b', 'c'),
       fc
@@ -252,7 +252,7 @@ function isInList(root: unknown, path: string): boolean {
 }
 
 describe('JSON pointers', () => {
-  it('survive the way to text and back', () => {
+  it('survive a round trip through text', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: fc.constantFrom('/', '~', '0', '1', 'é', '') }), { minLength: 1 }),

@@ -61,7 +61,7 @@ describe('merge patch', () => {
     );
   });
 
-  it('of nothing is the patch without its nulls', () => {
+  it('of nothing yields the patch without its nulls', () => {
     fc.assert(
       fc.property(object, (patch) => {
         expect(runAtOnce(mergePatch({}, patch))).toEqual(withoutNulls(patch));

@@ -65,7 +65,7 @@ describe('inheritance', () => {
     ]);
   });
 
-  it('names the settings after the kind of the endpoint, and a create permission after itself', () => {
+  it('derives setting names from the kind of the endpoint, and those of create permissions from the permission', () => {
     expect(inheritance.rule('collection', 'record:create', 'record').settingNames).toEqual([
       'record_write_principals',
       'record_create_principals',
@@ -80,7 +80,7 @@ describe('inheritance', () => {
     ]);
   });
 
-  it('looks only at settings on the root and for permissions that nothing grants', () => {
+  it('uses only settings on the root and for permissions that no entry grants', () => {
     const create = inheritance.rule('', 'bucket:create', 'bucket');
     expect(create.settingNames).toEqual(['bucket_create_principals']);
     expect(create.bind({})).toEqual([]);
@@ -88,7 +88,7 @@ describe('inheritance', () => {
     expect(inheritance.rule('bucket', 'constructor').bind({ bucket_id: 'b' })).toEqual([]);
   });
 
-  it('binds the entries of single objects of a list by pattern, inherited ones left out', () => {
+  it('binds the entries of single objects of a list by pattern, without inherited ones', () => {
     expect(inheritance.rule('collection', 'read:attributes').bindList({ bucket_id: 'b' })).toEqual([
       { pattern: '/buckets/b/collections/*', permission: 'write' },
       { pattern: '/buckets/b/collections/*', permission: 'read' },
@@ -96,16 +96,16 @@ describe('inheritance', () => {
     ]);
   });
 
-  it('knows what an object can store, computed permissions not among it', () => {
+  it('returns the permissions that an object can store, without computed ones', () => {
     expect([...inheritance.storableNames('collection')]).toEqual(['read', 'write', 'record:create']);
     expect(inheritance.storableNames('nothing').size).toBe(0);
   });
 
-  it('answers the same rule again', () => {
+  it('returns the same rule again', () => {
     expect(inheritance.rule('record', 'read')).toBe(inheritance.rule('record', 'read', 'record'));
   });
 
-  it('refuses a declaration that reaches outside of its own path', () => {
+  it('refuses a declaration that names a kind outside its path', () => {
     const stray = { names: ['read'], granted: { read: [{ kind: 'collection', entry: 'read' }] } };
     expect(() => createInheritance([...kinds, { name: 'note', path: '/notes', permissions: stray }])).toThrow(/note/);
   });
@@ -116,7 +116,7 @@ describe('inheritance', () => {
     expect(() => createInheritance([...kinds, note])).toThrow(/publish/);
   });
 
-  it('keeps the name of a foreign entry as it is in the setting', () => {
+  it('keeps the name of an entry of another kind in the setting', () => {
     expect(settingName('bucket', 'collection:create')).toBe('bucket_collection:create_principals');
     expect(settingName('w', 'write')).toBe('w_write_principals');
   });

@@ -56,7 +56,7 @@ describe('the order over all values', () => {
     undefined,
   ];
 
-  it('is null < strings < numbers < booleans < arrays < objects < missing, and finer within each type', () => {
+  it('is null < strings < numbers < booleans < arrays < objects < missing, and defined within each type', () => {
     for (const [i, a] of ascending.entries()) {
       for (const [j, b] of ascending.entries()) {
         expect(Math.sign(compareValues(a, b)), `${String(i)} against ${String(j)}`).toBe(Math.sign(i - j));
@@ -85,7 +85,7 @@ describe('the order over all values', () => {
     expect(equalValues(exact('0.1000000000000000000001'), 0.1)).toBe(false);
   });
 
-  it('puts up with absurd exponents', () => {
+  it('accepts extreme exponents', () => {
     const tiny = exact(`1e-${'9'.repeat(400)}`);
     expect(compareValues(tiny, 0)).toBeGreaterThan(0);
     expect(compareValues(tiny, exact('1e-999999'))).toBeLessThan(0);
@@ -107,7 +107,7 @@ describe('the order over all values', () => {
     );
   });
 
-  it('orders random numbers as big integers of the same scale would be', () => {
+  it('orders random numbers like big integers of the same scale', () => {
     const decimal = fc.tuple(fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n }), fc.integer({ min: -30, max: 5 }));
     fc.assert(
       fc.property(decimal, decimal, ([a, m], [b, n]) => {
@@ -129,13 +129,13 @@ describe('the order over all values', () => {
     );
   });
 
-  it('compares the keys of objects short ones first, by UTF-8 length', () => {
+  it('compares object keys by UTF-8 length first', () => {
     expect(sortedKeys({ b: 1, aa: 1, é: 1, a: 1 })).toEqual(['a', 'b', 'aa', 'é']);
   });
 });
 
 describe('equality', () => {
-  it('ignores the order of keys and knows no inherited members', () => {
+  it('ignores the order of keys and inherited members', () => {
     expect(equalValues({ a: 1, b: [2] }, { b: [exact('2.0')], a: 1 })).toBe(true);
     expect(equalValues(parseJson('{"__proto__":1}'), parseJson('{"__proto__":1}'))).toBe(true);
     expect(equalValues(parseJson('{"__proto__":1}'), { a: 1 })).toBe(false);
@@ -161,7 +161,7 @@ describe('containment of an element', () => {
     expect(containsValue([1, 2], [1, 2])).toBe(true);
   });
 
-  it('lets an object hold more than is wanted, at any depth', () => {
+  it('allows further members in an object, at any depth', () => {
     expect(containsValue({ x: 1, y: 2 }, { x: 1 })).toBe(true);
     expect(containsValue({ x: 1 }, { x: 1, y: 2 })).toBe(false);
     expect(containsValue({ x: { a: 1, b: 2 }, y: 0 }, { x: { b: 2 } })).toBe(true);

@@ -85,7 +85,7 @@ describe('the nine records of the protocol', () => {
 });
 
 describe('equality', () => {
-  it('tells strings from numbers and is case-sensitive', () => {
+  it('distinguishes strings from numbers and is case-sensitive', () => {
     const records = [
       stored('text', 1, '{"s":"10"}'),
       stored('number', 2, '{"s":10}'),
@@ -111,12 +111,12 @@ describe('like', () => {
   const others = [stored('array', 90, '{"s":["a","b"]}'), stored('null', 91, '{"s":null}'), stored('none', 92, '{}')];
   const found = (parameter: string): string => select([...records, ...others], parameter);
 
-  it('looks anywhere in the text, without case', () => {
+  it('searches anywhere in the text, ignoring case', () => {
     expect(found('like_s=NOVEL')).toBe('w0 w1');
     expect(found('like_s=été')).toBe('w7');
   });
 
-  it('stands on both ends when there is a star', () => {
+  it('is anchored at both ends when the pattern has a star', () => {
     expect(found('like_s=nov*3')).toBe('w0');
     expect(found('like_s=nov*')).toBe('w0');
     expect(found('like_s=*novel')).toBe('w1');
@@ -207,7 +207,7 @@ describe('fields', () => {
     expect(read('__proto__.p')).toBe(3);
   });
 
-  it('are missing behind anything that is no object, and under inherited names', () => {
+  it('are missing below values other than objects, and under inherited names', () => {
     for (const name of [
       'z',
       'a.z',
@@ -241,7 +241,7 @@ describe('fields', () => {
 });
 
 describe('several filters', () => {
-  it('must all match, has_ like the others', () => {
+  it('must all match, including has_', () => {
     const filters = [filterOf('has_n=true'), filterOf('min_n=2'), filterOf('not_n=3')];
     const passing = [1, 2, 3, 4].filter((n) => matchesValue({ n }, filters));
     expect(passing).toEqual([2, 4]);

@@ -23,7 +23,7 @@ describe('a page token', () => {
     });
   });
 
-  it('brings back every position, missing values, exact numbers and odd keys included', () => {
+  it('restores every position, including missing values, exact numbers and odd keys', () => {
     const sort = by('n', '__proto__', 'o.k', 'constructor', 'last_modified');
     const position = fc.tuple(jsonOrMissing, jsonOrMissing, jsonOrMissing, jsonOrMissing, fc.maxSafeNat());
     const key = fc.constantFrom(undefined, Buffer.from('secret'));
@@ -103,7 +103,7 @@ describe('what is refused', () => {
     expect(parseToken(encode(good), by('uri'), { requiredFields: ['uri'] })).toBeUndefined();
   });
 
-  it('is anything that random text may be', () => {
+  it('is random text', () => {
     fc.assert(fc.property(fc.string(), (text) => parseToken(text, newest, stored) === undefined));
     fc.assert(fc.property(fc.string(), (text) => parseToken(encode(text), newest, stored) === undefined));
   });
@@ -113,7 +113,7 @@ describe('an authenticated token', () => {
   const key = Buffer.from('one secret');
   const signed = formatToken([5], newest, { nonce, offset: 2, key });
 
-  it('is taken with its key only', () => {
+  it('is accepted with its key only', () => {
     expect(parseToken(signed, newest, { ...stored, key })?.position).toEqual([5]);
     expect(parseToken(signed, newest, { ...stored, key: Buffer.from('another secret') })).toBeUndefined();
     expect(parseToken(signed, newest, stored)).toBeUndefined();

@@ -19,7 +19,7 @@ function blamed(name: string, value: string): readonly Issue['name'][] {
 }
 
 describe('an empty query string', () => {
-  it('asks for nothing', () => {
+  it('selects everything', () => {
     expect(parse([])).toEqual({
       issues: [],
       filters: [],
@@ -129,7 +129,7 @@ describe('repeated parameters', () => {
     expect(parse(query)).toMatchObject({ issues: [], filters: query });
   });
 
-  it('are refused when they are reserved, and told once', () => {
+  it('are refused when they are reserved, and reported once', () => {
     for (const name of ['_since', '_before', '_to', '_limit', '_sort', '_token', '_fields']) {
       const query = [1, 2, 3, 4].map((value) => [name, String(value)] as const);
       expect(parse(query).issues.map((issue) => issue.name)).toEqual([name]);
@@ -149,7 +149,7 @@ describe('other names with an underscore', () => {
   });
 });
 
-describe('text that no backend can keep', () => {
+describe('text that no backend can store', () => {
   it('is refused in every name and value, with the parameter as name', () => {
     expect(blamed('n', 'a\0b')).toEqual(['n']);
     expect(blamed('in_n', 'a,b\0')).toEqual(['in_n']);
@@ -161,8 +161,8 @@ describe('text that no backend can keep', () => {
   });
 });
 
-describe('where parameters have no meaning', () => {
-  it('single objects look at _fields only', () => {
+describe('parameters without effect', () => {
+  it('single objects read _fields only', () => {
     const query = [
       ['_limit', '-1'],
       ['_since', 'x'],
@@ -173,7 +173,7 @@ describe('where parameters have no meaning', () => {
     expect(parse([...query, ['_fields', 'b']], 'object').issues).toHaveLength(1);
   });
 
-  it('deletions of lists do not look at _fields', () => {
+  it('deletions of lists ignore _fields', () => {
     const query = [
       ['_fields', 'a'],
       ['_fields', 'b'],

@@ -11,7 +11,7 @@ describe('a projection', () => {
   const object = { id: 'a', last_modified: 5, i: 6, list: [{ k: 1 }], o: { k: 1, l: { m: 2, n: 3 } }, s: 'x' };
   const own = { id: 'a', last_modified: 5 };
 
-  it('keeps the members named, and always id and last_modified', () => {
+  it('keeps the named members, and always id and last_modified', () => {
     expect(show(object, 's')).toEqual({ ...own, s: 'x' });
     expect(show(object, 's,unknown')).toEqual({ ...own, s: 'x' });
     expect(show(object, 'id')).toEqual(own);
@@ -27,12 +27,12 @@ describe('a projection', () => {
     expect(show(object, 'o.unknown')).toEqual({ ...own, o: {} });
   });
 
-  it('includes the parts of a member asked for as a whole, in either order', () => {
+  it('includes the parts of a member that is requested as a whole, in either order', () => {
     expect(show(object, 'o,o.k')).toEqual({ ...own, o: object.o });
     expect(show(object, 'o.k,o')).toEqual({ ...own, o: object.o });
   });
 
-  it('shows what is no object whole when a part of it is asked', () => {
+  it('shows values other than objects whole when a part of them is requested', () => {
     expect(show(object, 'i.x')).toEqual({ ...own, i: 6 });
     expect(show(object, 'list.k')).toEqual({ ...own, list: [{ k: 1 }] });
     expect(show({ id: 'a', n: new ExactNumber('1.0') }, 'n.text')).toEqual({ id: 'a', n: new ExactNumber('1.0') });
@@ -46,7 +46,7 @@ describe('a projection', () => {
     expect(show({ ...own, deleted: 'no' }, 'deleted')).toEqual({ ...own, deleted: 'no' });
   });
 
-  it('takes names that objects inherit as ordinary keys', () => {
+  it('treats names that objects inherit as ordinary keys', () => {
     const odd = parseJson('{"id":"a","__proto__":{"x":1,"y":2},"b":{"__proto__":3}}');
     expect(formatJson(project(odd as JsonObject, parseFields('__proto__.x,constructor,b.__proto__')))).toBe(
       '{"__proto__":{"x":1},"b":{"__proto__":3},"id":"a"}',

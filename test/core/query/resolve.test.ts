@@ -77,7 +77,7 @@ describe('values', () => {
     expect(filtersOf(query)[0]?.[2]).toEqual(value);
   });
 
-  it('nested without end are text', () => {
+  it('nested too deep are text', () => {
     expect(filtersOf([['n', '['.repeat(100_000)]])).toEqual([['n', 'eq', '['.repeat(100_000)]]);
     expect(filtersOf([['n', `${'['.repeat(2000)}${']'.repeat(2000)}`]])[0]?.[2]).toBeTypeOf('string');
   });
@@ -133,7 +133,7 @@ describe('in_ and exclude_', () => {
     expect(filtersOf('in_n=')).toEqual([['n', 'in', ['']]]);
   });
 
-  it('want strings for ids', () => {
+  it('require strings for ids', () => {
     expect(filtersOf('in_id="1","2",a')).toEqual([['id', 'in', ['1', '2', 'a']]]);
     expect(filtersOf('in_id=')).toEqual([['id', 'in', ['']]]);
     for (const query of ['in_id=1', 'in_id=1,2', 'in_id=a,true', 'exclude_id=null']) {
@@ -141,7 +141,7 @@ describe('in_ and exclude_', () => {
     }
   });
 
-  it('want timestamps for last_modified', () => {
+  it('require timestamps for last_modified', () => {
     expect(filtersOf('in_last_modified=1,"2"')).toEqual([['last_modified', 'in', [1, 2]]]);
     expect(resolve('exclude_last_modified=1').includeDeleted).toBe(true);
     for (const value of ['', 'a', '1,', '1.5', '-1', 'true', tooLate]) {
@@ -179,14 +179,14 @@ describe('has_', () => {
     expect(resolve([['has_n', value]]).filters).toMatchObject([{ operator: 'has', present }]);
   });
 
-  it('takes nothing else', () => {
+  it('accepts no other value', () => {
     for (const value of ['', 'null', '2', 'maybe', '[true]', '{}'])
       expect(namesOf([['has_n', value]])).toEqual(['has_n']);
   });
 });
 
 describe('contains_ and contains_any_', () => {
-  it('wrap a value that is no array, and do not split on commas', () => {
+  it('wrap a value that is not an array, and do not split on commas', () => {
     expect(filtersOf('contains_t=a,b')).toEqual([['t', 'contains', ['a,b']]]);
     expect(filtersOf('contains_t=["a",1]')).toEqual([['t', 'contains', ['a', 1]]]);
     expect(filtersOf('contains_any_t={"x":1}')).toEqual([['t', 'contains_any', [{ x: 1 }]]]);
@@ -202,7 +202,7 @@ describe('contains_ and contains_any_', () => {
 });
 
 describe('filters on ids', () => {
-  it('compare bare numbers, and whatever else is JSON, as text', () => {
+  it('compare bare numbers, and all other JSON, as text', () => {
     for (const operator of ['', 'not_', 'lt_', 'max_', 'gt_', 'min_', 'eq_']) {
       expect(filtersOf(`${operator}id=1`)[0]?.[2]).toBe('1');
       expect(filtersOf(`${operator}id="1"`)[0]?.[2]).toBe('1');
@@ -211,7 +211,7 @@ describe('filters on ids', () => {
     expect(filtersOf('id=r1')).toEqual([['id', 'eq', 'r1']]);
   });
 
-  it('may be extended to other fields, whose lists are lenient', () => {
+  it('can be extended to other fields, whose lists accept any value', () => {
     const textFields = ['id', 'record_id', 'target.data.id'];
     expect(filtersOf('record_id=1&in_record_id=1,"2"&target.data.id=7&n=1', { textFields })).toEqual([
       ['record_id', 'eq', '1'],
@@ -224,7 +224,7 @@ describe('filters on ids', () => {
 });
 
 describe('filters on last_modified', () => {
-  it('want a timestamp, bare or in quotes, and include tombstones', () => {
+  it('require a timestamp, bare or in quotes, and include tombstones', () => {
     for (const operator of ['', 'not_', 'lt_', 'max_', 'gt_', 'min_', 'eq_']) {
       expect(filtersOf(`${operator}last_modified="12"`)[0]?.[2]).toBe(12);
       expect(resolve(`${operator}last_modified=12`).includeDeleted).toBe(true);
@@ -292,7 +292,7 @@ describe('_token', () => {
   const sort = resolve('_sort=-n').sort;
   const token = formatToken([3, 77], sort, { nonce: 'x', offset: 2 });
 
-  it('gives the position to go on from', () => {
+  it('yields the position where the page begins', () => {
     const query = resolve([
       ['_sort', '-n'],
       ['_token', token],
@@ -302,7 +302,7 @@ describe('_token', () => {
     expect(resolve('_token=')).toMatchObject({ after: undefined, token: undefined });
   });
 
-  it('is blamed without a name', () => {
+  it('is reported without a name', () => {
     for (const text of ['abc', '1', ' ', 'e30=']) expect(namesOf([['_token', text]])).toEqual([null]);
     const key = Buffer.from('k');
     const signed = formatToken([77], resolve('').sort, { nonce: 'x', offset: 2, key });
@@ -370,14 +370,14 @@ describe('a list without timestamps', () => {
     expect(namesOf('_since=x&gt_last_modified=y', options)).toEqual(['_since', 'gt_last_modified']);
   });
 
-  it('is filtered by the elements of array fields, and by these in no other way', () => {
+  it('accepts only filters on elements for array fields', () => {
     expect(filtersOf('contains_permissions=write&contains_any_permissions=["read"]', options)).toHaveLength(2);
     expect(namesOf('permissions=write', options)).toEqual(['permissions']);
     expect(namesOf('_sort=permissions', options)).toEqual([null]);
     expect(namesOf('_fields=permissions,uri', options)).toEqual([]);
   });
 
-  it('wants its unique field in tokens', () => {
+  it('requires its unique field in tokens', () => {
     const { sort } = resolve('_sort=id', options);
     const sorted: [string, string] = ['_sort', 'id'];
     const token = formatToken([undefined, '/'], sort, { nonce: 'x', offset: 1 });
@@ -403,8 +403,8 @@ describe('limits', () => {
   });
 });
 
-describe('everything that is wrong', () => {
-  it('is told in one error, sorted by name', () => {
+describe('all faults', () => {
+  it('are reported in one error, sorted by name', () => {
     expect(namesOf('has_n=maybe&_limit=-1&in_id=1&_token=x')).toEqual([null, '_limit', 'has_n', 'in_id']);
     expect(issuesOf('has_n=maybe')[0]).toMatchObject({ location: 'querystring', name: 'has_n' });
   });

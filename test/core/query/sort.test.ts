@@ -44,12 +44,12 @@ describe('the order of a list', () => {
     expect(sorted(by('x'), by('id'))).toBe('r1 r2 r3 r4 r5 r6 r7 r8 r9');
   });
 
-  it('is by timestamp or id alone when that is asked', () => {
+  it('is by timestamp or id alone when requested', () => {
     expect(sorted(by('last_modified', 'descending'))).toBe('r9 r8 r7 r6 r5 r4 r3 r2 r1');
     expect(sorted(by('id', 'descending'))).toBe('r9 r8 r7 r6 r5 r4 r3 r2 r1');
   });
 
-  it('has an empty array first among arrays and puts up with arrays of mixed types', () => {
+  it('has an empty array first among arrays and orders arrays of mixed types', () => {
     const arrays = ['[1,"a"]', '[]', '["a",1]', '[null]', 'true', '{}'].map(
       (n, index) => new StoredObject(`a${index}`, index, `{"n":${n}}`),
     );
@@ -59,7 +59,7 @@ describe('the order of a list', () => {
 });
 
 describe('a position', () => {
-  it('orders as the entries themselves, and the entry as a value has the same', () => {
+  it('orders like the entries, and is the same for the entry as a value', () => {
     fc.assert(
       fc.property(storedList, totalSort, (entries, sort) => {
         const compare = compareEntries(sort);
@@ -102,7 +102,7 @@ describe('paging', () => {
     );
   });
 
-  it('goes on after an object that is gone', () => {
+  it('continues after a deleted object', () => {
     const values = [{ id: 'a' }, { id: 'c' }, { id: 'd' }];
     const page = selectValues(values, { filters: [], sort: [by('id')], limit: 1, after: ['b'] });
     expect(page).toEqual({ values: [{ id: 'c' }], more: true });

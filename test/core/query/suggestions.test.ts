@@ -55,7 +55,7 @@ describe('filters by equality', () => {
     },
   );
 
-  it('looks at no name that is longer than any slip', () => {
+  it('ignores names longer than any typing error', () => {
     expect(suggestFilter(`${'a__'.repeat(30)}gte`)).toBeUndefined();
     expect(suggestReserved(`_${'sort'.repeat(30)}`)).toBeUndefined();
   });

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
 import { runAtOnce } from '../../../src/base/steps.ts';
 import * as compile from '../../../src/core/schema/compile.ts';
-import * as meta from '../../../src/core/schema/meta.ts';
+import * as meta from '../../../src/core/schema/check-schema.ts';
 import type { Verdict } from '../../../src/core/schema/run.ts';
 import * as validate from '../../../src/core/schema/validate.ts';
 

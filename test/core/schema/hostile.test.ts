@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
-import { maxSchemaChars } from '../../../src/core/schema/meta.ts';
+import { maxSchemaChars } from '../../../src/core/schema/check-schema.ts';
 import { checkSchema, validateAgainst } from './at-once.ts';
 
 const options = { internalFields: [] };
@@ -11,8 +11,8 @@ function nest(levels: number, wrap: (inner: JsonValue) => JsonValue): JsonValue 
   return value;
 }
 
-describe('schemas that mean harm', () => {
-  it('cannot make references multiply without end', () => {
+describe('malicious schemas', () => {
+  it('cannot multiply references without limit', () => {
     const definitions: [string, JsonValue][] = [['a0', {}]];
     for (let level = 1; level <= 40; level++) {
       const twice = { $ref: `#/definitions/a${level - 1}` };
@@ -26,7 +26,7 @@ describe('schemas that mean harm', () => {
     });
   });
 
-  it('cannot go round in a circle', () => {
+  it('cannot be circular without progress', () => {
     for (const schema of [
       { $ref: '#' },
       { allOf: [{ $ref: '#' }] },
@@ -47,7 +47,7 @@ describe('schemas that mean harm', () => {
     expect(validateAgainst({ properties: { list: { allOf } } }, value, options)?.name).toBe('schema');
   });
 
-  it('cannot make a pattern take long', () => {
+  it('cannot contain slow patterns', () => {
     const value = { text: `${'a'.repeat(100_000)}!` };
     expect(validateAgainst({ properties: { text: { pattern: '^(a+)+$' } } }, value, options)?.name).toBe('text');
     const slow = { properties: { text: { pattern: `^${'\\p{L}{400}'.repeat(5)}` } } };
@@ -56,14 +56,14 @@ describe('schemas that mean harm', () => {
     expect(validateAgainst(manyTimes, value, options)?.name).toBe('schema');
   });
 
-  it('cannot have patterns without measure', () => {
+  it('cannot contain patterns of unlimited size', () => {
     expect(checkSchema({ pattern: 'a'.repeat(3000) })).toContain('longer');
     expect(checkSchema({ pattern: '[ab]{900}[cd]{900}[ef]{900}' })).toContain('complex');
     const patterns = Array.from({ length: 20 }, (_, index) => ({ pattern: `a{${900 + index}}` }));
     expect(checkSchema({ allOf: patterns })).toContain('complex');
   });
 
-  it('can be wide and deep within limits', () => {
+  it('can be wide and deep within the limits', () => {
     const wide = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, index) => [`p${index}`, { type: ['string', 'null'], maxLength: index }]),
     );
@@ -81,7 +81,7 @@ describe('schemas that mean harm', () => {
     expect(validateAgainst(tree, value, options)).toBeUndefined();
   });
 
-  it('cannot compare items without end', () => {
+  it('cannot compare items without limit', () => {
     const items = Array.from({ length: 100_000 }, (_, index) => ({ index }));
     expect(validateAgainst({ properties: { a: { uniqueItems: true } } }, { a: items }, options)).toBeUndefined();
   });

@@ -59,12 +59,12 @@ describe('patterns', () => {
     expect(() => compileSafePattern(pattern)).toThrow(UnsupportedPattern);
   });
 
-  it('say what they do not support', () => {
+  it('report unsupported syntax', () => {
     expect(() => compileSafePattern('^(?!x)')).toThrow('lookahead is not supported');
     expect(() => compileSafePattern('(a)\\1')).toThrow('backreferences are not supported');
   });
 
-  it('mean what they mean to the language they come from', () => {
+  it('match like the same expressions in JavaScript', () => {
     const atom = fc.constantFrom(
       'a',
       'b',

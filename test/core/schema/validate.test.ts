@@ -47,7 +47,7 @@ describe('validation of an object', () => {
     expect(validate('{"properties":{"a":{"type":"null"},"b":{"type":"null"}}}', '{"b":1,"a":1}')?.name).toBe('a');
   });
 
-  it('does not follow references that the value does not lead to', () => {
+  it('does not follow references that the value does not reach', () => {
     expect(validate('{"properties":{"x":{"$ref":"#/definitions/missing"}}}', '{"y":1}')).toBeUndefined();
   });
 
@@ -65,7 +65,7 @@ describe('validation of an object', () => {
     expect(validate('{"properties":{"id":{}},"required":["id"]}', '{}')?.name).toBe('id');
   });
 
-  it('tells schemas apart by everything they say', () => {
+  it('distinguishes schemas by their whole content', () => {
     expect(validate('{"properties":{"a":{"const":1}}}', '{"a":1}')).toBeUndefined();
     expect(validate('{"properties":{"a":{"const":2}}}', '{"a":1}')?.name).toBe('a');
     expect(validate('{"properties":{"a":{"const":1}}}', '{"a":1}')).toBeUndefined();
@@ -79,7 +79,7 @@ describe('validation of an object', () => {
 });
 
 describe('the check of schemas', () => {
-  it('accepts objects that draft 7 takes for schemas', () => {
+  it('accepts objects that are schemas in draft 7', () => {
     for (const schema of [
       '{}',
       '{"type":"object","properties":{"a":{"$ref":"#/x"}}}',
@@ -123,7 +123,7 @@ describe('the check of schemas', () => {
     expect(checkSchema(parseJson('{"enum":[{"pattern":"("}],"properties":{"pattern":{}}}'))).toBeUndefined();
   });
 
-  it('refuses newer keywords with values they cannot have', () => {
+  it('refuses newer keywords with invalid values', () => {
     expect(checkSchema(parseJson('{"$schema":"https://json-schema.org/draft/2020-12/schema","items":[{}]}'))).toEqual(
       expect.any(String),
     );

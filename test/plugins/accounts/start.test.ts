@@ -32,7 +32,7 @@ it.each([
 
 it('A policy for accounts without the plugin does not start, and says what is missing.', async () => {
   await expect(startTestService({ settings: { 'multiauth.policies': 'account' } })).rejects.toThrow(
-    'include the plugin that brings it',
+    'include the plugin that provides it',
   );
 });
 

@@ -108,7 +108,7 @@ it('The command send-email sends a mail, or tells why it could not.', async () =
   const environment = { SVC_MAIL_HOST: '127.0.0.1', SVC_MAIL_PORT: String(sink.port) };
   const place = { cwd: workingFolder(), environment };
   const sent = await run(['send-email', 'zoe@example.org'], place);
-  expect(sent).toEqual({ code: 0, out: 'A mail to zoe@example.org is on its way.\n', err: '' });
+  expect(sent).toEqual({ code: 0, out: 'Sent a mail to zoe@example.org.\n', err: '' });
   expect(sink.letters).toMatchObject([{ to: ['zoe@example.org'], subject: expect.stringContaining('Test') }]);
 
   expect(await run(['send-email', 'a@example.org, b@example.org'], place)).toMatchObject({ code: 2, out: '' });

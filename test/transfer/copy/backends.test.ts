@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => every.close());
 
-test('a copy that goes through every backend and back is what it was', { timeout: 120_000 }, async () => {
+test('a copy through every backend and back is equal to the original', { timeout: 120_000 }, async () => {
   const way: readonly Backend[] = ['memory', 'redis', 'postgresql', 'redis-cluster', 'sqlite', 'redis', 'memory'];
   await fc.assert(
     fc.asyncProperty(randomStores, async (contents) => {
@@ -52,7 +52,7 @@ const pairs: readonly (readonly [Backend, Backend])[] = [
 ];
 
 describe.each(pairs)('from %s to %s', (from, to) => {
-  test('any store that was copied before is made equal to the source', { timeout: 60_000 }, async () => {
+  test('any earlier copy is made equal to the source', { timeout: 60_000 }, async () => {
     const [source, target] = [storesOf(from), storesOf(to)];
     await empty(source);
     await fill(source, sample(1));
@@ -78,7 +78,7 @@ describe.each(pairs)('from %s to %s', (from, to) => {
     expect(await copyBetween(source, target, { mode: 'resume' })).toMatchObject({ isEqual: true, written: 0 });
   });
 
-  test('timestamps that were passed around between objects end where they are in the source', async () => {
+  test('timestamps that moved between objects are the same as in the source', async () => {
     const [source, target] = [storesOf(from), storesOf(to)];
     const dead = { id: 'd', lastModified: 6, deleted: true } as const;
     for (const each of [source, target]) await empty(each);

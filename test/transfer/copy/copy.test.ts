@@ -77,7 +77,7 @@ function restore(
 
 describe('a copy', () => {
   test(
-    'from SQLite to PostgreSQL and back is what it was, with the same digests all the way',
+    'from SQLite to PostgreSQL and back is equal to the original, with the same digests',
     { timeout: 120_000 },
     async () => {
       await fc.assert(
@@ -95,7 +95,7 @@ describe('a copy', () => {
     },
   );
 
-  test('that goes on moves timestamps between objects where they were swapped', async () => {
+  test('that is resumed moves swapped timestamps between objects', async () => {
     const [source, target] = [newFile(), newFile()];
     await restore(target, 9, [record('a', 1), record('b', 2), { id: 'c', lastModified: 3, deleted: true }]);
     await restore(source, 9, [record('c', 1), record('a', 2), { id: 'b', lastModified: 3, deleted: true }]);
@@ -103,7 +103,7 @@ describe('a copy', () => {
     expect(await dump(target)).toEqual(await dump(source));
   });
 
-  test('of large objects holds only few of them at once and is complete', async () => {
+  test('of large objects holds only a few of them in memory and is complete', async () => {
     const source = newFile();
     const text = `{"text":"${'x'.repeat(400_000)}"}`;
     for (let n = 0; n < 40; n++) await restore(source, 100, [record(`large-${n}`, n, text)]);
@@ -111,7 +111,7 @@ describe('a copy', () => {
     expect([result.isEqual, result.parts[0]?.target.objects]).toEqual([true, 40]);
   });
 
-  test('takes a list of more entries than a page, tombstones among them, exactly once', async () => {
+  test('copies each entry of a list longer than a page exactly once, including tombstones', async () => {
     const source = newFile();
     const entries = Array.from({ length: 2500 }, (_, n) =>
       n % 4 === 0 ? ({ id: `e${n}`, lastModified: n, deleted: true } as const) : record(`e${n}`, n, `{"n":${n}}`),
@@ -156,7 +156,7 @@ describe('the comparison', () => {
     expect(parts.flatMap(({ differences }) => differences).join()).toContain(message);
   });
 
-  test('finds permissions and memberships that are different', async () => {
+  test('finds different permissions and memberships', async () => {
     const write = (url: string, principal: string): Promise<void> =>
       within(url, ({ permission }) =>
         inUnit(permission.database, async (transaction) => {
@@ -174,7 +174,7 @@ describe('the comparison', () => {
     ]);
   });
 
-  test('finds lists that one side has alone', async () => {
+  test('finds lists that exist on one side only', async () => {
     const [source, target] = [newFile(), newFile()];
     await restore(source, 9, []);
     await within(target, () => Promise.resolve());
@@ -194,22 +194,22 @@ describe('a copy is refused', () => {
     return error instanceof Error ? error.message : '';
   }
 
-  test('when the target holds something, and leaves it as it was', async () => {
+  test('when the target is not empty, and leaves it unchanged', async () => {
     const [source, target] = [await newFileWith(sample(3)), newFile()];
     await restore(target, 5, [record('x', 1)]);
     const before = await dump(target);
-    expect(await refusal(copy(source, target))).toContain('the target holds something already');
+    expect(await refusal(copy(source, target))).toContain('the target is not empty');
     expect(await dump(target)).toEqual(before);
   });
 
-  test('when the target to go on with is ahead of the source, or has a list of its own', async () => {
+  test('when a target to resume is ahead of the source, or has a list of its own', async () => {
     const [source, target] = [newFile(), newFile()];
     await restore(source, 9, [record('a', 1)]);
     await restore(target, 10, [record('a', 1)]);
     expect(await refusal(copy(source, target, 'resume'))).toContain('a list that is ahead of the source');
     const empty = newFile();
     await within(empty, () => Promise.resolve());
-    expect(await refusal(copy(empty, target, 'resume'))).toContain('a list that the source has not');
+    expect(await refusal(copy(empty, target, 'resume'))).toContain('a list that the source does not have');
     expect(await dump(target)).toEqual([
       [[{ ...list, timestamp: 10, horizon: 0, live: 1, dead: 0 }, [['a', 1, '{}']], 1]],
       [],
@@ -227,10 +227,10 @@ describe('a copy is refused', () => {
     expect(await dump(postgresql.url)).toEqual(before);
   });
 
-  test('when a source is not there, and none is made', async () => {
+  test('when the source does not exist, and creates none', async () => {
     const url = newFile();
-    expect(await refusal(copy(url, newFile()))).toContain('the source is not there');
-    expect(await refusal(copy(url, newFile()))).toContain('the source is not there');
+    expect(await refusal(copy(url, newFile()))).toContain('the source does not exist');
+    expect(await refusal(copy(url, newFile()))).toContain('the source does not exist');
   });
 
   test('when the storage is in memory', async () => {
@@ -239,7 +239,7 @@ describe('a copy is refused', () => {
     expect(await refusal(work)).toContain('in memory');
   });
 
-  test('when the target has no place for permissions', async () => {
+  test('when the target has no permission backend', async () => {
     const target = settingsOf({
       storage_backend: 'sqlite',
       storage_url: newFile(),
@@ -247,11 +247,13 @@ describe('a copy is refused', () => {
       'multiauth.policies': '',
     });
     const source = settingsOfUrl(await newFileWith(sample(4)));
-    expect(await refusal(copyStores({ source, target, mode: 'refuse' }))).toContain('no place for them');
+    expect(await refusal(copyStores({ source, target, mode: 'refuse' }))).toContain(
+      'the target has no permission backend',
+    );
   });
 });
 
-test('permissions may be in another place than objects, on either side', async () => {
+test('permissions may be at another location than objects, on either side', async () => {
   const source = await newFileWith(sample(5));
   const [objects, permissions, back] = [newFile(), newFile(), newFile()];
   const apart = settingsOf({
@@ -266,7 +268,7 @@ test('permissions may be in another place than objects, on either side', async (
   expect(await dump(back)).toEqual(await dump(source));
 });
 
-test('places are named without their passwords', () => {
+test('locations are described without passwords', () => {
   const named = (url: string): string => describePlace({ name: 'source', settings: settingsOfUrl(url) });
   expect(named('postgresql://me:hunter2@db.example.org/store')).toBe('postgresql://me:***@db.example.org/store');
   expect(named('postgres:///store?password=hunter2&host=x')).not.toContain('hunter2');

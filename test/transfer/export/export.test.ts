@@ -42,7 +42,7 @@ function rewrite(file: string, change: (lines: string[]) => string[]): void {
   writeFileSync(file, `${rest}${JSON.stringify({ summary: last.summary, sha256 })}\n`);
 }
 
-test('whatever a store holds goes into a file and comes out of it on every backend', { timeout: 120_000 }, async () => {
+test('every store is the same after an export and an import, on every backend', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(randomStores, async (contents) => {
       const first = every.of('memory');
@@ -88,7 +88,7 @@ describe.each(backends)('with %s', (backend) => {
     expect(again.differences).toEqual([]);
   });
 
-  test('what comes again in a later portion counts as it is there', { timeout: 60_000 }, async () => {
+  test('the last of two occurrences of an entry wins', { timeout: 60_000 }, async () => {
     const [source, target] = [every.of('memory'), every.of(backend)];
     await empty(source);
     await fillLongList(source, 21_500);
@@ -115,7 +115,7 @@ describe.each(backends)('with %s', (backend) => {
     expect(await reader.countAll(list, { filters: [], includeDeleted: true })).toBe(21_500);
   });
 
-  test('an import that was cut off goes on, and one into a store with a life of its own is refused', async () => {
+  test('an interrupted import can be resumed, and one into a store with other writes is refused', async () => {
     const [source, target] = [every.of('memory'), every.of(backend)];
     if (backend === 'memory') return;
     await empty(source);
@@ -124,7 +124,7 @@ describe.each(backends)('with %s', (backend) => {
     await exportStores(source, file);
     await empty(target);
     await importStores(file, target, { mode: 'refuse' });
-    await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow('holds something already');
+    await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow('is not empty');
     // As if it had been cut off.
     await inUnit(target.permission.database, async (transaction) => {
       for (const [objectId] of sample(3).permissions.slice(0, 3)) {
@@ -145,7 +145,7 @@ describe.each(backends)('with %s', (backend) => {
   });
 });
 
-test('a list that is written to during the export arrives as it was at the end, and is told', async () => {
+test('a list that is written to during the export has its final state, and is reported', async () => {
   const [source, target] = [every.of('memory'), every.of('sqlite')];
   await empty(source);
   const at = (id: number, time: number): StoredObject => new StoredObject(`e${id}`, time, `{"t":${time}}`);
@@ -183,7 +183,7 @@ describe('a file', () => {
     expect(statSync(plain).mode & 0o777).toBe(0o600);
   });
 
-  test('is never replaced, and nothing is left of one that fails', async () => {
+  test('is never replaced, and a failed one is removed', async () => {
     const file = await written();
     await expect(exportStores(every.of('memory'), file)).rejects.toThrow('exists already');
     const other = fileNamed('y.ndjson');
@@ -195,7 +195,7 @@ describe('a file', () => {
     await expect(exportStores(every.of('memory'), '/no/such/folder/x.ndjson')).rejects.toThrow('ENOENT');
   });
 
-  test('is refused before anything is written when it was cut off anywhere, or changed', async () => {
+  test('is refused before anything is written when it is truncated or changed', async () => {
     const target = every.of('sqlite');
     await empty(target);
     const file = await written();
@@ -203,12 +203,12 @@ describe('a file', () => {
     const lengths = [0, 1, 50, Math.floor(bytes.length / 2), bytes.length - 200, bytes.length - 1];
     for (const length of lengths) {
       writeFileSync(file, bytes.subarray(0, length));
-      await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow(/cut off|no export/);
+      await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow(/is incomplete|is not an export/);
     }
     const flipped = Buffer.from(bytes);
     flipped[Math.floor(bytes.length / 2)]! ^= 1;
     writeFileSync(file, flipped);
-    await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow('its checksum is another one');
+    await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow('its checksum does not match');
     const compressed = await written('x.ndjson.gz');
     writeFileSync(compressed, readFileSync(compressed).subarray(0, -20));
     await expect(importStores(compressed, target, { mode: 'refuse' })).rejects.toThrow('cannot be read');
@@ -217,28 +217,28 @@ describe('a file', () => {
     expect(existsSync('/no/such/file')).toBe(false);
   });
 
-  test('is refused when a line would take up more memory than a text can, however small the file is', async () => {
+  test('is refused when a line is longer than the maximum text, however small the file is', async () => {
     const file = fileNamed('bomb.ndjson.gz');
     writeFileSync(file, gzipSync(Buffer.alloc(8_000_000)));
-    await expect(checkExport(file, 1_000_000)).rejects.toThrow('a line of it is too long');
+    await expect(checkExport(file, 1_000_000)).rejects.toThrow('is not an export: a line is too long');
     const last = await written('long.ndjson.gz');
     writeFileSync(last, gzipSync(Buffer.concat([gunzipSync(readFileSync(last)), Buffer.alloc(8_000_000)])));
-    await expect(checkExport(last, 1_000_000)).rejects.toThrow('a line of it is too long');
+    await expect(checkExport(last, 1_000_000)).rejects.toThrow('is not an export: a line is too long');
     expect((await checkExport(await written('fine.ndjson'), 1_000_000)).summary.lists).toBeGreaterThan(0);
   });
 
   test.each([
-    ['{"id":"a","last_modified":-1,"data":{}}', 'no timestamp'],
-    ['{"id":"a","last_modified":1,"data":[]}', 'data is no object'],
-    ['{"id":"a","last_modified":1,"data":{}', 'no JSON'],
+    ['{"id":"a","last_modified":-1,"data":{}}', 'not a timestamp'],
+    ['{"id":"a","last_modified":1,"data":[]}', 'data is not an object'],
+    ['{"id":"a","last_modified":1,"data":{}', 'not JSON'],
     ['{"id":"a","last_modified":1,"deleted":false}', 'neither data nor a tombstone'],
     ['{"id":"a","last_modified":1,"data":{"a": 1e400}}', 'out of range'],
-    ['{"id":"a","last_modified":1,"data":{"a":}}', 'no JSON'],
-    ['{"id":"a', 'no entry'],
-    ['{"permissionsOf":"/a","entries":{"read":[1]}}', 'no list of texts'],
-    ['{"list":{"kind":"a"}}', 'parent is no text'],
-    ['[]', 'no JSON object'],
-    ['{}', 'nothing known'],
+    ['{"id":"a","last_modified":1,"data":{"a":}}', 'not JSON'],
+    ['{"id":"a', 'not an entry'],
+    ['{"permissionsOf":"/a","entries":{"read":[1]}}', 'not a list of texts'],
+    ['{"list":{"kind":"a"}}', 'parent is not a text'],
+    ['[]', 'not a JSON object'],
+    ['{}', 'unknown line'],
   ])('with %s in it is refused with the line', async (line, complaint) => {
     const file = await written();
     rewrite(file, (lines) => lines.toSpliced(2, 0, line));
@@ -246,7 +246,7 @@ describe('a file', () => {
     await expect(importStores(file, target, { mode: 'empty' })).rejects.toThrow(new RegExp(`line 3: .*${complaint}`));
   });
 
-  test('that somebody has spelled otherwise is stored as everything else is', async () => {
+  test('with other spellings of JSON is stored in the usual form', async () => {
     const file = await written();
     const target = every.of('sqlite');
     rewrite(file, () => [

@@ -77,7 +77,7 @@ async function textOf({ target }: Ends, id: string): Promise<string | undefined>
   return (await target.storage.reader.get(recordList, id))?.text;
 }
 
-test('a server that is busy is asked again when it says, and one that breaks off at once.', async () => {
+test('a request to a busy server is repeated at the requested time, and an aborted one at once.', async () => {
   const asked = new Map<string, number>();
   const answers = [
     { status: 503, headers: { 'Retry-After': '3' } },
@@ -104,7 +104,7 @@ test('a server that is busy is asked again when it says, and one that breaks off
   expect(ends.waits[2]).toBeLessThan(3000);
 });
 
-test('a server that asks all clients to slow down is left alone for that long.', async () => {
+test('a server that asks all clients to slow down gets no requests for that time.', async () => {
   const ends = await between(
     withRecords([], {
       interfere: ({ url }) =>
@@ -118,7 +118,7 @@ test('a server that asks all clients to slow down is left alone for that long.',
   expect(ends.waits[0]).toBeGreaterThan(6000);
 });
 
-test('a server that never recovers ends the import with its name, and another run goes on.', async () => {
+test('a server that never recovers ends the import with its name, and another run continues.', async () => {
   let isDown = true;
   const records = Array.from({ length: 30 }, (_, n) => `{"n":${n},"id":"r${n}","last_modified":${3000 + n}}`);
   const ends = await between(
@@ -135,7 +135,7 @@ test('a server that never recovers ends the import with its name, and another ru
   expect(ends.source.requests.slice(before)).toContainEqual(expect.stringContaining('records?_since=9000&'));
 });
 
-test('a server that has forgotten deletions since the last run is read from the start, and followers are told.', async () => {
+test('a server that has purged tombstones since the last run is read from the start, and followers learn of it.', async () => {
   const options = withRecords(['{"id":"kept","last_modified":3000}', '{"id":"gone","last_modified":3001}']);
   let isGone = false;
   const ends = await between({
@@ -192,7 +192,7 @@ test('permissions that are not shown are named, and found in the history where i
   expect(await found.target.permission.reader.getObjectsPermissions(uris)).toEqual([{ read: ['eve'] }, {}]);
 });
 
-test('what cannot be kept is left out by name, and everything else arrives digit for digit.', async () => {
+test('objects that cannot be stored are left out and reported, and all others keep every digit.', async () => {
   const ends = await between(
     withRecords([
       String.raw`{"text":"a\u0000b","id":"null","last_modified":3000}`,
@@ -206,10 +206,10 @@ test('what cannot be kept is left out by name, and everything else arrives digit
   );
   const { problems } = await ends.run();
   expect(problems).toEqual([
-    expect.stringMatching(/records\/half cannot be kept: null characters and lone surrogates/),
-    expect.stringMatching(/records\/late cannot be kept: its last_modified/),
-    expect.stringMatching(/records\/null cannot be kept: null characters and lone surrogates/),
-    expect.stringMatching(/records\/twin cannot be kept: it has the timestamp of exact/),
+    expect.stringMatching(/records\/half cannot be stored: null characters and lone surrogates/),
+    expect.stringMatching(/records\/late cannot be stored: its last_modified/),
+    expect.stringMatching(/records\/null cannot be stored: null characters and lone surrogates/),
+    expect.stringMatching(/records\/twin cannot be stored: it has the timestamp of exact/),
   ]);
   expect(await textOf(ends, 'exact')).toBe('{"n":12345678901234567890,"__proto__":1}');
   expect(await textOf(ends, 'marked')).toBe('{"kept":1}');
@@ -227,15 +227,15 @@ test('a redirect elsewhere is not followed with credentials.', async () => {
 });
 
 test.each([
-  [{ text: '<html>' }, /no JSON, 8 times/],
-  [{ text: '{"hello":"world"}' }, /no root of the protocol/],
-  [{ status: 404, text: '{"message":"nothing here"}' }, /the root view: the source answers 404 \(nothing here\)/],
-])('the root view %j is told.', async (odd, message) => {
+  [{ text: '<html>' }, /not JSON, 8 times/],
+  [{ text: '{"hello":"world"}' }, /is not the root of an API/],
+  [{ status: 404, text: '{"message":"nothing here"}' }, /the root view: the source responded 404 \(nothing here\)/],
+])('the root view %j is reported.', async (odd, message) => {
   const ends = await between({ lists: {}, interfere: () => odd });
   await expect(ends.run()).rejects.toThrow(message);
 });
 
-test('accounts come with their hashes and owners, and are named when the hash is not shown.', async () => {
+test('accounts are imported with their hashes and owners, and reported when the hash is not shown.', async () => {
   const hash = '$2b$12$abcdefghijklmnopqrstuuJ1jz9YzYQ0z1x2y3w4v5u6t7s8r9q0p';
   const accounts = [
     `{"password":"${hash}","id":"a@b.org","last_modified":5}`,
@@ -264,7 +264,7 @@ test('accounts come with their hashes and owners, and are named when the hash is
   expect(parts.flatMap(({ differences }) => differences)).toEqual(['/accounts/a@b.org is different in the target']);
 });
 
-test('entries of the history come along when they are asked for.', async () => {
+test('history entries are imported on request.', async () => {
   const options = withRecords([]);
   const entry = '{"uri":"/buckets/b","action":"create","id":"h1","last_modified":1001}';
   const lists = { ...options.lists, 'buckets/b/history': { entries: [entry] } };

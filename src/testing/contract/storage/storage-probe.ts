@@ -12,7 +12,7 @@ import type {
   StorageWriter,
 } from '../../../contracts/storage.ts';
 import type { Database } from '../../../contracts/database.ts';
-import { joinPage } from '../../../core/objects/joined.ts';
+import { joinPage } from '../../../core/objects/page-text.ts';
 import {
   formatAttributes,
   isTombstone,

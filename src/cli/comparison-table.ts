@@ -1,10 +1,10 @@
-// How comparisons of two stores are printed: a table with a row for each kind, or a line for each list.
+// Output of comparisons of two stores: a table with a row per kind, or a line per list.
 import type { Compared } from '../transfer/copy/verify.ts';
 
 const columns = ['lists', 'objects', 'tombstones', 'digest of the source', 'digest of the target'] as const;
 const digestLength = 20;
 
-/** A heading and a row for each part, in columns. */
+/** Returns a table with a heading and a row per part. */
 export function formatTable(parts: readonly Compared[]): readonly string[] {
   const rows = parts.map(({ name, source, target, differences }) => {
     const isSet = source.lists === 0 && target.lists === 0;
@@ -31,7 +31,7 @@ export function formatTable(parts: readonly Compared[]): readonly string[] {
   );
 }
 
-/** One list on a line. */
+/** Returns a line about a list. */
 export function formatList({ name, source, target, differences }: Compared): string {
   const outcome = differences.length === 0 ? 'same' : `DIFFERENT: ${differences.join('; ')}`;
   const digests = [source.digest, target.digest].map((digest) => digest.slice(0, digestLength) || '-').join(' ');

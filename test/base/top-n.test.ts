@@ -1,7 +1,7 @@
 // The first items of a sequence are those that sorting all of them gives.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { FirstOf } from '../../src/base/first-of.ts';
+import { TopN } from '../../src/base/top-n.ts';
 
 const compare = (a: number, b: number): number => a - b;
 
@@ -11,7 +11,7 @@ it('keeps the first items in order', () => {
       fc.array(fc.integer(), { maxLength: 500, size: 'max' }),
       fc.integer({ min: 1, max: 20 }),
       (all, wanted) => {
-        const first = new FirstOf<number>(wanted, compare);
+        const first = new TopN<number>(wanted, compare);
         for (const item of all) first.add(item);
         expect(first.finish()).toEqual(all.toSorted(compare).slice(0, wanted));
       },
@@ -23,7 +23,7 @@ it('keeps the first items up to the one that exceeds the weight, and at least tw
   const item = fc.integer({ min: 0, max: 50 });
   fc.assert(
     fc.property(fc.array(item, { maxLength: 200 }), item, fc.integer({ min: 1, max: 20 }), (all, max, wanted) => {
-      const first = new FirstOf<number>(wanted, compare, { weigh: (weight) => weight, max });
+      const first = new TopN<number>(wanted, compare, { weigh: (weight) => weight, max });
       for (const weight of all) first.add(weight);
       const sorted = all.toSorted(compare);
       let total = 0;

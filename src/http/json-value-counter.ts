@@ -1,5 +1,5 @@
-// How many JSON values a body holds, going by its bytes as they arrive: each takes memory of its own once the body is parsed,
-// and a body of a few megabytes may hold millions of them.
+// Counts the JSON values in a body while its bytes arrive. Each value takes memory after parsing, and a body of a few megabytes
+// may contain millions.
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -8,13 +8,13 @@ const colon = 0x3a;
 const openBracket = 0x5b;
 const openBrace = 0x7b;
 
-/** Counts values over the pieces of a body. Names of members count as values. What is no JSON is counted as if it were. */
-export class BodyValues {
+/** Counts values in the chunks of a body, including names of members. Other data is counted as if it were JSON. */
+export class JsonValueCounter {
   #count = 1;
   #isInString = false;
   #isEscaped = false;
 
-  /** Values so far, and no fewer than there are. */
+  /** Upper bound of the number of values so far. */
   get count(): number {
     return this.#count;
   }
@@ -43,7 +43,7 @@ export class BodyValues {
   }
 }
 
-/** Returns the place up to which all of the piece belongs to one string, if nothing in it is escaped; else the start. */
+/** Returns the index up to which the piece belongs to one string without escapes; otherwise the start. */
 function endOfPlainText(piece: Uint8Array, start: number): number {
   const quoteAt = piece.indexOf(quote, start);
   const end = quoteAt === -1 ? piece.length : quoteAt;

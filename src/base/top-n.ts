@@ -1,12 +1,13 @@
-// Keeps the first items of a sequence in an order, in memory for a small multiple of the wanted items.
+// The first N items of a stream in a given order, in memory proportional to N.
 
+/** A limit on the total weight of the kept items. */
 export interface Weights<T> {
   readonly weigh: (item: T) => number;
   /** Items are kept up to the first one that exceeds this total, but at least two. */
   readonly max: number;
 }
 
-export class FirstOf<T> {
+export class TopN<T> {
   readonly #wanted: number;
   readonly #compare: (a: T, b: T) => number;
   readonly #weights: Weights<T>;
@@ -24,7 +25,7 @@ export class FirstOf<T> {
     this.#weights = weights;
   }
 
-  /** The last item that is kept: items that do not come before it are refused. `undefined` while all items are kept. */
+  /** The last item that is kept. Items that do not come before it are dropped. `undefined` while all items are kept. */
   get worst(): T | undefined {
     return this.#worst;
   }

@@ -1,6 +1,6 @@
 // Ages and dates on the command line.
 import { expect, test } from 'vitest';
-import { parseMoment } from '../../src/cli/moment.ts';
+import { parseAgeOrDate } from '../../src/cli/commands/purge-deleted.ts';
 
 const now = Date.UTC(2026, 6, 1, 12);
 const hour = 3_600_000;
@@ -21,5 +21,5 @@ test.each<[string, number | undefined]>([
   ['2026-02-30', undefined],
   ['', undefined],
 ])('%j is read as the moment that it means.', (given, expected) => {
-  expect(parseMoment(given, now)).toBe(expected);
+  expect(parseAgeOrDate(given, now)).toBe(expected);
 });

@@ -1,7 +1,7 @@
-// The known word that a misspelt word is nearest to, for messages that ask "did you mean".
+// The known word closest to a misspelt one, for "did you mean" messages.
 
-/** Returns the candidate that the fewest changed characters lead to, if they are few enough for a slip of the keyboard. */
-export function findNearest(word: string, candidates: readonly string[]): string | undefined {
+/** Returns the candidate with the smallest edit distance, if it is small enough for a typing error. */
+export function findClosestMatch(word: string, candidates: readonly string[]): string | undefined {
   let nearest: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 4)) + 1;
   for (const candidate of candidates) {
@@ -14,7 +14,7 @@ export function findNearest(word: string, candidates: readonly string[]): string
   return nearest;
 }
 
-/** Counts insertions, deletions, replacements and swapped neighbours between two words, up to `limit`. */
+/** Counts insertions, deletions, replacements and transpositions between two words, up to `limit`. */
 function countChanges(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

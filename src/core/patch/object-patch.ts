@@ -1,34 +1,34 @@
-// JSON Patch on a stored object works on a document that never exists elsewhere: the attributes beside the permissions,
-// each permission written as an object keyed by principal, so that one principal has an address of its own. This file
-// builds it, gives permission paths their special meaning, and reads the result back. See
+// JSON Patch on a stored object. The patch applies to a temporary document with the members `data` and `permissions`. Each
+// permission is an object keyed by principal, so that each principal has a path. See
 // docs/reference/http-api/objects.md#patch.
+import { abbreviate } from '../../base/abbreviate.ts';
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import { invalidParameters, type ServiceError } from '../errors.ts';
 import { applyOperations, type PatchLimits } from './json-patch.ts';
-import { abbreviate, type Operation } from './operations.ts';
+import type { Operation } from './operations.ts';
 
 export type PermissionEntries = Readonly<Record<string, readonly string[]>>;
 
 export interface PatchTarget {
-  /** Attributes as clients see them, `id` and `last_modified` included. */
+  /** Attributes in the form for clients, with `id` and `last_modified`. */
   readonly data: JsonObject;
-  /** Entries as stored, whoever asks. */
+  /** Stored entries, whether or not the caller may see them. */
   readonly permissions: PermissionEntries;
-  /** Permission names the kind has; empty for kinds without permissions. */
+  /** Permission names of the kind; empty for kinds without permissions. */
   readonly permissionNames: ReadonlySet<string>;
 }
 
 export interface PatchResult {
   readonly data: JsonObject;
-  /** New principals of the permissions that differ from what is stored, and of no other; empty: no longer granted. */
+  /** Principals of the changed permissions only; an empty list removes the permission. */
   readonly permissions: PermissionEntries;
 }
 
 /**
  * Applies a JSON patch to an object and its permissions.
  *
- * @throws ServiceError invalidParameters when an operation fails or the result is no object with permissions
+ * @throws ServiceError invalidParameters when an operation fails or the result is not an object with permissions
  */
 export function* patchObject(
   target: PatchTarget,
@@ -49,7 +49,7 @@ export function* patchObject(
   return { data, permissions: changedPermissions(before, isJsonObject(after) ? after : {}) };
 }
 
-/** Every name the kind has is there, so that a first principal can be added to any of them. */
+/** Returns the permissions with every name of the kind, so that a first principal can be added to any of them. */
 function permissionsValue({ permissions, permissionNames }: PatchTarget): JsonObject {
   const names = new Set([...permissionNames, ...Object.keys(permissions)]);
   return Object.fromEntries(
@@ -68,12 +68,12 @@ function requireKnownTarget({ op, path }: Operation, names: ReadonlySet<string>)
 }
 
 function requireKnownName(name: string, names: ReadonlySet<string>): void {
-  if (!names.has(name)) throw refusal('permissions', `there is no permission ${abbreviate(name)} here`);
+  if (!names.has(name)) throw refusal('permissions', `unknown permission ${abbreviate(name)} here`);
 }
 
 /**
- * The value of a principal is the principal, so it need not be sent; and taking a whole permission away empties it,
- * because a permission always exists.
+ * Completes operations on permissions: the value of a principal is optional, and the removal of a whole permission empties
+ * it, because a permission always exists.
  */
 function completeOperation(operation: Operation, names: ReadonlySet<string>): Operation {
   const { op, path } = operation;
@@ -86,7 +86,7 @@ function completeOperation(operation: Operation, names: ReadonlySet<string>): Op
   return op === 'remove' && isWhole ? { op: 'replace', path, value: {} } : operation;
 }
 
-/** Whatever is put among the permissions takes the one form that the paths of later operations rely on. */
+/** Converts values below `permissions` to the one form that paths of later operations rely on. */
 function adoptValue(path: readonly string[], value: JsonValue, names: ReadonlySet<string>): JsonValue {
   const [root, name, principal] = path;
   if (root !== 'permissions') return value;
@@ -104,7 +104,7 @@ function adoptAll(value: JsonValue, names: ReadonlySet<string>): JsonObject {
   );
 }
 
-/** The principals in a list, or those that are the keys of an object. */
+/** Returns the principals in a list, or the keys of an object. */
 function readPrincipals(name: string, value: JsonValue): readonly string[] {
   if (isJsonObject(value)) return Object.keys(value).map((key) => requirePrincipal(name, key));
   if (!Array.isArray(value)) throw refusal(`permissions.${name}`, 'expected a list of principals');

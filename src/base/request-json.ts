@@ -1,13 +1,13 @@
-// JSON that clients send, read with errors that name line and column. Apart from `parseJson`, which also tries values that
-// are mostly no JSON, and must not spend time on describing them.
+// JSON from clients, read with errors that name line and column. `parseJson` does not do this, because it also tries values
+// that are mostly not JSON, where the description would cost time for nothing.
 import { JsonReader, JsonSyntaxError, noJsonLimits, parseJson, type JsonLimits, type JsonValue } from './json.ts';
 
 /**
  * Reads JSON text as `parseJson` does.
  *
- * @throws JsonSyntaxError as `parseJson` does; for a malformed text with the place and what was expected there
+ * @throws JsonSyntaxError as `parseJson` does; for a malformed text with line, column and expectation
  */
-export function parseSentJson(text: string, limits?: JsonLimits): JsonValue {
+export function parseRequestJson(text: string, limits?: JsonLimits): JsonValue {
   try {
     return parseJson(text, limits);
   } catch (error) {
@@ -16,7 +16,7 @@ export function parseSentJson(text: string, limits?: JsonLimits): JsonValue {
   }
 }
 
-/** What `JSON.parse` says quotes the text, and names no line in most cases; the reader stops at the same place. */
+/** Finds the error again with our reader: messages of `JSON.parse` quote the text and mostly name no line. */
 function locate(text: string): JsonSyntaxError {
   try {
     new JsonReader(text, noJsonLimits).advance(Infinity);

@@ -1,6 +1,7 @@
-// Says where a text stops being JSON, what stands there and what was expected. Shows a word of the text at most.
+// Messages for malformed JSON: line and column, what was found and what was expected. They quote one word of the text at
+// most.
 
-/** What a reader expects at a place, for people. */
+/** Descriptions of what the reader expects. */
 export const expectations = {
   value: 'a value',
   'first value': 'a value or "]"',
@@ -15,14 +16,14 @@ export const expectations = {
 
 export type Expectation = keyof typeof expectations;
 
-/** Returns the sentence about a text that is no JSON from the place `at` on. */
+/** Returns the message for a text that is not JSON from index `at` on. */
 export function describeMalformed(text: string, at: number, expected: Expectation): string {
-  const { line, column } = placeOf(text, at);
+  const { line, column } = positionOf(text, at);
   const found = at < text.length ? foundAt(text, at) : 'the end of the text';
   return `malformed JSON at line ${line}, column ${column}: expected ${expectations[expected]}, found ${found}${hintAt(text, at, expected)}`;
 }
 
-/** Returns the sentence about a string that begins at the quote at `start` and is not JSON. */
+/** Returns the message for a malformed string that begins with the quote at index `start`. */
 export function describeMalformedString(text: string, start: number): string {
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -37,7 +38,7 @@ export function describeMalformedString(text: string, start: number): string {
   return describeInString(text, start, 'this text has no closing double quote');
 }
 
-/** Whether an escape sequence begins at the backslash. Texts may hold millions of them, so nothing is cut out. */
+/** Whether an escape sequence begins at the backslash. Allocates nothing: a text may hold millions of them. */
 function isEscape(text: string, at: number): boolean {
   const next = text.charCodeAt(at + 1);
   return next === letterU ? /^[\da-fA-F]{4}$/.test(text.slice(at + 2, at + 6)) : simpleEscapes.has(next);
@@ -47,12 +48,12 @@ const letterU = 117;
 const simpleEscapes: ReadonlySet<number> = new Set(Array.from('"\\/bfnrt', (character) => character.charCodeAt(0)));
 
 function describeInString(text: string, at: number, fault: string): string {
-  const { line, column } = placeOf(text, at);
+  const { line, column } = positionOf(text, at);
   return `malformed JSON at line ${line}, column ${column}: ${fault}`;
 }
 
-/** Both counted from 1; columns in UTF-16 units, as editors and `String` count them. */
-function placeOf(text: string, at: number): { readonly line: number; readonly column: number } {
+/** Returns line and column, both from 1; columns in UTF-16 units, as editors and `String` count them. */
+function positionOf(text: string, at: number): { readonly line: number; readonly column: number } {
   let line = 1;
   let lineStart = 0;
   for (let feed = text.indexOf('\n'); feed !== -1 && feed < at; feed = text.indexOf('\n', feed + 1)) {
@@ -73,7 +74,7 @@ function foundAt(text: string, at: number): string {
     : JSON.stringify(character);
 }
 
-/** Returns a hint for a common mistake at this place; empty when none is known. */
+/** Returns a hint for a common mistake, or an empty text. */
 function hintAt(text: string, at: number, expected: Expectation): string {
   const character = text[at];
   if (character === "'") return ' (JSON takes double quotes)';
@@ -85,7 +86,7 @@ function hintAt(text: string, at: number, expected: Expectation): string {
   return '';
 }
 
-/** The last character before the place that is no blank. */
+/** Returns the last character before the index that is not white space. */
 function previous(text: string, at: number): string | undefined {
   let before = at - 1;
   while (before >= 0 && ' \n\r\t'.includes(text[before]!)) before--;

@@ -1,32 +1,32 @@
-// What the operator announces on every response: back off, end of service.
+// Notices of the operator in responses: backoff and end of service.
 import { ServiceError } from '../core/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatAlert } from '../engine/warnings.ts';
 import type { ResponseHeaders } from '../engine/exchange.ts';
 
-export interface AnnouncementOptions {
-  /** Seconds for the `Backoff` header; `undefined`: none. */
+export interface OperatorNoticeOptions {
+  /** Seconds in the `Backoff` header; `undefined` for no header. */
   readonly backoffSeconds: number | undefined;
-  /** Share of responses that carry it, 0 to 100; `undefined`: all. */
+  /** Percentage of responses with that header; `undefined` for all. */
   readonly backoffPercentage: number | undefined;
-  /** End of service, milliseconds since 1970; `undefined`: none planned. */
+  /** End of service in milliseconds since 1970; `undefined` for none. */
   readonly endOfService: number | undefined;
   readonly endOfServiceMessage: string;
   readonly endOfServiceUrl: string;
 }
 
-export class Announcements {
-  readonly #options: AnnouncementOptions;
+export class OperatorNotices {
+  readonly #options: OperatorNoticeOptions;
   readonly #clock: Clock;
   readonly #random: () => number;
 
-  constructor(options: AnnouncementOptions, clock: Clock, random: () => number = Math.random) {
+  constructor(options: OperatorNoticeOptions, clock: Clock, random: () => number = Math.random) {
     this.#options = options;
     this.#clock = clock;
     this.#random = random;
   }
 
-  /** @throws ServiceError serviceDeprecated once the end of service has come */
+  /** @throws ServiceError serviceDeprecated after the end of service */
   requireOpen(): void {
     if (this.#hasEnded()) {
       const { endOfServiceMessage } = this.#options;

@@ -1,53 +1,54 @@
-// How much the process has to do, and when it is too much: then a part of the requests is refused at once, so that the
-// others are still answered in time and nobody waits for an answer that comes too late to be of use.
+// Load shedding: when the process is overloaded, a share of the requests is refused at once, so that the others are completed
+// in time.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Logger } from '../contracts/logger.ts';
 import type { Overload } from '../contracts/observer.ts';
 
-export interface LoadOptions {
-  /** Requests that may be under way at the same time; 0: no limit. */
+export interface LoadShedderOptions {
+  /** Maximum number of concurrent requests; 0 means unlimited. */
   readonly maxUnderWay: number;
-  /** Milliseconds that the event loop may be late; 0: no limit. */
+  /** Maximum delay of the event loop in milliseconds; 0 means unlimited. */
   readonly maxDelayMs: number;
-  /** Paths that are answered all the same. */
+  /** Paths that are never refused. */
   readonly vitalPaths: ReadonlySet<string>;
   readonly logger: Logger;
 }
 
 const sampleMs = 500;
-/** How often the event loop is looked at in between. */
+/** Interval of the measurements of the event loop. */
 const resolutionMs = 20;
-/** A single late sample may be one large request, or the collection of garbage. */
+/** Consecutive late samples before requests are refused: a single one may be a large request or a garbage collection. */
 const lateSamplesToAct = 2;
-/** By which the part that is refused grows and shrinks from sample to sample. */
+/** Change of the refused share per sample. */
 const step = 0.25;
-/** Samples without refusals after which it is over. */
+/** Samples without refusals after which the overload is over. */
 const calmSamples = 10;
 
-export class Load {
-  readonly #options: LoadOptions;
+export class LoadShedder {
+  readonly #options: LoadShedderOptions;
   #underWay = 0;
   #refused = 0;
   #refusedBefore = 0;
   #lateSamples = 0;
   #calmSamples = 0;
-  /** From 0 to 1. */
+  /** Refused share of the requests, from 0 to 1. */
   #refusedPart = 0;
+  /** Fraction of a refusal that is due. */
   #owed = 0;
   #stop: (() => void) | undefined;
 
-  constructor(options: LoadOptions) {
+  constructor(options: LoadShedderOptions) {
     this.#options = options;
   }
 
-  /** Looks after the event loop from now on. */
+  /** Starts measuring the event loop. */
   start(): void {
     const { maxUnderWay, maxDelayMs } = this.#options;
     if (maxUnderWay === 0 && maxDelayMs === 0) return;
     const delays = monitorEventLoopDelay({ resolution: resolutionMs });
     if (maxDelayMs > 0) delays.enable();
     const timer = setInterval(() => {
-      // What is measured is the time between looks. None may have happened since the last sample.
+      // The histogram has the time between measurements. None may have happened since the last sample.
       if (delays.count > 0) this.noteDelay(Math.max(0, delays.mean / 1e6 - resolutionMs));
       delays.reset();
       this.#report();
@@ -62,13 +63,13 @@ export class Load {
     this.#stop?.();
   }
 
-  /** Why a request cannot be taken now, if so. */
+  /** Returns why a request is refused now, or `undefined`. */
   findOverload(target: string): Overload | undefined {
     const { maxUnderWay } = this.#options;
     const isFull = maxUnderWay > 0 && this.#underWay >= maxUnderWay;
     if ((!isFull && this.#refusedPart === 0) || this.#isVital(target)) return undefined;
     if (isFull) return this.#refuse('requests');
-    // Spread evenly over those who come.
+    // Refusals are spread evenly.
     this.#owed += this.#refusedPart;
     if (this.#owed < 1) return undefined;
     this.#owed -= 1;
@@ -83,7 +84,7 @@ export class Load {
     this.#underWay--;
   }
 
-  /** How late the event loop was on the average since the last time. */
+  /** Takes a sample: the average delay of the event loop since the last one. */
   noteDelay(milliseconds: number): void {
     const { maxDelayMs } = this.#options;
     const isLate = maxDelayMs > 0 && milliseconds > maxDelayMs;
@@ -102,13 +103,13 @@ export class Load {
     return reason;
   }
 
-  /** Says when it begins and when it is over: a line for each request would be one more thing to do. */
+  /** Logs begin and end of an overload only: a line per refusal would add load. */
   #report(): void {
     const { logger } = this.#options;
     const isRefusing = this.#refused > this.#refusedBefore;
     this.#refusedBefore = this.#refused;
     if (isRefusing) {
-      if (this.#calmSamples === 0) this.#tellBegin();
+      if (this.#calmSamples === 0) this.#reportBegin();
       this.#calmSamples = calmSamples;
     } else if (this.#calmSamples > 0 && --this.#calmSamples === 0) {
       logger.warn({ refused: this.#refused }, 'The service is no longer overloaded');
@@ -117,8 +118,8 @@ export class Load {
     }
   }
 
-  #tellBegin(): void {
+  #reportBegin(): void {
     const fields = { underWay: this.#underWay, refusedPart: this.#refusedPart };
-    this.#options.logger.warn(fields, 'The service is overloaded, and refuses requests with 503');
+    this.#options.logger.warn(fields, 'The service is overloaded and refuses requests with 503');
   }
 }

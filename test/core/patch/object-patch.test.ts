@@ -3,7 +3,7 @@ import { parseJson } from '../../../src/base/json.ts';
 import { runAtOnce } from '../../../src/base/steps.ts';
 import type { Issue, ServiceError } from '../../../src/core/errors.ts';
 import { parseOperations } from '../../../src/core/patch/operations.ts';
-import { patchObject, type PatchResult } from '../../../src/core/patch/virtual-document.ts';
+import { patchObject, type PatchResult } from '../../../src/core/patch/object-patch.ts';
 
 const target = {
   data: { id: 'a', last_modified: 12, status: 'draft', list: ['zoe'] },
@@ -33,7 +33,7 @@ describe('JSON patch on an object with permissions', () => {
     expect(patch([])).toEqual({ data: target.data, permissions: {} });
   });
 
-  it('gives a group and takes from a user at once', () => {
+  it('grants to a group and revokes from a user at once', () => {
     const result = patch([
       { op: 'test', path: '/data/status', value: 'draft' },
       { op: 'add', path: '/permissions/read/~1buckets~1library~1groups~1staff' },
@@ -52,7 +52,7 @@ describe('JSON patch on an object with permissions', () => {
     });
   });
 
-  it('adds to a permission that nobody has yet, whichever it is', () => {
+  it('adds to any permission without principals', () => {
     expect(patch([{ op: 'add', path: '/permissions/record:create/zoe' }]).permissions).toEqual({
       'record:create': ['zoe'],
     });
@@ -75,7 +75,7 @@ describe('JSON patch on an object with permissions', () => {
     expect(nameOf([{ op: 'remove', path: '/permissions/write/zoe' }])).toBeNull();
   });
 
-  it('replaces a whole permission by an object or a list, which later operations may refine', () => {
+  it('replaces a whole permission by an object or a list, which later operations can change', () => {
     expect(patch([{ op: 'replace', path: '/permissions/read', value: { a: 'b' } }]).permissions).toEqual({
       read: ['a'],
     });
@@ -87,7 +87,7 @@ describe('JSON patch on an object with permissions', () => {
     expect(refined.permissions).toEqual({ read: ['b', 'c'] });
   });
 
-  it('empties permissions that are removed, and they still exist', () => {
+  it('empties removed permissions, which still exist', () => {
     expect(patch([{ op: 'remove', path: '/permissions/read' }]).permissions).toEqual({ read: [] });
     expect(patch([{ op: 'remove', path: '/permissions' }]).permissions).toEqual({ read: [], write: [] });
     const again = patch([
@@ -114,7 +114,7 @@ describe('JSON patch on an object with permissions', () => {
     ).toEqual({ read: ['system.Everyone', 'zoe'] });
   });
 
-  it('refuses permissions the kind does not have', () => {
+  it('refuses permissions that the kind does not have', () => {
     expect(nameOf([{ op: 'add', path: '/permissions/foo', value: {} }])).toBe('permissions');
     expect(nameOf([{ op: 'add', path: '/permissions/foo/zoe' }])).toBe('permissions');
     expect(nameOf([{ op: 'add', path: '/permissions/__proto__/zoe' }])).toBe('permissions');
@@ -122,7 +122,7 @@ describe('JSON patch on an object with permissions', () => {
     expect(nameOf([{ op: 'replace', path: '/permissions', value: [] }])).toBe('permissions');
   });
 
-  it('refuses permissions that are no lists of principals', () => {
+  it('refuses permissions that are not lists of principals', () => {
     expect(nameOf([{ op: 'replace', path: '/permissions/read', value: 5 }])).toBe('permissions.read');
     expect(nameOf([{ op: 'replace', path: '/permissions/read', value: ['a', 5] }])).toBe('permissions.read.1');
     expect(nameOf([{ op: 'replace', path: '/permissions/read', value: ['a', ''] }])).toBe('permissions.read.1');
@@ -130,14 +130,14 @@ describe('JSON patch on an object with permissions', () => {
     expect(nameOf([{ op: 'add', path: '/permissions/read/zoe/x', value: 1 }])).toBeNull();
   });
 
-  it('takes removed attributes for none and discards what stands beside data and permissions', () => {
+  it('treats removed attributes as empty and discards members other than data and permissions', () => {
     expect(patch([{ op: 'remove', path: '/data' }]).data).toEqual({});
     expect(patch([{ op: 'add', path: '/other', value: 1 }])).toEqual({ data: target.data, permissions: {} });
     expect(patch([{ op: 'replace', path: '/data', value: { x: 1 } }]).data).toEqual({ x: 1 });
     expect(nameOf([{ op: 'replace', path: '/data', value: 5 }])).toBe('data');
   });
 
-  it('keeps principals and attributes that are called like built-ins', () => {
+  it('keeps principals and attributes with the names of built-ins', () => {
     const result = patch([
       { op: 'add', path: '/permissions/read/__proto__' },
       { op: 'add', path: '/data/__proto__', value: 1 },

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonSyntaxError } from '../../src/base/json.ts';
 import { parseInSteps } from '../../src/base/json-steps.ts';
-import { parseSentJson } from '../../src/base/sent-json.ts';
+import { parseRequestJson } from '../../src/base/request-json.ts';
 import { runAtOnce } from '../../src/base/steps.ts';
 import { sized } from '../support/extent.ts';
 
@@ -47,14 +47,14 @@ describe('JSON sent by clients', () => {
       'malformed JSON at line 1, column 3: unknown escape sequence; a backslash is written as \\\\',
     ],
   ])('describes %j', (text, description) => {
-    expect(faultOf(() => parseSentJson(text))).toBe(description);
+    expect(faultOf(() => parseRequestJson(text))).toBe(description);
   });
 
-  it('names a place for every text that is no JSON, in few characters, read in steps or not', () => {
+  it('reports a position for every text that is not JSON, in few characters, read in steps or not', () => {
     fc.assert(
       fc.property(nearlyJson, (text) => {
         fc.pre(!isJson(text));
-        const fault = faultOf(() => parseSentJson(text));
+        const fault = faultOf(() => parseRequestJson(text));
         // A number that no double holds may come before the place at which the text stops being JSON.
         const description = /^(?:malformed JSON at line \d+, column \d+: |number out of range: )/;
         expect(fault).toMatch(description);

@@ -1,21 +1,20 @@
-// Sizes of the large answers that were given lately, by path: the next request for the same path is known to be large before
-// its answer is built.
+// Sizes of recent large responses by path, which predict the size of the next response to the same path.
 
-/** Paths that are remembered. */
+/** Maximum number of paths. */
 const maxPaths = 1000;
-/** What is left of a size when a smaller answer follows, such as the answer to a poll. */
+/** Factor of a size when a smaller response follows, such as that to a poll. */
 const decay = 0.8;
 
-export class AnswerSizes {
+export class ResponseSizes {
   readonly #smallBytes: number;
   readonly #byPath = new Map<string, number>();
 
-  /** @param smallBytes up to which answers are not remembered */
+  /** @param smallBytes maximum size of responses that are ignored */
   constructor(smallBytes: number) {
     this.#smallBytes = smallBytes;
   }
 
-  /** About the size of the next answer; 0 when there is no reason to expect a large one. */
+  /** Returns the expected size of the next response; 0 for a small one. */
   expected(target: string): number {
     return this.#byPath.size === 0 ? 0 : (this.#byPath.get(pathOf(target)) ?? 0);
   }

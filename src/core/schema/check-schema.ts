@@ -1,6 +1,6 @@
-// Whether a value may be stored as a schema (docs/reference/http-api/schema.md): draft 7 decides what a schema is,
-// whatever draft it names; beyond that we refuse what we could never use, such as a pattern with a backreference,
-// because every write below it would fail.
+// The check of a value before it is stored as a schema (docs/reference/http-api/schema.md). The meta-schema of draft 7
+// decides for all drafts. Unsupported schemas are refused too, for example patterns with backreferences, because every write
+// below them would fail.
 import { isJsonObject, type JsonValue } from '../../base/json.ts';
 import { formatInSteps } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
@@ -8,12 +8,12 @@ import { compileSchema, requireUsableSchema, type Validator } from './compile.ts
 import { draft07 } from './meta-schema.ts';
 import { TooMuchWork, UnusableSchema } from './run.ts';
 
-/** Characters of JSON text a schema may have. */
+/** Maximum length of a schema in characters of JSON text. */
 export const maxSchemaChars = 1_000_000;
 
 let findFault: Validator | undefined;
 
-/** What keeps the value from being stored as a schema; `undefined` when nothing does. References are not resolved. */
+/** Returns why the value cannot be stored as a schema, or `undefined`. Does not resolve references. */
 export function* checkSchema(value: JsonValue): Steps<string | undefined> {
   if (!isJsonObject(value)) return 'expected an object';
   try {
@@ -29,9 +29,9 @@ export function* checkSchema(value: JsonValue): Steps<string | undefined> {
 }
 
 /**
- * The sentence for an error thrown because of the schema.
+ * Returns the message of an error about a schema.
  *
- * @throws the error itself when it is another one
+ * @throws any other error
  */
 export function describeUnusable(error: unknown): string {
   if (error instanceof UnusableSchema) return error.message;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { AnswerSizes } from '../../src/http/answer-sizes.ts';
-import { BodyValues } from '../../src/http/body-values.ts';
+import { ResponseSizes } from '../../src/http/response-sizes.ts';
+import { JsonValueCounter } from '../../src/http/json-value-counter.ts';
 
 function count(text: string, pieceBytes = 1000): number {
   const bytes = Buffer.from(text);
-  const values = new BodyValues();
+  const values = new JsonValueCounter();
   for (let at = 0; at < bytes.length; at += pieceBytes) values.add(bytes.subarray(at, at + pieceBytes));
   return values.count;
 }
@@ -35,7 +35,7 @@ describe('The count of values next to a long string', () => {
 
 describe('The sizes of answers', () => {
   it('are remembered for large ones, by path, and fade with small ones.', () => {
-    const sizes = new AnswerSizes(100);
+    const sizes = new ResponseSizes(100);
     sizes.note('/small', 100);
     expect(sizes.expected('/small')).toBe(0);
     sizes.note('/large?x=1', 1000);
@@ -47,7 +47,7 @@ describe('The sizes of answers', () => {
   });
 
   it('forgets the oldest of many paths.', () => {
-    const sizes = new AnswerSizes(100);
+    const sizes = new ResponseSizes(100);
     for (let n = 0; n < 1001; n++) sizes.note(`/${n}`, 1000);
     expect([sizes.expected('/0'), sizes.expected('/1'), sizes.expected('/1000')]).toEqual([0, 1000, 1000]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { findNearest } from '../../src/base/nearest.ts';
+import { findClosestMatch } from '../../src/base/closest-match.ts';
 
-describe('the nearest word', () => {
+describe('the closest word', () => {
   it.each([
     ['_limt', '_limit'],
     ['_feilds', '_fields'],
@@ -9,6 +9,6 @@ describe('the nearest word', () => {
     ['_begin', undefined],
     ['_expected', undefined],
   ])('of %s is %s', (word, nearest) => {
-    expect(findNearest(word, ['_sort', '_limit', '_fields'])).toBe(nearest);
+    expect(findClosestMatch(word, ['_sort', '_limit', '_fields'])).toBe(nearest);
   });
 });
