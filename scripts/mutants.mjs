@@ -261,23 +261,23 @@ export const mutants = [
   // Files
   {
     name: 'clients can set the attachment of a record',
-    file: 'src/plugins/attachments/changes.ts',
+    file: 'src/plugins/attachments/subscribers.ts',
     find: 'if (own === undefined || !equalValues(own, after)) throw',
     replace: 'if (own !== undefined && !equalValues(own, after)) throw',
     backend: 'memory',
   },
   {
     name: 'a file is served to callers that may not read its record',
-    file: 'src/plugins/attachments/readable.ts',
+    file: 'src/plugins/attachments/file-access.ts',
     find: "const isReader = await host.objects.isAllowed(context, place, 'read');",
     replace: 'const isReader = true;',
     backend: 'memory',
   },
   {
     name: 'a file is kept after it is removed from its record',
-    file: 'src/plugins/attachments/changes.ts',
-    find: 'if (after === undefined || change.isByService === true) await retire(',
-    replace: 'if (after === undefined) continue;\n    if (change.isByService === true) await retire(',
+    file: 'src/plugins/attachments/subscribers.ts',
+    find: 'if (after === undefined || change.isByService === true) await unlink(',
+    replace: 'if (after === undefined) continue;\n    if (change.isByService === true) await unlink(',
     backend: 'memory',
   },
 

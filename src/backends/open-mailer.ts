@@ -1,5 +1,5 @@
 // Opens the mailer that the settings describe, when the first mail is sent.
-import type { Carrier } from './mail/mailer.ts';
+import type { MailTransportOptions } from './mail/mailer.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Mailer } from '../contracts/mailer.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -27,7 +27,7 @@ export function openMailer(settings: Settings, logger: Logger): Mailer {
 async function load(settings: Settings, logger: Logger): Promise<Mailer> {
   const { createMailer } = await import('./mail/mailer.ts');
   return createMailer({
-    carrier: findCarrier(settings),
+    transport: transportOptions(settings),
     defaultSender: settings.get('mail.default_sender'),
     maxWaiting: settings.get('mail.max_waiting'),
     closeTimeoutSeconds: settings.get('mail.timeout_seconds'),
@@ -35,7 +35,7 @@ async function load(settings: Settings, logger: Logger): Promise<Mailer> {
   });
 }
 
-function findCarrier(settings: Settings): Carrier {
+function transportOptions(settings: Settings): MailTransportOptions {
   const mailer = settings.get('mail.debug_mailer') ? 'debug' : settings.get('mail.mailer');
   if (mailer === 'testing') return { kind: 'nowhere' };
   if (mailer === 'debug') return { kind: 'files', folder: debugFolder };

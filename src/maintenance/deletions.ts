@@ -2,11 +2,11 @@
 import { systemClock } from '../base/clock.ts';
 import type { BlobEntry } from '../contracts/blobs.ts';
 import { isSafeId, storedId } from '../core/objects/object-id.ts';
-import { uncountCollection } from '../plugins/quotas/recount.ts';
+import { subtractCollection } from '../plugins/quotas/rebuild.ts';
 import { cascade } from '../resources/cascade.ts';
 import { anonymous } from '../engine/caller.ts';
-import { findUnusedFiles } from '../plugins/attachments/clean.ts';
-import { retireCollection } from '../plugins/attachments/links.ts';
+import { findUnusedFiles } from '../plugins/attachments/unused-files.ts';
+import { unlinkCollection } from '../plugins/attachments/file-links.ts';
 import { Rules } from '../plugins/attachments/rules.ts';
 import { readPlace } from '../plugins/attachments/settings.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -89,7 +89,7 @@ export async function deleteCollection(
       const list = { kind: 'collection', parent };
       const deletion = await writer.storage.delete(list, collection, { keepTombstone: false });
       if (deletion === undefined) return 'collection missing';
-      if (settings.get('includes').includes('quotas')) await uncountCollection(writer.storage, bucket, collection);
+      if (settings.get('includes').includes('quotas')) await subtractCollection(writer.storage, bucket, collection);
       const uri = `${parent}/collections/${collection}`;
       await writer.permission.deleteObjectPermissions([uri]);
       // Both were found.
@@ -111,7 +111,7 @@ export async function deleteCollection(
       );
       if (hasAttachments(settings)) {
         const { keepsOldFiles } = new Rules(settings).of({ bucket, collection });
-        files.push(...(await retireCollection(writer.storage, { bucket, collection }, keepsOldFiles)));
+        files.push(...(await unlinkCollection(writer.storage, { bucket, collection }, keepsOldFiles)));
       }
       return 'done';
     }),

@@ -1,6 +1,6 @@
 // Rebuilds the counters of quotas from the command line, bucket by bucket.
 import { walk } from '../engine/walk.ts';
-import { isWrong, rebuildBucket, recountBucket, type Recount } from '../plugins/quotas/recount.ts';
+import { isOutdated, rebuildBucket, checkBucket, type CounterCheck } from '../plugins/quotas/rebuild.ts';
 import type { Settings } from '../settings/settings.ts';
 import { writeWithRetry, withBackends } from './units.ts';
 
@@ -9,7 +9,7 @@ export interface RebuildOptions {
   readonly dryRun: boolean;
   readonly onProgress: (objects: number, total: number | undefined) => void;
   /** Called for each counter that is, or was, wrong. */
-  readonly onWrong: (recount: Recount) => void;
+  readonly onWrong: (check: CounterCheck) => void;
 }
 
 /**
@@ -37,7 +37,7 @@ export async function rebuildQuotas(
           onProgress(counted, total);
         };
         const found = dryRun
-          ? (await recountBucket(reader, id, onCounted)).filter(isWrong)
+          ? (await checkBucket(reader, id, onCounted)).filter(isOutdated)
           : await writeWithRetry(backends, ({ storage }) => {
               counted = start;
               return rebuildBucket(storage, id, onCounted);

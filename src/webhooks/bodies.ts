@@ -1,4 +1,4 @@
-// From an event to what is sent: the payload with the objects, in as many bodies as the limit on their size takes.
+// Formats an event as request bodies: the payload with the objects, split into several bodies at the size limit.
 import { formatJson, isJsonObject, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
 import { copyMembers, formatInSteps } from '../base/json-steps.ts';
 import type { Steps } from '../base/steps.ts';
@@ -8,18 +8,18 @@ import type { Change, ResourceEvent } from '../engine/events/event.ts';
 
 export interface BodyOptions {
   readonly maxBytes: number;
-  /** Attributes that are not told. */
+  /** Attributes that are omitted. */
   readonly hiddenFields: readonly string[];
 }
 
-/** The bodies that tell of an event, each at most so many bytes long; an object that is too large by itself is cut. */
+/** Returns the bodies of an event, each within the size limit. An object that is too large by itself is truncated. */
 export function* formatBodies(event: ResourceEvent, { maxBytes, hiddenFields }: BodyOptions): Steps<readonly string[]> {
   const payload = formatJson(formatPayload(event));
   const isRead = event.action === 'read';
   const key = isRead ? 'read_objects' : 'impacted_objects';
   const frame = (objects: readonly string[], isCut: boolean): string =>
     `{"payload":${payload},"${key}":[${objects.join(',')}]${isCut ? ',"truncated":true' : ''}}`;
-  const room = maxBytes - Buffer.byteLength(frame([], true));
+  const availableBytes = maxBytes - Buffer.byteLength(frame([], true));
 
   const bodies: string[] = [];
   let pending: string[] = [];
@@ -30,12 +30,13 @@ export function* formatBodies(event: ResourceEvent, { maxBytes, hiddenFields }: 
     [pending, size, isCut] = [[], 0, false];
   };
   for (const source of isRead ? event.entries : event.changes) {
-    const value = 'action' in source ? yield* impactOf(source, hiddenFields) : yield* shown(source, hiddenFields);
+    const value =
+      'action' in source ? yield* impactValue(source, hiddenFields) : yield* visibleValue(source, hiddenFields);
     const whole = yield* formatInSteps(value);
-    const isTooLarge = Buffer.byteLength(whole) > room;
-    const text = isTooLarge ? formatJson(cut(value)) : whole;
+    const isTooLarge = Buffer.byteLength(whole) > availableBytes;
+    const text = isTooLarge ? formatJson(truncate(value)) : whole;
     const bytes = Buffer.byteLength(text) + 1;
-    if (size + bytes > room + 1 && pending.length > 0) flush();
+    if (size + bytes > availableBytes + 1 && pending.length > 0) flush();
     pending.push(text);
     size += bytes;
     isCut ||= isTooLarge;
@@ -44,25 +45,25 @@ export function* formatBodies(event: ResourceEvent, { maxBytes, hiddenFields }: 
   return bodies;
 }
 
-function* shown(entry: StoredEntry, hiddenFields: readonly string[]): Steps<JsonObject> {
+function* visibleValue(entry: StoredEntry, hiddenFields: readonly string[]): Steps<JsonObject> {
   const value = isTombstone(entry) ? entryValue(entry) : yield* entryInSteps(entry);
   const copy: MutableJsonObject = {};
   yield* copyMembers(value, copy, (name) => hiddenFields.includes(name));
   return copy;
 }
 
-function* impactOf({ old, new: entry }: Change, hiddenFields: readonly string[]): Steps<JsonObject> {
-  const now = yield* shown(entry, hiddenFields);
-  return old === undefined ? { new: now } : { new: now, old: yield* shown(old, hiddenFields) };
+function* impactValue({ old, new: entry }: Change, hiddenFields: readonly string[]): Steps<JsonObject> {
+  const now = yield* visibleValue(entry, hiddenFields);
+  return old === undefined ? { new: now } : { new: now, old: yield* visibleValue(old, hiddenFields) };
 }
 
 const identity: readonly string[] = ['id', 'last_modified', 'deleted'];
 
-/** What is left of an object that is too large: which one it is. Of an impact, the same for both of its objects. */
-function cut(value: JsonValue): JsonObject {
+/** Reduces an object that is too large to its identity; of a change, both objects. */
+function truncate(value: JsonValue): JsonObject {
   if (!isJsonObject(value)) return {};
   const parts = Object.entries(value);
   const isImpact = parts.every(([key, part]) => (key === 'new' || key === 'old') && isJsonObject(part));
-  if (isImpact) return Object.fromEntries(parts.map(([key, part]) => [key, cut(part)]));
+  if (isImpact) return Object.fromEntries(parts.map(([key, part]) => [key, truncate(part)]));
   return Object.fromEntries(parts.filter(([key]) => identity.includes(key)));
 }

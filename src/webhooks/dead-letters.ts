@@ -1,20 +1,20 @@
-// What operators do about deliveries that were given up: count them, put them back into their outboxes, forget them.
+// Operations on failed deliveries (dead letters): count, return to the outbox, or delete.
 import type { StorageReader, StorageWriter } from '../contracts/storage.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { formatAttributes } from '../core/objects/stored.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
-import { deadKind, parseEntry, pendingKind, take } from './outbox.ts';
+import { deadKind, parseDelivery, pendingKind, removeDelivery } from './outbox.ts';
 
 export interface DeliveryCounts {
   readonly pending: number;
   readonly dead: number;
-  /** Why the newest one was given up; absent: none was. */
+  /** Reason of the newest dead letter; absent without dead letters. */
   readonly reason?: string;
 }
 
 const pageSize = 100;
 
-/** How many deliveries of a webhook wait, and how many were given up. */
+/** Counts pending deliveries and dead letters of a webhook. */
 export async function countDeliveries(storage: StorageReader, name: string): Promise<DeliveryCounts> {
   let reason: string | undefined;
   let newest = 0;
@@ -25,7 +25,7 @@ export async function countDeliveries(storage: StorageReader, name: string): Pro
       if (kind !== deadKind(name)) continue;
       const [last] = await readPage(storage, { kind, parent }, { direction: 'descending', limit: 1 });
       if (last === undefined || last.lastModified <= newest) continue;
-      [newest, reason] = [last.lastModified, parseEntry(last).reason];
+      [newest, reason] = [last.lastModified, parseDelivery(last).reason];
     }
     return sum;
   };
@@ -34,10 +34,10 @@ export async function countDeliveries(storage: StorageReader, name: string): Pro
 }
 
 /**
- * Takes a page of the deliveries of one list that were given up, and puts them to the end of their outbox, oldest first,
- * as if nothing had been attempted; or forgets them.
+ * Removes a page of the dead letters of one list, oldest first. With `retry` they are appended to their outbox with reset
+ * attempts, otherwise deleted.
  *
- * @returns how many; 0: there are no more
+ * @returns number of removed dead letters; 0 if none remain
  */
 export async function emptyDeadLetters(
   storage: StorageWriter,
@@ -50,7 +50,7 @@ export async function emptyDeadLetters(
   await storage.lock(dead);
   const page = await readPage(storage, dead, { direction: 'ascending', limit: pageSize });
   for (const stored of page) {
-    await take(storage, dead, stored.id);
+    await removeDelivery(storage, dead, stored.id);
     const attributes = { ...stored.attributes, created: now, attempts: 0, due: 0 };
     if (retry) await storage.create(outbox, stored.id, formatAttributes(attributes));
   }

@@ -1,23 +1,23 @@
-// The event listener that tells a receiver over HTTP. What happened is written into an outbox in the unit of work itself,
-// so that it is delivered if and only if it was committed, however the process ends. See docs/guides/webhooks.md.
+// The event listener for webhooks. Events are written into a transactional outbox in the unit of work, so they are
+// delivered if and only if it is committed, even if the process dies. See docs/guides/webhooks.md.
 import { runFromNow } from '../base/steps.ts';
 import type { Listener, ListenerContext } from '../engine/events/listener.ts';
 import { isAllowedAddress, bareHost, isLocalName } from './addresses.ts';
 import { formatBodies } from './bodies.ts';
-import { Courier } from './courier.ts';
+import { OutboxWorker } from './outbox-worker.ts';
 import { readOptions } from './options.ts';
-import { append, outboxParent, pendingKind } from './outbox.ts';
-import { Sender } from './post.ts';
-import { Rounds } from './rounds.ts';
+import { appendDeliveries, outboxParent, pendingKind } from './outbox.ts';
+import { Sender } from './sender.ts';
+import { OutboxScheduler } from './outbox-scheduler.ts';
 
-/** How long a stop waits for deliveries under way. */
+/** Maximum time that a stop waits for running deliveries. */
 const stopMs = 3000;
 
 /**
- * Delivers events to the URL of the listener's settings, at least once each, signed, and repeated until the receiver
- * has taken them.
+ * Creates a listener that delivers signed events to a URL, at least once each, with retries until the receiver accepts
+ * them.
  *
- * @throws Error naming everything that is wrong with the settings
+ * @throws Error with all problems of the settings
  */
 export function webhookListener(context: ListenerContext): Listener {
   const { name, parameter, stores, clock, logger, isReadonly } = context;
@@ -26,46 +26,45 @@ export function webhookListener(context: ListenerContext): Listener {
   const host = bareHost(url.hostname);
   if (isLocalName(url.hostname) && host !== 'localhost' && !host.endsWith('.localhost')) {
     if (!isAllowedAddress(host, { allowPrivate }))
-      throw new Error(`url: ${host} is no address that deliveries may go to`);
+      throw new Error(`url: ${host} is not an address that deliveries may connect to`);
   }
   if ((parameter('sync') ?? '') !== '') {
-    throw new Error('sync: has no meaning here: events are written down inside the transaction and sent after it');
+    throw new Error(
+      'sync: is not supported for webhooks. Events are stored inside the transaction and delivered after it.',
+    );
   }
   if (isReadonly) {
-    logger.warn(
-      { listener: name },
-      'A read-only service delivers no webhooks, as it cannot write down what it has delivered',
-    );
+    logger.warn({ listener: name }, 'A read-only service delivers no webhooks because it cannot record deliveries');
     return { handle() {} };
   }
   const sender = new Sender(options, clock);
-  const courier = new Courier({ name, options, stores, sender, clock, logger });
-  const rounds = new Rounds({
+  const worker = new OutboxWorker({ name, options, stores, sender, clock, logger });
+  const scheduler = new OutboxScheduler({
     name,
     concurrency: options.concurrency,
     pollMs: options.pollMs,
     stopMs,
     clock,
     logger,
-    findOutboxes: () => courier.findOutboxes(),
-    visit: (outbox, stop) => courier.visit(outbox, stop),
+    findOutboxes: () => worker.findOutboxes(),
+    process: (outbox, stop) => worker.process(outbox, stop),
   });
   return {
     isSync: true,
     async handle(event, scope) {
-      if (scope === undefined) throw new Error('a webhook has to be told inside the transaction');
+      if (scope === undefined) throw new Error('A webhook must be called inside the transaction.');
       const { unit } = scope;
       const parent = outboxParent(event.list);
       const { storage } = await unit.writer();
       const { hiddenFields = [] } = context.objects.kind(event.kind).declaration;
       const formatting = runFromNow(formatBodies(event, { maxBytes: options.maxBodyBytes, hiddenFields }), 'urgent');
       const bodies = formatting instanceof Promise ? await formatting : formatting;
-      await append(storage, { kind: pendingKind(name), parent }, { bodies, now: clock.now() });
-      unit.afterCommit(() => rounds.wake(parent));
+      await appendDeliveries(storage, { kind: pendingKind(name), parent }, { bodies, now: clock.now() });
+      unit.afterCommit(() => scheduler.wake(parent));
     },
-    start: () => rounds.start(),
+    start: () => scheduler.start(),
     async stop() {
-      await rounds.stop();
+      await scheduler.stop();
       sender.close();
     },
   };

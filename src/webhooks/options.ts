@@ -1,5 +1,4 @@
-// The parameters of one webhook (`event_listeners.<name>.…`), read once and reported together when they are wrong. See
-// docs/guides/webhooks.md.
+// The parameters of one webhook (`event_listeners.<name>.…`) and their validation. See docs/guides/webhooks.md.
 import { duration, flag, integer, list, url, type Reader } from '../settings/readers.ts';
 import { isLocalName } from './addresses.ts';
 
@@ -11,15 +10,15 @@ export interface WebhookOptions {
   readonly maxAttempts: number;
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
-  /** Age from which a failure is the last one. */
+  /** Age after which a failed delivery is not retried. */
   readonly maxAgeMs: number;
-  /** For how long a process that has begun a delivery keeps others from it, should it never end it. */
+  /** Duration of the lease of a delivery, after which other processes may take it over. */
   readonly leaseMs: number;
-  /** Between looks for what others have left. */
+  /** Interval between scans for deliveries of other processes. */
   readonly pollMs: number;
   readonly concurrency: number;
   readonly maxBodyBytes: number;
-  /** Kept of each list. */
+  /** Maximum number of dead letters per list. */
   readonly maxDeadLetters: number;
   readonly allowPrivate: boolean;
 }
@@ -29,7 +28,7 @@ const minKeyBytes = 16;
 /**
  * Reads the parameters.
  *
- * @throws Error naming everything that is wrong
+ * @throws Error with all problems
  */
 export function readOptions(parameter: (name: string) => string | undefined): WebhookOptions {
   const problems: string[] = [];
@@ -43,11 +42,11 @@ export function readOptions(parameter: (name: string) => string | undefined): We
     Math.round(read(duration({ min, max: 2_000_000 }), name, bySeconds) * 1000);
 
   const address = read(url(), 'url', '');
-  if (address === '' && problems.length === 0) problems.push('url: is not set');
+  if (address === '' && problems.length === 0) problems.push('url: must be set');
   const keys = read(list('one or more secrets'), 'secret', []).map(parseKey);
-  if (keys.length === 0) problems.push('secret: is not set; deliveries are signed with it');
+  if (keys.length === 0) problems.push('secret: must be set, because deliveries are signed with it');
   if (keys.some((key) => key.length < minKeyBytes)) {
-    problems.push(`secret: expected at least ${minKeyBytes} bytes, as text, or in Base64 after whsec_`);
+    problems.push(`secret: expected at least ${minKeyBytes} bytes, as text or as whsec_ with Base64`);
   }
   const timeoutMs = milliseconds('timeout', 10);
   const target = URL.canParse(address) ? new URL(address) : new URL('http://localhost');
@@ -71,7 +70,7 @@ export function readOptions(parameter: (name: string) => string | undefined): We
   return options;
 }
 
-/** As the Standard Webhooks say: Base64 after `whsec_`; any other text is taken as it is. */
+/** Returns the key of a secret: Base64 after `whsec_` as in Standard Webhooks, or any other text unchanged. */
 function parseKey(secret: string): Buffer {
   const prefix = 'whsec_';
   return secret.startsWith(prefix) ? Buffer.from(secret.slice(prefix.length), 'base64') : Buffer.from(secret, 'utf8');

@@ -1,68 +1,68 @@
-// What waits to be delivered, and what could not be: objects of kinds of their own in the storage, written in the unit of
-// work of what they tell about. Each list of the service has an outbox of its own for each webhook, so that writers of
-// different lists do not wait for each other, and what happened in one list is delivered in its order.
+// Stored deliveries: pending ones and dead letters, as objects of their own kinds. They are written in the unit of work
+// of their event. Each list of the service has its own outbox for each webhook, so that writers of different lists do
+// not block each other, and the events of one list are delivered in order.
 import { randomUUID } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { formatAttributes, type ListKey, type StoredObject } from '../core/objects/stored.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
 import type { StorageReader, StorageWriter } from '../contracts/storage.ts';
 
-/** One delivery as it is kept. */
-export interface Entry {
+/** One stored delivery. */
+export interface Delivery {
   readonly id: string;
   readonly body: string;
-  /** Milliseconds since 1970 UTC, as all times here. */
+  /** Milliseconds since 1970 UTC, like all times here. */
   readonly created: number;
   readonly attempts: number;
-  /** Not to be attempted before. */
+  /** Earliest time of the next attempt. */
   readonly due: number;
-  /** Until when `holder` may deliver it, and nobody else. */
+  /** End of the lease of `holder`. */
   readonly heldUntil: number;
-  /** Of the attempt that holds it; `''`: none. */
+  /** Id of the attempt that holds the lease; `''` without a lease. */
   readonly holder: string;
-  /** Why the last attempt failed; `''`: there was none. */
+  /** Error of the last attempt; `''` without attempts. */
   readonly reason: string;
 }
 
 const pendingPrefix = '__webhook__';
 const deadPrefix = '__webhook_dead__';
 
-/** Kind of what waits to be delivered to a webhook. */
+/** Returns the kind of pending deliveries of a webhook. */
 export function pendingKind(name: string): string {
   return pendingPrefix + name;
 }
 
-/** Kind of what could not be delivered. */
+/** Returns the kind of dead letters of a webhook. */
 export function deadKind(name: string): string {
   return deadPrefix + name;
 }
 
-/** Parent of the outbox of a list. No parent of anything else lies above it, so that no cascade reaches it. */
+/** Returns the parent of the outbox of a list. It is below no other parent, so that no cascade deletes it. */
 export function outboxParent({ kind, parent }: ListKey): string {
   return `${kind}:${parent}`;
 }
 
-/** Adds deliveries to the end of an outbox. */
-export async function append(
+/** Appends deliveries to an outbox. */
+export async function appendDeliveries(
   storage: StorageWriter,
   list: ListKey,
   { bodies, now }: { readonly bodies: readonly string[]; readonly now: number },
 ): Promise<void> {
   for (const body of bodies) {
-    const entry = { body, created: now, attempts: 0, due: 0, heldUntil: 0, holder: '', reason: '' };
-    await storage.create(list, randomUUID(), formatAttributes(entry));
+    const delivery = { body, created: now, attempts: 0, due: 0, heldUntil: 0, holder: '', reason: '' };
+    await storage.create(list, randomUUID(), formatAttributes(delivery));
   }
 }
 
-/** The first entry of an outbox. */
+/** Returns the first delivery of an outbox. */
 export async function readFirst(storage: StorageReader, list: ListKey): Promise<StoredObject | undefined> {
   const sort = [{ field: lastModifiedField, direction: 'ascending' }] as const;
   const { entries } = await storage.listAll(list, { filters: [], sort, limit: 1 });
   return entries[0] as StoredObject | undefined;
 }
 
-/** The entry that a stored object holds. */
-export function parseEntry({ id, attributes }: StoredObject): Entry {
+/** Parses a stored delivery. */
+export function parseDelivery({ id, attributes }: StoredObject): Delivery {
   const text = (name: string): string => asText(attributes[name]);
   const time = (name: string): number => Number(attributes[name] ?? 0);
   return {
@@ -81,28 +81,28 @@ function asText(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Changes an entry in its place: the timestamp it has is kept, or stays the last one. */
-export async function rewrite(
+/** Changes a delivery and keeps its timestamp, and so its position. */
+export async function updateDelivery(
   storage: StorageWriter,
   list: ListKey,
   stored: StoredObject,
-  changes: Partial<Omit<Entry, 'id'>>,
+  changes: Partial<Omit<Delivery, 'id'>>,
 ): Promise<void> {
   const attributes: JsonObject = { ...stored.attributes, ...changes };
   await storage.update(list, stored.id, formatAttributes(attributes), stored.lastModified);
 }
 
-/** Takes an entry out for good; nobody follows these lists, so no tombstone is needed. */
-export async function take(storage: StorageWriter, list: ListKey, id: string): Promise<void> {
+/** Deletes a delivery without a tombstone, because clients do not see these lists. */
+export async function removeDelivery(storage: StorageWriter, list: ListKey, id: string): Promise<void> {
   await storage.delete(list, id, { keepTombstone: false });
 }
 
 /**
- * Puts an entry among those that could not be delivered, of which the newest are kept.
+ * Adds a delivery to the dead letters of its list, of which only the newest are kept.
  *
- * @returns how many there are of this list
+ * @returns number of dead letters of this list
  */
-export async function bury(
+export async function moveToDeadLetters(
   storage: StorageWriter,
   dead: ListKey,
   stored: StoredObject,

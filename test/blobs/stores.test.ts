@@ -1,4 +1,4 @@
-// Every store of files does the same: what its contract says, and then what is its own.
+// The contract of blob stores on each store, and tests of single stores.
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
@@ -78,7 +78,7 @@ describe.each(stores)('A store in %s', (_name, open) => {
     store = await open();
   });
 
-  it('gives back what was put into it, also when it was put twice from one place.', async () => {
+  it('returns stored files, also if one source is stored twice.', async () => {
     const from = await source('content');
     expect(await store.put('blog/articles/a.txt', from)).toBe('blog/articles/a.txt');
     expect(await store.put('other.txt', from)).toBe('other.txt');
@@ -88,12 +88,12 @@ describe.each(stores)('A store in %s', (_name, open) => {
     expect(await listed()).toEqual(['blog/articles/a.txt', 'other.txt']);
   });
 
-  it('keeps empty files.', async () => {
+  it('stores empty files.', async () => {
     await put('empty.txt', '');
     expect(await readBack('empty.txt')).toBe('');
   });
 
-  it('writes nothing over.', async () => {
+  it('never overwrites a file.', async () => {
     expect(await put('a.tar.gz', '1')).toBe('a.tar.gz');
     expect(await put('a.tar.gz', '2')).toBe('a.tar-1.gz');
     expect(await put('a.tar.gz', '3')).toBe('a.tar-2.gz');
@@ -103,13 +103,13 @@ describe.each(stores)('A store in %s', (_name, open) => {
     expect(await readBack('dir.d/plain-1')).toBe('5');
   });
 
-  it('gives different names to many who ask for one at the same time.', async () => {
+  it('gives different names to concurrent uploads with the same name.', async () => {
     const names = await Promise.all(Array.from({ length: 8 }, (_, index) => put('same.txt', `content ${index}`)));
     expect(new Set(names).size).toBe(8);
     for (const [index, name] of names.entries()) expect(await readBack(name)).toBe(`content ${index}`);
   });
 
-  it('deletes, also what is not there.', async () => {
+  it('deletes existing and missing files.', async () => {
     await put('a.txt', '1');
     await store.delete('a.txt');
     await store.delete('a.txt');
@@ -118,7 +118,7 @@ describe.each(stores)('A store in %s', (_name, open) => {
     expect(await listed()).toEqual([]);
   });
 
-  it('tells size and time of each file.', async () => {
+  it('lists size and time of each file.', async () => {
     const before = Date.now();
     await put('a.txt', 'four');
     const entries = [];
@@ -139,11 +139,11 @@ describe.each(stores)('A store in %s', (_name, open) => {
     'nul\0.txt',
     'ä.txt',
     'a\\b',
-  ])('takes no file called %j.', async (name) => {
+  ])('refuses a file called %j.', async (name) => {
     await expect(put(name, 'x')).rejects.toThrow('no store takes the name');
   });
 
-  it('checks that it works and leaves nothing behind.', async () => {
+  it('checks itself without leaving files.', async () => {
     await store.check();
     expect(await listed()).toEqual([]);
   });
@@ -158,7 +158,7 @@ describe('A store in a folder', () => {
     store = await openFolderStore({ kind: 'folder', path: root });
   });
 
-  it('neither reads nor deletes nor writes outside of it.', async () => {
+  it('neither reads, deletes nor writes outside of its folder.', async () => {
     const outside = join(folder, `outside-${randomUUID()}`);
     await mkdir(outside);
     await writeFile(join(outside, 'secret.txt'), 'secret');
@@ -169,14 +169,14 @@ describe('A store in a folder', () => {
     for (const name of ['link/secret.txt', 'file.txt', `../${outside}/secret.txt`, 'a\0', '.', 'link', 'missing']) {
       expect([name, await access.has(name)]).toEqual([name, false]);
     }
-    await expect(put('link/new.txt', 'x')).rejects.toThrow('leads out');
-    await expect(store.delete('../x')).rejects.toThrow('not in the store');
+    await expect(put('link/new.txt', 'x')).rejects.toThrow('is outside of');
+    await expect(store.delete('../x')).rejects.toThrow('is outside of the attachment folder');
     await store.delete('link/secret.txt');
     expect(await readFile(join(outside, 'secret.txt'), 'utf8')).toBe('secret');
     expect(await listed()).toEqual([]);
   });
 
-  it('is created when it is first needed.', async () => {
+  it('is created on first use.', async () => {
     const path = join(folder, randomUUID(), 'deeper');
     store = await openFolderStore({ kind: 'folder', path });
     await expect(stat(path)).rejects.toThrow('ENOENT');
@@ -187,16 +187,16 @@ describe('A store in a folder', () => {
     expect(await readBack('a.txt')).toBe('1');
   });
 
-  it('is opened only where it can be used.', async () => {
+  it('refuses to open a path that it cannot use.', async () => {
     const file = join(folder, randomUUID());
     await writeFile(file, 'x');
-    await expect(openFolderStore({ kind: 'folder', path: file })).rejects.toThrow('is no folder');
+    await expect(openFolderStore({ kind: 'folder', path: file })).rejects.toThrow('is not a folder');
     await expect(openFolderStore({ kind: 'folder', path: join(file, 'below') })).rejects.toThrow('ENOTDIR');
     const missing = { kind: 'folder', path: join(folder, randomUUID()), isReadonly: true } as const;
     await expect(openFolderStore(missing)).rejects.toThrow('ENOENT');
   });
 
-  it('lists what was gathered and never stored, and lets it be deleted.', async () => {
+  it('lists spooled files that were never stored, and can delete them.', async () => {
     const from = await source('left behind');
     const [name = ''] = await listed();
     expect(name).toMatch(/^\.incoming\/.*\.part$/);
@@ -204,8 +204,8 @@ describe('A store in a folder', () => {
     await expect(stat(from.path)).rejects.toThrow('ENOENT');
   });
 
-  it('copies what lies on another file system or has no other way.', async () => {
-    // A folder that is no part of the store may be one; the names are taken all the same.
+  it('copies files across file systems and without hard links.', async () => {
+    // A folder outside of the store may be on another file system. Names are unique there too.
     const path = join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), `coffer-${randomUUID()}`);
     await writeFile(path, 'from elsewhere');
     const from = { path, sizeBytes: 14, hash: sha256('from elsewhere'), mimetype: 'text/plain' };
@@ -215,14 +215,14 @@ describe('A store in a folder', () => {
     expect(await readBack('a-1.txt')).toBe('from elsewhere');
   });
 
-  it('is unavailable when the folder has gone.', async () => {
+  it('is unavailable if the folder disappears.', async () => {
     const from = await source('x');
     await rm(root, { recursive: true });
     await expect(store.put('a.txt', from)).rejects.toBeInstanceOf(BackendUnavailable);
     await expect(store.check()).rejects.toBeInstanceOf(BackendUnavailable);
   });
 
-  it('keeps the time at which a file arrived.', async () => {
+  it('keeps the time of the upload.', async () => {
     const from = await source('x');
     await utimes(from.path, 1000, 1000);
     await store.put('a.txt', from);
@@ -238,7 +238,7 @@ describe('A store in S3', () => {
     expect(server.files.get('a.txt')).toMatchObject({ type: 'text/plain', acl: 'public-read' });
   });
 
-  it('repeats what failed for a reason that may pass.', async () => {
+  it('retries temporary failures.', async () => {
     store = openS3Store(s3Place());
     server.faults = [{ status: 503, code: 'SlowDown' }, 'disconnect', { status: 500, code: 'InternalError' }];
     await put('a.txt', '1');
@@ -282,20 +282,20 @@ describe('A store in S3', () => {
     expect(await readBack('a.txt')).toBe('1');
   });
 
-  it('lists more than fits into one answer.', async () => {
+  it('lists more objects than fit into one response.', async () => {
     store = openS3Store(s3Place());
     server.pageSize = 2;
     const names = ['a', 'b', 'c', 'd/e', 'd/f'];
     for (const name of names) await put(name, name);
     expect(await listed()).toEqual(names);
-    // What others have put there may be called anything.
+    // Objects of other programs can have any name.
     server.files.set('odd name+ü&<>.txt', { ...server.files.get('a')! });
     expect(await listed()).toContain('odd name+ü&<>.txt');
     await store.delete('odd name+ü&<>.txt');
     expect(server.files.has('odd name+ü&<>.txt')).toBe(false);
   });
 
-  it('reads parts, and nothing when nothing is new.', async () => {
+  it('reads ranges, and returns 304 if unchanged.', async () => {
     store = openS3Store(s3Place());
     await put('a.txt', '0123456789');
     const { access } = store;
@@ -315,7 +315,7 @@ describe('A store in S3', () => {
     expect(await access.fetch('missing', { method: 'GET', headers: {} })).toBeUndefined();
   });
 
-  it('has the bucket in the name of the host where that is asked for.', async () => {
+  it('puts the bucket into the host name if configured.', async () => {
     store = openS3Store(s3Place({ usesPathStyle: false, endpoint: 'http://nowhere.invalid', retries: 0 }));
     const failure = (await store.check().catch((error: unknown) => error)) as Error;
     expect(String(failure.cause)).toContain('files.nowhere.invalid');
@@ -323,7 +323,7 @@ describe('A store in S3', () => {
 });
 
 describe('A listing', () => {
-  it('may be empty, and its texts may hold entities.', () => {
+  it('can be empty, and its texts can contain entities.', () => {
     store = openS3Store(s3Place());
     expect(readListing('<ListBucketResult></ListBucketResult>')).toEqual({ entries: [], next: undefined });
     expect(readListing('<NextContinuationToken>a&amp;b&#x41;&#66;</NextContinuationToken>').next).toBe('a&bAB');

@@ -1,10 +1,10 @@
-// Accounts as a resource (docs/guides/accounts.md): who may do what with whose account, and what is shown of it.
+// Accounts as a resource (docs/guides/accounts.md): permissions, visibility and passwords.
 import { absent, including, only, unordered } from './match.ts';
 import { describeScenarios, type Scenario, type Step } from './scenarios.ts';
 
 const asRoot = { Authorization: `Basic ${Buffer.from('root:r').toString('base64')}` };
 
-/** The administrator is there once for all scenarios. */
+/** All scenarios share one administrator. */
 const root: Step = { request: 'nobody: PUT /accounts/root {"data":{"password":"r"}}', status: [201, 401] };
 const signUp = (user: string): string =>
   `nobody: PUT /accounts/{${user}.name} {"data":{"password":"{${user}.password}"}}`;
@@ -30,7 +30,7 @@ const settings = {
 const creation: readonly Scenario[] = [
   // Proves S-006, S-198.
   {
-    name: 'Anybody may sign up with PUT, and becomes the owner.',
+    name: 'Any caller can sign up with PUT and becomes the owner.',
     request: alice,
     status: 201,
     body: only({ permissions: owner, data: { id: '{alice.name}', password: mask } }),
@@ -40,14 +40,14 @@ const creation: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Anybody may sign up with POST.',
+    name: 'Any caller can sign up with POST.',
     request: 'nobody: POST /accounts {"data":{"id":"{alice.name}","password":"{alice.password}","age":3}}',
     status: 201,
     body: only({ permissions: owner, data: { id: '{alice.name}', age: 3 } }),
     then: [{ request: 'GET /accounts/{alice.name}', body: { data: { age: 3 } } }],
   },
   {
-    name: 'An administrator creates accounts, of which he is no writer, and sees who is.',
+    name: 'An administrator creates accounts without becoming a writer, and sees their writers.',
     given: [root],
     request: 'nobody: PUT /accounts/{alice.name} {"data":{"password":"{alice.password}"}}',
     headers: asRoot,
@@ -63,7 +63,7 @@ const creation: readonly Scenario[] = [
     ],
   },
   {
-    name: 'The owner alone stays writer, whatever a body says.',
+    name: 'The owner stays the only writer, even if a body has permissions.',
     request:
       'nobody: PUT /accounts/{alice.name} {"data":{"password":"{alice.password}"},"permissions":{"write":["system.Everyone"]}}',
     status: 201,
@@ -78,7 +78,7 @@ const creation: readonly Scenario[] = [
     ],
   },
   {
-    name: 'An account needs an id.',
+    name: 'An account requires an id.',
     request: 'nobody: POST /accounts {"data":{"password":"x"}}',
     issues: [['body', 'data.id']],
     then: [
@@ -87,7 +87,7 @@ const creation: readonly Scenario[] = [
     ],
   },
   {
-    name: 'An account needs a password.',
+    name: 'An account requires a password.',
     request: 'nobody: PUT /accounts/{alice.name}',
     issues: [['body', 'data.password']],
     then: [
@@ -99,13 +99,13 @@ const creation: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Names that could not be logged in with are refused.',
+    name: 'Names that cannot be used in a login are refused.',
     request: 'nobody: PUT /accounts/-x {"data":{"password":"x"}}',
     issues: [['path', null]],
     then: [{ request: 'nobody: POST /accounts {"data":{"id":"a:b","password":"x"}}', issues: [['path', null]] }],
   },
   {
-    name: 'What a client calls the reserved words of the language is kept as it is.',
+    name: 'Attributes named like reserved words of JavaScript are stored unchanged.',
     request: 'nobody: PUT /accounts/{alice.name} {"data":{"password":"{alice.password}","__proto__":{"a":1}}}',
     status: 201,
     text: /"__proto__":\{"a":1\}/,
@@ -114,7 +114,7 @@ const creation: readonly Scenario[] = [
 
 const others: readonly Scenario[] = [
   {
-    name: 'An account that exists is not taken over by those who sign up.',
+    name: 'A sign-up does not take over an existing account.',
     given: [alice],
     request: 'nobody: PUT /accounts/{alice.name} {"data":{"password":"mine"}}',
     status: 401,
@@ -128,7 +128,7 @@ const others: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Posting an account that exists answers its owner and administrators with it.',
+    name: 'Posting an existing account returns it to its owner and administrators.',
     given: [root, alice],
     request: 'POST /accounts {"data":{"id":"{alice.name}","password":"other"}}',
     status: 200,
@@ -144,7 +144,7 @@ const others: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Whether the account of somebody else exists cannot be told by an authenticated user.',
+    name: 'An authenticated user cannot find out whether the account of another user exists.',
     given: [alice, bob],
     request: 'PUT /accounts/{bob.name} {"data":{"password":"x"}}',
     issues: [['body', 'data.id']],
@@ -165,7 +165,7 @@ const others: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Administrators change and delete every account, and are told which ones are missing.',
+    name: 'Administrators change and delete every account, and get 404 for missing ones.',
     given: [root, alice],
     request: 'nobody: PATCH /accounts/{alice.name} {"data":{"password":"new"}}',
     headers: asRoot,
@@ -178,7 +178,7 @@ const others: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Those who may read accounts do not see their passwords, and find nothing out about them.',
+    name: 'Readers of accounts do not see passwords and cannot derive them.',
     given: [root, alice, { request: 'nobody: PUT /accounts/auditor {"data":{"password":"a"}}', headers: asRoot }],
     request: 'nobody: GET /accounts/{alice.name}',
     headers: { Authorization: `Basic ${Buffer.from('auditor:a').toString('base64')}` },
@@ -201,7 +201,7 @@ const others: readonly Scenario[] = [
     })),
   },
   {
-    name: 'A precondition that fails does not show the password to those who may not see it.',
+    name: 'A failed precondition does not reveal the password.',
     given: [alice, 'PATCH /accounts/{alice.name} {"permissions":{"read":["account:{bob.name}"]}}', bob],
     request: 'bob: GET /accounts/{alice.name}',
     headers: { 'If-Match': '"1"' },
@@ -225,7 +225,7 @@ const others: readonly Scenario[] = [
 
 const lists: readonly Scenario[] = [
   {
-    name: 'The list of accounts is closed to the anonymous.',
+    name: 'Anonymous callers cannot read the list of accounts.',
     request: 'nobody: GET /accounts',
     status: 401,
     errno: 999,
@@ -255,7 +255,7 @@ const lists: readonly Scenario[] = [
     then: [{ request: 'nobody: GET {p.next}', headers: asRoot, body: { data: [{ id: '{bob.name}' }] } }],
   },
   {
-    name: 'Deleting the list deletes the own account of users, and those that administrators choose.',
+    name: 'Deleting the list deletes the own account of a user, or the selected ones of an administrator.',
     given: [root, alice, bob],
     request: 'DELETE /accounts',
     body: { data: [{ id: '{alice.name}', deleted: true }] },
@@ -267,7 +267,7 @@ const lists: readonly Scenario[] = [
     ],
   },
   {
-    name: 'The list of own permissions has the own account.',
+    name: 'The permissions list contains the own account.',
     given: [alice, bob],
     request: 'GET /permissions',
     body: {
@@ -293,7 +293,7 @@ const lists: readonly Scenario[] = [
 const changes: readonly Scenario[] = [
   // Proves S-006.
   {
-    name: 'A password is changed by PATCH, and the old one stops at once.',
+    name: 'PATCH changes the password, and the old one is invalid at once.',
     given: [signUp('alice').replace('"}}', '","age":3}}'), 'GET /accounts/{alice.name}'],
     request: 'PATCH /accounts/{alice.name} {"data":{"password":"new"}}',
     body: { data: { age: 3, password: hash } },
@@ -307,7 +307,7 @@ const changes: readonly Scenario[] = [
     then: [{ request: 'GET /accounts/{alice.name}', status: 200, body: { data: { age: 4 } } }],
   },
   {
-    name: 'PUT replaces everything, the password too.',
+    name: 'PUT replaces everything, including the password.',
     given: [signUp('alice').replace('"}}', '","age":3}}')],
     request: 'PUT /accounts/{alice.name} {"data":{"password":"{alice.password}","name":"A"}}',
     body: { data: { name: 'A', age: absent, password: hash } },
@@ -344,7 +344,7 @@ const changes: readonly Scenario[] = [
     ],
   },
   {
-    name: 'What a short answer to a patch shows is a hash, and never the password.',
+    name: 'A light response to a patch never contains the password.',
     given: [alice],
     request: 'PATCH /accounts/{alice.name} {"data":{"password":"{alice.password}"}}',
     headers: { 'Response-Behavior': 'light' },
@@ -358,7 +358,7 @@ const changes: readonly Scenario[] = [
     ],
   },
   {
-    name: 'A batch may change the own account.',
+    name: 'A batch can change the own account.',
     given: [alice],
     request:
       'POST /batch {"requests":[{"method":"PATCH","path":"/accounts/{alice.name}","body":{"data":{"password":"x"}}},{"path":"/accounts"}]}',
@@ -366,7 +366,7 @@ const changes: readonly Scenario[] = [
     then: [{ request: 'GET /accounts', status: 401 }],
   },
   {
-    name: 'An account is a principal like any other, and what it owned stays when it is deleted.',
+    name: 'An account is a principal like any other, and its objects remain when it is deleted.',
     given: [alice, bob, 'PUT {B}', 'PUT {B}/groups/g {"data":{"members":["account:{bob.name}"]}}'],
     request: 'PATCH {B} {"permissions":{"read":["{B}/groups/g"]}}',
     then: [
@@ -377,7 +377,7 @@ const changes: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Sent back, a hash or what stands in its place leaves the password as it is.',
+    name: 'A hash or mask that is sent back leaves the password unchanged.',
     given: [alice],
     request: 'PUT /accounts/{alice.name} {"data":{"password":"**********","n":1}}',
     body: { data: { n: 1, password: hash } },
@@ -387,7 +387,7 @@ const changes: readonly Scenario[] = [
 
 const userData: readonly Scenario[] = [
   {
-    name: 'Removing a user deletes what is theirs alone, and takes them out of the rest.',
+    name: 'Removing a user deletes objects that only they can write, and removes them from other permissions.',
     given: [
       root,
       alice,
@@ -428,7 +428,7 @@ const userData: readonly Scenario[] = [
           ],
         },
       },
-      // The name may be taken again, by somebody who has nothing of it.
+      // Another user can take the name and gets no access.
       alice,
       { request: 'GET {B}x', status: 403 },
       { request: 'GET {B}', status: 403 },
@@ -436,7 +436,7 @@ const userData: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Nobody else may remove users, not even themselves.',
+    name: 'Only administrators can remove users.',
     given: [alice],
     request: 'DELETE /__user_data__/account:{alice.name}',
     status: 403,
@@ -447,7 +447,7 @@ const userData: readonly Scenario[] = [
     ],
   },
   {
-    name: 'The address of the data of all users has no methods.',
+    name: 'The path without a user has no methods.',
     request: 'nobody: DELETE /__user_data__',
     status: 405,
     errno: 115,
@@ -469,7 +469,7 @@ describeScenarios(
   'accounts without passwords in answers',
   [
     {
-      name: 'Nobody sees a hash.',
+      name: 'Hashes are hidden from all callers.',
       given: [root, alice],
       request: 'GET /accounts/{alice.name}',
       body: { data: { password: mask } },
@@ -492,7 +492,7 @@ describeScenarios(
   'lengths of passwords',
   [
     {
-      name: 'A password that is too short or too long is refused, and one that stands stays.',
+      name: 'A password that is too short or too long is refused, and an existing one stays valid.',
       given: [
         {
           request: 'nobody: PUT /accounts/{alice.name} {"data":{"password":"short"}}',
@@ -516,14 +516,14 @@ describeScenarios(
   'accounts that only administrators create',
   [
     {
-      name: 'The anonymous cannot sign up, and find nothing out.',
+      name: 'Anonymous callers cannot sign up and learn nothing.',
       given: [],
       request: 'nobody: PUT /accounts/{alice.name} {"data":{"password":"x"}}',
       status: 401,
       then: [{ request: 'nobody: POST /accounts {"data":{"id":"{alice.name}","password":"x"}}', status: 401 }],
     },
     {
-      name: 'Credentials of no account are those of the policy that follows.',
+      name: 'Credentials without an account are checked by the next policy.',
       request: 'GET /',
       body: { user: { id: /^basicauth:/ }, capabilities: { basicauth: {}, accounts: { validation_enabled: false } } },
       then: [

@@ -1,4 +1,4 @@
-// The web console, our own or another one: files of a folder, and nothing outside of it.
+// The web console, built-in or another one: files of a folder, and nothing outside of it.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ describe('Another web console', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('is a page with a policy that lets it run.', async () => {
+  it('is a page with a policy that allows inline scripts.', async () => {
     const page = await service.request('GET', '/v1/admin/');
     expect(page).toMatchObject({ status: 200, text: '<!doctype html><title>Console</title>' });
     expect(page.headers['content-type']).toMatch(/^text\/html/);
@@ -35,7 +35,7 @@ describe('Another web console', () => {
     expect(page.headers['x-content-type-options']).toBe('nosniff');
   });
 
-  it('is found without its slash and without the version.', async () => {
+  it('is found without the trailing slash and without the version.', async () => {
     const location = `${service.origin}/v1/admin/`;
     expect(await service.request('GET', '/v1/admin')).toMatchObject({ status: 307, headers: { location } });
     const unversioned = await service.request('GET', '/admin/');
@@ -51,7 +51,7 @@ describe('Another web console', () => {
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(image);
   });
 
-  it('answers HEAD, conditions and ranges.', async () => {
+  it('supports HEAD, conditional requests and ranges.', async () => {
     const head = await service.request('HEAD', '/v1/admin/assets/app.js');
     expect(head).toMatchObject({ status: 200, text: '', headers: { 'content-length': '15' } });
     const headers = { 'If-None-Match': head.headers['etag']! };
@@ -90,29 +90,29 @@ describe('Another web console', () => {
     expect(text).not.toBe('hidden');
   });
 
-  it('is not written to.', async () => {
+  it('refuses writes.', async () => {
     expect(await service.request('PUT', '/v1/admin/index.html')).toMatchObject({ status: 405, body: { errno: 115 } });
   });
 
-  it('is a capability, and switches the list of permissions on.', async () => {
+  it('has a capability and enables the permissions list.', async () => {
     const { body } = await service.request('GET', '/v1/');
     expect(body).toMatchObject({ capabilities: { admin: { version: '3.2.1' }, permissions_endpoint: {} } });
     expect(await service.asUser('alice').request('GET', '/v1/permissions')).toMatchObject({ status: 200 });
   });
 
-  it('cannot be part of a batch, of which nothing is done.', async () => {
+  it('cannot be in a batch, which is refused as a whole.', async () => {
     const alice = service.asUser('alice');
     const requests = [{ method: 'PUT', path: '/buckets/of-batch' }, { path: '/admin/assets/app.js' }];
     expect(await alice.request('POST', '/v1/batch', { body: { requests } })).toMatchObject({ status: 400 });
     expect((await alice.request('GET', '/v1/buckets')).body).toEqual({ data: [] });
   });
 
-  it('needs its files at start.', async () => {
+  it('requires its files at start.', async () => {
     const settings = { includes: 'admin', admin_assets_path: folder };
     await expect(startTestService({ settings })).rejects.toThrow(/admin.*admin_assets_path.*index\.html/s);
   });
 
-  it('is not there unless it is included.', async () => {
+  it('exists only if included.', async () => {
     const bare = await startTestService();
     expect(await bare.request('GET', '/v1/admin/')).toMatchObject({ status: 307 });
     expect(await bare.request('GET', '/v1/admin')).toMatchObject({ status: 404, body: { errno: 111 } });
@@ -129,7 +129,7 @@ describe('The web console of the package', () => {
   });
   afterAll(() => service.close());
 
-  it('is a page with a policy that runs its own files and nothing else.', async () => {
+  it('is a page with a policy that allows only its own files.', async () => {
     const location = `${service.origin}/v1/admin/`;
     expect(await service.request('GET', '/v1/admin')).toMatchObject({ status: 307, headers: { location } });
     const page = await service.request('GET', '/v1/admin/');
@@ -142,7 +142,7 @@ describe('The web console of the package', () => {
     expect(page.headers['referrer-policy']).toBe('no-referrer');
   });
 
-  it('has every file it is made of, with its type.', async () => {
+  it('serves each of its files with its type.', async () => {
     const names = readdirSync(root, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
@@ -167,12 +167,12 @@ describe('The web console of the package', () => {
     expect(text).not.toContain('compilerOptions');
   });
 
-  it('is a capability, with the version of the service.', async () => {
+  it('has a capability with the version of the service.', async () => {
     const { body } = await service.request('GET', '/v1/');
     expect(body).toMatchObject({ capabilities: { admin: { version: readVersion() }, permissions_endpoint: {} } });
   });
 
-  it('makes no markup of data and names no other origin.', () => {
+  it('never inserts data as markup and contains no other origin.', () => {
     const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) =>
       /\.(?:js|css|html)$/.test(name),
     );

@@ -1,4 +1,4 @@
-// Monitored changes: one list of what changed where, changesets of collections, and broadcasts.
+// Monitored changes: the list of changes, changesets of collections, and broadcasts.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { startTestService, type TestClient } from '../../src/testing/index.ts';
@@ -37,7 +37,7 @@ async function fill(alice: TestClient): Promise<void> {
 
 forEachBackend((backend) => {
   describe(`monitored changes on ${backend.name}`, () => {
-    it('are listed for everybody, newest first, without what is not monitored, excluded or deleted.', async () => {
+    it('are public, newest first, without unmonitored, excluded or deleted collections.', async () => {
       const service = await backend.start({ settings });
       try {
         const alice = service.asUser('alice');
@@ -66,7 +66,7 @@ forEachBackend((backend) => {
       }
     });
 
-    it('are told as changesets of one moment.', async () => {
+    it('are returned as consistent changesets.', async () => {
       const service = await backend.start({ settings });
       try {
         const alice = service.asUser('alice');
@@ -106,7 +106,7 @@ forEachBackend((backend) => {
       }
     });
 
-    it('returns a changeset that is larger than a page, up to the size of an answer', async () => {
+    it('returns a changeset larger than a page, up to the maximum response size.', async () => {
       const limits = { max_page_bytes: '500', max_answer_bytes: '2000' };
       const service = await backend.start({ settings: { ...settings, ...limits } });
       try {
@@ -133,7 +133,7 @@ forEachBackend((backend) => {
 });
 
 describe('The list of changes', () => {
-  it('is filtered, sorted and paged like any other.', async () => {
+  it('supports filters, sorting and paging.', async () => {
     const service = await startTestService({ settings: { ...settings, paginate_by: '2' } });
     await fill(service.asUser('alice'));
     const names = async (query: string): Promise<readonly string[]> => {
@@ -159,7 +159,7 @@ describe('The list of changes', () => {
     await service.close();
   });
 
-  it('knows clients that have seen everything, come too early, or were away for too long.', async () => {
+  it('handles clients that are up to date, notified late, or too old.', async () => {
     const service = await startTestService({ settings });
     await fill(service.asUser('alice'));
     const { headers } = await service.request('GET', monitor);
@@ -177,7 +177,7 @@ describe('The list of changes', () => {
     await service.close();
   });
 
-  it('has a changeset of its own.', async () => {
+  it('has its own changeset.', async () => {
     const service = await startTestService({ settings });
     await fill(service.asUser('alice'));
     const address = '/v1/buckets/monitor/collections/changes/changeset';
@@ -204,7 +204,7 @@ describe('The list of changes', () => {
     await service.close();
   });
 
-  it('is broadcast without previews, and not at every change.', async () => {
+  it('is broadcast without previews and with a minimum interval.', async () => {
     const service = await startTestService({ settings });
     const alice = service.asUser('alice');
     await fill(alice);
@@ -218,7 +218,7 @@ describe('The list of changes', () => {
     await service.close();
   });
 
-  it('tells what it monitors, and refuses to monitor what is no collection.', async () => {
+  it('lists monitored URIs in its capability, and refuses invalid ones.', async () => {
     const service = await startTestService({ settings });
     const { body } = await service.request('GET', '/v1/');
     expect(body).toMatchObject({

@@ -1,13 +1,13 @@
-// The numbers of objects and tombstones, for everybody.
+// The public numbers of objects and tombstones.
 import { only } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 
-// Every service of these tables has a store of its own, and each table one scenario that changes it.
+// Every service of these tables has its own store, and each table one scenario that changes it.
 describeScenarios(
   'counters',
   [
     {
-      name: 'Objects and tombstones are counted by kind, and kinds of which there are none left out.',
+      name: 'Objects and tombstones are counted by kind, without empty kinds.',
       given: [
         { request: 'nobody: GET /__counters__', body: only({ objects: only({}), tombstones: only({}) }) },
         'PUT {B}',
@@ -37,5 +37,5 @@ describeScenarios(
 );
 
 describeScenarios('without the plugin', [
-  { name: 'There are no counters.', request: 'GET /__counters__', status: 404, errno: 111 },
+  { name: 'Counters are disabled by default.', request: 'GET /__counters__', status: 404, errno: 111 },
 ]);

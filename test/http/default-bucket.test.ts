@@ -27,7 +27,7 @@ describeScenarios(
     },
     // Proves S-015.
     {
-      name: 'Everybody has another one.',
+      name: 'Each user has a different one.',
       given: [
         { request: `GET ${mine}`, save: 'x' },
         { request: `bob: GET ${mine}`, save: 'y' },
@@ -37,7 +37,7 @@ describeScenarios(
       body: { data: [] },
     },
     {
-      name: 'The anonymous have none.',
+      name: 'Anonymous callers have none.',
       request: `nobody: GET ${mine}`,
       status: 401,
       errno: 104,
@@ -48,7 +48,7 @@ describeScenarios(
     },
     // Proves S-016.
     {
-      name: 'A read creates the collection it is about.',
+      name: 'A read creates its collection.',
       request: `GET ${mine}/collections/c/records`,
       status: 200,
       body: { data: [] },
@@ -57,19 +57,19 @@ describeScenarios(
     },
     // Proves S-016, S-040, S-132.
     {
-      name: 'A write creates the collection it is about.',
+      name: 'A write creates its collection.',
       request: `POST ${mine}/collections/c/records {"data":{"id":"x"}}`,
       status: 201,
       then: [{ request: `GET ${mine}/collections/c`, status: 200, body: { permissions: { write: ['{alice}'] } } }],
     },
     {
-      name: 'A failed write keeps what it created on its way.',
+      name: 'A failed write keeps objects that it created implicitly.',
       request: `PUT ${mine}/collections/c/records/x {"data":1}`,
       status: 400,
       then: [{ request: `GET ${mine}/collections`, body: { data: ids('c') } }],
     },
     {
-      name: 'PUT of a collection creates it itself.',
+      name: 'PUT of a collection creates it explicitly.',
       request: `PUT ${mine}/collections/c {"data":{"a":1}}`,
       status: 201,
       body: { data: { a: 1 } },
@@ -101,14 +101,14 @@ describeScenarios(
     { name: 'Explicit creation works.', request: `PUT ${mine}`, status: 201, body: { data: { id: aUuid } } },
     // Proves S-046.
     {
-      name: 'The alias is a good id in the body.',
+      name: 'The alias is a valid id in the body.',
       request: `PUT ${mine} {"data":{"id":"default","a":1}}`,
       status: 201,
       body: { data: { id: aUuid, a: 1 } },
     },
     // Proves S-132.
     {
-      name: 'The alias is a good id in a patch.',
+      name: 'The alias is a valid id in a patch.',
       given: [`PUT ${mine}`],
       request: `PATCH ${mine} {"data":{"id":"default","a":1}}`,
       status: 200,
@@ -116,28 +116,28 @@ describeScenarios(
     },
     // Proves S-046, S-218.
     {
-      name: 'The alias is no id of a record.',
+      name: 'The alias is not a valid record id.',
       request: `PUT ${mine}/collections/c/records/default`,
       status: 400,
       errno: 107,
     },
     // Proves S-046, S-218.
     {
-      name: 'The alias is no id of a posted record.',
+      name: 'The alias is not a valid id of a posted record.',
       request: `POST ${mine}/collections/c/records {"data":{"id":"default"}}`,
       status: 400,
       errno: 107,
     },
     // Proves S-046, S-218.
     {
-      name: 'The alias is no id of a collection.',
+      name: 'The alias is not a valid collection id.',
       request: `PUT ${mine}/collections/default`,
       status: 400,
       errno: 107,
     },
-    { name: 'The alias is no id of a group.', request: `PUT ${mine}/groups/default`, status: 400, errno: 107 },
+    { name: 'The alias is not a valid group id.', request: `PUT ${mine}/groups/default`, status: 400, errno: 107 },
     {
-      name: 'A text with the alias in it is any id.',
+      name: 'An id that contains the alias is valid.',
       request: `POST ${mine}/collections/c/records {"data":{"id":"my-default-x"}}`,
       status: 201,
       body: { data: { id: 'my-default-x' } },
@@ -171,22 +171,22 @@ describeScenarios(
       },
     },
     {
-      name: 'A collection deleted through its list comes back empty.',
+      name: 'A collection deleted through its list is recreated empty.',
       given: [`PUT ${mine}/collections/c/records/x`, `DELETE ${mine}/collections`],
       request: `GET ${mine}/collections/c/records?_since=0`,
       body: { data: [] },
     },
     // Proves S-133, S-224.
-    { name: 'A method that is not served has a JSON body.', request: `POST ${mine} {}`, status: 405, errno: 115 },
+    { name: 'An unsupported method has a JSON body.', request: `POST ${mine} {}`, status: 405, errno: 115 },
     {
-      name: 'A plain text has a JSON answer.',
+      name: 'A plain text body has a JSON response.',
       request: `POST ${mine}/collections/c/records`,
       raw: 'x',
       headers: { 'Content-Type': 'text/plain' },
       status: 415,
       errno: 107,
     },
-    { name: 'An unknown path is missing.', request: `GET ${mine}/nothing`, status: 404, errno: 111 },
+    { name: 'An unknown path gets 404.', request: `GET ${mine}/nothing`, status: 404, errno: 111 },
     {
       name: 'A trailing slash redirects.',
       request: `GET ${mine}/`,
@@ -202,7 +202,7 @@ describeScenarios(
     },
     { name: 'Groups are allowed.', request: `POST ${mine}/groups {"data":{"members":["a"]}}`, status: 201 },
     {
-      name: 'What is shared is shared under the real id.',
+      name: 'Shared objects are accessible under the real id.',
       given: [`PUT ${mine}/collections/c {"permissions":{"read":["{bob}"]}}`, { request: `GET ${mine}`, save: 'x' }],
       request: 'bob: GET /buckets/{x.id}/collections/c',
       status: 200,
@@ -215,7 +215,7 @@ describeScenarios(
       gives: { 'total-objects': '0' },
     },
     {
-      name: 'A personal bucket is not forgotten by the list of its owner.',
+      name: 'A personal bucket appears in the bucket list of its owner.',
       given: [`PUT ${mine}/collections/c`],
       request: 'GET /buckets',
       body: { data: items(1) },
@@ -227,7 +227,7 @@ describeScenarios(
 describeScenarios(
   'the personal bucket where buckets cannot be created',
   [
-    { name: 'It is there by use.', request: `PUT ${mine}/collections/c/records/x`, status: 201 },
+    { name: 'It is created by use.', request: `PUT ${mine}/collections/c/records/x`, status: 201 },
     {
       name: 'It cannot be created explicitly.',
       request: `PUT ${mine}`,

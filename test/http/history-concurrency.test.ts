@@ -1,5 +1,5 @@
-// Many writers of one bucket at the same time: each change has its entry, nobody is refused because of the history, and
-// whoever follows it misses nothing.
+// Concurrent writers of one bucket: each change has its entry, the history causes no refusal, and polling clients miss
+// nothing.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestClient, TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
@@ -24,7 +24,7 @@ const writers = 8;
 const places = ['b1/collections/c', 'b1/collections/d', 'b2/collections/c', 'b2/collections/d'];
 
 forEachBackend((backend) => {
-  describe(`simultaneous writers of a history on ${backend.name}`, () => {
+  describe(`concurrent writers of a history on ${backend.name}`, () => {
     let service: TestService;
     let alice: TestClient;
 
@@ -41,7 +41,7 @@ forEachBackend((backend) => {
       return (body as { data: readonly Entry[] }).data;
     }
 
-    it('Batches in opposite orders, over lists and buckets, are all answered, and each change has its entry.', async () => {
+    it('batches in opposite orders over lists and buckets succeed, and each change has its entry.', async () => {
       const expected: string[] = [];
       let isWriting = true;
       const seen = new Map<string, number>();
@@ -91,7 +91,7 @@ forEachBackend((backend) => {
       expect(new Set(ofFirst.map(({ last_modified }) => last_modified)).size).toBe(ofFirst.length);
     });
 
-    it('Deleting the bucket while others write to it leaves no entry behind.', async () => {
+    it('deleting a bucket during writes leaves no entries.', async () => {
       const bucket = '/v1/buckets/doomed';
       await alice.request('PUT', bucket);
       await alice.request('PUT', `${bucket}/collections/c`);

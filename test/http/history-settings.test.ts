@@ -1,4 +1,4 @@
-// What the settings leave out of the history, and how it is kept short.
+// Settings of the history: exclusions and trimming.
 import { describe, expect, it } from 'vitest';
 import { startTestService, type TestClient, type TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
@@ -24,7 +24,7 @@ async function put(client: TestClient, ...paths: readonly string[]): Promise<voi
   for (const path of paths) expect((await client.request('PUT', `/v1${path}`)).status).toBeLessThan(300);
 }
 
-/** A service whose settings name the id of a user called robot. */
+/** Starts a service whose settings contain the id of a user called robot. */
 async function withRobot(
   start: (settings: Record<string, string>) => Promise<TestService>,
   settings: (robotId: string) => Record<string, string>,
@@ -36,8 +36,8 @@ async function withRobot(
   return { service, robot: service.asUser('robot'), alice: service.asUser('alice') };
 }
 
-describe('what is left out of the history', () => {
-  it('is named by URIs of buckets, collections, groups and records, and shown in the root view.', async () => {
+describe('exclusions from the history', () => {
+  it('are URIs of buckets, collections, groups and records, shown in the root view.', async () => {
     const places =
       '/buckets/quiet /buckets/b/collections/silent /buckets/b/groups/g /buckets/b/collections/c/records/r';
     const service = await startTestService({ settings: { includes: 'history', 'history.exclude_resources': places } });
@@ -69,14 +69,14 @@ describe('what is left out of the history', () => {
     await service.close();
   });
 
-  it('must be URIs of objects, or the service does not start.', async () => {
+  it('must be object URIs, or the service does not start.', async () => {
     for (const wrong of ['/buckets', 'b', '/buckets/b/history/x', '/buckets/b/collections/']) {
       const settings = { includes: 'history', 'history.exclude_resources': wrong };
       await expect(startTestService({ settings })).rejects.toThrow(/history\.exclude_resources/);
     }
   });
 
-  it('is what certain users do.', async () => {
+  it('can be users.', async () => {
     const { service, robot, alice } = await withRobot(
       (settings) => startTestService({ settings }),
       (robotId) => ({ 'history.exclude_user_ids': `${robotId} somebody:else` }),
@@ -89,7 +89,7 @@ describe('what is left out of the history', () => {
     await service.close();
   });
 
-  it('are permissions of entries where permissions are not explicit.', async () => {
+  it('include permissions of entries if explicit_permissions is false.', async () => {
     const service = await startTestService({
       settings: { includes: 'history', explicit_permissions: 'false', bucket_write_principals: 'system.Authenticated' },
     });
@@ -104,7 +104,7 @@ describe('what is left out of the history', () => {
 
 forEachBackend((backend) => {
   describe(`trimming of the history on ${backend.name}`, () => {
-    it('keeps the newest entries of each kind once there are enough too many, and leaves no trace of others.', async () => {
+    it('keeps the newest entries of each kind above the threshold, without tombstones for others.', async () => {
       const settings = { includes: 'history', 'history.auto_trim_max_count': '3', 'history.auto_trim_threshold': '2' };
       const service = await backend.start({ settings });
       const [alice, bob] = [service.asUser('alice'), service.asUser('bob')];
@@ -136,7 +136,7 @@ forEachBackend((backend) => {
       await service.close();
     });
 
-    it('goes by the entries of certain users where the settings say so.', async () => {
+    it('can be restricted to the entries of configured users.', async () => {
       const { service, robot, alice } = await withRobot(
         (settings) => backend.start({ settings }),
         (robotId) => ({

@@ -1,4 +1,4 @@
-// The history of a bucket: what is written down, who may see it, how it is filtered and deleted.
+// The history of a bucket: entries, access, filters and deletion.
 import { anEtag, absent, anInteger, aUuid, items, only, unordered } from './match.ts';
 import { describeScenarios, type Scenario } from './scenarios.ts';
 
@@ -9,7 +9,7 @@ const uris = (...all: readonly string[]): object => ({ data: all.map((uri) => ({
 
 const entries: readonly Scenario[] = [
   {
-    name: 'Every change of a bucket and of what is in it has an entry, newest first, with the whole object.',
+    name: 'Every change of a bucket and its content has an entry with the whole object, newest first.',
     given: [
       'PUT {B} {"data":{"b":1}}',
       'PUT {G}/g {"data":{"members":["x"]}}',
@@ -55,7 +55,7 @@ const entries: readonly Scenario[] = [
     }),
   },
   {
-    name: 'A batch has one entry for each change, in the order of its requests, whatever the lists.',
+    name: 'A batch has one entry for each change, in the order of its requests across lists.',
     given: [
       'bucket',
       `POST /batch {"requests":[
@@ -76,7 +76,7 @@ const entries: readonly Scenario[] = [
     },
   },
   {
-    name: 'A request that is undone leaves no entry.',
+    name: 'A request that is rolled back leaves no entry.',
     given: [
       'collection',
       { request: 'PUT {R}/r {"data":{"last_modified":1111}}', save: 'r' },
@@ -103,19 +103,19 @@ const entries: readonly Scenario[] = [
     gives: { 'total-records': '3', 'total-objects': '3', etag: anEtag },
   },
   {
-    name: 'Numbers and keys come back from the history as they came in.',
+    name: 'Numbers and keys are unchanged in the history.',
     given: ['collection', { request: 'PUT {R}/r', raw: '{"data":{"n":12345678901234567890.50,"__proto__":{"x":1}}}' }],
     request: 'GET {B}/history?_limit=1',
     text: /"target":\{"data":\{"n":12345678901234567890\.50,"__proto__":\{"x":1\},"id":"r"/,
   },
   {
-    name: 'Implicit creation in the personal bucket is written down.',
+    name: 'Implicit creation in the personal bucket is recorded.',
     given: ['PUT /buckets/default/collections/c/records/r'],
     request: 'GET /buckets/default/history',
     body: { data: [{ record_id: 'r' }, { collection_id: 'c' }, { resource_name: 'bucket', action: 'create' }] },
   },
   {
-    name: 'Deleting a list makes an entry for each object.',
+    name: 'Deleting a list adds an entry for each object.',
     given: ['collection', 'PUT {R}/a', 'PUT {R}/b', 'DELETE {R}?_sort=id'],
     request: 'GET {B}/history?action=delete',
     body: ofRecords('b a'),
@@ -129,7 +129,7 @@ const entries: readonly Scenario[] = [
     },
   },
   {
-    name: 'A bucket that is created anew begins a new history, within one request too.',
+    name: 'A recreated bucket starts a new history, also within one request.',
     given: [
       'record',
       `POST /batch {"requests":[{"method":"PUT","path":"{R}/s"},{"method":"DELETE","path":"{B}"},
@@ -140,13 +140,13 @@ const entries: readonly Scenario[] = [
     then: ['DELETE {B}', 'PUT {B}', { request: 'GET {B}/history', body: uris('{B}') }],
   },
   {
-    name: 'Changes of permissions are changes.',
+    name: 'Changes of permissions are recorded.',
     given: ['bucket', 'PATCH {B} {"permissions":{"read":["{bob}"]}}'],
     request: 'GET {B}/history?_limit=1',
     body: { data: [{ action: 'update', target: { permissions: { read: ['{bob}'], write: ['{alice}'] } } }] },
   },
   {
-    name: 'Everybody is written down as who they are.',
+    name: 'Entries contain the user id of the caller.',
     given: ['PUT {B} {"permissions":{"write":["system.Everyone"]}}', 'bob: PUT {C}', 'nobody: PUT {R}/r'],
     request: 'GET {B}/history',
     body: { data: [{ user_id: null }, { user_id: '{bob}' }, { user_id: '{alice}' }] },
@@ -155,7 +155,7 @@ const entries: readonly Scenario[] = [
 
 const access: readonly Scenario[] = [
   {
-    name: 'Entries have no address, and are written by nobody.',
+    name: 'Entries have no URL, and clients cannot write them.',
     given: [{ request: 'PUT {B}' }, { request: 'GET {B}/history', save: 'h' }],
     request: 'POST {B}/history {"data":{}}',
     status: 405,
@@ -168,7 +168,7 @@ const access: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Strangers see nothing, and do not learn whether a bucket exists.',
+    name: 'Callers without permission get nothing and do not learn whether a bucket exists.',
     given: ['record'],
     request: 'bob: GET {B}/history',
     status: 403,
@@ -181,14 +181,14 @@ const access: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Readers of the bucket see all of it and delete nothing.',
+    name: 'Readers of the bucket see the whole history and cannot delete entries.',
     given: ['PUT {B} {"permissions":{"read":["{bob}"]}}', 'PUT {C}'],
     request: 'bob: GET {B}/history',
     body: uris('{C}', '{B}'),
     then: [{ request: 'bob: DELETE {B}/history', status: 403 }],
   },
   {
-    name: 'Readers of a collection see what happened in it since they were.',
+    name: 'Readers of a collection see its entries since they were added.',
     given: [
       'collection',
       'PUT {R}/a',
@@ -206,7 +206,7 @@ const access: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Readers of one record see exactly its entries, also when they may not read it any more.',
+    name: 'Readers of one record see exactly its entries, also after they lost access to it.',
     given: [
       'record',
       'PUT {R}/s',
@@ -234,7 +234,7 @@ const access: readonly Scenario[] = [
     then: [{ request: 'GET {B}/history', status: 403 }],
   },
   {
-    name: 'Deleting entries takes a writer, leaves tombstones, and can be filtered.',
+    name: 'Deleting entries requires write permission, leaves tombstones, and accepts filters.',
     given: ['record', { request: 'GET {B}/history?uri={C}', save: 'c' }, { request: 'GET {B}/history', save: 'all' }],
     request: 'DELETE {B}/history?resource_name=bucket',
     body: { data: [only({ id: aUuid, last_modified: anInteger, deleted: true })] },
@@ -249,7 +249,7 @@ const access: readonly Scenario[] = [
     ],
   },
   {
-    name: 'What was deleted from the history is gone for those who saw a part of it too.',
+    name: 'Deleted entries are also deleted for callers who saw part of the history.',
     given: ['PUT {B}', 'PUT {C} {"permissions":{"read":["{bob}"]}}', 'DELETE {B}/history'],
     request: 'bob: GET {B}/history',
     status: 403,
@@ -258,7 +258,7 @@ const access: readonly Scenario[] = [
 
 const queries: readonly Scenario[] = [
   {
-    name: 'Ids that look like numbers are texts.',
+    name: 'Ids that look like numbers are strings.',
     given: ['collection', 'PUT {R}/1', 'PUT {R}/2', 'PUT {B}/collections/7', 'PUT {G}/8'],
     request: 'GET {B}/history?record_id=1',
     body: ofRecords('1'),
@@ -272,7 +272,7 @@ const queries: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Every field of an entry, and any part of the object, can be filtered and sorted by.',
+    name: 'Every field of an entry and of its object can be filtered and sorted by.',
     given: [
       'collection',
       { request: 'PUT {R}/a {"data":{"n":1}}', save: 'a' },
@@ -302,7 +302,7 @@ const queries: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Parts of entries can be asked for, page by page.',
+    name: 'Selected fields of entries are returned in pages.',
     given: ['record'],
     request: 'GET {B}/history?_fields=uri,target.data.a&_limit=1',
     body: {
@@ -315,7 +315,7 @@ const queries: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Who follows the history is told what is new, and nothing when there is nothing.',
+    name: 'Polling clients get new entries, or an empty list.',
     given: ['collection', { request: 'GET {B}/history', save: 'h' }],
     request: 'GET {B}/history',
     headers: { 'If-None-Match': '{h.etag}' },
@@ -328,7 +328,7 @@ const queries: readonly Scenario[] = [
     ],
   },
   {
-    name: 'Answers that tell only what changed are as without history.',
+    name: 'Responses with only changed attributes are the same as without history.',
     given: ['record'],
     request: 'PATCH {R}/r {"data":{"b":2}}',
     headers: { 'Response-Behavior': 'diff' },
@@ -342,12 +342,12 @@ const queries: readonly Scenario[] = [
 
 const root: readonly Scenario[] = [
   {
-    name: 'The root view tells that there is a history.',
+    name: 'The root view has the capability history.',
     request: 'GET /',
     body: { capabilities: { history: only({ description: /./, url: /./ }) } },
   },
   {
-    name: 'Entries are no objects whose permissions are listed.',
+    name: 'Entries do not appear in the permissions list.',
     given: ['record'],
     request: 'GET /permissions?bucket_id={b}',
     body: { data: unordered({ uri: '{B}' }, { uri: '{C}' }, { uri: '{R}/r' }) },

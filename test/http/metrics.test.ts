@@ -1,5 +1,4 @@
-// Metrics in the form that Prometheus reads: what is counted, under which names and labels, and that it stays within
-// limits.
+// Metrics for Prometheus: values, names, labels and limits.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { definePlugin } from '../../src/http/plugin.ts';
 import { startTestService, type TestService, type TestServiceOptions } from '../../src/testing/index.ts';
@@ -25,7 +24,7 @@ async function scrape(service: TestService): Promise<Scrape> {
 }
 
 describe('/__metrics__', () => {
-  it('It answers GET and HEAD as plain text, and nothing else.', async () => {
+  it('supports only GET and HEAD, as plain text.', async () => {
     const service = await start();
     const { status, headers } = await service.request('GET', '/v1/__metrics__');
     expect([status, headers['content-type']]).toEqual([200, expect.stringMatching(/^text\/plain; version=0\.0\.4/)]);
@@ -35,7 +34,7 @@ describe('/__metrics__', () => {
     expect([post.status, post.headers['allow']]).toEqual([405, expect.stringContaining('GET')]);
   });
 
-  it('It asks for no credentials and does not look at wrong ones.', async () => {
+  it('requires no credentials and ignores wrong ones.', async () => {
     const service = await start();
     for (const authorization of ['Basic %%%', 'Bearer nonsense', 'Basic YTpi']) {
       const { status } = await service.request('GET', '/v1/__metrics__', { headers: { authorization } });
@@ -44,14 +43,14 @@ describe('/__metrics__', () => {
     expect((await scrape(service)).value('svc_users_total')).toBeUndefined();
   });
 
-  it('It is there only with the plugin.', async () => {
+  it('exists only with the plugin.', async () => {
     const service = await startTestService();
     onTestFinished(() => service.close());
     const { status, body } = await service.request('GET', '/v1/__metrics__');
     expect([status, body]).toMatchObject([404, { errno: 111 }]);
   });
 
-  it('It shows in the root view, with its prefix and what is switched off.', async () => {
+  it('has a capability with its prefix and disabled metrics.', async () => {
     const service = await start({ prometheus_disabled_metrics: 'users_total', project_name: 'My Store 2' });
     const { body } = await service.request('GET', '/v1/');
     expect(body).toMatchObject({
@@ -59,21 +58,21 @@ describe('/__metrics__', () => {
     });
   });
 
-  it('It has the name of the software as prefix, unless the settings name the project or a prefix.', async () => {
+  it('has the software name as prefix unless a project name or a prefix is set.', async () => {
     const service = await startTestService({ settings: { includes: 'prometheus' } });
     onTestFinished(() => service.close());
     await service.request('GET', '/v1/');
     expect((await scrape(service)).value('coffer_request_summary_total', { endpoint: 'hello' })).toBe(1);
   });
 
-  it('Nobody has both Prometheus and StatsD.', async () => {
+  it('cannot be combined with StatsD.', async () => {
     const settings = { includes: 'prometheus statsd', statsd_url: 'udp://127.0.0.1:8125' };
-    await expect(startTestService({ settings })).rejects.toThrow('one of the two');
+    await expect(startTestService({ settings })).rejects.toThrow('contains both prometheus and statsd');
   });
 });
 
 describe('requests', () => {
-  it('They are counted by method, endpoint, ids and status.', async () => {
+  it('are counted by method, endpoint, ids and status.', async () => {
     const service = await start();
     const alice = service.asUser('alice');
     await alice.request('PUT', '/v1/buckets/b');
@@ -133,7 +132,7 @@ describe('requests', () => {
     }
   });
 
-  it('What nothing serves is unknown, and ids of what was refused or not found are no labels.', async () => {
+  it('to unknown paths count as unknown, and ids of refused or missing objects are not labels.', async () => {
     const service = await start();
     await service.request('GET', '/v1/nothing/here');
     await service.request('GET', '/buckets');
@@ -147,14 +146,14 @@ describe('requests', () => {
     expect(metrics.text).not.toContain('secret');
   });
 
-  it('Those that do not even get to be looked at are counted as well.', async () => {
+  it('that are refused before dispatch are counted too.', async () => {
     const service = await start({ max_body_size: '10' });
     await service.request('POST', '/v1/buckets', { body: { data: { long: 'long' } } });
     const counted = { method: 'post', endpoint: 'unnamed', status: '413' };
     expect((await scrape(service)).value('svc_request_summary_total', counted)).toBe(1);
   });
 
-  it('Users and policies are counted.', async () => {
+  it('are counted by user and policy.', async () => {
     const service = await start();
     for (const user of ['alice', 'alice', 'bob']) await service.asUser(user).request('GET', '/v1/');
     await service.request('GET', '/v1/');
@@ -167,7 +166,7 @@ describe('requests', () => {
     expect(metrics.value('svc_authentication_basicauth_seconds_count', { method: 'authenticate' })).toBe(3);
   });
 
-  it('Entries of a batch are counted apart from requests.', async () => {
+  it('count separately from the entries of a batch.', async () => {
     const service = await start();
     const requests = [{ method: 'PUT', path: '/buckets/b' }, { path: '/buckets/b' }, { path: '/nothing/' }];
     await service.asUser('alice').request('POST', '/v1/batch', { body: { requests } });
@@ -179,7 +178,7 @@ describe('requests', () => {
     expect(metrics.value('svc_batch_entries_total', { endpoint: 'unknown', status: '404' })).toBe(1);
   });
 
-  it('Ids beyond the limit of a label count as others, and so does everything beyond the limit of a metric.', async () => {
+  it('have limits of label values and of series, beyond which they count as others.', async () => {
     const service = await start({ metrics_max_label_values: '3' });
     const alice = service.asUser('alice');
     for (const id of ['b', 'c', 'd', 'e', 'f']) await alice.request('PUT', `/v1/buckets/${id}`);
@@ -196,7 +195,7 @@ describe('requests', () => {
 });
 
 describe('settings of metrics', () => {
-  it('Prefix, buckets and disabled metrics are as told.', async () => {
+  it('control prefix, buckets and disabled metrics.', async () => {
     const service = await start({
       prometheus_prefix: '1-Shop',
       prometheus_histogram_buckets: '0.5, 2.5, Inf',
@@ -213,12 +212,12 @@ describe('settings of metrics', () => {
     expect(metrics.value('_1shop_authentication_total', {})).toBe(1);
   });
 
-  it('Buckets that do not rise are refused.', async () => {
+  it('refuse buckets in the wrong order.', async () => {
     await expect(start({ prometheus_histogram_buckets: '1 0.5' })).rejects.toThrow('rising order');
     await expect(start({ prometheus_histogram_buckets: '1 many' })).rejects.toThrow('rising order');
   });
 
-  it('It is told since when each series counts.', async () => {
+  it('can export the creation time of each series.', async () => {
     const before = Date.now() / 1000;
     const service = await start();
     await service.request('GET', '/v1/');
@@ -228,7 +227,7 @@ describe('settings of metrics', () => {
     expect(metrics.type('svc_request_summary_created')).toBe('gauge');
   });
 
-  it('The process and its event loop are measured.', async () => {
+  it('include metrics of the process and its event loop.', async () => {
     const metrics = await scrape(await start());
     for (const name of [
       'process_cpu_seconds_total',
@@ -251,7 +250,7 @@ describe('settings of metrics', () => {
 });
 
 describe('events', () => {
-  it('Listeners and plugins are timed, even when they fail.', async () => {
+  it('measure the duration of listeners and plugins, even if they fail.', async () => {
     const plugin = definePlugin({
       name: 'watcher',
       setup: () => ({
@@ -279,7 +278,7 @@ describe('events', () => {
     expect(metrics.value('svc_listeners_quiet_seconds_count')).toBe(1);
   });
 
-  it('An observer that throws harms nobody, and the log says so.', async () => {
+  it('are not affected by an observer that throws, which is logged.', async () => {
     const lines: unknown[] = [];
     const ignore = (): void => undefined;
     const logger = { debug: ignore, info: ignore, warn: ignore, error: (fields: unknown) => void lines.push(fields) };
@@ -309,7 +308,7 @@ forEachBackend((backend) => {
     });
     afterAll(() => service.close());
 
-    it('Everything works as ever, and is timed by operation.', async () => {
+    it('work as usual and are measured by operation.', async () => {
       const alice = service.asUser('alice');
       const list = '/v1/buckets/default/collections/c/records';
       for (const id of ['r', 's', 't']) {
@@ -318,7 +317,7 @@ forEachBackend((backend) => {
       expect((await alice.request('GET', list)).body).toMatchObject({ data: [{}, {}, {}] });
       const clash = await alice.request('PUT', `${list}/r`, { headers: { 'If-None-Match': '*' } });
       expect(clash.status).toBe(412);
-      // The next page of a deletion is a one-time token, kept in the cache.
+      // The next page of a deletion is a one-time token in the cache.
       const { headers } = await alice.request('DELETE', `${list}?_limit=2`);
       const next = new URL(headers['next-page'] ?? '');
       expect((await alice.request('DELETE', next.pathname + next.search)).status).toBe(200);
@@ -335,7 +334,7 @@ forEachBackend((backend) => {
       expect(count('cache', 'set')).toBeGreaterThan(0);
       expect(metrics.value('svc_cache_hits_total')).toBeGreaterThan(0);
       expect(metrics.value('svc_backend_failures_total')).toBeUndefined();
-      // Personal buckets have one label together, and not one for each user.
+      // All personal buckets share one label.
       const written = { method: 'put', endpoint: 'record-object', bucket_id: 'default', collection_id: 'c' };
       expect(metrics.value('svc_request_summary_total', { ...written, status: '201' })).toBe(3);
       if (backend.name !== 'memory') {

@@ -1,4 +1,4 @@
-// What Prometheus' own checker says of the metrics, and of the rules and the configuration in the guide.
+// Checks of the metrics, and of rules and configuration in the guide, with promtool.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,13 +38,13 @@ forEachBackend((backend) => {
       return (await service.request('GET', '/v1/__metrics__')).text;
     }
 
-    it('finds nothing with prometheus_strict_names', async () => {
+    it('finds nothing with prometheus_strict_names.', async () => {
       const text = await exposition({ prometheus_strict_names: 'true' });
       expect(text).toMatch(/^coffer_requests_total\{.*status="200"\} \d+$/m);
       expect(promtool(['check', 'metrics'], text)).toEqual({ code: 0, lines: [] });
     });
 
-    it('finds only the name request_summary, which is that of the reference server, without', async () => {
+    it('finds only the name request_summary of Kinto without it.', async () => {
       const { lines } = promtool(['check', 'metrics'], await exposition({}));
       expect(lines).toEqual(
         ['created', 'total'].map(
@@ -56,23 +56,23 @@ forEachBackend((backend) => {
 });
 
 describe('the guide to monitoring', () => {
-  it('has alarm rules that promtool accepts', () => {
+  it('has alert rules that promtool accepts.', () => {
     const { code, lines } = promtool(['check', 'rules', blockWith('groups:')]);
     expect([code, lines.join(' ')]).toEqual([0, expect.stringMatching(/SUCCESS: 3 rules found/)]);
   });
 
-  it('has a configuration that promtool accepts', () => {
+  it('has a configuration that promtool accepts.', () => {
     const { code } = promtool(['check', 'config', '--syntax-only', blockWith('scrape_configs:')]);
     expect(code).toBe(0);
   });
 
-  it('has rules about metrics that the service shows', async () => {
+  it('has rules for metrics that the service exports.', async () => {
     const service = await startTestService({ settings: { includes: 'prometheus', project_name: 'store' } });
     onTestFinished(() => service.close());
     await service.request('GET', '/v1/');
     const { text } = await service.request('GET', '/v1/__metrics__');
     const rules = readFileSync(blockWith('groups:'), 'utf8');
-    // Of pools and failures there is nothing to show on this backend.
+    // This backend has no pools and no failures.
     const names = new Set([...rules.matchAll(/\bstore_request_\w+/g)].map(([name]) => name));
     expect(names.size).toBe(2);
     for (const name of names) expect(text).toContain(`\n${name}{`);

@@ -1,8 +1,8 @@
-// Quotas: what is refused, what is counted, and that it stays right whatever happens at the same time.
+// Quotas: refusals, counters, and consistency under concurrent requests.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definePlugin, type PluginHost } from '../../src/http/plugin.ts';
-import { recountBucket, isWrong } from '../../src/plugins/quotas/recount.ts';
+import { checkBucket, isOutdated } from '../../src/plugins/quotas/rebuild.ts';
 import { startTestService, type TestClient, type TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
 import { describeScenarios } from './scenarios.ts';
@@ -23,11 +23,11 @@ describeScenarios(
   'quotas',
   [
     {
-      name: 'Records beyond the number that a collection may hold are refused, and nothing is kept.',
+      name: 'Records beyond the limit of a collection are refused, and the request is rolled back.',
       given: ['collection', 'PUT {R}/a', 'POST {R}'],
       request: 'PUT {R}/b',
       ...refused,
-      body: { error: 'Insufficient Storage', message: /3 records, 2 are allowed/ },
+      body: { error: 'Insufficient Storage', message: /3 records. The limit is 2./ },
       then: [
         { request: 'GET {R}/b', status: 404 },
         { request: 'HEAD {R}', gives: { 'total-records': '2' } },
@@ -42,11 +42,11 @@ describeScenarios(
       ],
     },
     {
-      name: 'Records of all collections count for the bucket, until their collection is deleted.',
+      name: 'Records of all collections count for the bucket until their collection is deleted.',
       given: ['collection', 'PUT {B}/collections/d', 'PUT {R}/a', 'PUT {R}/b', 'PUT {B}/collections/d/records/c'],
       request: 'PUT {B}/collections/d/records/d',
       ...refused,
-      body: { message: /The bucket would have 4 records, 3 are allowed/ },
+      body: { message: /The bucket would have 4 records. The limit is 3./ },
       then: [
         'DELETE {C}',
         { request: 'PUT {B}/collections/d/records/d', status: 201 },
@@ -61,11 +61,11 @@ describeScenarios(
       ],
     },
     {
-      name: 'Objects beyond the size that one may have are refused, whatever method brings them.',
+      name: 'Objects beyond the size limit are refused for all methods.',
       given: ['collection', `PUT {R}/a ${text(200)}`],
       request: `PUT {R}/b ${text(300)}`,
       ...refused,
-      body: { message: /The record has \d+ bytes, 300 are allowed/ },
+      body: { message: /The record has \d+ bytes. The limit is 300./ },
       then: [
         { request: `PATCH {R}/a ${text(290)}`, ...refused },
         { request: `POST {R} ${text(290)}`, ...refused },
@@ -78,11 +78,11 @@ describeScenarios(
       ],
     },
     {
-      name: 'Sizes add up in collections and buckets, groups and attributes included.',
+      name: 'Sizes are summed in collections and buckets, including groups and attributes.',
       given: ['collection', `PUT {R}/a ${text(200)}`, `PUT {R}/b ${text(200)}`],
       request: `PATCH {C} ${text(150)}`,
       ...refused,
-      body: { message: /The collection would have \d+ bytes, 600 are allowed/ },
+      body: { message: /The collection would have \d+ bytes. The limit is 600./ },
       then: [
         { request: `PUT {G}/g ${text(240)}`, status: 201 },
         { request: `PUT {G}/h ${text(200)}`, ...refused },
@@ -94,14 +94,14 @@ describeScenarios(
       ],
     },
     {
-      name: 'Letters outside of ASCII count as if they were escaped.',
+      name: 'Non-ASCII characters count as their escapes.',
       given: ['collection'],
       request: 'PUT {R}/a {"data":{"t":"éééééééééééééééééééééééééééééééééééééééééééé"}}',
       ...refused,
       then: [{ request: 'PUT {R}/a {"data":{"t":"éééééééééééééééééééé"}}', status: 201 }],
     },
     {
-      name: 'A batch counts as a whole, and is undone as a whole.',
+      name: 'A batch counts as a whole and is rolled back as a whole.',
       given: ['collection', 'PUT {R}/a', 'PUT {R}/b'],
       request:
         'POST /batch {"requests":[{"method":"PUT","path":"{R}/c"},{"method":"DELETE","path":"{R}/a"},{"method":"PATCH","path":"{R}/b","body":{"data":{"n":1}}}]}',
@@ -125,7 +125,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'The personal bucket has quotas as any other.',
+      name: 'The personal bucket has quotas like any other.',
       given: ['PUT /buckets/default/collections/c/records/a', 'PUT /buckets/default/collections/c/records/b'],
       request: 'PUT /buckets/default/collections/c/records/c',
       ...refused,
@@ -136,7 +136,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'The root view tells that there are quotas.',
+      name: 'The root view has the capability quotas.',
       request: 'GET /',
       body: { capabilities: { quotas: { description: /./, url: /./ } } },
     },
@@ -145,7 +145,7 @@ describeScenarios(
 );
 
 describe('the settings of quotas', () => {
-  it('go from the most particular name to the most general.', async () => {
+  it('apply from the most specific name to the most general.', async () => {
     const service = await startTestService({
       settings: {
         includes: 'quotas',
@@ -182,13 +182,13 @@ describe('the settings of quotas', () => {
     await service.close();
   });
 
-  it('are numbers, or the service does not start.', async () => {
+  it('must be numbers, or the service does not start.', async () => {
     for (const key of ['quotas.bucket_max_bytes', 'quotas.bucket_blog_max_items', 'quotas.collection_a_b_max_bytes']) {
       await expect(startTestService({ settings: { includes: 'quotas', [key]: 'many' } })).rejects.toThrow(key);
     }
   });
 
-  it('never keep anybody from deleting.', async () => {
+  it('never refuse deletions.', async () => {
     const service = await startTestService({ settings: { includes: 'quotas', 'quotas.bucket_max_items': '0' } });
     const alice = service.asUser('alice');
     await alice.request('PUT', '/v1/buckets/b');
@@ -208,9 +208,9 @@ const spy = definePlugin({
   },
 });
 
-/** What the counters of a bucket say, compared with what there is. */
+/** Compares the counters of a bucket with its actual usage. */
 async function findWrongCounters(bucket: string): Promise<readonly unknown[]> {
-  return (await recountBucket(host!.stores.storage.reader, bucket)).filter(isWrong);
+  return (await checkBucket(host!.stores.storage.reader, bucket)).filter(isOutdated);
 }
 
 forEachBackend((backend) => {
@@ -227,7 +227,7 @@ forEachBackend((backend) => {
     });
     afterAll(() => service.close());
 
-    it('are stored as objects beside what they count.', async () => {
+    it('are stored as objects next to what they count.', async () => {
       await alice.request('PUT', '/v1/buckets/stored');
       await alice.request('PUT', '/v1/buckets/stored/collections/c');
       await alice.request('PUT', '/v1/buckets/stored/collections/c/records/r');
@@ -243,7 +243,7 @@ forEachBackend((backend) => {
       expect(await reader.get({ kind: 'quota', parent: '/buckets/stored' }, 'bucket_info')).toBeUndefined();
     });
 
-    it('are right after sixteen writers and deleters at the same time.', async () => {
+    it('are correct after sixteen concurrent writers and deleters.', async () => {
       const bucket = '/v1/buckets/busy';
       await alice.request('PUT', bucket);
       const collections = ['a', 'b', 'c'];
@@ -275,7 +275,7 @@ forEachBackend((backend) => {
       expect(await findWrongCounters('busy')).toEqual([]);
     });
 
-    it('keep no writer of one of many collections from being answered.', async () => {
+    it('do not block writers of many collections.', async () => {
       const bucket = '/v1/buckets/wide';
       await alice.request('PUT', bucket);
       const collections = Array.from({ length: 8 }, (_, n) => `${bucket}/collections/c${n}`);
@@ -290,7 +290,7 @@ forEachBackend((backend) => {
       expect(await findWrongCounters('wide')).toEqual([]);
     });
 
-    it('are right after any history of requests.', { timeout: 120_000 }, async () => {
+    it('are correct after any sequence of requests.', { timeout: 120_000 }, async () => {
       const below = fc.constantFrom('', '/collections/c', '/collections/d', '/groups/g');
       const records = fc.constantFrom(
         ...['c', 'd'].flatMap((c) => ['r', 's', 't'].map((id) => `/collections/${c}/records/${id}`)),

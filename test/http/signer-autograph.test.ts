@@ -1,4 +1,4 @@
-// Signing at a remote server, played here by one that checks what it is sent and signs as such a server does.
+// Signing with a remote server. The tests run one that checks requests and signs them as Autograph does.
 import { createHash, createHmac, sign, type KeyObject } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { readFileSync } from 'node:fs';
@@ -10,12 +10,12 @@ import { createKeys, dataOf, fetchChangeset, isTrue, setStatus, type SigningKeys
 const secret = 'a key that both know';
 const source = '/buckets/staging/collections/c';
 
-describe('A remote server', () => {
+describe('A signing server', () => {
   let keys: SigningKeys;
   let server: Server;
   let service: TestService;
   let alice: TestClient;
-  /** What the server does instead of signing. */
+  /** Replaces the signing response of the server. */
   let fault: { readonly status: number; readonly body: string } | 'silence' | undefined;
 
   beforeEach(async () => {
@@ -60,7 +60,7 @@ describe('A remote server', () => {
       }),
   );
 
-  it('signs, and says by which certificates.', async () => {
+  it('signs and returns the URL of its certificates.', async () => {
     expect((await setStatus(alice, source, 'to-sign')).status).toBe(200);
     const changeset = await fetchChangeset(service, 'main', 'c');
     expect(isTrue(changeset, keys.publicKey)).toBe(true);
@@ -76,7 +76,7 @@ describe('A remote server', () => {
     { status: 201, body: '[{"signature":1}]' },
     { status: 201, body: `["${'x'.repeat(1_100_000)}"]` },
     'silence' as const,
-  ])('that fails keeps everything as it was.', async (wrong) => {
+  ])('that fails leaves all collections unchanged.', async (wrong) => {
     const before = await fetchChangeset(service, 'main', 'c');
     fault = wrong;
     const refused = await setStatus(alice, source, 'to-sign');
@@ -97,7 +97,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Checks who asks, and signs what it is sent. */
+/** Authenticates the request and signs its text. */
 function answerTo(
   request: IncomingMessage,
   body: Buffer,

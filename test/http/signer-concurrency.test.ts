@@ -1,4 +1,4 @@
-// Signing while others sign, edit and read: one outcome for everybody, and no moment at which a signature does not fit.
+// Concurrent reviews, edits and reads of signed collections: one outcome, and signatures that always match the records.
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TestClient, TestResponse, TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
@@ -16,7 +16,7 @@ const settings = {
 const source = '/buckets/staging/collections/c';
 
 forEachBackend((backend) => {
-  describe(`signing with many at once on ${backend.name}`, () => {
+  describe(`concurrent signing on ${backend.name}`, () => {
     let service: TestService;
     let editor: TestClient;
     let reviewers: readonly TestClient[];
@@ -39,12 +39,12 @@ forEachBackend((backend) => {
     const put = (id: string, n: number): ReturnType<TestClient['request']> =>
       editor.request('PUT', `/v1${source}/records/${id}`, { body: { data: { n } } });
 
-    /** Reads changesets until told to stop, and verifies each; resolves to how many there were. */
+    /** Reads and verifies changesets until stopped, and resolves to their number. */
     async function watch(bucket: string, isOver: () => boolean): Promise<number> {
       let seen = 0;
       while (!isOver()) {
         const response = await service.request('GET', `/v1/buckets/${bucket}/collections/c/changeset?_expected=0`);
-        // Told to come again, as the collection never stood still.
+        // A 503 asks for a retry, because the collection changed during each attempt.
         if (response.status === 409) continue;
         expect(response.status, response.text).toBe(200);
         const changeset = response.body as Changeset;
@@ -54,7 +54,7 @@ forEachBackend((backend) => {
       return seen;
     }
 
-    it('Of several reviewers one signs.', async () => {
+    it('one of several concurrent approvals succeeds.', async () => {
       for (let round = 0; round < 3; round++) {
         await put('a', round);
         expect((await setStatus(editor, source, 'to-review')).status).toBe(200);
@@ -64,7 +64,7 @@ forEachBackend((backend) => {
       }
     });
 
-    it('Approval and rejection exclude each other.', async () => {
+    it('approval and rejection exclude each other.', async () => {
       for (let round = 0; round < 3; round++) {
         await put('a', round);
         await setStatus(editor, source, 'to-review');
@@ -72,7 +72,7 @@ forEachBackend((backend) => {
           setStatus(reviewers[0]!, source, 'to-sign'),
           setStatus(reviewers[1]!, source, 'work-in-progress'),
         ]);
-        // After an approval it is the beginning of new work.
+        // A rejection after an approval starts new work.
         expect(rejection.status).toBe(200);
         expect(await dataOf(editor, source)).toMatchObject({ status: 'work-in-progress' });
         const { body } = await service.request('GET', '/v1/buckets/main/collections/c/records/a');
@@ -81,7 +81,7 @@ forEachBackend((backend) => {
       }
     });
 
-    it('Whoever reads meanwhile never sees records that the signature does not fit.', async () => {
+    it('concurrent readers always see records that match the signature.', async () => {
       let isOver = false;
       const watching = ['main', 'preview'].map((bucket) => watch(bucket, () => isOver));
       for (let round = 0; round < 6; round++) {
@@ -97,7 +97,7 @@ forEachBackend((backend) => {
         ]);
         expect([resigned.status, edit?.status ?? 200].every((status) => status < 300)).toBe(true);
         const statuses = sortedStatuses([approval, again]);
-        // What was edited before it could be approved has to be reviewed again.
+        // An edit before the approval requires another review.
         expect(isEdited ? ['200 400', '400 400'] : ['200 400']).toContain(statuses);
         const status = isEdited ? 'work-in-progress' : 'signed';
         expect(await dataOf(editor, source)).toMatchObject({ status });
@@ -116,7 +116,7 @@ forEachBackend((backend) => {
       expect(inMain).toEqual(inSource);
     });
 
-    it('Many collections of one bucket are created, edited and signed at the same time.', async () => {
+    it('many collections of one bucket are created, edited and signed concurrently.', async () => {
       const ids = Array.from({ length: 6 }, (_, index) => `m${index}`);
       await Promise.all(ids.map(createSource));
       const answers = await Promise.all(

@@ -1,4 +1,4 @@
-// Copies to preview and destination write what has changed and nothing else, whatever happened in between.
+// Copies to preview and destination write only records that changed.
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Change } from '../../src/engine/events/event.ts';
@@ -18,7 +18,7 @@ const settings = {
 };
 const source = '/buckets/staging/collections/c';
 
-/** What the plugin has written, as `main create a`. */
+/** Writes of the plugin, such as `main create a`. */
 let written: string[] = [];
 const counter = definePlugin({
   name: 'counter',
@@ -52,9 +52,9 @@ forEachBackend((backend) => {
       return { service, alice };
     }
 
-    it('Each record is written once, and again only when it has changed.', async () => {
+    it('writes each record once, and again only after a change.', async () => {
       const { service, alice } = await start();
-      // More than a page of what is compared at a time.
+      // More than one page of a comparison.
       const ids = Array.from({ length: 520 }, (_, index) => `r${String(index).padStart(3, '0')}`);
       for (let first = 0; first < ids.length; first += 20) {
         const requests = ids
@@ -93,13 +93,13 @@ forEachBackend((backend) => {
       await service.close();
     });
 
-    it('Followers of the destination get everything, also when its clock runs ahead of the source.', async () => {
+    it('clients that poll the destination get every change, even if its clock is ahead of the source.', async () => {
       const { service, alice } = await start();
       await alice.request('PUT', `/v1${source}/records/a`, { body: { data: { n: 1 } } });
       const ahead = Date.now() + 3_600_000;
       await alice.request('PUT', `/v1${source}/records/b`, { body: { data: { n: 1, last_modified: ahead } } });
       await setStatus(alice, source, 'to-sign');
-      // The source begins again, its destination goes on.
+      // The clock of the source restarts, that of the destination continues.
       await alice.request('DELETE', `/v1${source}`);
       const { timestamp } = await fetchChangeset(service, 'main', 'c');
       expect(timestamp).toBeGreaterThan(ahead);
@@ -113,7 +113,7 @@ forEachBackend((backend) => {
       await service.close();
     });
 
-    it('Large numbers, odd names and records that a schema has marked are copied as they are.', async () => {
+    it('copies large numbers, unusual keys and records with schema markers unchanged.', async () => {
       const { service, alice } = await start();
       const schema = { type: 'object', properties: { n: { type: 'integer' } } };
       await alice.request('PATCH', `/v1${source}`, { body: { data: { schema } } });
@@ -128,7 +128,7 @@ forEachBackend((backend) => {
       const [inSource, inMain, inPreview] = await Promise.all(texts);
       expect(inSource).toContain(':12345678901234567890,');
       expect([inMain, inPreview]).toEqual([inSource, inSource]);
-      // Clients that lose digits cannot verify this; those that keep them can.
+      // Only clients that keep all digits can verify this.
       const { text } = await service.request('GET', '/v1/buckets/main/collections/c/changeset?_expected=0');
       const changeset = JSON.parse(text.replace(':12345678901234567890,', ':"BIG",')) as Changeset;
       const withDigits = (canonical: string): string => canonical.replace(':"BIG"', ':12345678901234567890');

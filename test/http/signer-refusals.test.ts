@@ -1,4 +1,4 @@
-// What signing refuses, and what it says at start and in the root view.
+// Requests and settings that the signer refuses, its events, its start and its capability.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/core/errors.ts';
 import type { NamedEvent } from '../../src/engine/events/event.ts';
@@ -27,7 +27,7 @@ const invalid = { status: 400, body: { errno: 109, error: 'Bad Request', message
 const forbidden = { status: 403, body: { errno: 121 } };
 const collection = '/buckets/staging/collections/c';
 
-describe('Signing refuses', () => {
+describe('The signer refuses', () => {
   let service: TestService;
   let alice: TestClient;
   let bob: TestClient;
@@ -51,12 +51,12 @@ describe('Signing refuses', () => {
     expect(await setStatus(alice, collection, status)).toMatchObject(invalid);
   });
 
-  it('to take the status away.', async () => {
+  it('removal of the status.', async () => {
     expect(await put(collection, {})).toMatchObject(invalid);
     expect(await dataOf(alice, collection)).toMatchObject({ status: 'work-in-progress' });
   });
 
-  it('creations with a status that clients cannot set.', async () => {
+  it('creation with a status that clients cannot set.', async () => {
     for (const status of ['signed', 'draft', null]) {
       expect(await put('/buckets/staging/collections/d', { status })).toMatchObject(invalid);
     }
@@ -77,14 +77,14 @@ describe('Signing refuses', () => {
     },
   );
 
-  it('requests for review of what nobody has changed, and rollbacks of what is signed.', async () => {
+  it('review requests without changes, and rollbacks of signed collections.', async () => {
     await put('/buckets/staging/collections/d', {});
     const fresh = '/buckets/staging/collections/d';
     expect(await setStatus(alice, fresh, 'to-review')).toMatchObject(invalid);
     expect(await setStatus(alice, fresh, 'to-rollback')).toMatchObject(invalid);
   });
 
-  it('to create sources for those who may not create groups.', async () => {
+  it('creation of sources by callers who cannot create groups.', async () => {
     await alice.request('PATCH', '/v1/buckets/staging', {
       body: { permissions: { 'collection:create': [await userIdOf(bob)] } },
     });
@@ -108,7 +108,7 @@ describe('Signing refuses', () => {
     }
   });
 
-  it('to delete previews, destinations, groups and buckets that are in use.', async () => {
+  it('deletion of previews, destinations, groups and buckets in use.', async () => {
     for (const path of [
       '/buckets/main/collections/c',
       '/buckets/preview/collections/c',
@@ -127,7 +127,7 @@ describe('Signing refuses', () => {
     expect(await alice.request('DELETE', '/v1/buckets/main')).toMatchObject({ status: 200 });
   });
 
-  it('to write records and signatures of destinations by hand, while there is a source.', async () => {
+  it('client writes to records and signatures of destinations while the source exists.', async () => {
     const main = '/buckets/main/collections/c';
     expect(await put(`${main}/records/x`, { n: 1 })).toMatchObject(forbidden);
     expect(await put('/buckets/preview/collections/c/records/x', { n: 1 })).toMatchObject(forbidden);
@@ -141,7 +141,7 @@ describe('Signing refuses', () => {
     expect(await put(`${main}/records/x`, { n: 1 })).toMatchObject({ status: 201 });
   });
 
-  it('to slip records past the review in the batch that approves.', async () => {
+  it('approval in a batch that also changes records.', async () => {
     const evil = { method: 'PUT', path: `${collection}/records/evil`, body: { data: { n: 666 } } };
     const sign = { method: 'PATCH', path: collection, body: { data: { status: 'to-sign' } } };
     for (const requests of [
@@ -157,7 +157,7 @@ describe('Signing refuses', () => {
     }
   });
 
-  it('to ask for a review and approve it in one batch.', async () => {
+  it('a review request and its approval in one batch.', async () => {
     const members = [await userIdOf(alice)];
     await alice.request('PATCH', '/v1/buckets/staging/groups/c-reviewers', { body: { data: { members } } });
     const requests = ['to-review', 'to-sign'].map((status) => ({
@@ -169,7 +169,7 @@ describe('Signing refuses', () => {
     expect(await dataOf(alice, collection)).toMatchObject({ status: 'work-in-progress' });
   });
 
-  it('nothing of a request for review with records in one batch, and of several changes of status.', async () => {
+  it('neither a review request with records in one batch, nor several changes of status.', async () => {
     await setStatus(alice, collection, 'to-review');
     await setStatus(bob, collection, 'to-sign');
     const patch = (status: string): object => ({ method: 'PATCH', path: collection, body: { data: { status } } });
@@ -187,7 +187,7 @@ describe('Signing refuses', () => {
     expect(await dataOf(alice, collection)).toMatchObject({ status: 'to-review' });
   });
 
-  it('nothing elsewhere: other collections have whatever status and records they like.', async () => {
+  it('nothing in other collections: any status and any record is accepted.', async () => {
     await alice.request('PUT', '/v1/buckets/free');
     const status = { status: 'signed', last_edit_by: 'me' };
     expect(await put('/buckets/free/collections/c', status)).toMatchObject({ status: 201 });
@@ -197,10 +197,10 @@ describe('Signing refuses', () => {
   });
 });
 
-describe('Events of reviews', () => {
+describe('Review events', () => {
   const source = '/buckets/one/collections/in';
 
-  it('can be refused by subscribers inside the transaction, which undoes all of it.', async () => {
+  it('can be refused by subscribers inside the transaction, which rolls back everything.', async () => {
     const service = await startTestService({
       settings,
       plugins: [
@@ -234,7 +234,7 @@ describe('Events of reviews', () => {
     await service.close();
   });
 
-  it('reach listeners that the configuration names, if those can hear them.', async () => {
+  it('reach configured listeners that accept named events.', async () => {
     const heard: string[] = [];
     const plugin = (hearsAll: boolean): Plugin => ({
       name: 'ears',
@@ -268,7 +268,7 @@ describe('Events of reviews', () => {
   });
 });
 
-describe('A deleted bucket of sources', () => {
+describe('The deletion of a source bucket', () => {
   it.each([false, true])('empties destinations, or deletes them (%s).', async (deletes) => {
     const service = await startTestService({
       settings: {
@@ -303,14 +303,14 @@ describe('A deleted bucket of sources', () => {
   });
 });
 
-describe('A service that signs', () => {
+describe('A service with the signer', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService({ settings });
   });
   afterAll(() => service.close());
 
-  it('tells what is signed, and who has which part.', async () => {
+  it('lists signed collections and their groups in its capability.', async () => {
     const { body } = await service.request('GET', '/v1/');
     const groups = { editors_group: '{collection_id}-editors', reviewers_group: '{collection_id}-reviewers' };
     const lines = {
@@ -346,11 +346,11 @@ describe('A service that signs', () => {
     });
   });
 
-  it('says in its heartbeat whether it can sign.', async () => {
+  it('reports in its heartbeat whether it can sign.', async () => {
     expect(await service.request('GET', '/v1/__heartbeat__')).toMatchObject({ status: 200, body: { signer: true } });
   });
 
-  it('shows its own changes under its own name.', async () => {
+  it('records its own changes under the user id of the plugin.', async () => {
     const owners: (string | undefined)[] = [];
     const watched = await startTestService({
       settings: { ...settings, 'signer.to_review_enabled': 'false' },
@@ -386,7 +386,7 @@ describe('A service that signs', () => {
     await watched.close();
   });
 
-  it('creates its sources at start when told to, once.', async () => {
+  it('creates its sources once at start if configured.', async () => {
     const options = {
       ...settings,
       'signer.auto_create_resources': 'true',
@@ -406,24 +406,24 @@ describe('A service that signs', () => {
   });
 });
 
-describe('A service does not start', () => {
+describe('The signer at start', () => {
   it.each([
     [{ 'signer.resources': '' }, 'signer.resources is empty'],
     [{ 'signer.resources': 'a -> b' }, 'signer.resources'],
-    [{ 'signer.ecdsa.private_key': '' }, 'signer.ecdsa.private_key is needed'],
+    [{ 'signer.ecdsa.private_key': '' }, 'signer.ecdsa.private_key is required'],
     [{ 'signer.ecdsa.private_key': '/nowhere/key.pem' }, 'cannot be read'],
     [{ 'signer.ecdsa.private_key': keys.publicFile }, 'cannot be read'],
     [{ 'signer.ecdsa.public_key': others.publicFile }, 'is not the public key of'],
-    [wrongCurve.settings, 'no key on the curve P-384'],
+    [wrongCurve.settings, 'does not contain a key on the curve P-384'],
     [{ 'signer.staging.c.ecdsa.public_key': others.publicFile }, 'is not the public key of'],
-    [{ 'signer.staging.signer_backend': 'autograph' }, 'signer.autograph.server_url is needed'],
-    [{ 'signer.editors_group': '{collection_id}/editors' }, 'no id of a group'],
+    [{ 'signer.staging.signer_backend': 'autograph' }, 'signer.autograph.server_url is required'],
+    [{ 'signer.editors_group': '{collection_id}/editors' }, 'not a valid group id'],
     [{ 'signer.staging.to_review_enabled': 'maybe' }, 'to_review_enabled'],
-  ])('with %j.', async (wrong, message) => {
+  ])('refuses %j.', async (wrong, message) => {
     await expect(startTestService({ settings: { ...settings, ...wrong } })).rejects.toThrow(message);
   });
 
-  it('but understands the names and values of existing deployments.', async () => {
+  it('accepts names and values of existing deployments.', async () => {
     const service = await startTestService({
       settings: {
         ...Object.fromEntries(Object.entries(settings).filter(([key]) => key !== 'includes')),
@@ -438,7 +438,7 @@ describe('A service does not start', () => {
 });
 
 forEachBackend((backend) => {
-  it(`on ${backend.name} publishes what was reviewed, whatever was sent through addresses with hostile ids meanwhile`, async () => {
+  it(`on ${backend.name} publishes only reviewed records, even after writes through URLs with hostile ids`, async () => {
     const service = await backend.start({
       settings: { ...settings, bucket_create_principals: 'system.Authenticated' },
     });

@@ -1,4 +1,4 @@
-// Signing over HTTP: the whole way of records from editors through reviewers to those who verify them.
+// Signing over HTTP: records from editors through reviewers to clients that verify them.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { NamedEvent } from '../../src/engine/events/event.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
@@ -82,7 +82,7 @@ forEachBackend((backend) => {
       expect(await setStatus(reviewer!, source, 'to-sign')).toMatchObject({ status: 200 });
     };
 
-    it('A new source has groups, and a signed empty preview and destination that everybody may read.', async () => {
+    it('a new source has groups, and an empty signed preview and destination that everyone can read.', async () => {
       const id = await userIdOf(editor!);
       expect(await dataOf(editor!, source)).toMatchObject({
         status: 'signed',
@@ -108,7 +108,7 @@ forEachBackend((backend) => {
       expect((main.body as { data: object }).data).not.toHaveProperty('private');
     });
 
-    it('Records go to the preview for review, and to the destination when they are approved.', async () => {
+    it('copies records to the preview for review, and to the destination on approval.', async () => {
       await put('a', { title: 'Ärger 😀' });
       await put('b', { title: 'two', n: 123 });
       expect(await dataOf(editor!, source)).toMatchObject({ status: 'work-in-progress' });
@@ -137,7 +137,7 @@ forEachBackend((backend) => {
       expect(told[0]!.payload['changes_size_bytes']).toBeGreaterThan(30);
     });
 
-    it('Copies have the timestamps of their sources, and deletions leave tombstones.', async () => {
+    it('copies keep the timestamps of their sources, and deletions leave tombstones.', async () => {
       await put('a', { title: 'one' });
       await put('b', { title: 'two' });
       await approve();
@@ -155,7 +155,7 @@ forEachBackend((backend) => {
       expect(inMain).toMatchObject({ data: [{ id: 'c' }, { id: 'a', deleted: true }] });
     });
 
-    it('A rejected request is work in progress again, and says why.', async () => {
+    it('a rejected request returns to work-in-progress with a comment.', async () => {
       await put('a', { title: 'one' });
       await setStatus(editor!, source, 'to-review');
       const rejected = await setStatus(reviewer!, source, 'work-in-progress', { last_reviewer_comment: 'no' });
@@ -165,7 +165,7 @@ forEachBackend((backend) => {
       expect(told.at(-1)).toMatchObject({ name: 'ReviewRejected', payload: { comment: 'no', changes_count: 1 } });
     });
 
-    it('A rollback brings back what is signed, and keeps the timestamps of what has not changed.', async () => {
+    it('a rollback restores the signed records and keeps the timestamps of unchanged ones.', async () => {
       await put('kept', { title: 'same' });
       await put('a', { title: 'one' });
       await put('b', { title: 'two' });
@@ -187,7 +187,7 @@ forEachBackend((backend) => {
       expect(told).toMatchObject([{ name: 'ReviewCanceled', payload: { changes_count: 3 } }]);
     });
 
-    it('Signing again moves no records and restores the status.', async () => {
+    it('signing again copies no records and restores the status.', async () => {
       await put('a', { title: 'one' });
       await approve();
       await put('a', { title: 'changed' });
@@ -200,7 +200,7 @@ forEachBackend((backend) => {
       expect(await dataOf(editor!, source)).toMatchObject({ status: 'work-in-progress' });
     });
 
-    it('Of the attributes those that clients need are copied, and taken away again.', async () => {
+    it('copies the attributes that clients need, and removes them with their originals.', async () => {
       const schema = { type: 'object', properties: { title: { type: 'string' } } };
       await editor!.request('PATCH', `/v1${source}`, {
         body: { data: { schema, sort: 'title', flags: ['startup'], attachment: { enabled: true } } },
@@ -219,7 +219,7 @@ forEachBackend((backend) => {
       expect(await contents('main')).toEqual({ a: 'one', b: 'two' });
     });
 
-    it('Without review whoever may write signs, in one batch with the records too.', async () => {
+    it('without reviews any writer signs, also in one batch with the records.', async () => {
       name = 'free';
       source = '/buckets/staging/collections/free';
       await create('free');
@@ -240,7 +240,7 @@ forEachBackend((backend) => {
       expect(await dataOf(editor!, source)).toMatchObject({ status: 'signed' });
     });
 
-    it('A deleted source leaves its preview and destination empty and signed, and can come back.', async () => {
+    it('a deleted source leaves its preview and destination empty and signed, and can be recreated.', async () => {
       await put('a', { title: 'one' });
       await approve();
       expect((await editor!.request('DELETE', `/v1${source}`)).status).toBe(200);
@@ -254,7 +254,7 @@ forEachBackend((backend) => {
       expect(await contents('main')).toEqual({ b: 'two' });
     });
 
-    it('Who approves is in the group of reviewers and has not asked for the review.', async () => {
+    it('only a reviewer who did not request the review can approve.', async () => {
       await put('a', { title: 'one' });
       expect(await setStatus(stranger!, source, 'to-review')).toMatchObject({ status: 403 });
       expect(await setStatus(reviewer!, source, 'to-review')).toMatchObject({ status: 403, body: { errno: 121 } });

@@ -1,4 +1,4 @@
-// Collections as they were at an instant.
+// Snapshots of collections at a past time.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
@@ -17,7 +17,7 @@ function show(body: unknown): string {
   return (body as Data).data.map(({ id, n }) => `${id}${n}`).join(' ');
 }
 
-/** One bucket with a collection to look back at. */
+/** A bucket with a collection and its snapshots. */
 class Past {
   readonly bucket: string;
   readonly client: TestClient;
@@ -49,14 +49,14 @@ class Past {
     return this.client.request('GET', `${this.bucket}/snapshot/collections/c@${at}`);
   }
 
-  /** Ids and values, in order: `a1 b2`. */
+  /** Returns ids and values in order: `a1 b2`. */
   async at(instant: number): Promise<string> {
     const response = await this.get(instant);
     expect(response.status).toBe(200);
     return show(response.body);
   }
 
-  /** The same at several instants, asked in one batch after it has done this. */
+  /** Returns snapshots at several times, read in one batch after the given requests. */
   async afterDoing(entries: readonly BatchEntry[], instants: readonly number[]): Promise<readonly string[]> {
     const questions = instants.map((at) => ({ method: 'GET', path: `${this.bucket}/snapshot/collections/c@${at}` }));
     const { body } = await this.client.request('POST', '/v1/batch', { body: { requests: [...entries, ...questions] } });
@@ -83,7 +83,7 @@ forEachBackend((backend) => {
       return past;
     }
 
-    it('show what was there, newest first, as it was.', async () => {
+    it('return the records of that time, newest first.', async () => {
       const past = await createPast();
       const first = await past.put('a', 1);
       const second = await past.put('b', 1);
@@ -102,7 +102,7 @@ forEachBackend((backend) => {
       expect(await past.at(0)).toBe('');
     });
 
-    it('survive the deletion of the list, tombstones and all.', async () => {
+    it('survive the deletion of the list and its tombstones.', async () => {
       const past = await createPast();
       await past.put('a', 1);
       const before = await past.put('b', 1);
@@ -113,7 +113,7 @@ forEachBackend((backend) => {
       expect(await past.at(after)).toBe('a3');
     });
 
-    it('survive the deletion of the collection, which takes its records along.', async () => {
+    it('survive the deletion of the collection with its records.', async () => {
       const past = await createPast();
       await past.put('a', 1);
       const before = await past.put('b', 1);
@@ -127,7 +127,7 @@ forEachBackend((backend) => {
       expect(await past.at(after)).toBe('a2');
     });
 
-    it('leave out what the history does not know any more.', async () => {
+    it('omit records that the history no longer contains.', async () => {
       const past = await createPast();
       const first = await past.put('a', 1);
       const second = await past.put('b', 1);
@@ -137,7 +137,7 @@ forEachBackend((backend) => {
       expect(await past.at(second)).toBe('b1');
     });
 
-    it('keep numbers and keys as they came in.', async () => {
+    it('keep numbers and keys unchanged.', async () => {
       const past = await createPast();
       const raw = '{"data":{"n":1.50,"__proto__":12345678901234567890}}';
       const response = await past.client.request('PUT', `${past.collection}/records/a`, {
@@ -152,7 +152,7 @@ forEachBackend((backend) => {
       expect(changed.text).toContain('{"n":1.50,"__proto__":12345678901234567890,"id":"a"');
     });
 
-    it('know what was done before them in the same batch, which is not in the history yet.', async () => {
+    it('include earlier changes of the same batch that are not recorded yet.', async () => {
       const past = await createPast();
       const first = await past.put('a', 1);
       const later = first + 1_000_000;
@@ -166,7 +166,7 @@ forEachBackend((backend) => {
       expect(await past.afterDoing([], instants)).toEqual(seen);
     });
 
-    it('know that their collection or bucket was deleted before them in the same batch.', async () => {
+    it('respect an earlier deletion of their collection or bucket in the same batch.', async () => {
       const past = await createPast();
       const last = await past.put('a', 1);
       const ever = last + 1_000_000;
@@ -184,7 +184,7 @@ forEachBackend((backend) => {
       expect(await past.afterDoing([], instants)).toEqual(['', '', '']);
     });
 
-    it('are found for thousands of records, changed, deleted and untouched.', { timeout: 60_000 }, async () => {
+    it('contain thousands of records, changed, deleted and unchanged.', { timeout: 60_000 }, async () => {
       const past = await createPast();
       const below = past.collection.slice('/v1'.length);
       const ids = Array.from({ length: 1200 }, (_, n) => `r${n}`);
@@ -212,7 +212,7 @@ forEachBackend((backend) => {
 });
 
 describe('a snapshot that is too large', () => {
-  it('gets 413, and a smaller one gets an answer', async () => {
+  it('gets 413, and a smaller one is returned.', async () => {
     const service = await startTestService({ settings: { includes: 'history', max_answer_bytes: '1000' } });
     try {
       const alice = service.asUser('alice');
@@ -237,7 +237,7 @@ describe('a snapshot that is too large', () => {
   });
 });
 
-describe('the address of a snapshot', () => {
+describe('the URL of a snapshot', () => {
   let service: TestService;
   let past: Past;
 
@@ -262,7 +262,7 @@ describe('the address of a snapshot', () => {
     expect((await past.client.request('POST', `${past.bucket}/snapshot/collections/c@5`)).status).toBe(405);
   });
 
-  it('is not found where there is no such collection and never was.', async () => {
+  it('gets 404 for a collection that never existed.', async () => {
     const unknown = await past.client.request('GET', `${past.bucket}/snapshot/collections/none@5`);
     expect(unknown).toMatchObject({
       status: 404,
@@ -275,14 +275,14 @@ describe('the address of a snapshot', () => {
     expect(await past.client.request('GET', snapshot)).toMatchObject({ status: 200, body: { data: [] } });
   });
 
-  it('works in the personal bucket, and answers HEAD without a body.', async () => {
+  it('works in the personal bucket and with HEAD.', async () => {
     await past.do('PUT', '/v1/buckets/default/collections/c/records/x');
     const path = `/v1/buckets/default/snapshot/collections/c@${Number.MAX_SAFE_INTEGER}`;
     expect(await past.client.request('GET', path)).toMatchObject({ status: 200, body: { data: [{ id: 'x' }] } });
     expect(await past.client.request('HEAD', path)).toMatchObject({ status: 200, text: '' });
   });
 
-  it('is for those who may read the records of the collection.', async () => {
+  it('requires permission to read the records of the collection.', async () => {
     const at = Number.MAX_SAFE_INTEGER;
     const bob = service.asUser('bob');
     const statuses = async (bucket: string): Promise<readonly number[]> => {
@@ -305,7 +305,7 @@ describe('the address of a snapshot', () => {
     expect(await statuses('b')).toEqual([403, 401]);
   });
 
-  it('is for those whom the settings let read all records.', async () => {
+  it('accepts principals that the settings allow to read all records.', async () => {
     const open = await startTestService({
       settings: { includes: 'history', record_read_principals: 'system.Everyone' },
     });

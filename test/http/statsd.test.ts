@@ -6,7 +6,7 @@ import { startTestService } from '../../src/testing/index.ts';
 
 interface Receiver {
   readonly url: string;
-  /** Resolves to all lines so far once there is one that matches. */
+  /** Resolves to all received lines as soon as one matches. */
   lines(pattern: RegExp): Promise<readonly string[]>;
 }
 
@@ -27,7 +27,7 @@ async function startReceiver(): Promise<Receiver> {
 }
 
 describe('StatsD', () => {
-  it('Requests, calls to backends, users and sizes are sent, with labels in the names.', async () => {
+  it('receives requests, backend calls, users and sizes, with labels in the names.', async () => {
     const receiver = await startReceiver();
     const settings = { includes: 'statsd', statsd_url: receiver.url, statsd_prefix: 'shop.store' };
     const service = await startTestService({ settings });
@@ -51,7 +51,7 @@ describe('StatsD', () => {
     for (const line of lines) expect(line).toMatch(/^[\w.~()+-]+:[\w.-]+\|(?:c|ms|g|s)$/);
   });
 
-  it('A project with a name of its own has that as prefix.', async () => {
+  it('gets the configured project name as prefix.', async () => {
     const receiver = await startReceiver();
     const settings = { includes: 'statsd', statsd_url: receiver.url, statsd_prefix: 'other', project_name: 'my shop' };
     const service = await startTestService({ settings });
@@ -60,7 +60,7 @@ describe('StatsD', () => {
     expect(await receiver.lines(/request/)).toContainEqual(expect.stringMatching(/^my_shop\.request\.summary\./));
   });
 
-  it('Without names of its own the prefix is that of the software.', async () => {
+  it('gets the software name as prefix by default.', async () => {
     const receiver = await startReceiver();
     const service = await startTestService({ settings: { includes: 'statsd', statsd_url: receiver.url } });
     await service.request('GET', '/v1/');
@@ -68,10 +68,10 @@ describe('StatsD', () => {
     expect(await receiver.lines(/request/)).toContainEqual(expect.stringMatching(/^coffer\.request\.summary\./));
   });
 
-  it('It needs an address, and no Prometheus beside it.', async () => {
+  it('requires a URL, and cannot be combined with Prometheus.', async () => {
     await expect(startTestService({ settings: { includes: 'statsd' } })).rejects.toThrow('statsd_url');
     const settings = { includes: 'statsd prometheus', statsd_url: 'udp://127.0.0.1:1' };
-    await expect(startTestService({ settings })).rejects.toThrow('one of the two');
+    await expect(startTestService({ settings })).rejects.toThrow('contains both prometheus and statsd');
     await expect(startTestService({ settings: { includes: 'statsd', statsd_url: 'http://x' } })).rejects.toThrow(
       'udp://host:port',
     );

@@ -1,10 +1,10 @@
-// The JavaScript client of the ecosystem, as people use it, against attachments.
+// Attachments with kinto.js, the JavaScript client.
 import { KintoClient } from 'kinto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authorizationOf, startTestService, type TestService } from '../../src/testing/index.ts';
 import { FileFolder, sha256 } from '../support/attachments.ts';
 
-/** As a browser reads a file that somebody has picked. */
+/** Returns a file as a data URL, as a browser reads it. */
 function dataUrl(content: string, type: string, name?: string): string {
   const named = name === undefined ? '' : `;name=${name}`;
   return `data:${type}${named};base64,${Buffer.from(content).toString('base64')}`;
@@ -25,7 +25,7 @@ describe('kinto.js', () => {
     await folder.remove();
   });
 
-  // Its types want more than its functions do.
+  // The types of the client require more than its functions.
   const collection = (): any => {
     const headers = { Authorization: authorizationOf('alice') };
     return new KintoClient(`${service.origin}/v1`, { headers }).bucket('default').collection('posts');
@@ -48,7 +48,7 @@ describe('kinto.js', () => {
     expect(await response.text()).toBe('hello');
   });
 
-  it('adds one without a name, and one with a name of its own.', async () => {
+  it('adds one without a name, and one with a given name.', async () => {
     const unnamed = await collection().addAttachment(dataUrl('x', 'image/png'));
     expect(unnamed.data.attachment).toMatchObject({ filename: 'untitled', mimetype: 'image/png' });
     const options = { filename: 'mine.dat.txt' };
@@ -56,7 +56,7 @@ describe('kinto.js', () => {
     expect(named.data.attachment).toMatchObject({ filename: 'mine.dat.txt' });
   });
 
-  it('replaces an attachment safely, and is told when it is too late.', async () => {
+  it('replaces an attachment with a precondition, and gets 412 if it is outdated.', async () => {
     const safely = { safe: true };
     const first = await collection().addAttachment(dataUrl('1', 'text/plain'), { id: 'r2' }, safely);
     const again = collection().addAttachment(dataUrl('2', 'text/plain'), { id: 'r2' }, safely);

@@ -1,4 +1,4 @@
-// What files may be, what they are called and how they are served; settings and their overrides.
+// Names, types and serving of files; settings and their overrides.
 import fc from 'fast-check';
 import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { blobNames, requireBlobName } from '../../src/contracts/blobs.ts';
 import { cleanFilename, storedName } from '../../src/plugins/attachments/file-name.ts';
-import { cleanMimetype, extensionOf, isShown, parseExtensions } from '../../src/plugins/attachments/file-types.ts';
+import {
+  cleanMimetype,
+  extensionOf,
+  isDisplayable,
+  parseExtensions,
+} from '../../src/plugins/attachments/file-types.ts';
 import { startTestService, type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
 import { FileFolder, form, upload } from '../support/attachments.ts';
 import { S3Server } from '../support/s3-server.ts';
@@ -98,7 +103,7 @@ describe('The name of a file', () => {
     expect(storedName({ ...rules, folder: '../{bucket_id}//{collection_id}/{other}' }, odd)).toBe('etc/other/pic.jpg');
   });
 
-  it('has parts that file systems take, and its extension, however long the ids are.', () => {
+  it('has parts that file systems accept and its extension, even with long ids.', () => {
     const id = 'x'.repeat(512);
     const long = { ...rules, pattern: '{rid}-{filename}', folder: '{bucket_id}/{collection_id}' };
     const ids = { bucket: id, collection: id };
@@ -107,7 +112,7 @@ describe('The name of a file', () => {
     expect(name).toMatch(/x\.jpg$/);
   });
 
-  it('is always one that stores take, whatever clients and settings say.', () => {
+  it('is always valid for stores, for any input of clients and settings.', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: fc.constantFrom('.', '/', '\\', ' ', '{', '}', 'a', 'é', '\0', '_', '-', '~') }),
@@ -122,7 +127,7 @@ describe('The name of a file', () => {
     );
   });
 
-  it('gets a number before its extension when it is taken.', () => {
+  it('gets a number before its extension if it is taken.', () => {
     const first = (name: string): readonly string[] => {
       const names = blobNames(name);
       return [names.next().value, names.next().value, names.next().value];
@@ -133,7 +138,7 @@ describe('The name of a file', () => {
 });
 
 describe('The type of a file', () => {
-  it('is limited to groups and extensions.', () => {
+  it('can be restricted to groups and extensions.', () => {
     expect(parseExtensions('any')).toBeUndefined();
     expect(parseExtensions('images+any')).toBeUndefined();
     expect([...parseExtensions('default')!]).toEqual(expect.arrayContaining(['pdf', 'txt', 'svg', 'json']));
@@ -151,7 +156,7 @@ describe('The type of a file', () => {
     ]);
   });
 
-  it('is what the last extension says.', () => {
+  it('follows the last extension.', () => {
     expect(['a.JPG', 'a.tar.gz', 'a', '.profile', 'a.'].map(extensionOf)).toEqual(['jpg', 'gz', '', '', '']);
   });
 
@@ -168,13 +173,13 @@ describe('The type of a file', () => {
   it.each(['text/html', 'image/svg+xml', 'application/xhtml+xml', 'text/xml', 'application/pdf', 'text/javascript'])(
     '%s is not shown by browsers.',
     (type) => {
-      expect(isShown(type)).toBe(false);
+      expect(isDisplayable(type)).toBe(false);
     },
   );
 });
 
 describe('Uploads', () => {
-  it('keep the type that the client gave, unless the settings know better.', async () => {
+  it('keep the type from the client unless the settings override it.', async () => {
     await start({ 'attachment.mimetypes': '.txt:text/x-own; .csv : text/csv', 'attachment.extensions': 'any' });
     const types = [];
     for (const [filename, type] of [
@@ -204,7 +209,7 @@ describe('Uploads', () => {
     expect(statuses).toEqual([201, 201, 201, 400, 400, 400, 400, 201]);
   });
 
-  it('have rules for buckets and collections.', async () => {
+  it('follow rules of buckets and collections.', async () => {
     await start({
       'attachment.folder': '{bucket_id}',
       'attachment.max_size_bytes': '10',
@@ -229,7 +234,7 @@ describe('Uploads', () => {
     expect(names[1]).toMatch(/^o\/[0-9a-f-]{36}\.txt$/);
   });
 
-  it('of one name at the same time get different ones.', async () => {
+  it('with the same name at the same time get different names.', async () => {
     await start({ 'attachment.randomize': 'false', 'attachment.base_url': 'https://files.example.org/' });
     const answers = await Promise.all(['1', '2', '3'].map((id) => upload(alice, `${collection}/records/${id}`)));
     expect(folder.names).toEqual(['hello-1.txt', 'hello-2.txt', 'hello.txt']);
@@ -237,7 +242,7 @@ describe('Uploads', () => {
     expect(locations).toEqual(folder.names.map((name) => `https://files.example.org/${name}`));
   });
 
-  it('are impossible for a while when there is no place for them.', async () => {
+  it('get 503 while the folder is missing.', async () => {
     await start();
     await folder.remove();
     expect(await upload(alice, `${collection}/records/r`)).toMatchObject({
@@ -254,7 +259,7 @@ describe('Uploads', () => {
 describe('Files are served', () => {
   const record = `${collection}/records/r`;
 
-  it('as what they are, to those who may read the record.', async () => {
+  it('with their type, to readers of the record.', async () => {
     await start();
     const { location } = attachmentOf(
       await upload(alice, record, { filename: 'Crème "1".png', type: 'image/png', content: 'bytes' }),
@@ -291,7 +296,7 @@ describe('Files are served', () => {
     ['image.svg', 'image/svg+xml'],
     ['image.png', 'text/html'],
     ['untitled', 'application/x-anything'],
-  ])('never inline when they could run: %s as %s.', async (filename, type) => {
+  ])('never inline if they can run scripts: %s as %s.', async (filename, type) => {
     await start({ 'attachment.extensions': 'any' });
     const { location } = attachmentOf(
       await upload(alice, record, { filename, type, content: '<script>alert(1)</script>' }),
@@ -302,7 +307,7 @@ describe('Files are served', () => {
     expect(headers['content-security-policy']).toContain('sandbox');
   });
 
-  it('in parts, and not again when nothing is new.', async () => {
+  it('in ranges, and with 304 if unchanged.', async () => {
     await start();
     const { location } = attachmentOf(await upload(alice, record, { content: '0123456789' }));
     const get = (headers: Record<string, string>): Promise<TestResponse> => alice.request('GET', location, { headers });
@@ -321,7 +326,7 @@ describe('Files are served', () => {
     expect(await get({ 'If-None-Match': headers['etag']! })).toMatchObject({ status: 304, text: '' });
   });
 
-  it('by their own address alone.', async () => {
+  it('only at their own URL.', async () => {
     await start({ 'attachment.randomize': 'false', 'attachment.folder': 'f' });
     writeFileSync(join(folder.path, 'other.txt'), 'other');
     await upload(alice, record, { content: 'mine' });
@@ -348,7 +353,7 @@ describe('Files are served', () => {
     expect((await alice.request('PUT', `${base}/f/hello.txt`)).status).toBe(405);
   });
 
-  it('as long as they belong to a record, and kept ones to those who may read the collection.', async () => {
+  it('while they belong to a record, and kept ones to readers of the collection.', async () => {
     await start({ 'attachment.resources.o.keep_old_files': 'true' });
     const first = attachmentOf(await upload(alice, record, { content: 'one' })).location;
     const second = attachmentOf(await upload(alice, record, { content: 'two' })).location;
@@ -370,21 +375,21 @@ describe('Files are served', () => {
     expect(folder.names).toHaveLength(3);
   });
 
-  it('by something else when there is an address of it.', async () => {
+  it('by another server if its URL is configured.', async () => {
     await start({ 'attachment.base_url': 'https://files.example.org' });
     const { location } = attachmentOf(await upload(alice, record));
     expect(location).toBe(`https://files.example.org/${folder.names[0]}`);
     expect(await alice.request('GET', `/v1/attachments/b/c/r/${folder.names[0]}`)).toMatchObject({ status: 404 });
   });
 
-  it('under the address that a proxy gives the service.', async () => {
+  it('at the URL that a proxy gives the service.', async () => {
     await start({ 'attachment.base_url': 'https://example.org/store/v1/attachments' });
     const { location } = attachmentOf(await upload(alice, record));
     expect(location).toBe(`https://example.org/store/v1/attachments/b/c/r/${folder.names[0]}`);
     expect(await alice.request('GET', new URL(location).pathname.replace('/store', ''))).toMatchObject({ status: 200 });
   });
 
-  it('below the path that all addresses have.', async () => {
+  it('below the path prefix of the service.', async () => {
     service = await startTestService({
       settings: { includes: 'default_bucket attachments', path_prefix: '/api', 'attachment.base_path': folder.path },
     });
@@ -404,7 +409,7 @@ describe('Files are served', () => {
     expect(await alice.request('GET', location)).toMatchObject({ status: 200, text: 'hello' });
   });
 
-  it('not as part of a batch, but that there is nothing new.', async () => {
+  it('not in a batch, except for 304.', async () => {
     await start();
     const { location } = attachmentOf(await upload(alice, record));
     const body = { requests: [{ path: location }] };
@@ -425,7 +430,7 @@ describe('In a bucket of S3', () => {
   });
   afterEach(() => server.close());
 
-  it('files come, are served in parts, and go.', async () => {
+  it('files are stored, served in ranges, and deleted.', async () => {
     await start({ ...server.settings, 'attachment.folder': '{bucket_id}' }, false);
     const record = `${collection}/records/r`;
     const content = Buffer.alloc(300_000, 'abc');
@@ -454,7 +459,7 @@ describe('In a bucket of S3', () => {
     expect((await alice.request('DELETE', `/v1${record}`)).status).toBe(200);
   });
 
-  it('a failing service is told to clients, and leaves no record without file.', async () => {
+  it('a failing object store causes 503 and leaves no record without its file.', async () => {
     await start({ ...server.settings, 'attachment.aws.num_retries': '0' }, false);
     server.faults = [{ status: 500, code: 'InternalError' }];
     expect(await upload(alice, `${collection}/records/r`)).toMatchObject({ status: 503, body: { errno: 201 } });
@@ -470,7 +475,7 @@ describe('In a bucket of S3', () => {
     });
     expect((await upload(alice, `${collection}/records/r`)).status).toBe(201);
     server.faults = ['disconnect'];
-    // What could not be deleted is found later; the record has gone.
+    // A failed deletion is found later. The record is deleted.
     expect((await alice.request('DELETE', `/v1${collection}/records/r`)).status).toBe(200);
     expect(server.files.size).toBe(1);
   });
@@ -478,7 +483,7 @@ describe('In a bucket of S3', () => {
 
 describe('The settings', () => {
   it.each([
-    [{}, /attachment\.base_path.*name a folder/],
+    [{}, /attachment\.base_path.*set a folder/],
     [{ 'attachment.gcloud.bucket_name': 'x' }, /attachment\.gcloud\.bucket_name.*storage\.googleapis\.com/s],
     [{ 'attachment.gcloud.credentials': 'secret.json' }, /HMAC/],
     [{ 'attachment.aws.bucket_name': 'files' }, /attachment\.aws\.access_key.*attachment\.aws\.secret_key/s],
@@ -491,13 +496,13 @@ describe('The settings', () => {
     ],
     [{ 'attachment.base_path': tmpdir(), 'attachment.mimetypes': 'txt=text/plain' }, /attachment\.mimetypes/],
     [{ 'attachment.base_url': 'files' }, /attachment\.base_url/],
-    [{ 'attachment.base_path': tmpdir(), built_in_kinds: 'false' }, /nothing to attach files to/],
-  ])('are checked at start: %j.', async (settings, message) => {
+    [{ 'attachment.base_path': tmpdir(), built_in_kinds: 'false' }, /requires the resource kind record/],
+  ])('are validated at start: %j.', async (settings, message) => {
     const starting = startTestService({ settings: { includes: 'attachments', ...settings } });
     await expect(starting).rejects.toThrow(message);
   });
 
-  it('are known, those of buckets and collections as well.', async () => {
+  it('include overrides for buckets and collections.', async () => {
     const warnings: string[] = [];
     const quiet = (): void => undefined;
     const logger = {
@@ -518,7 +523,7 @@ describe('The settings', () => {
     ]);
   });
 
-  it('show in the root view what clients need.', async () => {
+  it('appear in the root view as far as clients need them.', async () => {
     const capability = async (): Promise<unknown> => {
       const { body } = await service!.request('GET', '/v1/');
       return (body as { capabilities: { attachments: unknown } }).capabilities.attachments;
@@ -538,7 +543,7 @@ describe('The settings', () => {
     expect(await capability()).toMatchObject({ base_url: 'https://cdn.example.org/x/' });
   });
 
-  it('let a read-only service serve files and be healthy.', async () => {
+  it('allow a read-only service to serve files and be healthy.', async () => {
     service = await startTestService({
       settings: { includes: 'attachments', readonly: 'true', 'attachment.base_path': folder.path },
     });

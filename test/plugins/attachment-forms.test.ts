@@ -1,4 +1,4 @@
-// Forms that are not as they should be: each gets an answer, none leaves anything behind, and the service goes on.
+// Invalid forms: each gets a response and leaves no file, and the service continues.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -165,11 +165,11 @@ describe('A form', () => {
     expect(answer).toMatchObject({ status, body: { code: status, errno } });
     if (details !== undefined) expect(answer.body).toMatchObject({ details });
     expect((await alice.request('GET', '/v1/buckets/b/collections/c/records')).body).toEqual({ data: [] });
-    // The connection, or another one, goes on.
+    // The service continues on the same or another connection.
     expect((await alice.request('GET', '/v1/buckets/b')).status).toBe(200);
   });
 
-  it('is accepted with its parts in any order, with preamble and epilogue, and in small pieces.', async () => {
+  it('is accepted with parts in any order, with preamble and epilogue, and in small chunks.', async () => {
     const parts = [{ name: 'data', content: '{"a":1}' }, { name: 'permissions', content: '{"read":["x"]}' }, file];
     const bytes = Buffer.concat([Buffer.from('before\r\n'), formBytes(parts), Buffer.from('after')]);
     const type = `Multipart/Form-Data; boundary="${boundary}"`;
@@ -186,19 +186,19 @@ describe('A form', () => {
     expect(record.body).toMatchObject({ data: { a: 1, attachment: { size: 5 } }, permissions: { read: ['x'] } });
   });
 
-  it('is given up when its client has gone.', async () => {
+  it('is discarded when its client disconnects.', async () => {
     const head = `Content-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: 500000`;
     for (const sent of ['', `--${boundary}`, part(disposition, 'x'.repeat(100_000)).slice(0, -2)]) {
       const socket = await open(head);
       socket.write(sent);
-      // Something of the file is there, or will be in a moment.
+      // A part of the file exists, or will in a moment.
       if (sent.length > 1000) await expect.poll(() => folder.names.length).toBe(1);
       socket.destroy();
       await expect.poll(() => folder.names).toEqual([]);
     }
   });
 
-  it('is given up when nothing more comes of it.', async () => {
+  it('is discarded after a timeout without data.', async () => {
     const socket = await open(`Content-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: 500000`);
     socket.write(part(disposition, 'x'.repeat(1000)).slice(0, -2));
     await expect.poll(() => folder.names.length).toBe(1);
@@ -206,7 +206,7 @@ describe('A form', () => {
     await expect.poll(() => folder.names).toEqual([]);
   });
 
-  it('is answered before it has ended when it is too large already, and what follows does no harm.', async () => {
+  it('gets a response as soon as it is too large, and the rest is drained.', async () => {
     const socket = await open(`Content-Type: multipart/form-data; boundary=${boundary}\r\nTransfer-Encoding: chunked`);
     const piece = Buffer.alloc(65_536, 'x');
     const send = (bytes: Buffer): boolean =>
@@ -217,7 +217,7 @@ describe('A form', () => {
     for (let sent = 0; answer === '' && sent < 1000; sent++) if (!send(piece)) await once(socket, 'drain');
     expect(answer).toMatch(/^HTTP\/1.1 400 /);
     expect(answer).toContain('larger than 1000000 bytes');
-    // The rest passes, and the connection can be used again.
+    // The rest is drained, and the connection can be reused.
     for (let sent = 0; sent < 20; sent++) if (!send(piece)) await once(socket, 'drain');
     answer = '';
     socket.write('0\r\n\r\nGET /v1/__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -225,7 +225,7 @@ describe('A form', () => {
     socket.destroy();
   });
 
-  it('is not read for those who may not send it.', async () => {
+  it('is not read for callers without permission.', async () => {
     const head = `Content-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: 100000000`;
     const socket = await open(head, authorizationOf('bob'));
     expect(await readAnswer(socket)).toMatch(/^HTTP\/1.1 403 /);
@@ -233,7 +233,7 @@ describe('A form', () => {
     expect(await readAnswer(await open(head, 'Basic nonsense'))).toMatch(/^HTTP\/1.1 401 /);
   });
 
-  it('is waited for before its client asks whether to go on.', async () => {
+  it('is requested with 100 Continue only after the permission check.', async () => {
     const bytes = formBytes([file]);
     const type = `multipart/form-data; boundary=${boundary}`;
     const socket = await open(`Content-Type: ${type}\r\nContent-Length: ${bytes.length}\r\nExpect: 100-continue`);
@@ -243,7 +243,7 @@ describe('A form', () => {
     expect(await readAnswer(socket)).toMatch(/^HTTP\/1.1 201 /);
   });
 
-  it('keeps nobody else from writing while it arrives.', async () => {
+  it('does not block other writers while it arrives.', async () => {
     const bytes = formBytes([file]);
     const socket = await open(
       `Content-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: ${bytes.length}`,
@@ -261,7 +261,7 @@ describe('A form', () => {
 async function open(head: string, authorization: string = authorizationOf('alice')): Promise<Socket> {
   const { port } = new URL(service.origin);
   const socket = connect(Number(port), '127.0.0.1');
-  // The service may end it in the middle of what is sent.
+  // The service may close the connection before everything is sent.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n${head}\r\n\r\n`);

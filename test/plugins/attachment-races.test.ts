@@ -1,5 +1,5 @@
-// Uploads whose record comes or goes between the look at it and the write: what the client demands is compared with what is
-// there then, as if the upload had begun a moment later.
+// Uploads whose record is created or deleted between the check and the write. Preconditions apply to the state at the time
+// of the write.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AuthorizationPolicy } from '../../src/engine/access.ts';
 import type { TestClient, TestService } from '../../src/testing/index.ts';
@@ -17,7 +17,7 @@ forEachBackend((backend) => {
     let asked = 0;
 
     const authorization: AuthorizationPolicy = {
-      // Who may create the record is asked before the form is read, after it, and when the record is written.
+      // The permission is checked before the form is read, after it, and when the record is written.
       async decide({ kind, permission, byDefault }) {
         if (kind === 'record' && permission === 'create') asked++;
         const run = meanwhile;
@@ -49,7 +49,7 @@ forEachBackend((backend) => {
       ['an old If-None-Match', { 'If-None-Match': '"7"' }, 200],
       ['If-Match of another time', { 'If-Match': '"7"' }, 412],
       ['If-None-Match: *', { 'If-None-Match': '*' }, 412],
-    ])('whose record comes meanwhile goes by what is there: %s.', async (_name, headers, status) => {
+    ])('whose record is created meanwhile applies preconditions to it: %s.', async (_name, headers, status) => {
       meanwhile = () => alice.request('PUT', `/v1${record}`, { body: { data: { n: 1 } } });
       expect((await upload(alice, record, { headers })).status).toBe(status);
       expect(meanwhile).toBeUndefined();
@@ -58,7 +58,7 @@ forEachBackend((backend) => {
       expect(folder.names).toHaveLength(status === 200 ? 1 : 0);
     });
 
-    it('whose record is not there tells that, and no more.', async () => {
+    it('whose record does not exist reveals only that.', async () => {
       const { status, body } = await upload(alice, record, { headers: { 'If-Match': '*' } });
       expect(status).toBe(412);
       expect(body).not.toHaveProperty('details');

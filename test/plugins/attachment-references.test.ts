@@ -1,5 +1,5 @@
-// Who may read a file besides the readers of the record that it was uploaded to: readers of copies that the service has
-// made of the record. And who may not: whoever writes the same attachment into a record of their own.
+// Access to files by readers of copies that the service made of a record, and refusal for clients that write the same
+// attachment into their own records.
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { storedId } from '../../src/core/objects/object-id.ts';
 import { openFolderStore } from '../../src/blobs/folder/folder-store.ts';
 import type { ObjectPlace } from '../../src/engine/objects.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
-import { findUnusedFiles } from '../../src/plugins/attachments/clean.ts';
+import { findUnusedFiles } from '../../src/plugins/attachments/unused-files.ts';
 import { startTestService, type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
 import { FileFolder, upload } from '../support/attachments.ts';
 import { forEachBackend } from '../support/backends.ts';
@@ -22,10 +22,10 @@ function recordAt(uri: string): ObjectPlace {
   return { kind: 'record', ids };
 }
 
-/** What the service that was started last keeps its objects in. */
+/** Stores of the last started service. */
 let stores: OpenStores;
 
-/** Copies a record for the service, as signers do: `POST /copy` with the URIs `from` and `to`. */
+/** Copies a record as the signer does: `POST /copy` with the URIs `from` and `to`. */
 const copier = definePlugin({
   name: 'copier',
   setup: ({ objects, stores: ofService }) => ({
@@ -103,7 +103,7 @@ forEachBackend((backend) => {
     const get = (client: TestClient, location: string): Promise<TestResponse> => client.request('GET', location);
     const attachmentOf = async (record: string): Promise<unknown> => (await dataOf(alice, record))['attachment'];
 
-    it('are read by readers of the copy, who do not read the original, at the address in the copy.', async () => {
+    it('are readable by readers of the copy at the URL in the copy, without access to the original.', async () => {
       const location = await uploadTo(original, 'hello');
       expect((await get(service, location)).status).toBe(401);
       await copyRecord(original, copy);
@@ -118,7 +118,7 @@ forEachBackend((backend) => {
       });
     });
 
-    it('are closed again as soon as nobody may read the copy, and when it loses the file.', async () => {
+    it('are no longer readable after the copy becomes private or loses the file.', async () => {
       const location = await uploadTo(original, 'hello');
       await copyRecord(original, copy);
       const closed = { permissions: { read: [] } };
@@ -133,13 +133,13 @@ forEachBackend((backend) => {
 
     it.each([
       ['the copy is deleted', ['DELETE', copy]],
-      ['all records beside the original are deleted', ['DELETE', '/buckets/public/collections/c/records']],
+      ['all records of its collection are deleted', ['DELETE', '/buckets/public/collections/c/records']],
       ['the collection of the copy is deleted', ['DELETE', '/buckets/public/collections/c']],
       ['all collections of its bucket are deleted', ['DELETE', '/buckets/public/collections']],
       ['the bucket of the copy is deleted', ['DELETE', '/buckets/public']],
       ['the copy is replaced by a record without a file', ['PUT', copy]],
     ] as const)(
-      'are closed when %s, also to whoever makes it anew with the same text.',
+      'are no longer readable when %s, even if a client recreates it with the same text.',
       async (_name, [method, target]) => {
         const location = await uploadTo(original, 'hello');
         await copyRecord(original, copy);
@@ -161,13 +161,13 @@ forEachBackend((backend) => {
       },
     );
 
-    it('stay while a copy is there, and go with the last record that has them.', async () => {
+    it('stay while a copy exists, and are deleted with the last record.', async () => {
       const first = await uploadTo(original, 'first');
       await copyRecord(original, copy);
       const second = await uploadTo(original, 'second');
       expect(await get(service, first)).toMatchObject({ status: 200, text: 'first' });
       expect((await get(service, second)).status).toBe(401);
-      // Whoever may read the original has its new file; the old one is the copy's.
+      // Readers of the original get its new file. The old one belongs to the copy.
       expect(await get(alice, second)).toMatchObject({ status: 200, text: 'second' });
       expect(folder.names).toHaveLength(2);
       await copyRecord(original, copy);
@@ -182,7 +182,7 @@ forEachBackend((backend) => {
       expect(folder.names).toEqual([]);
     });
 
-    it('belong to a copy of a copy as well, and come back to the original with it.', async () => {
+    it('also belong to a copy of a copy, and return to the original with it.', async () => {
       const first = await uploadTo(original, 'first');
       const third = '/buckets/public/collections/d/records/r';
       await alice.request('PUT', '/v1/buckets/public/collections/d');
@@ -213,7 +213,7 @@ forEachBackend((backend) => {
       expect(folder.names).toHaveLength(1);
     });
 
-    it('are in use as long as a copy has them, and keep their copies through an export and back.', async () => {
+    it('are in use while a copy exists, also after export and restore.', async () => {
       const location = await uploadTo(original, 'hello');
       await copyRecord(original, copy);
       const attachment = await attachmentOf(copy);
@@ -236,7 +236,7 @@ forEachBackend((backend) => {
       expect(folder.names).toEqual([]);
     });
 
-    it('are not opened by a record into which somebody has written the attachment.', async () => {
+    it('are not readable through a record into which a client wrote the attachment.', async () => {
       const location = await uploadTo(original, 'secret');
       const attachment = await attachmentOf(original);
       const mine = '/v1/buckets/mine/collections/c/records';
@@ -249,7 +249,7 @@ forEachBackend((backend) => {
         await mallory.request('PUT', `${mine}/${id}`, { body: {} });
       const answers = [
         await mallory.request('PUT', `${mine}/put`, { body: { data, ...open } }),
-        // The same id as the original, in case that counted for something.
+        // The same id as the original must not matter.
         await mallory.request('PUT', `${mine}/r`, { body: { data } }),
         await mallory.request('POST', mine, { body: { data } }),
         await mallory.request('PATCH', `${mine}/patched`, { body: { data } }),
@@ -267,7 +267,7 @@ forEachBackend((backend) => {
         }),
       ];
       expect(answers.map(({ status }) => status < 300)).toEqual(answers.map(() => true));
-      // The service copies what is written there; a copy of a text opens nothing either.
+      // A copy of such a record gives no access either.
       await copyRecord('/buckets/mine/collections/c/records/put', '/buckets/mine/collections/c/records/copied');
       await copyRecord('/buckets/mine/collections/c/records/put', copy);
       const name = location.split('/').at(-1)!;
@@ -280,14 +280,14 @@ forEachBackend((backend) => {
           expect([id, [401, 404].includes(signed)]).toEqual([id, true]);
         }
       }
-      // What becomes of these records does not concern the file.
+      // Deleting these records does not affect the file.
       await mallory.request('DELETE', mine);
       await mallory.request('DELETE', '/v1/buckets/mine');
       await alice.request('DELETE', `/v1${copy}`);
       expect(await get(alice, location)).toMatchObject({ status: 200, text: 'secret' });
     });
 
-    it('are not opened by a copy that was exchanged for the text of another in the same request.', async () => {
+    it('are not readable through a copy whose attachment was replaced in the same request.', async () => {
       const secret = await uploadTo('/buckets/private/collections/c/records/secret', 'secret');
       const attachment = await attachmentOf('/buckets/private/collections/c/records/secret');
       const own = await uploadTo(original, 'own');
@@ -304,7 +304,7 @@ forEachBackend((backend) => {
       }
     });
 
-    it('are not opened by a copy of a record whose file was exchanged for the text of another.', async () => {
+    it('are not readable through a copy of a record whose attachment was replaced.', async () => {
       const secret = await uploadTo('/buckets/private/collections/c/records/secret', 'secret');
       const attachment = await attachmentOf('/buckets/private/collections/c/records/secret');
       const own = await uploadTo(original, 'own');
@@ -324,7 +324,7 @@ forEachBackend((backend) => {
       expect(folder.names).toHaveLength(1);
     });
 
-    it('have none of this when the copy and its deletion are undone.', async () => {
+    it('are unaffected by a copy or its deletion that is rolled back.', async () => {
       const location = await uploadTo(original, 'hello');
       const undone = { method: 'PUT', path: '/buckets/private', headers: { 'If-None-Match': '*' } };
       const batch = (requests: readonly object[]): Promise<TestResponse> =>

@@ -1,4 +1,4 @@
-// Files of records that a signer publishes: they are as public as the published records, and no other file becomes so.
+// Files of records that the signer publishes: they are as public as the published records, and no other file becomes public.
 import { afterAll, describe, expect, it } from 'vitest';
 import { FileFolder, upload } from '../support/attachments.ts';
 import { forEachBackend } from '../support/backends.ts';
@@ -9,7 +9,7 @@ afterAll(() => keys.remove());
 
 forEachBackend((backend) => {
   describe(`Files of signed records on ${backend.name}`, () => {
-    it('are as public as the records, and those under review are not.', async () => {
+    it('are as public as the records, and files under review are not.', async () => {
       const folder = await FileFolder.create();
       const source = '/buckets/staging/collections/c';
       const settings = {
@@ -48,7 +48,7 @@ forEachBackend((backend) => {
         expect([await publicly(first), await publicly(third)]).toEqual([401, 200]);
         expect(folder.names).toHaveLength(1);
 
-        // An editor names somebody's private file in a record of the source, which is published as it is.
+        // An editor names a private file of another user in a source record, which is published unchanged.
         const bob = service.asUser('bob');
         for (const uri of ['/buckets/bob', '/buckets/bob/collections/c']) await bob.request('PUT', `/v1${uri}`);
         const { body } = await upload(bob, '/buckets/bob/collections/c/records/r', { content: 'secret' });

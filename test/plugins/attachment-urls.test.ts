@@ -1,4 +1,4 @@
-// Addresses of files that work without credentials for a while: who gets one, what it opens, and when it ends.
+// Signed URLs of files: who gets one, what it gives access to, and when it expires.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Logger } from '../../src/contracts/logger.ts';
@@ -14,13 +14,13 @@ interface Signed {
   readonly expires: number;
 }
 
-describe('The signature of an address', () => {
+describe('The signature of a URL', () => {
   const file = { ownerUri: '/buckets/b/collections/c/records/r', location: 'a.png' };
   const clock = { now: () => 1_800_000_000_000 };
   const signer = createUrlSigner({ secret: 'secret', lifetimeSeconds: 60, clock });
   const queryOf = (search: string): [string, string][] => [...new URLSearchParams(search)];
 
-  it('is worth nothing when it was made with another secret, or for longer than is allowed now.', () => {
+  it('is invalid with another secret, or with a longer lifetime than configured.', () => {
     const { search, expires } = signer.sign(file);
     expect(expires).toBe(1_800_000_060_000);
     expect(signer.verify(file, queryOf(search))).toBe(true);
@@ -31,7 +31,7 @@ describe('The signature of an address', () => {
     expect(longer.verify(file, queryOf(search))).toBe(true);
   });
 
-  it('is that of one file of one record.', () => {
+  it('is valid for one file of one record.', () => {
     const { search } = signer.sign(file);
     for (const other of [
       { ...file, location: 'b.png' },
@@ -44,7 +44,7 @@ describe('The signature of an address', () => {
 });
 
 forEachBackend((backend) => {
-  describe(`Signed addresses of files on ${backend.name}`, () => {
+  describe(`Signed URLs of files on ${backend.name}`, () => {
     let folder: FileFolder;
     let service: TestService;
     let alice: TestClient;
@@ -91,7 +91,7 @@ forEachBackend((backend) => {
     const statusOf = async (path: string, client: TestClient = service): Promise<number> =>
       (await client.request('GET', path)).status;
 
-    it('open the file to whoever has them, with headers that keep them from spreading.', async () => {
+    it('return the file without credentials, with headers that prevent leaks.', async () => {
       const { url, expires } = await sign();
       expect(url.startsWith(`${location}?expires=${expires}&signature=`)).toBe(true);
       expect(await statusOf(location)).toBe(401);
@@ -112,7 +112,7 @@ forEachBackend((backend) => {
       expect(await statusOf(url, service.asUser('bob'))).toBe(200);
     });
 
-    it('are given to readers of the record who say who they are, and to nobody else.', async () => {
+    it('are returned only to authenticated readers of the record.', async () => {
       const path = `${record}/attachment/url`;
       const bob = service.asUser('bob');
       expect([await statusOf(path), await statusOf(path, bob)]).toEqual([401, 403]);
@@ -125,7 +125,7 @@ forEachBackend((backend) => {
       expect((await alice.request('POST', path, { body: {} })).status).toBe(405);
     });
 
-    it('are given in batches, and for personal buckets.', async () => {
+    it('are returned in batches and for personal buckets.', async () => {
       const own = '/v1/buckets/default/collections/c/records/r';
       const { body } = await upload(alice, own.slice('/v1'.length), { content: 'mine' });
       const requests = [record, own].map((path) => ({ path: `${path}/attachment/url` }));
@@ -137,7 +137,7 @@ forEachBackend((backend) => {
       expect(responses[1]!.body.url).toContain((body as { location: string }).location);
     });
 
-    it('end when their time is over.', async () => {
+    it('expire.', async () => {
       const { url, expires } = await sign();
       expect(expires - clock.now()).toBeLessThanOrEqual(300_000);
       passedMs = 299_000;
@@ -145,12 +145,12 @@ forEachBackend((backend) => {
       passedMs = 300_000;
       const answer = await service.request('GET', url);
       expect(answer).toMatchObject({ status: 403, body: { errno: 121, message: expect.stringContaining('expired') } });
-      // With credentials, too: the address says how it wants to be read.
+      // Credentials do not help, because the signature decides alone.
       expect(await statusOf(url, alice)).toBe(403);
       expect(await statusOf(location, alice)).toBe(200);
     });
 
-    it('end when the file is replaced or removed, and when the record goes.', async () => {
+    it('become invalid when the file is replaced or removed, or the record deleted.', async () => {
       const first = await sign();
       await upload(alice, record.slice('/v1'.length), { content: 'new' });
       const second = await sign();
@@ -164,7 +164,7 @@ forEachBackend((backend) => {
       expect(await statusOf(third.url)).toBe(404);
     });
 
-    it('live on for their time when only the right of their reader ends.', async () => {
+    it('stay valid when their requester loses permission.', async () => {
       await alice.request('PATCH', record, { body: { permissions: { read: ['system.Authenticated'] } } });
       const bob = service.asUser('bob');
       const { url } = await sign(bob);
@@ -173,7 +173,7 @@ forEachBackend((backend) => {
       expect(await statusOf(`${record}/attachment/url`, bob)).toBe(403);
     });
 
-    it('are refused in every other form than their own.', async () => {
+    it('are refused in any other form.', async () => {
       const { url, expires } = await sign();
       const [path = '', search = ''] = url.split('?');
       const signature = search.split('signature=')[1]!;
@@ -200,11 +200,11 @@ forEachBackend((backend) => {
       for (const each of searches) expect([each, await statusOf(`${path}?${each}`)]).toEqual([each, 403]);
       expect(await statusOf(`${otherPath}?${search}`)).toBe(403);
       expect(await statusOf(`${path}/x?${search}`)).toBe(403);
-      // Parameters beside it are nobody's business.
+      // Additional parameters are ignored.
       expect(await statusOf(`${url}&cache=1`)).toBe(200);
     });
 
-    it('are off when the settings say so, when there is no secret, and where others serve the files.', async () => {
+    it('are disabled by the settings, without a secret, and with another file server.', async () => {
       const capability = async (): Promise<object> => {
         const { body } = await service.request('GET', '/v1/');
         return (body as { capabilities: { attachments: object } }).capabilities.attachments;

@@ -1,4 +1,4 @@
-// Attachments on every backend: what uploads, replacements, removals and deletions do to records and to files.
+// Attachments on every backend: effects of uploads, replacements, removals and deletions on records and files.
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,10 +13,10 @@ import type { TestClient, TestService } from '../../src/testing/index.ts';
 import { FileFolder, form, sha256, upload } from '../support/attachments.ts';
 import { forEachBackend } from '../support/backends.ts';
 
-/** What the service shall fail with, at the end of the next unit of work that has changed a record. */
+/** Error of the next unit of work that changes a record, at its end. */
 let failures: Error[] = [];
 
-/** Fails when told to, and writes records as the service itself does. */
+/** Plugin that fails on demand, and writes records as the service itself. */
 const saboteur = definePlugin({
   name: 'saboteur',
   setup({ objects }) {
@@ -116,7 +116,7 @@ forEachBackend((backend) => {
       return (body as { data: Record<string, unknown> }).data;
     };
 
-    it('come with a new record.', async () => {
+    it('are uploaded with a new record.', async () => {
       const { status, headers, body } = await upload(alice, record(), {
         data: { title: 'Soup' },
         permissions: { read: ['system.Everyone'] },
@@ -143,14 +143,14 @@ forEachBackend((backend) => {
       expect(await readFile(join(folder.path, name), 'utf8')).toBe('hello');
     });
 
-    it('come to a record that exists, whose other attributes stay.', async () => {
+    it('are added to an existing record, whose other attributes stay.', async () => {
       await alice.request('PUT', `/v1${record()}`, { body: { data: { title: 'Soup', minutes: 20 } } });
       const { status } = await upload(alice, record(), { data: { minutes: 25 } });
       expect(status).toBe(200);
       expect(await read()).toMatchObject({ title: 'Soup', minutes: 25, attachment: { size: 5 } });
     });
 
-    it('are large as well, and need not be held as a whole.', async () => {
+    it('can be large without being held in memory.', async () => {
       const content = Buffer.alloc(12_000_000, 'All work and no play makes Jack a dull boy. ');
       const { status, body } = await upload(alice, record(), { content, filename: 'novel.txt' });
       expect([status, body]).toMatchObject([201, { size: content.length, hash: sha256(content) }]);
@@ -175,12 +175,12 @@ forEachBackend((backend) => {
       expect(await read()).toMatchObject({ title: 'Soup', attachment: null });
       expect(headers['etag']).toMatch(/^"\d+"$/);
       expect(folder.names).toEqual([]);
-      // There is nothing any more, which is what was asked for.
+      // A second removal succeeds, because the result is the same.
       expect((await alice.request('DELETE', `/v1${record()}/attachment`)).status).toBe(204);
       expect((await upload(alice, record())).status).toBe(200);
     });
 
-    it('go when clients take the attribute away.', async () => {
+    it('are deleted when clients remove the attribute.', async () => {
       await upload(alice, record('patched'));
       await upload(alice, record('replaced'));
       await alice.request('PATCH', `/v1${record('patched')}`, { body: { data: { attachment: null } } });
@@ -201,7 +201,7 @@ forEachBackend((backend) => {
       }
     });
 
-    it('stay with writes that repeat them or leave them alone.', async () => {
+    it('stay after writes that repeat or omit them.', async () => {
       const { body } = await upload(alice, record());
       const written = await alice.request('PUT', `/v1${record()}`, { body: { data: { attachment: body, a: 1 } } });
       expect(written.status).toBe(200);
@@ -210,7 +210,7 @@ forEachBackend((backend) => {
       expect(folder.names).toHaveLength(1);
     });
 
-    it('undo a batch that would change them.', async () => {
+    it('roll back a batch that would change them.', async () => {
       const { body } = await upload(alice, record());
       const requests = [
         { method: 'PUT', path: record('other'), body: { data: {} } },
@@ -223,7 +223,7 @@ forEachBackend((backend) => {
       expect((await alice.request('GET', `/v1${record('other')}`)).status).toBe(404);
     });
 
-    it('are copied by the service itself, which may know better.', async () => {
+    it('can be copied by the service itself.', async () => {
       const first = (await upload(alice, record('source'), { content: 'one' })).body as Attachment;
       await alice.request('PUT', `/v1${record('copy')}`, { body: { data: { attachment: first } } });
       const second = (await upload(alice, record('source'), { content: 'two' })).body as Attachment;
@@ -235,7 +235,7 @@ forEachBackend((backend) => {
       expect(folder.names).toHaveLength(1);
     });
 
-    it('go with their record, alone or with a list.', async () => {
+    it('are deleted with their record, alone or with a list.', async () => {
       await upload(alice, record('a'));
       await upload(alice, record('b'));
       await upload(alice, record('c'));
@@ -246,7 +246,7 @@ forEachBackend((backend) => {
       expect(folder.names).toEqual([]);
     });
 
-    it('go with their collection, also in a batch, and not those of others.', async () => {
+    it('are deleted with their collection, also in a batch, without those of others.', async () => {
       for (const collection of ['c', 'cc', 'd']) {
         await alice.request('PUT', `/v1${bucket}/collections/${collection}`);
         await upload(alice, `${bucket}/collections/${collection}/records/a`);
@@ -263,7 +263,7 @@ forEachBackend((backend) => {
       expect((await upload(alice, record())).status).toBe(201);
     });
 
-    it('go with their bucket.', async () => {
+    it('are deleted with their bucket.', async () => {
       await upload(alice, record('a'));
       await alice.request('PUT', `/v1${bucket}b`);
       await alice.request('PUT', `/v1${bucket}b/collections/c`);
@@ -274,14 +274,14 @@ forEachBackend((backend) => {
       expect(folder.names).toEqual([]);
     });
 
-    it('go when everything goes.', async () => {
+    it('are deleted by a flush.', async () => {
       await upload(alice, record('a'));
       await upload(alice, record('b'));
       expect((await alice.request('POST', '/v1/__flush__')).status).toBe(202);
       expect(folder.names).toEqual([]);
     });
 
-    it('live in personal buckets too.', async () => {
+    it('work in personal buckets.', async () => {
       const path = '/buckets/default/collections/mine/records/r';
       expect((await upload(alice, path, { data: { title: 'Soup' } })).status).toBe(201);
       expect((await upload(alice, path)).status).toBe(200);
@@ -293,7 +293,7 @@ forEachBackend((backend) => {
       expect(folder.names).toEqual([]);
     });
 
-    it('are removed in a batch, but do not come in one.', async () => {
+    it('can be removed but not uploaded in a batch.', async () => {
       await upload(alice, record());
       const requests = [{ method: 'DELETE', path: `${record()}/attachment` }, { path: record() }];
       const { body } = await alice.request('POST', '/v1/batch', { body: { requests } });
@@ -306,7 +306,7 @@ forEachBackend((backend) => {
       expect(refused.body).toMatchObject({ responses: [{ status: 400, body: { errno: 107 } }] });
     });
 
-    it('need the right to write the record, or to create one.', async () => {
+    it('require permission to write or create the record.', async () => {
       const bob = service.asUser('bob');
       const { body } = await bob.request('GET', '/v1/');
       const { id } = (body as { user: { id: string } }).user;
@@ -321,7 +321,7 @@ forEachBackend((backend) => {
       expect(folder.names).toHaveLength(2);
     });
 
-    it('need a collection.', async () => {
+    it('require a collection.', async () => {
       const refused = await upload(alice, `${bucket}/collections/missing/records/r`);
       expect(refused).toMatchObject({ status: 404, body: { errno: 111, details: { id: 'missing' } } });
       const absent = await alice.request('DELETE', `/v1${record('missing')}/attachment`);
@@ -342,7 +342,7 @@ forEachBackend((backend) => {
       expect(folder.names).toHaveLength(1);
     });
 
-    it('leave nothing when the record is refused by its schema.', async () => {
+    it('leave no file when the schema refuses the record.', async () => {
       const schema = { type: 'object', properties: { minutes: { type: 'integer' } } };
       await alice.request('PATCH', `/v1${bucket}/collections/c`, { body: { data: { schema } } });
       const refused = await upload(alice, record(), { data: { minutes: 'many' } });
@@ -352,7 +352,7 @@ forEachBackend((backend) => {
       expect(folder.names).toEqual([]);
     });
 
-    it('leave nothing when the change is refused at its end, and replace nothing.', async () => {
+    it('leave no file and replace none when the change is refused at its end.', async () => {
       failures = [new ServiceError('forbidden')];
       expect((await upload(alice, record())).status).toBe(403);
       expect(folder.names).toEqual([]);
@@ -368,7 +368,7 @@ forEachBackend((backend) => {
       expect((await read())['attachment']).toEqual(body);
     });
 
-    it('arrive once when the unit of work has to be run again.', async () => {
+    it('are stored once when the unit of work is retried.', async () => {
       failures = [new TransactionConflict('once'), new TransactionConflict('twice')];
       const { status, body } = await upload(alice, record(), { content: 'again' });
       expect([status, body]).toMatchObject([201, { hash: sha256('again') }]);
@@ -376,7 +376,7 @@ forEachBackend((backend) => {
       expect(await readFile(join(folder.path, folder.names[0]!), 'utf8')).toBe('again');
     });
 
-    it('may come to one record from many sides, and one of them stays.', async () => {
+    it('uploaded concurrently to one record leave one file.', async () => {
       const answers = await Promise.all(
         Array.from({ length: 6 }, (_, index) => upload(alice, record(), { content: `number ${index}` })),
       );
@@ -386,7 +386,7 @@ forEachBackend((backend) => {
       expect(folder.names).toEqual([(attachment as Attachment).location.split('/').at(-1)]);
     });
 
-    it('that came with the data of another server go like all others.', async () => {
+    it('imported from Kinto are deleted like all others.', async () => {
       for (const id of ['deleted', 'replaced', 'removed', 'below', 'other']) {
         const location = `imported/${id}.txt`;
         await mkdir(join(folder.path, 'imported'), { recursive: true });
@@ -412,7 +412,7 @@ forEachBackend((backend) => {
       expect(folder.names).toEqual([]);
     });
 
-    it('stay where old files are kept.', async () => {
+    it('stay if keep_old_files is enabled.', async () => {
       await alice.request('PUT', '/v1/buckets/keeping');
       await alice.request('PUT', '/v1/buckets/keeping/collections/c');
       const path = '/buckets/keeping/collections/c/records/r';
@@ -426,7 +426,7 @@ forEachBackend((backend) => {
       await alice.request('POST', '/v1/__flush__');
     });
 
-    it('are wanted in forms only.', async () => {
+    it('are accepted only in forms.', async () => {
       const path = `/v1${record()}/attachment`;
       const json = await alice.request('POST', path, { body: { data: {} } });
       expect(json).toMatchObject({

@@ -1,4 +1,4 @@
-// The history as kinto.js sees it: the unmodified HTTP client of the package, against every backend.
+// The history through kinto.js: the unmodified HTTP client of the package, against every backend.
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authorizationOf, type TestService } from '../../src/testing/index.ts';
@@ -34,7 +34,7 @@ interface Client {
   bucket(id: string): Bucket;
 }
 
-/** The package is CommonJS, and what counts is its `default`. */
+/** The package is CommonJS with the client as `default`. */
 const { default: KintoClient } = createRequire(import.meta.url)('kinto/lib/cjs/http') as {
   readonly default: new (remote: string, options: object) => Client;
 };
@@ -55,7 +55,7 @@ forEachBackend((backend) => {
     });
     afterAll(() => service.close());
 
-    it('lists it, filtered, sorted and over all pages.', async () => {
+    it('lists entries, filtered, sorted and across pages.', async () => {
       for (let n = 0; n < 8; n++) await collection.updateRecord({ id: `r${n % 4}`, n });
       expect(await collection.isHistoryComplete()).toBe(true);
       const filters = { resource_name: 'record', collection_id: 'c' };
@@ -64,7 +64,7 @@ forEachBackend((backend) => {
       expect((await bucket.listHistory({ pages: 3 })).data).toHaveLength(10);
     });
 
-    it('gets snapshots, with an entry for every record of a deleted list.', async () => {
+    it('reads snapshots, with an entry for every record of a deleted list.', async () => {
       const { data } = await collection.updateRecord({ id: 'last', n: 1 });
       await collection.deleteRecord('r0');
       await collection.deleteRecords();

@@ -1,4 +1,4 @@
-// The way of a browser through a login, at a real provider, and what links may not make of it
+// Browser logins at a real provider, and attacks with links
 // (docs/guides/authentication.md#openid-connect).
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestService, type TestResponse, type TestService } from '../../src/testing/index.ts';
@@ -45,7 +45,7 @@ function login(service: TestService, query: Readonly<Record<string, string>>, na
   return service.request('GET', `/v1/openid/${name}/login?${new URLSearchParams(query).toString()}`);
 }
 
-/** The cookies of a response, as the browser sends them back; those that are removed are not among them. */
+/** Returns the cookies of a response as the browser sends them back, without removed ones. */
 function cookiesOf({ headers }: TestResponse): string {
   return (headers['set-cookie'] ?? '')
     .split(/, (?=[\w-]+=)/)
@@ -56,7 +56,7 @@ function cookiesOf({ headers }: TestResponse): string {
 
 interface Begun {
   readonly state: string;
-  /** The header `Cookie` of the browser from here on. */
+  /** Current `Cookie` header of the browser. */
   readonly cookie: string;
 }
 
@@ -111,7 +111,7 @@ describe('a login at a real provider', () => {
     });
   }
 
-  it('tells of the providers in the root view, with the configured header.', async () => {
+  it('lists the providers in the root view with the configured header.', async () => {
     const service = await startTestService({ settings: settings() });
     try {
       const { body } = await service.request('GET', '/v1/');
@@ -155,13 +155,13 @@ describe('the state of a login', () => {
 
   afterEach(() => service.close());
 
-  /** Begins a login and makes one request to its end, in the same browser. */
+  /** Starts a login and finishes it with one request in the same browser. */
   async function run(query: (state: string) => string): Promise<TestResponse> {
     const { state, cookie } = await beginLogin(service);
     return endLogin(service, cookie, query(state));
   }
 
-  it('is used by exactly one of several requests, and the code is shown to the provider once.', async () => {
+  it('is consumed by exactly one of several requests, and the code is sent to the provider once.', async () => {
     const { state, cookie } = await beginLogin(service);
     const ends = Array.from({ length: 5 }, () => endLogin(service, cookie, `code=c&state=${state}`));
     const answers = await Promise.all(ends);
@@ -170,7 +170,7 @@ describe('the state of a login', () => {
     expect(scripted.count('/token')).toBe(1);
   });
 
-  it('ends logins from an address that others have used up the security state of.', async () => {
+  it('does not block logins from an address that has filled the security state.', async () => {
     const crowded = await startTestService({
       settings: { ...settings(), security_state_max_entries_per_requester: '10' },
     });
@@ -186,13 +186,13 @@ describe('the state of a login', () => {
     }
   });
 
-  it('sends the answer of the provider on as it came.', async () => {
+  it('forwards the response of the provider unchanged.', async () => {
     const { headers } = await run((state) => `code=c&state=${state}`);
     const sent = decodeURIComponent(headers['location']!.slice(callback.length));
     expect(Buffer.from(sent, 'base64').toString('utf8')).toBe('{"access_token":"t","note":"é"}');
   });
 
-  it('asks the provider with a form, as the reference server does.', async () => {
+  it('calls the provider with a form, like Kinto.', async () => {
     await run((state) => `code=c%26x&state=${state}`);
     const { body = '' } = scripted.requests.find(({ path }) => path === '/token') ?? {};
     expect(Object.fromEntries(new URLSearchParams(body))).toEqual({
@@ -216,7 +216,7 @@ describe('the state of a login', () => {
     expect(states[0]).not.toBe(states[1]);
   });
 
-  it('must be there, and known.', async () => {
+  it('is required and must be known.', async () => {
     const { cookie } = await beginLogin(service);
     const end = (query: string): Promise<TestResponse> => endLogin(service, cookie, query);
     expect((await end('code=c')).body).toMatchObject({
@@ -230,7 +230,7 @@ describe('the state of a login', () => {
     }
   });
 
-  it('does not outlive its time.', async () => {
+  it('expires.', async () => {
     let now = Date.now();
     const clocked = await startTestService({ settings: settings(), clock: { now: () => now } });
     try {
@@ -243,7 +243,7 @@ describe('the state of a login', () => {
     }
   });
 
-  it('ends when the provider refuses, with what it says.', async () => {
+  it('is rejected with the error of the provider.', async () => {
     const refused = await run((state) => `error=access_denied&state=${state}`);
     expect(refused.body).toMatchObject({ code: 400, details: [{ location: 'querystring', name: 'error' }] });
     expect(refused.text).toContain('access_denied');
@@ -253,7 +253,7 @@ describe('the state of a login', () => {
     expect(wrong.text).toContain('invalid_grant');
   });
 
-  it('is lost with 503 when the provider fails.', async () => {
+  it('is consumed with 503 when the provider fails.', async () => {
     for (const answer of [
       respond(500, {}),
       respond(401, {}),
@@ -278,7 +278,7 @@ describe('the browser of a login', () => {
 
   afterEach(() => service.close());
 
-  it('gets a cookie that scripts cannot read and that ends with the login', async () => {
+  it('gets a cookie that scripts cannot read and that is removed after the login.', async () => {
     const { headers } = await login(service, { callback, scope: 'openid' }, 'other');
     expect(headers['set-cookie']).toMatch(
       /^__Host-coffer-login-[\da-f]{16}=[\w.-]{1,4000}; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
@@ -290,14 +290,14 @@ describe('the browser of a login', () => {
     expect(ended.headers['set-cookie']).toBe(`${name}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax; Secure`);
   });
 
-  it('is the only one that ends it: a link with code and state of somebody else gets 400', async () => {
+  it('is the only one that can finish it: a link with code and state of another user gets 400.', async () => {
     const attacker = await beginLogin(service);
     const link = `code=c&state=${attacker.state}`;
     const victim = await beginLogin(service);
     for (const cookie of ['', 'a=b', victim.cookie, attacker.cookie.replace(/.$/, ''), `${attacker.cookie}AAAA`]) {
       expect((await endLogin(service, cookie, link)).body, cookie).toMatchObject(unknownState);
     }
-    // The cookie of the victim under the name that belongs to the state of the attacker.
+    // The cookie of the victim, renamed for the state of the attacker.
     const [name] = attacker.cookie.split('=');
     const renamed = `${name}=${victim.cookie.slice(victim.cookie.indexOf('=') + 1)}`;
     expect((await endLogin(service, renamed, link)).body).toMatchObject(unknownState);
@@ -305,7 +305,7 @@ describe('the browser of a login', () => {
     expect((await endLogin(service, attacker.cookie, link)).status).toBe(307);
   });
 
-  it('logs in in several tabs at the same time, in any order', async () => {
+  it('can log in in several tabs at the same time, in any order.', async () => {
     const tabs = [await beginLogin(service), await beginLogin(service), await beginLogin(service)];
     const cookie = tabs.map((tab) => tab.cookie).join('; ');
     for (const { state } of tabs.toReversed()) {
@@ -313,7 +313,7 @@ describe('the browser of a login', () => {
     }
   });
 
-  it('keeps a few logins: the oldest cookies are removed before the headers become too large', async () => {
+  it('stores a few logins: the oldest cookies are removed before the headers become too large.', async () => {
     let now = 1_700_000_000_000;
     const clocked = await startTestService({ settings: settings(), clock: { now: () => now } });
     try {
@@ -342,7 +342,7 @@ describe('the browser of a login', () => {
     }
   });
 
-  it('has to come back with an id_token for the nonce of the login', async () => {
+  it('must return with an id_token for the nonce of the login.', async () => {
     const key = await makeKey('k');
     const tokenFor = (claims: Record<string, unknown>): Promise<string> => sign({ sub: 'ann', ...claims }, key);
     const tryWith = async (makeToken: (nonce: string) => Promise<unknown>, scope = 'openid'): Promise<TestResponse> => {
@@ -362,7 +362,7 @@ describe('the browser of a login', () => {
     expect((await tryWith(() => tokenFor({}), 'email')).status).toBe(307);
   });
 
-  it('cannot end a login that another service has begun', async () => {
+  it('cannot finish a login that another service started.', async () => {
     const other = await startTestService({ settings: { ...settings(), userid_hmac_secret: 'another secret' } });
     try {
       const { state, cookie } = await beginLogin(other);
@@ -396,7 +396,7 @@ describe('a service without http_host', () => {
     [{ Host: '192.168.1.1' }],
     [{ 'X-Forwarded-Host': 'evil.example' }],
     [{ Forwarded: 'host=evil.example;proto=https' }],
-  ])('refuses logins that come by %j, whatever their callback', async (headers: Record<string, string>) => {
+  ])('refuses logins with %j for any callback.', async (headers: Record<string, string>) => {
     const [host = ''] = Object.values(headers);
     for (const address of [`http://${host}/`, 'https://evil.example/', 'https://admin.example.org/', callback]) {
       const { status, body, headers: answered } = await ask(headers, address);
@@ -409,7 +409,7 @@ describe('a service without http_host', () => {
     expect(ended.status).toBe(400);
   });
 
-  it('logs in at a loopback name, with a cookie for the path of the provider', async () => {
+  it('accepts logins at a loopback name, with a cookie for the path of the provider.', async () => {
     const begun = await ask({ Host: 'localhost:8888' }, 'http://localhost:8888/v1/admin/#t=');
     expect(begun.status).toBe(307);
     const location = new URL(begun.headers['location']!);
@@ -424,7 +424,7 @@ describe('a service without http_host', () => {
   });
 });
 
-describe('what a link may ask for', () => {
+describe('the query of a login', () => {
   let service: TestService;
 
   beforeAll(async () => {
@@ -446,7 +446,7 @@ describe('what a link may ask for', () => {
     'https://two.one.apps.example.org/#',
     'https://shared.example.org/kinto/#t=',
     'https://shared.example.org/kinto#t=',
-  ])('Tokens may be sent to %s.', async (address) => {
+  ])('allows the callback %s.', async (address) => {
     expect((await login(service, { callback: address, scope: 'openid email' })).status).toBe(307);
   });
 
@@ -484,13 +484,13 @@ describe('what a link may ask for', () => {
     'https://169.254.169.254/',
     `https://admin.example.org/${'x'.repeat(2048)}`,
     `https://admin.example.org/${'ü'.repeat(400)}`,
-  ])('Tokens are not sent to %j.', async (address) => {
+  ])('refuses the callback %j.', async (address) => {
     const { status, body } = await login(service, { callback: address, scope: 'openid email' });
     expect(status).toBe(400);
     expect(body).toMatchObject({ errno: 107, details: [{ location: 'querystring', name: 'callback' }] });
   });
 
-  it('A callback without a path gets one, so that the token cannot become part of the host.', async () => {
+  it('adds a path to a callback without one, so that the token cannot become part of the host.', async () => {
     scripted.answers.set('/token', { access_token: 't' });
     const begun = await login(service, { callback: 'https://admin.example.org', scope: 'openid' }, 'other');
     const state = new URL(begun.headers['location']!).searchParams.get('state')!;
@@ -498,7 +498,7 @@ describe('what a link may ask for', () => {
     expect(ended.headers['location']).toMatch(/^https:\/\/admin\.example\.org\/[\w%]+$/);
   });
 
-  it('The rest of the query is checked, and complaints come together.', async () => {
+  it('is validated, with all issues in one response.', async () => {
     const fault = async (query: string): Promise<unknown> => {
       const { status, body } = await service.request('GET', `/v1/openid/real/login?${query}`);
       expect(status).toBe(400);
@@ -520,7 +520,7 @@ describe('what a link may ask for', () => {
     expect(unknown.body).toMatchObject({ errno: 107, details: [{ location: 'path', name: 'provider' }] });
   });
 
-  it('The provider is asked for what the link asks for, beside what its own address holds.', async () => {
+  it('is sent to the provider in addition to the query of its endpoint.', async () => {
     const { headers } = await login(service, { callback, scope: 'openid a&b=c', prompt: 'none' }, 'other');
     const location = new URL(headers['location']!);
     expect(location.origin + location.pathname).toBe(`${scripted.issuer}/auth`);
@@ -537,13 +537,13 @@ describe('what a link may ask for', () => {
     });
   });
 
-  it('A batch does not follow the redirect to a provider.', async () => {
+  it('in a batch does not follow the redirect to a provider.', async () => {
     const path = `/openid/other/login?${new URLSearchParams({ callback, scope: 'openid' }).toString()}`;
     const { body } = await service.request('POST', '/v1/batch', { body: { requests: [{ path }] } });
     expect(body).toMatchObject({ responses: [{ status: 307, headers: { 'Cache-Control': 'no-store' } }] });
   });
 
-  it('Neither codes nor states get into the log.', async () => {
+  it('does not leak codes and states into the log.', async () => {
     const lines: unknown[] = [];
     const write = (...line: unknown[]): void => void lines.push(line);
     const logger = { debug: write, info: write, warn: write, error: write };

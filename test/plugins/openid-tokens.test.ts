@@ -1,4 +1,4 @@
-// Which access tokens authenticate, what providers may do in the meantime, and what is remembered
+// Authentication with access tokens, failures of providers, and caching
 // (docs/guides/authentication.md#openid-connect).
 import { createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
@@ -54,7 +54,7 @@ async function start(parameters: Settings = {}, options: TestServiceOptions = {}
   return service;
 }
 
-/** Who the root view takes the bearer of a token for; a status other than 200 as a number. */
+/** Returns the user id in the root view for a token, or the status if it is not 200. */
 async function ask(token: string, scheme = 'Bearer'): Promise<string | number | undefined> {
   const { status, body } = await service!.request('GET', '/v1/', { headers: { Authorization: `${scheme} ${token}` } });
   return status === 200 ? (body as { user?: { id: string } }).user?.id : status;
@@ -72,7 +72,7 @@ describe('a token for an audience', () => {
     await start({ audience });
   });
 
-  it('authenticates when it is signed by the provider, for one audience or several.', async () => {
+  it('authenticates if the provider signed it, for one audience or several.', async () => {
     expect(await ask(await sign(claims(), key))).toBe('main:ann');
     expect(await ask(await sign(claims({ aud: ['other', audience] }), key))).toBe('main:ann');
   });
@@ -86,12 +86,12 @@ describe('a token for an audience', () => {
     ['no end', { exp: undefined }],
     ['an end that is a text', { exp: '99999999999' }],
     ['a beginning in the future', { nbf: 99_999_999_999 }],
-  ])('is refused with %s, and is not shown to anybody.', async (_what, changes) => {
+  ])('is refused with %s, and is not sent to any provider.', async (_what, changes) => {
     expect(await ask(await sign(claims(changes), key))).toBeUndefined();
     expect(provider.count('/me')).toBe(0);
   });
 
-  it('is refused without a signature, however that is spelt.', async () => {
+  it('is refused without a signature, in any spelling of `none`.', async () => {
     const good = await sign(claims(), key);
     const [, payload = '', signature = ''] = good.split('.');
     for (const alg of ['none', 'None', 'NONE', '', null]) {
@@ -105,7 +105,7 @@ describe('a token for an audience', () => {
     expect(provider.count('/me')).toBe(0);
   });
 
-  it('is refused when it is signed with the public key as if that were a secret.', async () => {
+  it('is refused if it is signed with the public key as a symmetric secret.', async () => {
     const rsa = await makeKey('rsa', 'RS256');
     provider.publish(rsa);
     expect(await ask(await sign(claims(), rsa))).toBe('main:ann');
@@ -116,7 +116,7 @@ describe('a token for an audience', () => {
     }
   });
 
-  it('is refused when the provider publishes a secret by mistake, and the token is signed with that.', async () => {
+  it('is refused if it is signed with a symmetric secret that the provider published.', async () => {
     provider.answers.set('/keys', { keys: [{ kty: 'oct', kid: 's', alg: 'HS256', k: encode('secret') }] });
     const head = `${encode({ alg: 'HS256', kid: 's' })}.${encode(claims())}`;
     const signature = createHmac('sha256', Buffer.from(encode('secret'), 'base64url'))
@@ -125,7 +125,7 @@ describe('a token for an audience', () => {
     expect(await ask(`${head}.${signature}`)).toBeUndefined();
   });
 
-  it('is refused when it brings its own key, or says where that lies; nobody looks there.', async () => {
+  it('is refused if it contains its own key or the URL of a key, which is not fetched.', async () => {
     const evil = await makeKey('evil');
     const elsewhere = `${provider.issuer}/evil`;
     provider.answers.set('/evil', { keys: [evil.publicJwk] });
@@ -140,14 +140,14 @@ describe('a token for an audience', () => {
     expect(provider.count('/evil')).toBe(0);
   });
 
-  it('is refused when the name of its key is a path or a query.', async () => {
+  it('is refused if its key id is a path or a query.', async () => {
     const evil = await makeKey('evil');
     for (const kid of ['../../../dev/null', "' OR 1=1 --", '__proto__', 'constructor', '']) {
       expect(await ask(await sign(claims(), evil, { kid }))).toBeUndefined();
     }
   });
 
-  it('is refused when it asks for an extension that nobody knows.', async () => {
+  it('is refused if it requires an unknown extension.', async () => {
     expect(await ask(await sign(claims(), key, { crit: ['b64'], b64: true }))).toBe('main:ann');
     const head = `${encode({ alg: 'ES256', kid: 'one', crit: ['x'], x: 1 })}.${encode(claims())}`;
     expect(await ask(`${head}.AAAA`)).toBeUndefined();
@@ -163,13 +163,13 @@ describe('a token for an audience', () => {
     },
   );
 
-  it('may be a little too late or too early, as clocks differ.', async () => {
+  it('is accepted within the clock tolerance.', async () => {
     const seconds = Math.floor(now / 1000);
     expect(await ask(await sign(claims({ exp: seconds - 20 }), key))).toBe('main:ann');
     expect(await ask(await sign(claims({ exp: seconds - 40 }), key))).toBeUndefined();
   });
 
-  it('ends when it says so, although it is remembered.', async () => {
+  it('expires at its time even if cached.', async () => {
     const token = await sign(claims({ exp: Math.floor(now / 1000) + 100 }), key);
     expect(await ask(token)).toBe('main:ann');
     now += 120_000;
@@ -178,7 +178,7 @@ describe('a token for an audience', () => {
     expect(await ask(token)).toBeUndefined();
   });
 
-  it('is good with the next key as soon as the provider publishes it, and with an old one no more after a while.', async () => {
+  it('is accepted with a new key as soon as it is published, and refused with an old key after the maximum age.', async () => {
     expect(await ask(await sign(claims(), key))).toBe('main:ann');
     const next = await makeKey('two');
     provider.publish(next);
@@ -191,7 +191,7 @@ describe('a token for an audience', () => {
     expect(await ask(await sign(claims({ n: 2 }), next))).toBeUndefined();
   });
 
-  it('cannot make the service ask for keys again and again.', async () => {
+  it('cannot cause unlimited fetches of keys.', async () => {
     const evil = await makeKey('evil');
     for (let n = 0; n < 20; n++) {
       expect(await ask(await sign(claims({ n }), evil, { kid: `made-up-${n}` }))).toBeUndefined();
@@ -207,12 +207,12 @@ describe('a token for an audience', () => {
     ['an error', undefined],
     ['no keys', { keys: 'none' }],
     ['a page', '<html>'],
-  ])('is answered with 503 when the address of the keys gives %s.', async (_what, answer) => {
+  ])('gets 503 if the URL of the keys returns %s.', async (_what, answer) => {
     provider.answers.set('/keys', answer === undefined ? respond(500, {}) : respond(200, answer));
     expect(await ask(await sign(claims(), key))).toBe(503);
   });
 
-  it('is refused, and nothing worse, when its key is unusable.', async () => {
+  it('is refused if its key is unusable.', async () => {
     provider.answers.set('/keys', { keys: [{ ...key.publicJwk, x: 'AAAA' }] });
     expect(await ask(await sign(claims(), key))).toBeUndefined();
   });
@@ -229,13 +229,13 @@ describe('the user of a token', () => {
     ['an object', { sub: { x: 1 } }, undefined],
     ['full of control characters', { sub: 'a\nb' }, undefined],
     ['inherited', '{"__proto__":{"sub":"x"}}', undefined],
-  ])('is told by a field that is %s.', async (_what, answer, expected) => {
+  ])('is identified by a field that is %s.', async (_what, answer, expected) => {
     await start();
     provider.answers.set('/me', respond(200, answer));
     expect(await ask('opaque')).toBe(expected);
   });
 
-  it('has no address that the provider has not verified.', async () => {
+  it('has no e-mail address that the provider has not verified.', async () => {
     await start({ userid_field: 'email' });
     provider.answers.set('/me', { sub: 'x', email: 'root@example.org', email_verified: false });
     expect(await ask('a')).toBeUndefined();
@@ -245,7 +245,7 @@ describe('the user of a token', () => {
     expect(await ask('c')).toBe('main:root@example.org');
   });
 
-  it('has the profile of the provider in the root view; users of other policies have an empty one.', async () => {
+  it('has the profile of the provider in the root view. Users of other policies have an empty one.', async () => {
     await start({}, { settings: { 'multiauth.policies': 'main basicauth' } });
     provider.answers.set('/me', respond(200, '{"sub":"ann","n":1.0,"__proto__":{"a":1}}'));
     for (let time = 0; time < 2; time++) {
@@ -257,7 +257,7 @@ describe('the user of a token', () => {
     expect(other.body).toMatchObject({ user: { profile: {} } });
   });
 
-  it('is known by the configured word in the header, in any case, and by no other.', async () => {
+  it('requires the configured header scheme, in any case.', async () => {
     await start({ header_type: 'Bearer+OIDC' });
     expect(await ask('t', 'bearer+oidc')).toBe('main:ann');
     expect(await ask('t', 'Bearer')).toBeUndefined();
@@ -266,19 +266,19 @@ describe('the user of a token', () => {
   });
 });
 
-describe('what is remembered', () => {
-  it('A good token is not asked about again, until its time is over.', async () => {
+describe('the cache of tokens', () => {
+  it('stores a valid token until it expires.', async () => {
     await start({ verification_ttl_seconds: '60' });
     expect([await ask('t'), await ask('t'), provider.count('/me')]).toEqual(['main:ann', 'main:ann', 1]);
     now += 40_000;
     expect([await ask('t'), provider.count('/me')]).toEqual(['main:ann', 1]);
-    // The use before has not made it longer: a token that is revoked works for a minute at most.
+    // Use does not extend it: a revoked token works for a minute at most.
     provider.answers.set('/me', respond(401, {}));
     now += 21_000;
     expect([await ask('t'), provider.count('/me')]).toEqual([undefined, 2]);
   });
 
-  it('A refusal is not remembered.', async () => {
+  it('does not store refusals.', async () => {
     await start();
     provider.answers.set('/me', respond(401, {}));
     expect(await ask('t')).toBeUndefined();
@@ -286,13 +286,13 @@ describe('what is remembered', () => {
     expect(await ask('t')).toBe('main:ann');
   });
 
-  it('Requests that come together with one token ask once.', async () => {
+  it('sends one request for concurrent requests with the same token.', async () => {
     await start();
     expect(await Promise.all(Array.from({ length: 10 }, () => ask('t')))).toEqual(Array(10).fill('main:ann'));
     expect(provider.count('/me')).toBe(1);
   });
 
-  it('Tokens that begin alike are different tokens.', async () => {
+  it('distinguishes tokens with a common prefix.', async () => {
     await start();
     provider.answers.set('/me', (request, response) => {
       respond(200, { sub: request.headers.authorization!.slice(-1) })(request, response);
@@ -301,7 +301,7 @@ describe('what is remembered', () => {
     expect([await ask(`${long}a`), await ask(`${long}b`)]).toEqual(['main:a', 'main:b']);
   });
 
-  it('Neither tokens nor anything they could be guessed from get into the log.', async () => {
+  it('leaks neither tokens nor data to derive them from into the log.', async () => {
     const lines: unknown[] = [];
     const write = (...line: unknown[]): void => void lines.push(line);
     await start({}, { logger: { debug: write, info: write, warn: write, error: write } });
@@ -314,9 +314,9 @@ describe('what is remembered', () => {
   });
 });
 
-describe('a provider in trouble', () => {
+describe('a failing provider', () => {
   const hang = (): void => {
-    // Never answers.
+    // Never responds.
   };
 
   it.each<readonly [string, Answer]>([
@@ -337,7 +337,7 @@ describe('a provider in trouble', () => {
       },
     ],
     ['answers with too many levels', respond(200, `{"sub":"ann","x":${'['.repeat(100)}${']'.repeat(100)}}`)],
-  ])('A provider that %s means 503, in time, and no user.', async (_what, answer) => {
+  ])('that %s causes 503 within the timeout, and no user.', async (_what, answer) => {
     await start();
     provider.answers.set('/me', answer);
     const { status, body, headers } = await service!.request('GET', '/v1/buckets', {
@@ -350,7 +350,7 @@ describe('a provider in trouble', () => {
     expect(await ask('t')).toBe('main:ann');
   });
 
-  it('A batch with many tokens waits for it once.', async () => {
+  it('delays a batch with many tokens once.', async () => {
     await start();
     provider.answers.set('/me', hang);
     const requests = Array.from({ length: 20 }, (_, n) => ({ path: '/', headers: { Authorization: `Bearer t${n}` } }));
@@ -359,7 +359,7 @@ describe('a provider in trouble', () => {
     expect(provider.count('/me')).toBe(1);
   });
 
-  it('Others are authenticated all the same.', async () => {
+  it('does not affect users of others.', async () => {
     await start({}, { settings: { 'multiauth.policies': 'main basicauth' } });
     provider.answers.set('/me', hang);
     const { body } = await service!.request('GET', '/v1/', { auth: 'bob' });
@@ -367,7 +367,7 @@ describe('a provider in trouble', () => {
     expect((await service!.request('GET', '/v1/')).status).toBe(200);
   });
 
-  it('Calls that are under way are limited in number.', async () => {
+  it('gets a limited number of concurrent calls.', async () => {
     await start({ max_concurrent_calls: '2', timeout_seconds: '30' });
     const pending: (() => void)[] = [];
     const arrived = new Promise<void>((resolve) => {
@@ -383,13 +383,13 @@ describe('a provider in trouble', () => {
     expect(await Promise.all(first)).toEqual(['main:ann', 'main:ann']);
   });
 
-  it('A provider that is down at start is asked again when it is needed.', async () => {
+  it('that is down at start is called again when needed.', async () => {
     const document = '/.well-known/openid-configuration';
     provider.answers.set(document, respond(503, {}));
     const lines: unknown[] = [];
     const write = (...line: unknown[]): void => void lines.push(line);
     await start({}, { logger: { debug: write, info: write, warn: write, error: write } });
-    expect(JSON.stringify(lines)).toContain('does not answer');
+    expect(JSON.stringify(lines)).toContain('does not respond');
     expect(await ask('t')).toBe(503);
     expect(
       (await service!.request('GET', '/v1/openid/main/login?callback=http://localhost/&scope=openid')).status,
@@ -397,21 +397,21 @@ describe('a provider in trouble', () => {
     expect((await service!.request('GET', '/v1/')).body).toMatchObject({
       capabilities: { openid: { providers: [{ name: 'main', userinfo_endpoint: null }] } },
     });
-    // Not with every request.
+    // A failure is cached for a short time.
     expect(provider.count(document)).toBe(1);
     provider.answers.set(document, provider.metadata());
     now += 1001;
     expect(await ask('t')).toBe('main:ann');
   });
 
-  it('A provider that hangs at start does not keep the service from starting.', async () => {
+  it('that hangs at start does not prevent the start.', async () => {
     provider.answers.set('/.well-known/openid-configuration', hang);
     await start();
     expect((await service!.request('GET', '/v1/')).status).toBe(200);
   });
 });
 
-describe('a configuration that does not fit', () => {
+describe('an invalid configuration', () => {
   it.each<readonly [string, Settings, RegExp]>([
     ['has no issuer', { issuer: '' }, /multiauth\.policy\.main\.issuer: must be set/],
     ['has no client', { client_id: '' }, /client_id: must be set/],
@@ -424,36 +424,36 @@ describe('a configuration that does not fit', () => {
     ['has a header of two words', { header_type: 'a b' }, /header_type/],
     ['has a realm with quotes', { realm: 'a"b' }, /realm/],
     ['has a time that is none', { timeout_seconds: 'soon' }, /timeout_seconds/],
-  ])('A provider that %s is told at start.', async (_what, parameters, message) => {
+  ])('with a provider that %s is reported at start.', async (_what, parameters, message) => {
     await expect(start(parameters)).rejects.toThrow(message);
   });
 
   it.each<readonly [string, object, RegExp]>([
-    ['is another one', { issuer: 'https://evil.example' }, /about the issuer "https:\/\/evil\.example"/],
+    ['names another issuer', { issuer: 'https://evil.example' }, /describes the issuer "https:\/\/evil\.example"/],
     ['has no login', { authorization_endpoint: undefined }, /no usable authorization_endpoint/],
     ['has no TLS', { userinfo_endpoint: 'http://id.example.org/me' }, /no usable userinfo_endpoint/],
     ['reads files', { token_endpoint: 'file:///etc/passwd' }, /no usable token_endpoint/],
     ['has no keys', { jwks_uri: undefined }, /no usable jwks_uri/],
-  ])('A provider that says it %s is told at start.', async (_what, changes, message) => {
+  ])('is reported at start if the metadata of the provider %s.', async (_what, changes, message) => {
     provider.answers.set('/.well-known/openid-configuration', provider.metadata(changes));
     await expect(start({ audience })).rejects.toThrow(message);
   });
 
-  it('The slash at the end of the issuer does not matter, but tokens have it as the provider has it.', async () => {
+  it('ignores a trailing slash of the issuer, but tokens must match the provider exactly.', async () => {
     provider.answers.set('/.well-known/openid-configuration', provider.metadata({ issuer: `${provider.issuer}/` }));
     await start({ audience });
     expect(await ask(await sign(claims({ iss: `${provider.issuer}/` }), key))).toBe('main:ann');
     expect(await ask(await sign(claims(), key))).toBeUndefined();
   });
 
-  it('A misspelt parameter is a warning.', async () => {
+  it('with a misspelt parameter logs a warning.', async () => {
     const lines: unknown[] = [];
     const write = (...line: unknown[]): void => void lines.push(line);
     await start({ audiance: audience }, { logger: { debug: write, info: write, warn: write, error: write } });
     expect(JSON.stringify(lines)).toContain('multiauth.policy.main.audiance');
   });
 
-  it('Policies that would share user ids are refused.', async () => {
+  it('refuses policies that would share user ids.', async () => {
     const two = { settings: { 'multiauth.policies': 'main MAIN', 'multiauth.policy.MAIN.use': 'OpenIDConnectPolicy' } };
     await expect(start({}, two)).rejects.toThrow('twice');
     await expect(start({}, { settings: { 'multiauth.policies': 'a:b' } })).rejects.toThrow('a:b');
@@ -482,18 +482,18 @@ describe('several providers', () => {
   afterEach(() => second.close());
 
   // Proves S-181.
-  it('The first that knows a token wins, and users of the same name are different users.', async () => {
+  it('use the first that accepts a token, and distinguish users with the same name.', async () => {
     expect(await ask('t')).toBe('main:ann');
     provider.answers.set('/me', respond(401, {}));
     expect(await ask('u')).toBe('second:ann');
   });
 
-  it('A token that names its issuer is not shown to another provider.', async () => {
+  it('do not receive tokens of another issuer.', async () => {
     expect(await ask(await sign(claims({ iss: second.issuer }), key))).toBe('second:ann');
     expect(provider.count('/me')).toBe(0);
   });
 
-  it('One that is down keeps only its own users out.', async () => {
+  it('fail independently of each other.', async () => {
     provider.answers.set('/me', respond(500, {}));
     expect(await ask('t')).toBe('second:ann');
     second.answers.set('/me', respond(401, {}));
@@ -502,7 +502,7 @@ describe('several providers', () => {
 });
 
 describe('a real provider', () => {
-  it('gives tokens that are good until it changes its keys or they end.', async () => {
+  it('issues tokens that are valid until it rotates its keys or they expire.', async () => {
     const real = await startOpenidProvider();
     try {
       await start({ issuer: real.issuer, client_id: client.id, audience, use_userinfo: 'false' });
@@ -521,7 +521,7 @@ describe('a real provider', () => {
     }
   });
 
-  it('tells the user of an opaque token, and refuses made-up ones.', async () => {
+  it('identifies the user of an opaque token, and refuses unknown ones.', async () => {
     const real = await startOpenidProvider();
     try {
       await start({ issuer: real.issuer, client_id: client.id, verification_ttl_seconds: '0' });

@@ -6,7 +6,7 @@ import type { SettingsFamily } from '../../src/settings/families.ts';
 import { loadSettings } from '../../src/backends/load-settings.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { changesSettings } from '../../src/plugins/changes/settings.ts';
-import { objectUris } from '../../src/plugins/history/places.ts';
+import { objectUris } from '../../src/plugins/history/object-uris.ts';
 import { policyClass } from '../../src/settings/kinto-names.ts';
 import { folderWith, problemsOf } from './helpers.ts';
 

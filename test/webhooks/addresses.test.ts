@@ -1,4 +1,4 @@
-// Which addresses deliveries may go to, and that a name cannot lead elsewhere.
+// Addresses that deliveries may connect to, and protection against DNS rebinding.
 import { describe, expect, it } from 'vitest';
 import { guardedLookup, isAllowedAddress, isLocalName } from '../../src/webhooks/addresses.ts';
 
@@ -37,11 +37,11 @@ const nowhere = [
 ];
 
 describe('addresses of receivers', () => {
-  it.each(outside)('%s is reached from outside.', (address) => {
+  it.each(outside)('%s is public.', (address) => {
     expect(isAllowedAddress(address, { allowPrivate: false })).toBe(true);
   });
 
-  it.each(inside)('%s is inside, and needs allow_private.', (address) => {
+  it.each(inside)('%s is private and requires allow_private.', (address) => {
     expect(isAllowedAddress(address, { allowPrivate: false })).toBe(false);
     expect(isAllowedAddress(address, { allowPrivate: true })).toBe(true);
   });
@@ -51,7 +51,7 @@ describe('addresses of receivers', () => {
     expect(isAllowedAddress(address, { allowPrivate: true })).toBe(false);
   });
 
-  it('Hosts written as addresses, and localhost, are decided by who writes the URL.', () => {
+  it('literal addresses and localhost are local names.', () => {
     const hostOf = (text: string): string => new URL(text).hostname;
     for (const text of [
       'http://127.1/',
@@ -67,7 +67,7 @@ describe('addresses of receivers', () => {
     }
   });
 
-  it('A name that leads inside is refused when it is looked up, whichever way it is asked for.', async () => {
+  it('a name with a private address is refused by each form of lookup.', async () => {
     const look = (allowPrivate: boolean, all: boolean): Promise<unknown> =>
       new Promise((resolve) => {
         guardedLookup({ allowPrivate })('localhost', { all }, (error, address) => resolve(error ?? address));

@@ -1,4 +1,4 @@
-// Webhooks from end to end: a service on each backend, and a receiver that takes, refuses, hangs or is away.
+// Webhooks end to end: a service on each backend, and a receiver that accepts, refuses, hangs or is down.
 import { createHmac, randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const each of running.splice(0).toReversed()) await each.close();
 });
 
-/** The host of the last service, to look into its storage. */
+/** Plugin host of the last service, for access to its storage. */
 let host: PluginHost;
 let veto: (() => void) | undefined;
 const looking = definePlugin({
@@ -44,7 +44,7 @@ const logTo =
   };
 const logger: Logger = { debug: logTo('debug'), info: logTo('info'), warn: logTo('warn'), error: logTo('error') };
 
-/** What was logged about deliveries. */
+/** Returns log lines about deliveries. */
 const told = (): typeof logged => logged.filter(({ fields }) => fields['delivery'] !== undefined);
 
 interface Setup {
@@ -78,7 +78,7 @@ async function start(
 
 const memory = { start: startTestService };
 
-/** What is in the storage for the webhook, waiting and given up. */
+/** Returns stored deliveries of the webhook: pending and dead letters. */
 async function left(): Promise<readonly [pending: number, dead: number]> {
   const { reader } = host.stores.storage;
   const count = async (kind: string): Promise<number> => {
@@ -91,7 +91,7 @@ async function left(): Promise<readonly [pending: number, dead: number]> {
   return [await count('__webhook__hook'), await count('__webhook_dead__hook')];
 }
 
-/** Resolves when nothing waits any more. */
+/** Resolves when no delivery is pending. */
 async function emptied(): Promise<void> {
   while ((await left())[0] > 0) await nextTurn();
 }
@@ -110,7 +110,7 @@ const records = ({ json }: Delivery): unknown[] =>
 
 forEachBackend((backend) => {
   describe(`webhooks on ${backend.name}`, () => {
-    it('Changes are delivered once each, signed, with payload and objects, in the order of their list.', async () => {
+    it('deliver each change once, signed, with payload and objects, in the order of its list.', async () => {
       const before = Date.now();
       const { receiver, alice, bucket } = await start(backend);
       await alice.request('PUT', `/v1${bucket}`, { body: { data: { a: 1 } } });
@@ -135,7 +135,7 @@ forEachBackend((backend) => {
       expect(await left()).toEqual([0, 0]);
     });
 
-    it('A delivery that fails is repeated with the same id until it is taken, and those behind it wait.', async () => {
+    it('retry a failed delivery with the same id until it is accepted, and delay the following ones.', async () => {
       const { receiver, alice, bucket } = await start(backend);
       receiver.answer = (_delivery, index) => (index < 3 ? 500 : 200);
       await alice.request('PUT', `/v1${bucket}`);
@@ -155,7 +155,7 @@ forEachBackend((backend) => {
       ]);
     });
 
-    it('Nothing is delivered of what was undone.', async () => {
+    it('deliver nothing of a request that is rolled back.', async () => {
       const { receiver, alice, bucket } = await start(backend);
       veto = () => {
         throw new ServiceError('forbidden');
@@ -172,7 +172,7 @@ forEachBackend((backend) => {
       ]);
     });
 
-    it('What is below a bucket when it is deleted is still delivered.', async () => {
+    it('deliver earlier changes below a deleted bucket.', async () => {
       const { receiver, alice, bucket } = await start(backend);
       let isAway = true;
       receiver.answer = () => (isAway ? 503 : 200);
@@ -188,7 +188,7 @@ forEachBackend((backend) => {
       ).toEqual(['create bucket', 'create collection', 'create record', 'delete bucket']);
     });
 
-    it('What is given up is kept, counted and told, and those behind it have their turn.', async () => {
+    it('store, count and log a delivery that is given up, and continue with the following ones.', async () => {
       const { receiver, alice, bucket } = await start(backend, { max_attempts: '2', max_dead_letters: '1' });
       receiver.answer = ({ json }) => (json.payload['action'] === 'create' ? 400 : 200);
       await alice.request('PUT', `/v1${bucket}`);
@@ -208,17 +208,17 @@ forEachBackend((backend) => {
 });
 
 describe('webhooks', () => {
-  it('A receiver that hangs is given up after the timeout, and asked again.', async () => {
+  it('retry a receiver that exceeds the timeout.', async () => {
     const { receiver, alice, bucket } = await start(memory, { timeout: '50ms' });
     receiver.answer = (_delivery, index) => (index === 0 ? 'hang' : 200);
     await alice.request('PUT', `/v1${bucket}`);
     const [first, second] = await receiver.received(2);
     expect(second!.id).toBe(first!.id);
     await emptied();
-    expect(told()).toMatchObject([{ level: 'warn', fields: { reason: 'no answer within 50 ms' } }]);
+    expect(told()).toMatchObject([{ level: 'warn', fields: { reason: 'no response within 50 ms' } }]);
   });
 
-  it('A receiver that answers without end is not listened to for long.', async () => {
+  it('stop reading an endless response.', async () => {
     const { receiver, alice, bucket } = await start(memory);
     receiver.answer = () => (response) => {
       response.writeHead(200);
@@ -234,7 +234,7 @@ describe('webhooks', () => {
     expect(receiver.deliveries).toHaveLength(1);
   });
 
-  it('Redirects are not followed.', async () => {
+  it('do not follow redirects.', async () => {
     const elsewhere = await startReceiver();
     const { receiver, alice, bucket } = await start(memory, { max_attempts: '2' });
     receiver.answer = () => (response) => void response.writeHead(307, { Location: elsewhere.url }).end();
@@ -243,7 +243,7 @@ describe('webhooks', () => {
     expect([receiver.deliveries.length, elsewhere.deliveries.length]).toEqual([2, 0]);
   });
 
-  it('A receiver may say when to come back.', async () => {
+  it('respect Retry-After of the receiver.', async () => {
     const { receiver, alice, bucket } = await start(memory, { retry_max: '5s' });
     receiver.answer = (_delivery, index) => {
       if (index > 0) return 200;
@@ -255,7 +255,7 @@ describe('webhooks', () => {
     expect(Date.now() - before).toBeGreaterThanOrEqual(990);
   });
 
-  it('A receiver that is away gets everything when it is back.', async () => {
+  it('deliver everything when a receiver is up again.', async () => {
     const port = await freePort();
     const { alice, bucket } = await start(memory, { url: `http://127.0.0.1:${port}/hook` });
     await alice.request('PUT', `/v1${bucket}`);
@@ -266,7 +266,7 @@ describe('webhooks', () => {
     expect(told()[0]).toMatchObject({ fields: { reason: expect.stringContaining('ECONNREFUSED') } });
   });
 
-  it('A stop waits for what is under way, and what is left is broken off without counting.', async () => {
+  it('wait for running deliveries at a stop, and abort them after a timeout without counting an attempt.', async () => {
     const { service, receiver, alice, bucket } = await start(memory, { timeout: '10s', lease: '30s' });
     let release = (): void => {};
     receiver.answer = () => (response) => {
@@ -281,7 +281,7 @@ describe('webhooks', () => {
     expect(await left()).toEqual([0, 0]);
   });
 
-  it('A large event is told in several deliveries, and an object that is too large by which it is.', async () => {
+  it('split a large event into several deliveries, and truncate an object that is too large.', async () => {
     const { receiver, alice, bucket } = await start(memory, { max_body_size: '2000' });
     await alice.request('PUT', `/v1${bucket}`);
     await alice.request('PUT', `/v1${bucket}/collections/c`);
@@ -304,7 +304,7 @@ describe('webhooks', () => {
     });
   });
 
-  it('Numbers keep their digits.', async () => {
+  it('keep all digits of numbers.', async () => {
     const { receiver, alice, bucket } = await start(memory);
     const headers = { 'Content-Type': 'application/json' };
     await alice.request('PUT', `/v1${bucket}`, { raw: '{"data":{"n":12345678901234567890,"__proto__":1}}', headers });
@@ -312,7 +312,7 @@ describe('webhooks', () => {
     expect(delivery!.body).toContain('"n":12345678901234567890,"__proto__":1');
   });
 
-  it('Hidden attributes are not told, whatever happens to the object.', async () => {
+  it('omit hidden attributes for all actions.', async () => {
     const { receiver, alice } = await start(memory, { actions: 'create update delete read' });
     const body = { data: { name: 'x', password: 'hush' } };
     await alice.request('PUT', '/v1/logins/a', { body });
@@ -325,7 +325,7 @@ describe('webhooks', () => {
     expect(deliveries.map((delivery) => delivery.body).join('')).not.toMatch(/password|hush/);
   });
 
-  it('Reads are told when asked for, with the objects read.', async () => {
+  it('deliver reads if configured, with the objects.', async () => {
     const { receiver, alice, bucket } = await start(memory, { actions: 'read' });
     await alice.request('PUT', `/v1${bucket}`, { body: { data: { a: 1 } } });
     await alice.request('GET', `/v1${bucket}`);
@@ -333,7 +333,7 @@ describe('webhooks', () => {
     expect(json).toMatchObject({ payload: { action: 'read' }, read_objects: [{ a: 1 }] });
   });
 
-  it('Every secret signs, so that they can be exchanged one after the other.', async () => {
+  it('sign with every secret, so that secrets can be rotated.', async () => {
     const key = Buffer.from('0123456789abcdef0123456789abcdef');
     const given = `whsec_${key.toString('base64')} an-older-secret-of-some-length`;
     const { receiver, alice, bucket } = await start(memory, { secret: given });
@@ -343,7 +343,7 @@ describe('webhooks', () => {
     expect(isSignedBy('an-older-secret-of-some-length', delivery!)).toBe(true);
   });
 
-  it('A name that leads inside is not connected to, unless it is allowed.', async () => {
+  it('do not connect to a name with a private address unless allowed.', async () => {
     const receiver = await startReceiver();
     const named = `http://localhost:${receiver.port}/hook`;
     const refused = await start(memory, { url: named, allow_private: 'false', max_attempts: '1' }, receiver);
@@ -357,20 +357,20 @@ describe('webhooks', () => {
   });
 
   it.each([
-    [{ url: '' }, 'url: is not set'],
+    [{ url: '' }, 'url: must be set'],
     [{ url: 'ftp://example.org' }, 'url: expected a URL that starts with http'],
-    [{ secret: '' }, 'secret: is not set'],
+    [{ secret: '' }, 'secret: must be set'],
     [{ secret: 'short' }, 'secret: expected at least 16 bytes'],
     [{ timeout: 'long', concurrency: '0' }, /timeout: expected.*; concurrency: expected/],
     [{ timeout: '10s', lease: '5s' }, 'lease: must be longer than timeout'],
-    [{ sync: 'false' }, 'sync: has no meaning here'],
-    [{ url: 'http://169.254.169.254/latest' }, 'url: 169.254.169.254 is no address'],
-    [{ url: 'http://127.0.0.1/', allow_private: 'false' }, 'url: 127.0.0.1 is no address'],
-  ])('Refuses to start with %o.', async (parameters, message) => {
+    [{ sync: 'false' }, 'sync: is not supported for webhooks'],
+    [{ url: 'http://169.254.169.254/latest' }, 'url: 169.254.169.254 is not an address'],
+    [{ url: 'http://127.0.0.1/', allow_private: 'false' }, 'url: 127.0.0.1 is not an address'],
+  ])('do not start with %o.', async (parameters, message) => {
     await expect(start(memory, parameters)).rejects.toThrow(message);
   });
 
-  it('A read-only service delivers nothing, and says so.', async () => {
+  it('deliver nothing and log a warning on a read-only service.', async () => {
     await start(memory, {}, await startReceiver()).then(({ service }) => service.close());
     running.pop();
     const readonly: typeof memory = {

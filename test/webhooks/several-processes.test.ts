@@ -1,4 +1,4 @@
-// Several services on one database: each delivery is made by one of them, and the order of each list is kept.
+// Several services on one database: one of them sends each delivery, and the order of each list is kept.
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../../src/testing/index.ts';
@@ -47,7 +47,7 @@ describe.each([
       'event_listeners.hook.poll': '50ms',
       'event_listeners.hook.retry_min': '10ms',
     };
-    // Now and then it is too busy, so that whose turn it is changes.
+    // The receiver is sometimes busy, so that the lease changes between the services.
     receiver.answer = (_delivery, index) => (index % 7 === 3 ? 503 : 204);
     const services: TestService[] = [];
     try {
@@ -80,7 +80,7 @@ describe.each([
       await receiver.close();
       await remove();
     }
-    // A stop leaves nothing under way, so nothing can have come twice after we looked.
+    // After the stop no delivery is running, so later duplicates are impossible.
     expect(receiver.deliveries.filter((_delivery, index) => index % 7 !== 3)).toHaveLength(collections.length * writes);
   });
 });

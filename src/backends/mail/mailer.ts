@@ -1,46 +1,46 @@
-// The mailer: a transport, and an outbox of limited size for what is sent in the background.
+// The mailer: a transport, and a bounded queue of messages sent in the background.
 import { setTimeout as wait } from 'node:timers/promises';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer, MailMessage } from '../../contracts/mailer.ts';
-import { fileTransport, maildirTransport } from './folder.ts';
+import { fileTransport, maildirTransport } from './folder-transports.ts';
 import { smtpTransport, type SmtpOptions, type Transport } from './smtp.ts';
 
-/** Where messages go. */
-export type Carrier =
+/** Transport of messages and its options. */
+export type MailTransportOptions =
   | { readonly kind: 'smtp'; readonly smtp: SmtpOptions }
   | { readonly kind: 'maildir' | 'files'; readonly folder: string }
   | { readonly kind: 'nowhere' };
 
 export interface MailerOptions {
-  readonly carrier: Carrier;
+  readonly transport: MailTransportOptions;
   readonly defaultSender: string;
-  /** Messages that may be on their way at once in the background. */
+  /** Maximum number of queued messages. */
   readonly maxWaiting: number;
-  /** How long a stop waits for them. */
+  /** Maximum time that a stop waits for them. */
   readonly closeTimeoutSeconds: number;
   readonly logger: Logger;
 }
 
-/** A mailer of the given kind. Nothing is connected before the first message. */
+/** Creates a mailer. It connects with the first message. */
 export function createMailer(options: MailerOptions): Mailer {
-  return new OutboxMailer(options, openTransport(options.carrier));
+  return new QueuedMailer(options, openTransport(options.transport));
 }
 
-function openTransport(carrier: Carrier): Transport {
-  switch (carrier.kind) {
+function openTransport(transport: MailTransportOptions): Transport {
+  switch (transport.kind) {
     case 'smtp':
-      return smtpTransport(carrier.smtp);
+      return smtpTransport(transport.smtp);
     case 'maildir':
-      return maildirTransport(carrier.folder);
+      return maildirTransport(transport.folder);
     case 'files':
-      return fileTransport(carrier.folder);
+      return fileTransport(transport.folder);
     case 'nowhere':
       return { deliver: () => Promise.resolve(), close: () => undefined };
   }
 }
 
-class OutboxMailer implements Mailer {
+class QueuedMailer implements Mailer {
   readonly #options: MailerOptions;
   readonly #transport: Transport;
   readonly #pending = new Set<Promise<void>>();
@@ -61,7 +61,7 @@ class OutboxMailer implements Mailer {
   post(message: MailMessage): void {
     const { logger, maxWaiting } = this.#options;
     if (this.#pending.size >= maxWaiting) {
-      logger.error({ waiting: maxWaiting }, 'A mail was dropped: too many are waiting to be sent');
+      logger.error({ waiting: maxWaiting }, 'A mail was dropped: the queue is full');
       return;
     }
     const sending = this.send(message)
@@ -71,11 +71,11 @@ class OutboxMailer implements Mailer {
   }
 
   async close(): Promise<void> {
-    const patience = new AbortController();
-    const tooLong = wait(this.#options.closeTimeoutSeconds * 1000, undefined, { signal: patience.signal });
-    await Promise.race([Promise.all(this.#pending), tooLong]);
-    patience.abort();
-    tooLong.catch(() => undefined);
+    const timer = new AbortController();
+    const timeout = wait(this.#options.closeTimeoutSeconds * 1000, undefined, { signal: timer.signal });
+    await Promise.race([Promise.all(this.#pending), timeout]);
+    timer.abort();
+    timeout.catch(() => undefined);
     this.#transport.close();
   }
 }

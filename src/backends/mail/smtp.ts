@@ -1,4 +1,4 @@
-// Mail over SMTP, and the text of messages. The only file that knows the mail package.
+// Mail over SMTP, and the formatting of messages. The only file that imports the mail package.
 import { createTransport } from 'nodemailer';
 import type { MailMessage } from '../../contracts/mailer.ts';
 
@@ -7,24 +7,24 @@ export interface SmtpOptions {
   readonly port: number;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
-  /** Whether the connection must be encrypted: from its beginning on port 465, by STARTTLS on others. */
+  /** Requires encryption: implicit TLS on port 465, STARTTLS on others. */
   readonly tls: boolean;
-  /** For each step: connecting, greeting, and every silence after that. */
+  /** Timeout of connecting, of the greeting, and of idle periods after that. */
   readonly timeoutSeconds: number;
 }
 
-/** A message that is complete. */
-export type Letter = Required<MailMessage>;
+/** A message with its sender. */
+export type CompleteMessage = Required<MailMessage>;
 
 export interface Transport {
-  deliver(letter: Letter): Promise<void>;
+  deliver(message: CompleteMessage): Promise<void>;
   close(): void;
 }
 
 const connections = 2;
 const implicitTlsPort = 465;
 
-/** Keeps a few connections to one server, which are opened when there is something to send. */
+/** Creates a transport with a small connection pool, whose connections are opened on demand. */
 export function smtpTransport({ host, port, username, password, tls, timeoutSeconds }: SmtpOptions): Transport {
   const timeout = timeoutSeconds * 1000;
   const transport = createTransport({
@@ -41,19 +41,22 @@ export function smtpTransport({ host, port, username, password, tls, timeoutSeco
     ...(username === undefined ? {} : { auth: { user: username, pass: password ?? '' } }),
   });
   return {
-    async deliver(letter) {
-      await transport.sendMail(toFields(letter));
+    async deliver(message) {
+      await transport.sendMail(toFields(message));
     },
     close: () => transport.close(),
   };
 }
 
-/** The text of a message as it travels. */
-export async function formatLetter(letter: Letter, headers: Readonly<Record<string, string>> = {}): Promise<Buffer> {
+/** Formats a message as MIME text. */
+export async function formatMessage(
+  message: CompleteMessage,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Buffer> {
   const composer = createTransport({ streamTransport: true, buffer: true });
-  const { message } = await composer.sendMail({ ...toFields(letter), headers: { ...headers } });
-  if (!Buffer.isBuffer(message)) throw new Error('expected the text of the message');
-  return message;
+  const { message: text } = await composer.sendMail({ ...toFields(message), headers: { ...headers } });
+  if (!Buffer.isBuffer(text)) throw new Error('expected the text of the message');
+  return text;
 }
 
 interface Fields {
@@ -65,11 +68,11 @@ interface Fields {
   readonly disableUrlAccess: true;
 }
 
-function toFields({ sender, to, subject, text }: Letter): Fields {
+function toFields({ sender, to, subject, text }: CompleteMessage): Fields {
   return {
     from: sender,
     to: [...to],
-    // Users have a say in subjects; a line break would begin another header.
+    // Clients choose parts of subjects, and a line break would start another header.
     subject: subject.replaceAll(/\p{Cc}+/gu, ' ').trim(),
     text,
     disableFileAccess: true,

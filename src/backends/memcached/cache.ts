@@ -1,32 +1,32 @@
-// The cache contract on memcached. A value carries its end by the service's clock, and expires on the server as well,
-// which counts whole seconds and is given one more. Whatever depends on what was there before is written by `cas`, so that
-// it never brings back what others have replaced or taken out meanwhile.
+// The cache contract on memcached. A value contains its expiry by the clock of the service. It also expires on the
+// server, which counts whole seconds and gets one more. Writes that depend on the previous value use `cas`, so that
+// they never restore a value that was replaced or deleted meanwhile.
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
 import { BackendUnavailable, requireStorable } from '../../contracts/errors.ts';
-import type { Answer } from './answers.ts';
+import type { MemcachedResponse } from './responses.ts';
 import { MemcachedClient, type ClientOptions } from './client.ts';
 import type { MemcachedHost } from './errors.ts';
 
 export interface MemcachedCacheOptions extends ClientOptions {
-  /** Each has a part of the keys. */
+  /** Servers, among which the keys are distributed. */
   readonly hosts: readonly MemcachedHost[];
   readonly clock: Clock;
-  /** Text before every key of the cache. */
+  /** Prefix of all keys of the cache. */
   readonly prefix?: string | undefined;
 }
 
-/** A value as it is kept. */
+/** A stored value. */
 interface Cached {
   /** Milliseconds since 1970 UTC. */
   readonly expiresAt: number;
   readonly text: string;
 }
 
-/** What there is at a key now, over or not, and by which `cas` it is known. */
-interface Found {
+/** The current value of a key, even if expired, and its `cas` token. */
+interface Lookup {
   readonly cas: string;
   readonly live: Cached | undefined;
 }
@@ -36,16 +36,16 @@ interface Server {
   readonly client: MemcachedClient;
 }
 
-/** Above it the server takes a time to live for a date. */
+/** Maximum relative expiry. The server interprets larger values as absolute times. */
 const maxRelativeSeconds = 60 * 60 * 24 * 30;
 const maxDateSeconds = 2 ** 31 - 1;
-/** By which the server forgets at once. */
-const gone = -1;
+/** Expiry that deletes a value at once. */
+const expireAtOnce = -1;
 
 /**
- * Connects to a cache.
+ * Connects to the servers.
  *
- * @throws BackendUnavailable when one of the servers does not answer
+ * @throws BackendUnavailable when a server does not respond
  */
 export async function openMemcachedCache(options: MemcachedCacheOptions): Promise<CacheBackend> {
   const servers = options.hosts.map((place): Server => {
@@ -87,7 +87,7 @@ class MemcachedCache implements CacheBackend {
     for (;;) {
       const found = await this.#find(slot);
       if (found?.live === undefined) return undefined;
-      if ((await slot.forget(found.cas)) === 'STORED') return valueOf(found);
+      if ((await slot.remove(found.cas)) === 'STORED') return valueOf(found);
     }
   }
 
@@ -127,7 +127,7 @@ class MemcachedCache implements CacheBackend {
       if (found?.live === undefined) return;
       const line =
         ttlSeconds <= 0
-          ? await slot.forget(found.cas)
+          ? await slot.remove(found.cas)
           : await slot.store('cas', this.#cached(found.live.text, ttlSeconds), ttlSeconds, found.cas);
       if (line !== 'EXISTS') return;
     }
@@ -145,14 +145,14 @@ class MemcachedCache implements CacheBackend {
     await Promise.all(this.#servers.map(({ client }) => client.close()));
   }
 
-  /** Where a key is. Its name is of one length and of letters that the server takes, whatever the key is made of. */
+  /** Returns the slot of a key. Its name is a hash, so that any key is valid on the server. */
   #slot(key: string): Slot {
     requireStorable(key);
     const name = createHash('sha256').update(`coffer\0${this.#prefix}\0${key}`).digest('base64url');
     return new Slot(this.#servers.length === 1 ? this.#servers[0]!.client : this.#choose(name), name);
   }
 
-  /** Every server has a rank of its own for each key: without one of them, only its own keys go elsewhere. */
+  /** Chooses a server by rendezvous hashing: without one server, only its keys move. */
   #choose(name: string): MemcachedClient {
     const ranked = this.#servers.map(({ name: server, client }) => {
       const rank = createHash('sha256').update(`${server}\0${name}`).digest('hex');
@@ -161,7 +161,7 @@ class MemcachedCache implements CacheBackend {
     return ranked.reduce((best, candidate) => (candidate.rank > best.rank ? candidate : best)).client;
   }
 
-  async #find(slot: Slot): Promise<Found | undefined> {
+  async #find(slot: Slot): Promise<Lookup | undefined> {
     const { value } = await slot.client.read(`gets ${slot.name}`);
     if (value === undefined) return undefined;
     const colon = value.text.indexOf(':');
@@ -185,7 +185,10 @@ class Slot {
     this.name = name;
   }
 
-  /** What the server says: `STORED`; else `NOT_STORED`, `EXISTS` or `NOT_FOUND` when others were faster. */
+  /**
+   * Stores a value and returns the response: `STORED`, or `NOT_STORED`, `EXISTS`, `NOT_FOUND` after a concurrent
+   * change.
+   */
   async store(
     command: 'set' | 'add' | 'cas',
     { expiresAt, text }: Cached,
@@ -198,23 +201,23 @@ class Slot {
     try {
       return (await this.client.send(head, block)).line;
     } catch (error) {
-      // What never fits is like what was put out at once; the server has forgotten the value before it as well.
+      // A value that is too large counts as evicted at once. The server has also deleted the previous value.
       if (isTooLarge(error)) return 'STORED';
       throw error;
     }
   }
 
-  /** Takes out the value known by this `cas`; the answer is as of `store`. */
-  async forget(cas: string): Promise<Answer['line']> {
-    return (await this.client.send(`cas ${this.name} 0 ${gone} 0 ${cas}`, '')).line;
+  /** Deletes the value with this `cas` token and returns the response as `store` does. */
+  async remove(cas: string): Promise<MemcachedResponse['line']> {
+    return (await this.client.send(`cas ${this.name} 0 ${expireAtOnce} 0 ${cas}`, '')).line;
   }
 }
 
-function valueOf(found: Found | undefined): JsonValue | undefined {
+function valueOf(found: Lookup | undefined): JsonValue | undefined {
   return found?.live === undefined ? undefined : parseStoredJson(found.live.text);
 }
 
-/** The server may be early by a second, since it counts whole ones. */
+/** Returns the expiry for the server, one second longer, because it counts whole seconds. */
 function serverSeconds(ttlSeconds: number): number {
   const seconds = Math.ceil(Math.max(ttlSeconds, 0)) + 1;
   if (seconds <= maxRelativeSeconds) return seconds;

@@ -1,21 +1,20 @@
-// One connection to one memcached server, on which commands are answered in their order. It is made when there is
-// something to say, and again after it broke. A command under way when it breaks fails, since nobody knows whether the
-// server has done it; only reads are sent again.
+// Pipelined connection to one memcached server, opened on demand and reopened after a failure. A pending write fails
+// with its connection, because its effect is unknown. Only reads are retried.
 import { connect, type Socket } from 'node:net';
-import { AnswerReader, type Answer } from './answers.ts';
-import { answerFailure, backlogFailure, connectionFailure, timeFailure, type MemcachedHost } from './errors.ts';
+import { ResponseParser, type MemcachedResponse } from './responses.ts';
+import { responseFailure, backlogFailure, connectionFailure, timeoutFailure, type MemcachedHost } from './errors.ts';
 
 export interface ClientOptions {
-  /** For each answer, the time to connect included. */
+  /** Timeout of each response, including the time to connect. */
   readonly timeoutSeconds: number;
-  /** Commands that may wait for a connection on which nothing has been answered yet; more are refused at once. */
+  /** Maximum number of commands waiting for the first response of a connection; more are refused at once. */
   readonly maxBacklog: number;
 }
 
-interface Waiting {
-  readonly resolve: (answer: Answer) => void;
+interface PendingCommand {
+  readonly resolve: (response: MemcachedResponse) => void;
   readonly reject: (error: Error) => void;
-  /** When it has waited long enough, by the process' own time. */
+  /** Deadline by the monotonic clock. */
   readonly deadline: number;
 }
 
@@ -31,32 +30,32 @@ export class MemcachedClient {
   }
 
   /**
-   * Sends a command and answers what comes back.
+   * Sends a command and returns the response.
    *
-   * @throws BackendUnavailable when nothing does, or what comes back is an error of the server
+   * @throws BackendUnavailable without a response, or when the response is an error
    */
-  async send(command: string, block?: string): Promise<Answer> {
+  async send(command: string, block?: string): Promise<MemcachedResponse> {
     const text = block === undefined ? `${command}\r\n` : `${command}\r\n${block}\r\n`;
-    const answer = await this.#open().send(text);
-    if (/^(?:CLIENT_|SERVER_)?ERROR/.test(answer.line)) throw answerFailure(this.#place, answer.line);
-    return answer;
+    const response = await this.#open().send(text);
+    if (/^(?:CLIENT_|SERVER_)?ERROR/.test(response.line)) throw responseFailure(this.#place, response.line);
+    return response;
   }
 
-  /** A command that only reads: it is sent again when the connection had broken before or broke under it. */
-  async read(command: string): Promise<Answer> {
-    const began = performance.now();
+  /** Sends a command that only reads, and retries it if the connection breaks. */
+  async read(command: string): Promise<MemcachedResponse> {
+    const startedAt = performance.now();
     const connection = this.#open();
     try {
       return await this.send(command);
     } catch (error) {
-      if (!connection.hadAnswers || !connection.isBroken) throw error;
-      // Who was silent for so long will hardly answer now, and the caller has waited enough.
-      if (performance.now() - began > this.#options.timeoutSeconds * 500) throw error;
+      if (!connection.hasResponded || !connection.isBroken) throw error;
+      // After half of the timeout, a retry would make the caller wait too long.
+      if (performance.now() - startedAt > this.#options.timeoutSeconds * 500) throw error;
       return this.send(command);
     }
   }
 
-  /** Ends the connection once everything is answered. */
+  /** Closes the connection after all pending responses. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#connection?.end();
@@ -71,19 +70,19 @@ export class MemcachedClient {
   }
 }
 
-/** How long a server may take to answer what is under way when the service ends. */
-const maxFarewellMs = 1000;
+/** Maximum time that a close waits for pending responses. */
+const closeTimeoutMs = 1000;
 
 class Connection {
   readonly #place: MemcachedHost;
   readonly #options: ClientOptions;
   readonly #socket: Socket;
-  readonly #reader = new AnswerReader();
+  readonly #reader = new ResponseParser();
   readonly #closed: Promise<void>;
-  #waiting: Waiting[] = [];
+  #waiting: PendingCommand[] = [];
   #timer: NodeJS.Timeout | undefined;
-  /** Whether it was good for anything: a connection that never was is not tried twice. */
-  hadAnswers = false;
+  /** Whether the server has responded on this connection. Reads on a connection without responses are not retried. */
+  hasResponded = false;
   isBroken = false;
 
   constructor(place: MemcachedHost, options: ClientOptions) {
@@ -93,20 +92,20 @@ class Connection {
     this.#socket = connect({ host, port, noDelay: true, keepAlive: true });
     this.#closed = new Promise((resolve) => {
       this.#socket.once('close', () => {
-        this.#break(connectionFailure(this.#place, new Error('the connection has ended')));
+        this.#break(connectionFailure(this.#place, new Error('the connection was closed')));
         resolve();
       });
     });
     this.#socket.on('error', (error) => this.#break(connectionFailure(this.#place, error)));
     this.#socket.on('end', () =>
-      this.#break(connectionFailure(this.#place, new Error('the server has ended the connection'))),
+      this.#break(connectionFailure(this.#place, new Error('the server closed the connection'))),
     );
     this.#socket.on('data', (chunk) => this.#receive(chunk));
   }
 
-  async send(text: string): Promise<Answer> {
+  async send(text: string): Promise<MemcachedResponse> {
     const { timeoutSeconds, maxBacklog } = this.#options;
-    if (!this.hadAnswers && this.#waiting.length >= maxBacklog) throw backlogFailure(this.#place);
+    if (!this.hasResponded && this.#waiting.length >= maxBacklog) throw backlogFailure(this.#place);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject, deadline: performance.now() + timeoutSeconds * 1000 });
       this.#timer ??= this.#startTimer(timeoutSeconds * 1000);
@@ -117,35 +116,36 @@ class Connection {
   async end(): Promise<void> {
     if (this.isBroken) return;
     this.#socket.end('quit\r\n');
-    const patience = setTimeout(() => this.#break(timeFailure(this.#place)), maxFarewellMs);
+    const timer = setTimeout(() => this.#break(timeoutFailure(this.#place)), closeTimeoutMs);
     await this.#closed;
-    clearTimeout(patience);
+    clearTimeout(timer);
   }
 
   #receive(chunk: Buffer): void {
-    let answers: readonly Answer[];
+    let responses: readonly MemcachedResponse[];
     try {
-      answers = this.#reader.read(chunk);
+      responses = this.#reader.read(chunk);
     } catch (error) {
       this.#break(connectionFailure(this.#place, error instanceof Error ? error : new Error(String(error))));
       return;
     }
-    for (const answer of answers) {
-      this.hadAnswers = true;
-      this.#waiting.shift()?.resolve(answer);
+    for (const response of responses) {
+      this.hasResponded = true;
+      this.#waiting.shift()?.resolve(response);
     }
     if (this.#waiting.length === 0) this.#stopTimer();
   }
 
-  /** Answers come in order, so that the first deadline is that of the first command. */
+  /** Starts the timer for the first command. Responses come in order, so its deadline is the earliest. */
   #startTimer(delayMs: number): NodeJS.Timeout {
     return setTimeout(() => {
       const first = this.#waiting[0];
       this.#timer = undefined;
       if (first === undefined) return;
       const left = first.deadline - performance.now();
-      // A connection on which an answer is missing is of no more use: what comes next would be taken for it.
-      if (left <= 0) this.#break(timeFailure(this.#place));
+      // After a missing response the connection is unusable, because the next one would be assigned to the wrong
+      // command.
+      if (left <= 0) this.#break(timeoutFailure(this.#place));
       else this.#timer = this.#startTimer(Math.ceil(left));
     }, delayMs);
   }

@@ -1,5 +1,5 @@
-// Where what goes wrong with a memcached server becomes the failure that the contracts know. Messages are for the log and
-// name the server; the reason is for clients and does not.
+// Conversion of memcached failures into errors of the contracts. Messages are for the log and name the server. The
+// reason is for clients and does not.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 
 export interface MemcachedHost {
@@ -7,26 +7,26 @@ export interface MemcachedHost {
   readonly port: number;
 }
 
-/** The error for a connection that failed. */
+/** Returns the error for a failed connection. */
 export function connectionFailure(place: MemcachedHost, error: Error): BackendUnavailable {
   const code = 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : '';
   return failure(place, `the server cannot be reached${code}`, error);
 }
 
-/** The error for a server that is silent. */
-export function timeFailure(place: MemcachedHost): BackendUnavailable {
+/** Returns the error for a missing response. */
+export function timeoutFailure(place: MemcachedHost): BackendUnavailable {
   return failure(place, 'the server did not answer in time');
 }
 
-/** The error for a connection with too much on it. */
+/** Returns the error for a full backlog. */
 export function backlogFailure(place: MemcachedHost): BackendUnavailable {
-  return failure(place, 'too many commands wait for an answer');
+  return failure(place, 'too many commands are waiting for a response');
 }
 
-/** The error for an answer that says that the server could not do it. */
-export function answerFailure(place: MemcachedHost, line: string): BackendUnavailable {
-  if (line.startsWith('SERVER_ERROR out of memory')) return failure(place, 'the server has no memory left');
-  return failure(place, 'the server refuses a command', new Error(line.slice(0, 200)));
+/** Returns the error for an error response. */
+export function responseFailure(place: MemcachedHost, line: string): BackendUnavailable {
+  if (line.startsWith('SERVER_ERROR out of memory')) return failure(place, 'the server is out of memory');
+  return failure(place, 'the server refused a command', new Error(line.slice(0, 200)));
 }
 
 function failure({ host, port }: MemcachedHost, what: string, cause?: Error): BackendUnavailable {

@@ -1,6 +1,5 @@
-// Files in a folder of this machine, or of one that several machines share. New files are gathered in a hidden folder
-// inside of it and get their name by a link, which fails when the name is taken and shows either the whole file or
-// nothing.
+// Blob store in a local or shared folder. New files are spooled to a hidden subfolder and get their name by a hard
+// link, which is atomic and fails if the name is taken.
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import {
@@ -31,44 +30,44 @@ import { BackendUnavailable } from '../../contracts/errors.ts';
 export type FolderPlace = Extract<BlobPlace, { kind: 'folder' }>;
 
 const setGid = 0o2000;
-/** Modes of files and folders: for the owner alone, and in a folder that is shared with its group. */
+/** Modes of files and folders: private to the owner, or readable by the group of a shared folder. */
 const privateModes = { file: 0o600, folder: 0o700 };
 const sharedModes = { file: 0o640, folder: 0o750 };
 
-/** Hidden, so that a web server that serves the folder leaves it alone. */
-const spoolName = '.incoming';
+/** Hidden, so that a web server does not serve it. */
+const spoolFolderName = '.incoming';
 
 /**
- * Opens the folder. Where it is missing it will be created when it is first needed; one that goes missing later, such as
- * a disk that is no longer there, is not.
+ * Opens the folder. A missing folder is created on first use. A folder that disappears later, such as an unmounted disk, is
+ * not recreated.
  *
- * @throws Error when it cannot be used
+ * @throws Error when the folder cannot be used
  */
 export async function openFolderStore({ path, isReadonly = false }: FolderPlace): Promise<BlobStore> {
   const { root, isMissing } = await findRoot(resolve(path), isReadonly);
   const store: Folder = { root, isMissing };
   return {
-    spoolFolder: () => guard(() => prepareSpool(store)),
-    access: { kind: 'folder', root, has: (name) => guard(() => isFile(store, name)) },
-    put: (name, source) => guard(() => put(store, name, source)),
-    delete: (name) => guard(() => remove(store, name)),
+    spoolFolder: () => translateErrors(() => prepareSpool(store)),
+    access: { kind: 'folder', root, has: (name) => translateErrors(() => isFile(store, name)) },
+    put: (name, source) => translateErrors(() => put(store, name, source)),
+    delete: (name) => translateErrors(() => remove(store, name)),
     list: () => list(store),
-    check: () => guard(() => check(store)),
+    check: () => translateErrors(() => check(store)),
     close: () => Promise.resolve(),
   };
 }
 
 interface Folder {
   readonly root: string;
-  /** Whether nobody has seen or created it yet. */
+  /** Whether the folder has never existed so far. */
   isMissing: boolean;
 }
 
-/** The folder without symbolic links on the way, as far as it is there already. */
+/** Resolves symbolic links in the existing part of the path. */
 async function findRoot(path: string, isReadonly: boolean): Promise<Folder> {
   try {
     const root = await realpath(path);
-    if (!(await stat(root)).isDirectory()) throw new Error(`${path} is no folder.`);
+    if (!(await stat(root)).isDirectory()) throw new Error(`${path} is not a folder.`);
     if (!isReadonly) await access(root, constants.W_OK | constants.X_OK);
     return { root, isMissing: false };
   } catch (error) {
@@ -84,14 +83,14 @@ async function prepare(store: Folder): Promise<void> {
   store.isMissing = false;
 }
 
-/** The setgid bit of the folder says that its group, such as that of a web server, may read what is in it. */
+/** Returns the modes. The setgid bit of the folder lets its group, such as that of a web server, read its content. */
 async function modesIn({ root }: Folder): Promise<typeof privateModes> {
   return ((await stat(root)).mode & setGid) === 0 ? privateModes : sharedModes;
 }
 
 async function prepareSpool(store: Folder): Promise<string> {
   await prepare(store);
-  const folder = join(store.root, spoolName);
+  const folder = join(store.root, spoolFolderName);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return folder;
 }
@@ -104,32 +103,33 @@ async function put(store: Folder, name: string, { path }: BlobSource): Promise<s
   await chmod(path, modes.file);
   await flush(path);
   for (const candidate of blobNames(name)) {
-    if (await place(path, join(store.root, candidate))) {
+    if (await linkAs(path, join(store.root, candidate))) {
       await flushParents(store, candidate);
       return candidate;
     }
   }
-  throw new Error('there is always another name');
+  throw new Error('unreachable: blobNames does not end');
 }
 
-/** Creates the folder of a file, and makes sure that no symbolic link on the way leads out of the store. */
+/** Creates the folder of a file, and refuses symbolic links that lead out of the store. */
 async function makeParent({ root }: Folder, name: string, mode: number): Promise<void> {
   const parent = dirname(join(root, name));
   await mkdir(parent, { recursive: true, mode });
-  if (!isInside(root, await realpath(parent))) throw new Error(`${parent} leads out of the folder of attachments`);
+  if (!isInside(root, await realpath(parent))) throw new Error(`${parent} is outside of the attachment folder.`);
 }
 
-/** Gives the file its name; `false` when the name is taken. */
-async function place(from: string, to: string): Promise<boolean> {
+/** Gives the file its name. Returns `false` if the name is taken. */
+async function linkAs(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
     return true;
   } catch (error) {
     const code = codeOf(error);
     if (code === 'EEXIST') return false;
-    if (!withoutLinks.includes(code)) throw error;
+    if (!unsupportedLinkCodes.includes(code)) throw error;
   }
-  // A file system without hard links, or another one than the file is on. Nobody knows the name before it is whole.
+  // The file system has no hard links, or is a different one. A copy is safe, because no record names it before it is
+  // complete.
   try {
     await copyFile(from, to, constants.COPYFILE_EXCL);
   } catch (error) {
@@ -141,11 +141,12 @@ async function place(from: string, to: string): Promise<boolean> {
   return true;
 }
 
-const withoutLinks: readonly string[] = ['EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
+const unsupportedLinkCodes: readonly string[] = ['EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
 async function remove({ root }: Folder, name: string): Promise<void> {
   const path = resolve(root, name);
-  if (path === root || !isInside(root, path) || name.includes('\0')) throw new Error(`${name} is not in the store`);
+  if (path === root || !isInside(root, path) || name.includes('\0'))
+    throw new Error(`${name} is outside of the attachment folder.`);
   try {
     if (isInside(root, await realpath(dirname(path)))) await rm(path, { force: true });
   } catch (error) {
@@ -164,11 +165,11 @@ async function isFile({ root }: Folder, name: string): Promise<boolean> {
   }
 }
 
-/** Links are neither followed nor listed: what they lead to was not stored here. */
+/** Yields all files. Links are skipped, because the store creates none. */
 async function* list(store: Folder, folder: string = store.root): AsyncGenerator<BlobEntry> {
   if (store.isMissing) return;
   const { root } = store;
-  const entries = await guard(() => readdir(folder, { withFileTypes: true }));
+  const entries = await translateErrors(() => readdir(folder, { withFileTypes: true }));
   for (const entry of entries) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) yield* list(store, path);
@@ -184,7 +185,7 @@ async function lstatOrNothing(path: string): Promise<{ readonly size: number; re
   try {
     return await lstat(path);
   } catch (error) {
-    // Deleted since its folder was read.
+    // The file was deleted after the folder was read.
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
@@ -203,20 +204,20 @@ function isInside(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
-/** Makes a file, or the list of files of a folder, outlive a loss of power. */
+/** Flushes a file or a directory to the disk. */
 async function flush(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
     await handle.sync();
   } catch (error) {
-    // Some systems cannot do that for folders.
+    // Some systems do not support this for directories.
     if (!['EINVAL', 'EPERM', 'EISDIR', 'ENOTSUP'].includes(codeOf(error))) throw error;
   } finally {
     await handle.close();
   }
 }
 
-/** Up to the root, since each folder on the way may be a new one. */
+/** Flushes all directories up to the root, because each may be new. */
 async function flushParents({ root }: Folder, name: string): Promise<void> {
   for (let folder = dirname(join(root, name)); isInside(root, folder); folder = dirname(folder)) {
     await flush(folder);
@@ -228,12 +229,12 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** Turns what the system says (disk full, no rights) into the world's failure. */
-async function guard<T>(work: () => Promise<T>): Promise<T> {
+/** Converts errors of the file system, such as a full disk, into `BackendUnavailable`. */
+async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (codeOf(error) === '') throw error;
-    throw new BackendUnavailable('attachments', 'the folder of attachments cannot be used', { cause: error });
+    throw new BackendUnavailable('attachments', 'the attachment folder cannot be used', { cause: error });
   }
 }

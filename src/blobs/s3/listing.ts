@@ -1,14 +1,13 @@
-// What a service that speaks the protocol of S3 says when asked for the objects of a bucket. The form is fixed and flat,
-// so no parser of XML in general is needed.
+// Parser of S3 ListObjectsV2 responses. Their form is fixed and flat, so a general XML parser is not needed.
 import type { BlobEntry } from '../../contracts/blobs.ts';
 
 export interface Listing {
   readonly entries: readonly BlobEntry[];
-  /** Token for the next part; `undefined` after the last. */
+  /** Token of the next page; `undefined` after the last. */
   readonly next: string | undefined;
 }
 
-/** Reads the answer to ListObjectsV2 with `encoding-type=url`. */
+/** Parses a response to ListObjectsV2 with `encoding-type=url`. */
 export function readListing(xml: string): Listing {
   const entries = Array.from(xml.matchAll(/<Contents>(.*?)<\/Contents>/gs), ([, content = '']): BlobEntry => {
     const name = textOf(content, 'Key') ?? '';

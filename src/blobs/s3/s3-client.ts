@@ -1,5 +1,5 @@
-// Signed requests to a service that speaks the protocol of S3: streamed bodies, a limit on silence, and repeats of what
-// failed for a reason that may pass.
+// Client of S3-compatible object stores: signed requests with streamed bodies, an idle timeout, and retries of
+// temporary failures.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
@@ -14,7 +14,7 @@ export type S3Place = Extract<BlobPlace, { kind: 's3' }>;
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
-  /** Name of the object; `''` is the bucket. */
+  /** Object key; `''` for the bucket. */
   readonly key: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -28,11 +28,11 @@ export type S3Body =
 export interface S3Response {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** To be read or destroyed by whoever asked. */
+  /** The caller must read or destroy it. */
   readonly body: IncomingMessage;
 }
 
-const mayPass: readonly number[] = [408, 429, 500, 502, 503, 504];
+const retryableStatuses: readonly number[] = [408, 429, 500, 502, 503, 504];
 const firstDelayMs = 50;
 
 export class S3Client {
@@ -46,16 +46,16 @@ export class S3Client {
   }
 
   /**
-   * Sends a request, again when it fails for a reason that may pass.
+   * Sends a request and retries temporary failures.
    *
-   * @throws BackendUnavailable when there is no answer, or none but such failures
+   * @throws BackendUnavailable when all attempts fail
    */
   async send(request: S3Request): Promise<S3Response> {
     for (let attempt = 0; ; attempt++) {
       const isLast = attempt === this.#place.retries;
       try {
         const response = await this.#sendOnce(request);
-        if (!mayPass.includes(response.status)) return response;
+        if (!retryableStatuses.includes(response.status)) return response;
         if (isLast) throw await this.refusal(response);
         response.body.destroy();
       } catch (error) {
@@ -65,7 +65,7 @@ export class S3Client {
     }
   }
 
-  /** What an answer that nobody expected says, as the world's failure. */
+  /** Converts an unexpected response into a `BackendUnavailable`. */
   async refusal({ status, body }: S3Response): Promise<BackendUnavailable> {
     const code = /<Code>(\w+)<\/Code>/.exec(await readText(body))?.[1] ?? 'no reason given';
     return new BackendUnavailable('attachments', `the object store answered ${status} (${code})`);
@@ -103,7 +103,7 @@ export class S3Client {
         reject(error);
       });
       outgoing.on('response', (incoming) => {
-        // An answer may come before the whole body was sent; what goes wrong with the rest is no news.
+        // A response may arrive before the whole body is sent. Errors of the rest do not matter.
         source?.unpipe(outgoing);
         source?.destroy();
         if (!outgoing.writableEnded) outgoing.end();
@@ -138,7 +138,7 @@ function hashOf(body: S3Body | undefined): string {
     .digest('hex');
 }
 
-/** The text of an answer, as far as anybody wants to know it. */
+/** Reads a body as text up to a size limit. */
 export async function readText(body: AsyncIterable<Uint8Array>, limitBytes = 4_000_000): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;

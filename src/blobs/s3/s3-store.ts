@@ -1,4 +1,4 @@
-// Files as objects of a bucket that speaks the protocol of S3.
+// Blob store in a bucket of an S3-compatible object store.
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import {
@@ -13,7 +13,7 @@ import {
 import { readListing } from './listing.ts';
 import { readText, S3Client, type S3Place, type S3Response } from './s3-client.ts';
 
-/** Opens the store; nothing is asked of the service before the first use. */
+/** Opens the store. The first request is sent on first use. */
 export function openS3Store(place: S3Place): BlobStore {
   const store = new S3Store(place);
   return {
@@ -27,15 +27,21 @@ export function openS3Store(place: S3Place): BlobStore {
   };
 }
 
-/** Headers of an answer that say something about the content, and not about its store. */
-const passedOn: readonly string[] = ['content-length', 'content-range', 'accept-ranges', 'etag', 'last-modified'];
+/** Response headers that describe the content and not the store. */
+const contentHeaderNames: readonly string[] = [
+  'content-length',
+  'content-range',
+  'accept-ranges',
+  'etag',
+  'last-modified',
+];
 const readStatuses = [200, 206, 304, 412, 416] as const;
 
 class S3Store {
   readonly #client: S3Client;
   readonly #acl: string | undefined;
-  /** Whether the service knows `If-None-Match` of a PUT, as far as it has said. */
-  #knowsConditions = true;
+  /** Whether the store supports `If-None-Match` of a PUT, as far as known. */
+  #supportsConditionalPut = true;
 
   constructor(place: S3Place) {
     this.#client = new S3Client(place);
@@ -45,10 +51,10 @@ class S3Store {
   async put(name: string, source: BlobSource): Promise<string> {
     requireBlobName(name);
     for (const candidate of blobNames(name)) {
-      // Asked first for services that do not know, or silently ignore, the condition of the PUT.
+      // Checked first, because some stores refuse or ignore the condition of the PUT.
       if (!(await this.#isTaken(candidate)) && (await this.#create(candidate, source))) return candidate;
     }
-    throw new Error('there is always another name');
+    throw new Error('unreachable: blobNames does not end');
   }
 
   async delete(name: string): Promise<void> {
@@ -106,7 +112,7 @@ class S3Store {
     return response.status === 200;
   }
 
-  /** `false` when somebody else has taken the name meanwhile. */
+  /** Stores the object. Returns `false` if the name was taken meanwhile. */
   async #create(key: string, { path, sizeBytes, hash, mimetype }: BlobSource): Promise<boolean> {
     const response = await this.#client.send({
       method: 'PUT',
@@ -114,24 +120,25 @@ class S3Store {
       headers: {
         'Content-Type': mimetype,
         ...(this.#acl === undefined ? {} : { 'X-Amz-Acl': this.#acl }),
-        ...(this.#knowsConditions ? { 'If-None-Match': '*' } : {}),
+        ...(this.#supportsConditionalPut ? { 'If-None-Match': '*' } : {}),
       },
       body: { path, sizeBytes, hash },
     });
     const { status } = response;
-    const isUnknown = status === 501 && this.#knowsConditions;
-    // 409 and 412: taken, or being taken by somebody else right now.
-    if (status !== 200 && status !== 409 && status !== 412 && !isUnknown) throw await this.#client.refusal(response);
+    const isUnsupported = status === 501 && this.#supportsConditionalPut;
+    // 409 and 412: the name is taken, or is being taken.
+    if (status !== 200 && status !== 409 && status !== 412 && !isUnsupported)
+      throw await this.#client.refusal(response);
     response.body.resume();
-    if (!isUnknown) return status === 200;
-    this.#knowsConditions = false;
+    if (!isUnsupported) return status === 200;
+    this.#supportsConditionalPut = false;
     return this.#create(key, { path, sizeBytes, hash, mimetype });
   }
 }
 
 function contentHeaders({ headers }: S3Response): Record<string, string> {
   return Object.fromEntries(
-    passedOn.flatMap((name) => {
+    contentHeaderNames.flatMap((name) => {
       const value = headers[name];
       return typeof value === 'string' ? [[name, value] as const] : [];
     }),

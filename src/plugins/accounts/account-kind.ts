@@ -13,7 +13,7 @@ export interface AccountKindOptions {
   /** Whether hashes are masked for all callers. */
   readonly hidesPasswords: boolean;
   readonly passwordLength: { readonly min: number; readonly max: number };
-  /** Validation of addresses; `undefined`: addresses are not validated. */
+  /** Validation of e-mail addresses; `undefined` if they are not validated. */
   readonly validation: Validation | undefined;
   /** Revokes one-time codes of an account after a change. */
   readonly forget: (id: string, change: 'create' | 'update' | 'delete') => Promise<void>;
@@ -93,7 +93,7 @@ function isShown(password: string): boolean {
   return password === mask || /^\$(?:scrypt|2[aby])\$.{50}/.test(password);
 }
 
-/** Returns the sent password if it is new; `undefined` for the stored one in either of its shown forms. */
+/** Returns the sent password if it is neither the mask nor the stored hash. */
 function newPassword({ attributes, old }: PendingWrite): string | undefined {
   const password = getKey(attributes, 'password');
   if (typeof password !== 'string') return undefined;

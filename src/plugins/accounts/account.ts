@@ -2,7 +2,7 @@
 import { findIdGenerator, type IdGenerator } from '../../core/objects/ids.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 
-/** The list of all accounts. Administrators can page through it; other callers only see their own account. */
+/** The list of all accounts. Administrators can page through it. Other callers see only their own account. */
 export const accountList: ListKey = { kind: 'account', parent: '' };
 
 /** Prefix of user ids from the policy, independent of its name in the settings. */
@@ -18,5 +18,5 @@ export function accountUri(id: string): string {
   return `/accounts/${id}`;
 }
 
-/** Accounts have names or e-mail addresses as ids; no setting changes that. */
+/** Ids are names or e-mail addresses. No setting changes this. */
 export const accountIds: IdGenerator = findIdGenerator('AccountIdGenerator')!;

@@ -7,7 +7,7 @@ export type CodePurpose = 'account-activation' | 'password-reset';
 
 /** A code that was used up. */
 export interface TakenCode {
-  /** Makes the code valid again, when the request is undone. */
+  /** Makes the code valid again when the request is rolled back. */
   readonly giveBack: () => Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export class OneTimeCodes {
     await this.#state.remove({ purpose: this.#purpose, key: this.#key(id) });
   }
 
-  /** Uses the code up. Of concurrent calls exactly one succeeds; a wrong code leaves the right one valid. */
+  /** Uses the code up. Exactly one of concurrent calls succeeds. A wrong code leaves the right one valid. */
   async take(id: string, code: string): Promise<TakenCode | undefined> {
     const key = this.#key(id);
     const taken = await this.#state.take({ purpose: this.#purpose, key }, digest(key, code));

@@ -9,13 +9,13 @@ export interface Passwords {
   /**
    * Hashes a password.
    *
-   * @throws BackendUnavailable when too many are waiting
+   * @throws BackendUnavailable when the queue is full
    */
   hash(password: string): Promise<string>;
   /**
    * Returns whether the password has the hash. Without a hash it does the same work and returns `false`.
    *
-   * @throws BackendUnavailable when too many are waiting
+   * @throws BackendUnavailable when the queue is full
    */
   matches(password: string, hash: string | undefined): Promise<boolean>;
 }
@@ -38,7 +38,7 @@ export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readon
   };
 }
 
-/** `$2b$12$…` of imported accounts, up to the highest cost that can be checked in reasonable time. */
+/** Hashes of imported accounts such as `$2b$12$…`. Costs that take minutes to check are refused. */
 const bcryptForm = /^\$2[aby]\$(?:0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}$/;
 
 async function check(password: string, hash: string | undefined, decoy: string): Promise<boolean> {
@@ -69,7 +69,7 @@ export class PreparedHashes {
     this.#byUnit.set(unit, known);
   }
 
-  /** Returns the prepared hash once; computes it now if the password was not prepared. */
+  /** Returns the prepared hash once. Computes it now if the password was not prepared. */
   async take(unit: UnitOfWork, password: string): Promise<string> {
     const known = this.#byUnit.get(unit);
     const hash = known?.get(password);

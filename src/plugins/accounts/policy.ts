@@ -1,7 +1,7 @@
 // The accounts policy: checks Basic credentials against accounts. A password that was recently correct passes a quick check
-// in place of the slow one; wrong ones are counted, and after too many they are refused unchecked. The quick check does not
-// count, so it must not serve guesses: it applies to addresses that have sent the right password, until they exceed the
-// limit of failures.
+// in place of the slow one. Wrong passwords are counted, and above the limit they are refused unchecked. The quick check
+// counts nothing, so it must not confirm guesses. It applies only to addresses that have sent the right password, until
+// they exceed the limit of failures.
 import { LRUCache } from 'lru-cache';
 import type { AuthenticationPolicy, Credentials, OnceIdentity, OnceRequest } from '../../contracts/authentication.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
@@ -28,7 +28,7 @@ export interface AccountsPolicyOptions {
   readonly maxIdLength: number;
   /** Whether a later policy accepts Basic credentials of other users, so that an unknown name is not a failed login. */
   readonly isFollowed: boolean;
-  /** Temporary passwords; `undefined`: not supported. */
+  /** Temporary passwords; `undefined` if disabled. */
   readonly temporary: OneTimeCodes | undefined;
 }
 
@@ -95,7 +95,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
   #renew(key: string): void {
     if (this.#renewed.has(key)) return;
     this.#renewed.set(key, true);
-    // The request does not wait: if this fails, the next slow check only comes earlier.
+    // The request does not wait. If this fails, the next slow check only comes earlier.
     this.#options.cache.expire(key, this.#options.cacheTtlSeconds).catch(() => this.#renewed.delete(key));
   }
 

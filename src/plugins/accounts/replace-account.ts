@@ -1,5 +1,5 @@
-// Writes an account without a running service, for the command line: through the kind and the pipeline of the service, but
-// without subscribers and without settings of other kinds.
+// Writes an account without a running service, for the command line. It uses the kind and the pipeline of the service, but
+// no subscribers and no settings of other kinds.
 import { systemClock } from '../../base/clock.ts';
 import { anonymous } from '../../engine/caller.ts';
 import { compileKinds, type KindSettings } from '../../engine/compiled-kind.ts';
@@ -42,7 +42,7 @@ export interface NewAccount {
   readonly revokeCodes: (id: string) => Promise<void>;
 }
 
-/** Creates the account, or replaces all its attributes. Its owner alone may change it. */
+/** Creates the account, or replaces all its attributes. Only its owner can change it. */
 export async function replaceAccount(unit: UnitOfWork, account: NewAccount): Promise<void> {
   const passwords = createPasswords({ cost: account.hashCost, atOnce: 1, waiting: 0 });
   const kind = accountKind({

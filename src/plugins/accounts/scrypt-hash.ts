@@ -16,7 +16,7 @@ const hashBytes = 32;
 const blockSize = 8;
 const parallelism = 3;
 
-/** Maximum parameters of a hash that is checked: a foreign hash could be arbitrarily expensive. */
+/** Maximum parameters of a hash that is checked: others were not created here and could take too long. */
 const most = { ln: 20, r: 16, p: 16 };
 
 const form = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{8,88})\$([A-Za-z0-9+/]{22,88})$/;
@@ -38,7 +38,7 @@ export function unmatchableHash(ln: number): string {
   });
 }
 
-/** Returns whether the password has the hash; `undefined` for texts of another form. */
+/** Returns whether the password has the hash, or `undefined` for texts of another form. */
 export async function matchesScrypt(password: string, text: string): Promise<boolean | undefined> {
   const stored = parseHash(text);
   if (stored === undefined) return undefined;

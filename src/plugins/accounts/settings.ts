@@ -6,7 +6,7 @@ import { flag, integer, list, regexp, text } from '../../settings/readers.ts';
 const logins = inSection('Accounts', {
   account_create_principals: setting(
     list('principals'),
-    'Principals that may create accounts: system.Everyone for any client, else some of those in account_write_principals.',
+    'Principals that may create accounts: system.Everyone for any client, or a part of account_write_principals.',
     { default: [] },
   ),
   account_write_principals: setting(
@@ -23,14 +23,10 @@ const logins = inSection('Accounts', {
   ),
   account_cache_ttl_seconds: setting(
     integer({ min: 0 }),
-    'Seconds after its last use for which a checked password is compared with the cache instead of its slow hash.',
+    'Time after its last use for which a checked password is compared with the cache instead of its slow hash, in seconds.',
     { default: 30 },
   ),
-  account_hide_password: setting(
-    flag(),
-    'Whether hashes of passwords are hidden from owners and administrators, who see them otherwise.',
-    { default: false },
-  ),
+  account_hide_password: setting(flag(), 'Hides password hashes from owners and administrators.', { default: false }),
   account_password_min_length: setting(
     integer({ min: 1, max: 1000 }),
     'Minimum number of characters of a new password.',
@@ -47,7 +43,7 @@ const logins = inSection('Accounts', {
   ),
   account_hash_cost: setting(
     integer({ min: 10, max: 20 }),
-    'Cost of the hashes of new passwords. Each step doubles the time and the memory of a check; 15 takes 32 MiB.',
+    'Cost of the hashes of new passwords. Each step doubles the time and the memory of a check. 15 takes 32 MiB.',
     { default: 15 },
   ),
   account_hashes_at_once: setting(
@@ -57,22 +53,22 @@ const logins = inSection('Accounts', {
   ),
   account_hashes_waiting: setting(
     integer({ min: 0 }),
-    'Maximum number of passwords that wait to be checked or hashed. Further requests get 503.',
+    'Maximum number of queued passwords. Further requests get 503.',
     { default: 100 },
   ),
   account_login_window_seconds: setting(
     integer({ min: 1 }),
-    'Seconds for which failed logins count. A client that reaches a limit has to wait for the rest of them.',
+    'Time for which failed logins count, in seconds. A client that reaches a limit waits for the rest of it.',
     { default: 300 },
   ),
   account_login_failures_per_account: setting(
     integer({ min: 0 }),
-    'Failed logins allowed per account: one budget for unknown addresses, and one for each known address; 0 means unlimited.',
+    'Failed logins allowed per account: one budget for unknown addresses, and one for each known address. 0 means unlimited.',
     { default: 20 },
   ),
   account_login_failures_per_address: setting(
     integer({ min: 0 }),
-    'Failed logins allowed per address, with all accounts that do not know the address; 0 means unlimited.',
+    'Failed logins allowed per address, for all accounts that do not know the address. 0 means unlimited.',
     { default: 100 },
   ),
   account_known_addresses_max: setting(
@@ -87,10 +83,10 @@ const template = text('a text with placeholders such as {id}');
 const mails = inSection('Account validation', {
   account_validation: setting(
     flag(),
-    'Whether ids of accounts are e-mail addresses that must be confirmed before the first login. Passwords can then be reset by mail.',
+    'Requires e-mail addresses as ids of accounts, and their confirmation before the first login. Passwords can be reset by mail.',
     { default: false },
   ),
-  'account_validation.email_regexp': setting(regexp(), 'Regular expression that ids of new accounts have to match.', {
+  'account_validation.email_regexp': setting(regexp(), 'Regular expression that ids of new accounts must match.', {
     default: String.raw`^[a-zA-Z0-9_.+-]+@[a-zA-Z0-9-]+\.[a-zA-Z0-9-.]+$`,
   }),
   'account_validation.email_sender': setting(text('an address'), 'Sender of the mails about accounts.', {
@@ -124,12 +120,12 @@ const mails = inSection('Account validation', {
   ),
   'account_validation.validation_key_cache_ttl_seconds': setting(
     integer({ min: 1 }),
-    'Seconds for which an activation key is valid.',
+    'Lifetime of an activation key, in seconds.',
     { default: 604_800 },
   ),
   'account_validation.reset_password_cache_ttl_seconds': setting(
     integer({ min: 1 }),
-    'Seconds for which a temporary password is valid.',
+    'Lifetime of a temporary password, in seconds.',
     { default: 604_800 },
   ),
   'account_validation.reset_mails_per_hour': setting(

@@ -6,7 +6,7 @@ import { policyName } from './account.ts';
 import { accountSettings } from './settings.ts';
 
 export interface PolicyOrder {
-  /** Whether a policy after that of accounts accepts Basic credentials too. */
+  /** Whether a policy after `account` accepts Basic credentials too. */
   readonly isFollowed: boolean;
 }
 
@@ -24,8 +24,8 @@ export function checkSettings(settings: Settings): PolicyOrder {
   );
   if (strangers.length > 0) {
     throw new Error(
-      `account_create_principals names ${strangers.join(', ')}, which account_write_principals does not name: ` +
-        'authenticated users only have their own account, so principals that create other accounts must be in both.',
+      `account_create_principals contains ${strangers.join(', ')}, which account_write_principals does not contain. ` +
+        'Authenticated users have only their own account, so principals that create other accounts must be in both.',
     );
   }
   return order;
@@ -36,21 +36,21 @@ function checkPolicies(settings: Settings): PolicyOrder {
   const accounts = policies.findIndex(({ use }) => use === 'AccountsPolicy');
   if (accounts === -1) {
     throw new Error(
-      'The plugin accounts is included, but no policy checks accounts: put account into multiauth.policies ' +
-        '(multiauth.policy.account.use = AccountsPolicy), before basicauth.',
+      'The plugin accounts is included, but no policy checks accounts. Add account to multiauth.policies before basicauth ' +
+        '(multiauth.policy.account.use = AccountsPolicy).',
     );
   }
   const basic = policies.findIndex(({ use }) => use === 'BasicAuthAuthenticationPolicy');
   if (basic !== -1 && basic < accounts) {
     throw new Error(
-      `multiauth.policies has ${policies[basic]!.name} before ${policies[accounts]!.name}: it would take the ` +
-        'credentials of every account for those of another user. Put it after.',
+      `multiauth.policies has ${policies[basic]!.name} before ${policies[accounts]!.name}, so the credentials of ` +
+        'every account would be accepted as those of another user. Put it after.',
     );
   }
   const twin = policies.find(({ name, use }) => name.toLowerCase() === policyName && use !== 'AccountsPolicy');
   if (twin !== undefined) {
     throw new Error(
-      `multiauth.policy.${twin.name}.use is ${twin.use}, but user ids that begin with ${policyName}: are those of ` +
+      `multiauth.policy.${twin.name}.use is ${twin.use}, but the prefix ${policyName}: belongs to the user ids of ` +
         'accounts. Give that policy another name.',
     );
   }

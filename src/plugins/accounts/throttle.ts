@@ -1,9 +1,9 @@
 // Limits on failed logins, counted in the security state, which all processes share. An attempt is counted before it is
 // checked, so that concurrent attempts cannot exceed the limit, and taken back when it succeeds.
 //
-// Guessing must not lock the owner out: each address from which an account was used before has its own counter for that
-// account, which attempts from other addresses do not change. These counters have a purpose of their own, so that entries
-// of unknown addresses cannot fill it.
+// Guessing must not lock the owner out. So each known address of an account has its own counter for that account, which
+// attempts from other addresses do not change. These counters have a purpose of their own, which entries of unknown
+// addresses cannot fill.
 import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
 import { addressGroup, requesterOf } from '../../http/address-group.ts';
@@ -69,7 +69,7 @@ export class Throttle {
     };
   }
 
-  /** Counts a failure in advance; returns the seconds until another one may be counted if the limit is reached. */
+  /** Counts a failure in advance. Returns `undefined`, or the seconds until the next attempt is allowed. */
   async #count(entry: SecurityEntry, limit: number): Promise<number | undefined> {
     const { windowSeconds } = this.#options;
     try {

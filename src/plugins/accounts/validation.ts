@@ -1,5 +1,6 @@
 // Accounts with e-mail addresses: activation before the first login, and temporary passwords for forgotten ones.
 import { getKey, isJsonObject, type JsonObject } from '../../base/json.ts';
+import { fillTemplate } from '../../base/template.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer } from '../../contracts/mailer.ts';
@@ -20,7 +21,7 @@ import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';
 import { changeObject } from '../../engine/write-object.ts';
 import { addressGroup, requesterOf } from '../../http/address-group.ts';
 import { digest } from './account-cache.ts';
-import { fillTemplate, isTexts, placeholdersOf, type MailTemplate } from './mail-template.ts';
+import { isTexts, placeholdersOf, type MailTemplate } from './mail-template.ts';
 import type { OneTimeCodes } from './one-time-codes.ts';
 
 export interface ValidationOptions {
@@ -153,8 +154,8 @@ export class Validation {
   }
 
   /**
-   * Counts a request, and returns whether the limit of this hour allows it. When clients with many addresses have used up
-   * all entries, it is allowed: the counter of each account, which always has room, still limits mails.
+   * Counts a request, and returns whether the limit of this hour allows it. If clients with many addresses have used up all
+   * entries, it is allowed. The counter of each account, which always has room, still limits the mails.
    */
   async #mayCount(
     of: string,

@@ -1,5 +1,5 @@
-// The web console: serves the one that comes with the package, or the files of another one that is built elsewhere, such
-// as kinto-admin, below `/admin/`.
+// Plugin `admin`: serves the web console of the package, or the files of another one such as kinto-admin, below
+// `/admin/`.
 import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,15 +15,15 @@ import { readVersion } from '../../settings/version.ts';
 const settings = {
   admin_assets_path: setting(
     text('a folder'),
-    'Folder with another web console than the one that comes with the service: it holds index.html and a file VERSION.',
+    'Folder of another web console, with index.html and a file VERSION. Empty means the console of the package.',
     { default: '', section: 'Web console' },
   ),
 };
 
-/** The files of our own console: the same way from `src` and from `dist`. */
+/** Files of the built-in console. The relative path is the same from `src` and from `dist`. */
 const ownRoot = fileURLToPath(new URL('../../../admin/public/', import.meta.url));
 
-/** Our own console is a program in the browser that holds credentials: it runs its own files and talks to its own origin. */
+/** Policy of the built-in console, which handles credentials: only its own files and its own origin. */
 const ownPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -35,7 +35,7 @@ const ownPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What other builds need: they have scripts and styles in their pages. */
+/** Policy of other consoles, which have inline scripts and styles. */
 const otherPolicy =
   "default-src 'self'; img-src data: *; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'";
 
@@ -54,7 +54,7 @@ export const admin = definePlugin({
       Promise.resolve({
         status: 307,
         headers: { Location: `${request.origin}${versionPrefix}/admin/`, 'Content-Type': 'text/plain' },
-        body: 'This has moved to admin/\n',
+        body: 'Moved to admin/\n',
       });
     const serve = ({ request, parameters }: Context): Promise<ServiceResponse> =>
       serveFile(request, { root, path: parameters['*'] ?? '', headers });
@@ -62,7 +62,7 @@ export const admin = definePlugin({
       frontPage: '/admin/',
       showsPermissions: true,
       capabilities: {
-        admin: { description: 'The web console is at admin/.', url: documentationUrl('admin'), version },
+        admin: { description: 'Serves the web console at admin/.', url: documentationUrl('admin'), version },
       },
       endpoints: [
         {
@@ -89,7 +89,7 @@ export const admin = definePlugin({
   },
 });
 
-/** @throws Error saying what the folder lacks */
+/** @throws Error when the folder is incomplete */
 function findConsole(folder: string): Console {
   if (folder === '') {
     const headers = { 'Content-Security-Policy': ownPolicy, 'Referrer-Policy': 'no-referrer' };
@@ -99,12 +99,12 @@ function findConsole(folder: string): Console {
   return { root, version: readVersionFile(root), headers: { 'Content-Security-Policy': otherPolicy } };
 }
 
-/** @throws Error saying what the folder lacks */
+/** @throws Error when the folder is incomplete */
 function readVersionFile(root: string): string {
   try {
-    if (!statSync(join(root, 'index.html')).isFile()) throw new Error('index.html is no file');
+    if (!statSync(join(root, 'index.html')).isFile()) throw new Error('index.html is not a file');
     return readFileSync(join(root, 'VERSION'), 'utf8').trim();
   } catch (cause) {
-    throw new Error(`admin_assets_path must name a folder with index.html and VERSION; ${root} is none.`, { cause });
+    throw new Error(`admin_assets_path must be a folder with index.html and VERSION; ${root} is not.`, { cause });
   }
 }

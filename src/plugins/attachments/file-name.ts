@@ -1,18 +1,18 @@
-// Names of files: what clients say, cleaned for people to read, and what the store is asked to call them, which is made
-// of a few harmless characters only.
+// Names of files: the cleaned name that the client gave, and the name in the store, which contains only safe
+// characters.
 import { randomUUID } from 'node:crypto';
-import { extensionOf, mayRun } from './file-types.ts';
+import { extensionOf, isExecutable } from './file-types.ts';
 import type { CollectionIds, FileRules } from './rules.ts';
 
 const maxShownLength = 255;
 const maxStemLength = 100;
-/** File systems accept 255 bytes, and the store may add a number. Ids may be longer. */
+/** Maximum length of a path part. File systems accept 255 bytes, the store may add a number, and ids may be longer. */
 const maxPartLength = 200;
 const maxExtensionLength = 20;
 
 /**
- * The name that a client gave, without path, control characters and marks that change the direction of text; `''` when
- * nothing is left.
+ * Returns the name that the client gave without path, control characters and bidirectional marks; `''` if nothing
+ * remains.
  */
 export function cleanFilename(given: string): string {
   const base = given.normalize('NFC').split(/[/\\]/).at(-1) ?? '';
@@ -21,7 +21,7 @@ export function cleanFilename(given: string): string {
   return shorten(readable, maxShownLength);
 }
 
-/** Keeps the extension of what is too long. */
+/** Shortens a name and keeps its extension. */
 function shorten(name: string, length: number): string {
   const characters = Array.from(name);
   if (characters.length <= length) return name;
@@ -31,7 +31,7 @@ function shorten(name: string, length: number): string {
 }
 
 export interface NameParts {
-  /** As `cleanFilename` made it. */
+  /** Result of `cleanFilename`. */
   readonly filename: string;
   readonly recordId: string;
   readonly ids: CollectionIds;
@@ -39,7 +39,7 @@ export interface NameParts {
   readonly now: number;
 }
 
-/** The name to ask the store for. */
+/** Returns the name to request from the store. */
 export function storedName({ folder, randomizes, pattern }: FileRules, parts: NameParts): string {
   const { filename, recordId, ids, now } = parts;
   const extension = safeExtension(filename);
@@ -50,10 +50,9 @@ export function storedName({ folder, randomizes, pattern }: FileRules, parts: Na
     rid: recordId,
   };
   const filled = fill(pattern, placeholders);
-  // A pattern without the name has no extension either.
   const whole = pattern.includes('{filename}') ? filled : filled + extension;
-  const above = fill(folder, { bucket_id: ids.bucket, collection_id: ids.collection });
-  const folders = above
+  const parentPath = fill(folder, { bucket_id: ids.bucket, collection_id: ids.collection });
+  const folders = parentPath
     .split('/')
     .map(safePart)
     .filter((part) => part !== '');
@@ -66,25 +65,25 @@ function fill(pattern: string, values: Readonly<Record<string, string>>): string
   );
 }
 
-/** With its point, or empty. */
+/** Returns the extension with its dot, or an empty string. */
 function safeExtension(filename: string): string {
   const extension = extensionOf(filename);
   return /^[a-z0-9]+$/.test(extension) && extension.length <= maxExtensionLength ? `.${extension}` : '';
 }
 
-/** A name in plain letters; `image.php.png` must not be taken for a script by whatever serves the folder. */
+/** Returns the name in plain characters. `image.php.png` must not run as a script if a web server serves the folder. */
 function safeFilename(filename: string, extension: string): string {
   const stem = extension === '' ? filename : filename.slice(0, -extension.length);
   const plain = safePart(stem)
     .split('.')
-    .map((part, index) => (index > 0 && mayRun(part.toLowerCase()) ? `_${part}` : `.${part}`))
+    .map((part, index) => (index > 0 && isExecutable(part.toLowerCase()) ? `_${part}` : `.${part}`))
     .join('')
     .slice(1, maxStemLength + 1);
   const name = plain === '' || isDevice(plain) ? `file_${plain}`.replace(/_$/, '') : plain;
   return name + extension;
 }
 
-/** One part of a path: letters without accents, digits and few marks, not too many; no point at either end. */
+/** Returns one part of a path: ASCII letters, digits, `_`, `-` and inner dots, with limited length. */
 function safePart(text: string): string {
   const plain = text
     .normalize('NFKD')
@@ -93,7 +92,7 @@ function safePart(text: string): string {
   return shorten(plain, maxPartLength).replaceAll(/^[._]+|[._]+$/g, '');
 }
 
-/** Names that mean machines and not files on some systems. */
+/** Returns whether the name is reserved for a device on Windows. */
 function isDevice(stem: string): boolean {
   return /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(stem);
 }

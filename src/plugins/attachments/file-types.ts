@@ -1,4 +1,4 @@
-// What a file may be called and what it is: extensions by groups, media types, and which of them a browser may show.
+// File types: groups of extensions, media types, and the types that browsers may display.
 
 const groups: ReadonlyMap<string, readonly string[]> = new Map([
   ['documents', ['rtf', 'odf', 'ods', 'gnumeric', 'abw', 'doc', 'docx', 'xls', 'xlsx', 'pdf']],
@@ -14,8 +14,8 @@ const groups: ReadonlyMap<string, readonly string[]> = new Map([
 
 const byDefault: readonly string[] = ['documents', 'text', 'images', 'data'];
 
-/** Extensions that may be something a web server runs. */
-const running: ReadonlySet<string> = new Set([
+/** Extensions of files that a web server might execute. */
+const executableExtensions: ReadonlySet<string> = new Set([
   ...groups.get('scripts')!,
   ...groups.get('executables')!,
   'cgi',
@@ -23,9 +23,9 @@ const running: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The extensions that a setting names, in lower case.
+ * Parses the accepted extensions of a setting, in lower case.
  *
- * @returns `undefined` for all
+ * @returns `undefined` if all are accepted
  */
 export function parseExtensions(setting: string): ReadonlySet<string> | undefined {
   const words = setting.split('+').map((word) => word.trim().toLowerCase());
@@ -34,15 +34,15 @@ export function parseExtensions(setting: string): ReadonlySet<string> | undefine
   return new Set(names.flatMap((name) => groups.get(name) ?? [name.replace(/^\./, '')]).filter((name) => name !== ''));
 }
 
-/** The extension of a file name in lower case and without its point, `''` when there is none. */
+/** Returns the extension of a file name in lower case without its dot, or `''`. */
 export function extensionOf(filename: string): string {
   const point = filename.lastIndexOf('.');
   return point <= 0 ? '' : filename.slice(point + 1).toLowerCase();
 }
 
-/** Whether files so named are something that a web server might run. */
-export function mayRun(extension: string): boolean {
-  return running.has(extension);
+/** Returns whether a web server might execute files with the extension. */
+export function isExecutable(extension: string): boolean {
+  return executableExtensions.has(extension);
 }
 
 const mediaType = /^[a-z0-9!#$&^_.+-]{1,100}\/[a-z0-9!#$&^_.+-]{1,100}$/;
@@ -52,9 +52,9 @@ const knownTypes: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Media types by extension.
+ * Parses media types by extension.
  *
- * @throws Error naming a pair that is none
+ * @throws Error with the first invalid pair
  */
 export function parseMimetypes(setting: string): ReadonlyMap<string, string> {
   const pairs = setting.split(';').map((pair) => pair.trim());
@@ -62,23 +62,23 @@ export function parseMimetypes(setting: string): ReadonlyMap<string, string> {
     if (pair === '') return [];
     const [extension = '', type = '', ...rest] = pair.split(':').map((part) => part.trim().toLowerCase());
     if (!/^\.?[^./]+$/.test(extension) || !mediaType.test(type) || rest.length > 0) {
-      throw new Error(`attachment.mimetypes: expected .ext:type/subtype and not ${pair}`);
+      throw new Error(`attachment.mimetypes: expected pairs of the form .ext:type/subtype, not ${pair}`);
     }
     return [[extension.replace(/^\./, ''), type] as const];
   });
   return new Map([...knownTypes, ...given]);
 }
 
-/** A media type as a client gave it; what is no media type becomes the one of unknown content. */
+/** Returns the media type that the client gave, or `application/octet-stream` if it is invalid. */
 export function cleanMimetype(given: string | undefined): string {
   const type = given?.trim().toLowerCase() ?? '';
   return mediaType.test(type) ? type : 'application/octet-stream';
 }
 
-/** What a browser shows without running anything; everything else is saved. SVG and HTML run scripts. */
-const shown = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[a-z0-9.+-]+|video\/[a-z0-9.+-]+)$/;
+/** Types that browsers display without running scripts. All others are downloaded. SVG and HTML run scripts. */
+const displayableTypes = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[a-z0-9.+-]+|video\/[a-z0-9.+-]+)$/;
 
-/** Whether a browser may show files of the type in its window. */
-export function isShown(mimetype: string): boolean {
-  return shown.test(mimetype);
+/** Returns whether browsers may display files of the type. */
+export function isDisplayable(mimetype: string): boolean {
+  return displayableTypes.test(mimetype);
 }

@@ -1,6 +1,6 @@
-// Forms with one file, read as they arrive: the file goes to a temporary place while its size and hash are counted,
-// everything else is small. A form that is not as it should be is given up at once, and what still comes of it is
-// thrown away, so that the client can read the answer.
+// Streaming parser of forms with one file. The file is spooled to a temporary file while its size and hash are
+// computed. Other parts are small. An invalid form is refused at once, and the rest of it is drained, so that the
+// client can read the response.
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,41 +26,43 @@ export interface Form {
 }
 
 export interface FormLimits {
-  /** Of the file; 0: none. */
+  /** Maximum size of the file; 0 means unlimited. */
   readonly fileBytes: number;
-  /** Of each other part, and of everything between the parts. */
+  /** Maximum size of each other part, and of everything between the parts. */
   readonly otherBytes: number;
   readonly json: JsonLimits;
 }
 
-interface FormRoom extends FormLimits {
-  /** Where what the form holds besides its file is reserved. */
+interface FormBudget extends FormLimits {
+  /** Account for memory of parts other than the file. */
   readonly memory: MemoryAccount | undefined;
 }
 
-/** Fields up to this size need no reservation. */
+/** Size of fields that needs no reservation. */
 const smallBytes = 65_536;
-/** The first reservation is for so many bytes. */
+/** Size of the first reservation. */
 const mediumBytes = 1_048_576;
-/** What a byte of a field takes: its text, pieces of it, and texts of the record. */
+/** Memory per byte of a field: its text, slices of it, and texts of the record. */
 const bytesPerByte = 8;
-/** What a JSON value of a field takes; each has two bytes at least, with what separates it from the next. */
+/** Memory per JSON value of a field. Each value has at least two bytes with its separator. */
 const bytesPerValue = 220;
 
-/** A form has three parts; a few more are read to tell what is wrong with them. */
+/** Maximum number of parts read. A form has three; more are read to report what is wrong with them. */
 const maxParts = 10;
 const maxHeaderBytes = 16_384;
 const maxHeaders = 20;
-/** What may lie between two places where bytes are counted. */
-const slackBytes = 1_048_576;
-/** What is thrown away of a form that was given up, so that the answer is read before the connection breaks. */
+/** Tolerance for bytes between two counting points. */
+const toleranceBytes = 1_048_576;
+/**
+ * Maximum number of bytes drained from a refused form. The client can read the response before the connection closes.
+ */
 const maxDrainedBytes = 64 * 1_048_576;
 
-const read = new WeakMap<RequestBody, Promise<Form>>();
+const forms = new WeakMap<RequestBody, Promise<Form>>();
 
 /**
- * The form in the body of a request, which is read once, however often this is called. Its file is there until the request
- * is answered for good.
+ * Reads the form in the body of a request once, even if called repeatedly. The temporary file exists until the response is
+ * final.
  *
  * @throws ServiceError invalidParameters, invalidPostedData, requestTooLarge, badRequest, overloaded
  */
@@ -69,10 +71,10 @@ export function readForm(
   folder: () => Promise<string>,
   limits: FormLimits,
 ): Promise<Form> {
-  let form = read.get(body);
+  let form = forms.get(body);
   if (form === undefined) {
     form = parseForm(body, headers, folder, { ...limits, memory });
-    read.set(body, form);
+    forms.set(body, form);
   }
   return form;
 }
@@ -81,7 +83,7 @@ async function parseForm(
   body: RequestBody,
   headers: RequestHeaders,
   folder: () => Promise<string>,
-  limits: FormRoom,
+  limits: FormBudget,
 ): Promise<Form> {
   const { 'content-type': type = '' } = headers;
   const { stream } = body;
@@ -99,7 +101,7 @@ async function parseForm(
     await rm(path, { force: true });
     throw error instanceof ServiceError || error instanceof BackendError
       ? error
-      : new ServiceError('badRequest', { message: 'The form did not arrive as a whole.', cause: error });
+      : new ServiceError('badRequest', { message: 'The form is incomplete.', cause: error });
   }
 }
 
@@ -117,12 +119,12 @@ function openParser(type: string, { otherBytes }: FormLimits): BusboyInstance {
       },
     });
   } catch {
-    // The type is right, so what is missing is its boundary.
+    // The media type is correct, so the boundary is missing.
     throw notMultipart();
   }
 }
 
-/** Lets what is left of a form pass, within limits, after which the connection ends. */
+/** Discards the rest of a form up to a limit, then closes the connection. */
 async function drain(source: AsyncIterator<Uint8Array>): Promise<void> {
   try {
     for (let bytes = 0; bytes < maxDrainedBytes;) {
@@ -132,7 +134,7 @@ async function drain(source: AsyncIterator<Uint8Array>): Promise<void> {
     }
     await source.return?.();
   } catch {
-    // The client has gone.
+    // The client has disconnected.
   }
 }
 
@@ -143,29 +145,29 @@ interface ArrivingFile {
   readonly spooled: Promise<SpooledFile>;
 }
 
-/** The parts of one form as the parser comes upon them. */
+/** Collects the parts of one form from the parser. */
 class Parts {
   readonly #parser: BusboyInstance;
   readonly #path: string;
-  readonly #limits: FormRoom;
+  readonly #limits: FormBudget;
   readonly #fields = new Map<string, JsonObject>();
-  /** What is wrong with the form, as soon as something is. */
+  /** First error of the form. */
   #failure: unknown;
   #rejectWaiting: (error: unknown) => void = () => undefined;
   #file: ArrivingFile | undefined;
   #spooled: SpooledFile | undefined;
   #fileBytes = 0;
-  /** Bytes besides the file for which there is room. */
-  #roomBytes = smallBytes;
+  /** Reserved bytes for parts other than the file. */
+  #reservedBytes = smallBytes;
 
-  constructor(parser: BusboyInstance, path: string, limits: FormRoom) {
+  constructor(parser: BusboyInstance, path: string, limits: FormBudget) {
     this.#parser = parser;
     this.#path = path;
     this.#limits = limits;
     parser.on('error', (error) => this.#break(error));
     parser.on('partsLimit', () => this.#break(badPart('', `expected at most ${maxParts} parts`)));
     parser.on('file', (name, stream, filename, _encoding, mimetype) => {
-      // Errors of the stream may come before anybody reads it.
+      // The stream can fail before it is read.
       stream.on('error', (error) => this.#break(error));
       this.#attempt(() => this.#addFile(name, stream, filename, mimetype));
     });
@@ -183,9 +185,9 @@ class Parts {
       const next = await this.#unlessBroken(source.next());
       if (next.done === true) break;
       received += next.value.length;
-      const besides = received - this.#fileBytes;
-      if (besides > 3 * this.#limits.otherBytes + slackBytes) throw new ServiceError('requestTooLarge');
-      if (besides > this.#roomBytes) await this.#reserve(besides);
+      const otherBytes = received - this.#fileBytes;
+      if (otherBytes > 3 * this.#limits.otherBytes + toleranceBytes) throw new ServiceError('requestTooLarge');
+      if (otherBytes > this.#reservedBytes) await this.#reserve(otherBytes);
       await this.#unlessBroken(this.#write(next.value));
     }
     this.#parser.end();
@@ -193,20 +195,20 @@ class Parts {
     if (this.#file !== undefined) this.#spooled = await this.#unlessBroken(this.#file.spooled);
   }
 
-  /** Makes room for many more bytes: forms that wait for more while they hold something could block each other. */
+  /** Reserves much more than needed, because forms that wait for memory while holding some could deadlock. */
   async #reserve(bytes: number): Promise<void> {
     const { memory, json } = this.#limits;
-    this.#roomBytes = bytes <= mediumBytes ? mediumBytes : 8 * bytes;
-    const values = Math.min(this.#roomBytes / 2, json.maxValues);
-    await memory?.reserve(this.#roomBytes * bytesPerByte + values * bytesPerValue);
+    this.#reservedBytes = bytes <= mediumBytes ? mediumBytes : 8 * bytes;
+    const values = Math.min(this.#reservedBytes / 2, json.maxValues);
+    await memory?.reserve(this.#reservedBytes * bytesPerByte + values * bytesPerValue);
   }
 
-  /** When nothing is written to the temporary place any more. */
+  /** Resolves when the temporary file is no longer written. */
   async settled(): Promise<void> {
     this.#parser.on('error', () => undefined);
     this.#parser.destroy();
     if (this.#file === undefined) return;
-    // Nothing more comes, so whoever reads it need not wait.
+    // No more data will arrive, so the reader must not wait.
     this.#file.stream.destroy();
     await this.#file.spooled.catch(() => undefined);
   }
@@ -226,7 +228,7 @@ class Parts {
     this.#rejectWaiting(this.#failure);
   }
 
-  /** Waits, but not beyond the moment when something turns out to be wrong. */
+  /** Waits for the promise, and rejects as soon as the form has an error. */
   #unlessBroken<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#rejectWaiting = reject;
@@ -253,14 +255,14 @@ class Parts {
     if (name !== 'attachment') {
       throw badPart(
         name ?? '',
-        name === 'data' || name === 'permissions' ? 'expected JSON and no file' : 'unknown part',
+        name === 'data' || name === 'permissions' ? 'expected JSON, not a file' : 'unknown part',
       );
     }
     if (this.#file !== undefined) throw badPart(name, 'expected one file');
     const filename = cleanFilename(given ?? '');
-    if (filename === '') throw withoutName();
+    if (filename === '') throw missingFilename();
     const counted = { limitBytes: this.#limits.fileBytes, onBytes: (bytes: number) => void (this.#fileBytes += bytes) };
-    // Left alone when the reader has had enough, which would be an error of the stream and hide the reason.
+    // Destroying the stream when the reader stops would report an error of the stream and hide the real one.
     const source: AsyncIterable<Uint8Array> = stream.iterator({ destroyOnReturn: false });
     const spooled = spool(source, this.#path, counted);
     spooled.catch((error: unknown) => this.#break(error));
@@ -268,7 +270,7 @@ class Parts {
   }
 
   #addField(name: string | undefined, value: string, isTruncated: boolean): void {
-    if (name === 'attachment') throw withoutName();
+    if (name === 'attachment') throw missingFilename();
     if (name !== 'data' && name !== 'permissions') throw badPart(name ?? '', 'unknown part');
     if (isTruncated) throw new ServiceError('requestTooLarge');
     if (this.#fields.has(name)) throw badPart(name, 'expected once');
@@ -293,8 +295,8 @@ function notMultipart(): ServiceError {
   return invalidParameters([{ location: 'header', name: 'Content-Type', description }]);
 }
 
-function withoutName(): ServiceError {
-  return invalidParameters([{ location: 'body', name: 'attachment', description: 'the file needs a name' }]);
+function missingFilename(): ServiceError {
+  return invalidParameters([{ location: 'body', name: 'attachment', description: 'the file must have a name' }]);
 }
 
 function badPart(name: string, description: string): ServiceError {

@@ -1,4 +1,4 @@
-// Attachments: a record may have a file, which is uploaded with it and goes with it.
+// Plugin `attachments`: a record can have a file, which is deleted with the record. See docs/guides/attachments.md.
 import type { JsonObject } from '../../base/json.ts';
 import type { OperationDescription } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
@@ -6,16 +6,15 @@ import { preconditionHeaders } from '../../engine/list-parameters.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { definePlugin, type PluginHost, type PluginParts } from '../../http/plugin.ts';
 import { readVersion } from '../../settings/version.ts';
-import { servesItself, type Attachments } from './attachments.ts';
-import { subscribers } from './changes.ts';
-import { Deletions } from './deletions.ts';
+import { servesItself, type AttachmentService } from './service.ts';
+import { subscribers } from './subscribers.ts';
+import { FileDeletions } from './file-deletions.ts';
 import { parseExtensions, parseMimetypes } from './file-types.ts';
-import { removeAttachment } from './remove.ts';
 import { Rules } from './rules.ts';
 import { servingEndpoints } from './serve.ts';
 import { attachmentFamilies, attachmentSettings, readPlace } from './settings.ts';
 import { createUrlSigner } from './signed-urls.ts';
-import { receiveUpload, upload } from './upload.ts';
+import { receiveUpload, removeAttachment, upload } from './upload.ts';
 
 export const attachments = definePlugin({
   name: 'attachments',
@@ -35,15 +34,15 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
   const secret = settings.get('userid_hmac_secret');
   const lifetimeSeconds = values['attachment.url_lifetime_seconds'];
   const signsUrls = lifetimeSeconds > 0 && secret !== '' && servesItself(baseUrl, `${versionPrefix}/attachments/`);
-  const parts: Attachments = {
+  const parts: AttachmentService = {
     host,
     store,
     rules,
-    deletions: new Deletions(store, logger),
+    deletions: new FileDeletions(store, logger),
     extensions: parseExtensions(values['attachment.extensions']),
     mimetypes,
     baseUrl,
-    servedBelow: `${versionPrefix}/attachments/`,
+    servingPath: `${versionPrefix}/attachments/`,
     signer: signsUrls ? createUrlSigner({ secret, lifetimeSeconds, clock: host.clock }) : undefined,
     uploaded: new WeakMap<UnitOfWork, Map<string, JsonObject>>(),
   };
@@ -51,7 +50,7 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
   return {
     capabilities: {
       attachments: {
-        description: 'Records may have files.',
+        description: 'Adds file attachments to records.',
         url: documentationUrl('attachments'),
         version: readVersion(),
         ...(shownUrl === '' ? {} : { base_url: shownUrl }),
@@ -60,7 +59,7 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
     },
     endpoints: [
       attachmentEndpoint(parts),
-      ...(servesItself(baseUrl, parts.servedBelow) ? servingEndpoints(parts) : []),
+      ...(servesItself(baseUrl, parts.servingPath) ? servingEndpoints(parts) : []),
     ],
     subscribers: subscribers(parts),
     healthChecks: {
@@ -71,7 +70,8 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
       },
     },
     start() {
-      if (!host.objects.kinds.has('record')) throw new Error('Without records there is nothing to attach files to.');
+      if (!host.objects.kinds.has('record'))
+        throw new Error('The plugin attachments requires the resource kind record.');
     },
     async stop() {
       await parts.deletions.settled();
@@ -80,7 +80,7 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
   };
 }
 
-function attachmentEndpoint(parts: Attachments): Endpoint {
+function attachmentEndpoint(parts: AttachmentService): Endpoint {
   const exposes = ['ETag', 'Last-Modified', 'Location'];
   return {
     name: 'attachment',

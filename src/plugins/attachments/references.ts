@@ -1,41 +1,40 @@
-// Records other than the owner that refer to a file. The service copies records, as signers do, and a copy names the file
-// of the record that it was copied from: its readers may read the file, and it stays while a copy is there. Only the
-// service adds references. What a client writes into the attribute `attachment` adds none, since otherwise a stranger
-// could name a private file in a record of their own.
+// References from copies of a record to its file. When the service copies a record, as the signer does, readers of the
+// copy can read the file, and the file stays while a copy exists. Only the service adds references. The attribute
+// `attachment` written by a client adds none, because a client could name a private file in its own record.
 import { createHash } from 'node:crypto';
 import type { StorageReader, StorageWriter } from '../../contracts/storage.ts';
 import { formatAttributes, StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { idField } from '../../core/query/fields.ts';
 
-/** A file by its name in the store, and the record whose address stands in its location. */
+/** A file by its name in the store and the record in its URL. */
 export interface FileOfRecord {
   readonly location: string;
-  /** URI of the record that the file was uploaded to. */
+  /** URI of the record of the upload. */
   readonly ownerUri: string;
 }
 
-/** In a list for each collection that owns files, in the order of the files: see `referenceId`. */
+/** References are in one list per owning collection, ordered by file: see `referenceId`. */
 const kind = 'attachment_references';
 
-/** Says that a record refers to the file. */
+/** Adds a reference from a record to the file. */
 export async function addReference(storage: StorageWriter, file: FileOfRecord, recordUri: string): Promise<void> {
   const { location } = file;
   const text = formatAttributes({ location, record_uri: recordUri });
   await storage.update(listOf(file), referenceId(file, recordUri), text);
 }
 
-/** Forgets that a record refers to the file. */
+/** Removes the reference from a record to the file. */
 export async function removeReference(storage: StorageWriter, file: FileOfRecord, recordUri: string): Promise<void> {
   await storage.delete(listOf(file), referenceId(file, recordUri), { keepTombstone: false });
 }
 
-/** Whether any file of the collection of this file was ever referred to by another record. */
+/** Returns whether files of the same collection ever had references. */
 export async function mayHaveReferences(storage: StorageReader, file: FileOfRecord): Promise<boolean> {
   return (await storage.resourceTimestamp(listOf(file))) !== undefined;
 }
 
-/** Returns the URIs of records that refer to the file, the owner not among them. */
+/** Returns the URIs of records that refer to the file, without the owner. */
 export async function readReferences(
   storage: StorageReader,
   file: FileOfRecord,
@@ -60,7 +59,10 @@ function listOf({ ownerUri }: FileOfRecord): ListKey {
   return { kind, parent: `__attachments__${ownerUri.slice(0, ownerUri.lastIndexOf('/records/'))}` };
 }
 
-/** Ids of references to one file lie between its hash followed by a point, and by a slash, which comes next. */
+/**
+ * Returns the id of a reference. Ids for one file sort between its hash with `.` and its hash with `/`, the next
+ * character.
+ */
 function referenceId({ location }: FileOfRecord, recordUri: string): string {
   return `${hashOf(location)}.${hashOf(recordUri)}`;
 }

@@ -1,4 +1,4 @@
-// The rules for files of one collection: the settings, with what is said for its bucket or for itself alone.
+// Rules for the files of a collection: the settings with overrides for its bucket and for itself.
 import { LRUCache } from 'lru-cache';
 import { SettingsError, type Problem } from '../../settings/problems.ts';
 import { flag, integer, text, type Reader } from '../../settings/readers.ts';
@@ -10,7 +10,7 @@ export interface FileRules {
   readonly keepsOldFiles: boolean;
   readonly randomizes: boolean;
   readonly pattern: string;
-  /** 0: no limit. */
+  /** Maximum size of a file; 0 means unlimited. */
   readonly maxSizeBytes: number;
 }
 
@@ -27,19 +27,19 @@ const readers = {
   max_size_bytes: integer({ min: 0 }),
 } satisfies Record<(typeof overrides)[number], Reader<unknown>>;
 
-/** Collections whose rules are remembered; others are looked up again. */
-const maxRemembered = 1000;
+/** Maximum number of collections with cached rules. */
+const maxCached = 1000;
 
 export class Rules {
   readonly #settings: Settings;
-  readonly #known = new LRUCache<string, FileRules>({ max: maxRemembered });
-  /** Where no collection is known yet. */
-  readonly general: FileRules;
+  readonly #known = new LRUCache<string, FileRules>({ max: maxCached });
+  /** Rules without overrides. */
+  readonly defaults: FileRules;
 
-  /** @throws SettingsError naming every value of a bucket or collection that is wrong */
+  /** @throws SettingsError with every invalid override */
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.general = this.#read(undefined);
+    this.defaults = this.#read(undefined);
     const problems: Problem[] = [];
     for (const key of settings.keys()) {
       const name = overrides.find((candidate) => key.endsWith(`.${candidate}`));

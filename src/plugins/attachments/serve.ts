@@ -1,7 +1,6 @@
-// `GET /attachments/<bucket>/<collection>/<record>/<name>`: the files themselves, for those who may read their records.
-// `GET …/attachment/url`: addresses for those who cannot send credentials.
-// What somebody uploaded is never run: browsers are told what it is, to show only what cannot do anything, and to keep
-// it away from everything else.
+// `GET /attachments/<bucket>/<collection>/<record>/<name>` returns files to readers of their records.
+// `GET …/attachment/url` returns URLs for requests without credentials.
+// Headers prevent browsers from running uploaded files: fixed media types, display of safe types only, and a sandbox.
 import type { BlobQuery } from '../../contracts/blobs.ts';
 import { ServiceError } from '../../core/errors.ts';
 import { refusal } from '../../engine/access.ts';
@@ -10,21 +9,21 @@ import { describeDocument, type OperationDescription } from '../../engine/descri
 import { forReading, plainText, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ResponseHeaders, type ServiceResponse } from '../../engine/exchange.ts';
 import { fileRefusal, serveFile } from '../../http/static-files.ts';
-import { addressOf, locationOf, type Attachments } from './attachments.ts';
-import { isShown } from './file-types.ts';
-import { addressOfUri, findLink, type Link, type RecordAddress } from './links.ts';
-import { findReadable } from './readable.ts';
+import { recordIdsOf, locationOf, type AttachmentService } from './service.ts';
+import { isDisplayable } from './file-types.ts';
+import { parseRecordUri, findLink, type Link, type RecordIds } from './file-links.ts';
+import { findReadableFile } from './file-access.ts';
 import type { UrlSigner } from './signed-urls.ts';
 
 const policy = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox";
 
-export function servingEndpoints(attachments: Attachments): readonly Endpoint[] {
+export function servingEndpoints(attachments: AttachmentService): readonly Endpoint[] {
   const { signer } = attachments;
   const files = fileEndpoint(attachments);
   return signer === undefined ? [files] : [files, urlEndpoint(attachments, signer)];
 }
 
-function urlEndpoint(attachments: Attachments, signer: UrlSigner): Endpoint {
+function urlEndpoint(attachments: AttachmentService, signer: UrlSigner): Endpoint {
   return {
     name: 'attachment-url',
     tag: 'attachments',
@@ -38,9 +37,9 @@ function urlEndpoint(attachments: Attachments, signer: UrlSigner): Endpoint {
 }
 
 function describeUrl(): OperationDescription {
-  const summary = 'Returns an address of the file that needs no credentials for a while.';
+  const summary = 'Returns a URL of the file that needs no credentials for a limited time.';
   return {
-    ...describeDocument(summary, 'The address and when it expires.', {
+    ...describeDocument(summary, 'The URL and its expiry.', {
       url: { type: 'string' },
       expires: { type: 'integer', description: 'Milliseconds since 1970 UTC.' },
     }),
@@ -48,7 +47,7 @@ function describeUrl(): OperationDescription {
   };
 }
 
-function fileEndpoint(attachments: Attachments): Endpoint {
+function fileEndpoint(attachments: AttachmentService): Endpoint {
   const handle = (context: Context): Promise<ServiceResponse> => serve(attachments, context);
   const exposes = ['ETag', 'Last-Modified', 'Accept-Ranges', 'Content-Range', 'Content-Disposition'];
   return {
@@ -61,19 +60,19 @@ function fileEndpoint(attachments: Attachments): Endpoint {
   };
 }
 
-async function serve(attachments: Attachments, context: Context): Promise<ServiceResponse> {
+async function serve(attachments: AttachmentService, context: Context): Promise<ServiceResponse> {
   const { store } = attachments;
   const { request } = context;
-  const { owner, location } = parseAddress(context.parameters['*'] ?? '');
-  const link = await findReadable(attachments, context, owner, location);
+  const { owner, location } = parsePath(context.parameters['*'] ?? '');
+  const link = await findReadableFile(attachments, context, owner, location);
   const headers: ResponseHeaders = {
     'Content-Type': link.mimetype,
     'Content-Disposition': disposition(link),
     'Content-Security-Policy': policy,
     'X-Content-Type-Options': 'nosniff',
-    // Who may read it can change at any time.
+    // Permissions can change at any time.
     'Cache-Control': 'private, no-cache',
-    // An address that holds a signature is told to no other site.
+    // A signed URL must not leak to other sites.
     'Referrer-Policy': 'no-referrer',
   };
   const { access } = store;
@@ -82,14 +81,14 @@ async function serve(attachments: Attachments, context: Context): Promise<Servic
     return serveFile(request, { root: access.root, path: link.location, headers });
   }
   const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
-  const answer = await access.fetch(link.location, { method, headers: conditionsOf(context) });
-  if (answer === undefined) throw new ServiceError('unknownPath');
-  if (answer.status >= 400) throw fileRefusal(answer.status, answer.headers);
-  return { status: answer.status, headers: { ...answer.headers, ...headers }, body: answer.body ?? '' };
+  const response = await access.fetch(link.location, { method, headers: conditionsOf(context) });
+  if (response === undefined) throw new ServiceError('unknownPath');
+  if (response.status >= 400) throw fileRefusal(response.status, response.headers);
+  return { status: response.status, headers: { ...response.headers, ...headers }, body: response.body ?? '' };
 }
 
-/** The record and the name of the file in the store, as the address has them. */
-function parseAddress(path: string): { readonly owner: RecordAddress; readonly location: string } {
+/** Returns the record and the name in the store from the path of a file. */
+function parsePath(path: string): { readonly owner: RecordIds; readonly location: string } {
   const [bucket = '', collection = '', record = '', ...name] = path.split('/');
   const location = name.join('/');
   if (location === '') throw new ServiceError('unknownPath');
@@ -97,17 +96,17 @@ function parseAddress(path: string): { readonly owner: RecordAddress; readonly l
 }
 
 /**
- * `GET …/attachment/url`: an address of the file of a record that works without credentials for a while.
+ * Handles `GET …/attachment/url`: returns a URL of the file that works without credentials for a limited time.
  *
  * @throws ServiceError missingAuthToken, forbidden; unknownPath
  */
-async function signUrl(attachments: Attachments, signer: UrlSigner, context: Context): Promise<ServiceResponse> {
+async function signUrl(attachments: AttachmentService, signer: UrlSigner, context: Context): Promise<ServiceResponse> {
   const { host } = attachments;
   const { ids, caller, unit } = context;
   if (caller.userId === undefined) throw refusal(caller);
   await host.objects.requireAllowed(context, { kind: 'record', ids }, 'read');
-  const link = await findLink(unit.reader.storage, addressOf(ids));
-  const owner = link === undefined ? undefined : addressOfUri(link.ownerUri);
+  const link = await findLink(unit.reader.storage, recordIdsOf(ids));
+  const owner = link === undefined ? undefined : parseRecordUri(link.ownerUri);
   if (link === undefined || owner === undefined) throw new ServiceError('unknownPath');
   const { search, expires } = signer.sign(link);
   return jsonResponse(200, { url: locationOf(attachments, owner, link.location) + search, expires });
@@ -123,11 +122,11 @@ function conditionsOf({ request }: Context): BlobQuery['headers'] {
   );
 }
 
-/** With the name in plain characters for old clients, and as it is for all others. */
+/** Returns the header with the name in ASCII for old clients, and in UTF-8 for others. */
 function disposition({ mimetype, filename }: Link): string {
   const plain = filename.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
   const exact = encodeURIComponent(filename.toWellFormed()).replaceAll(/['()*]/g, (mark) => {
     return `%${mark.charCodeAt(0).toString(16).toUpperCase()}`;
   });
-  return `${isShown(mimetype) ? 'inline' : 'attachment'}; filename="${plain}"; filename*=UTF-8''${exact}`;
+  return `${isDisplayable(mimetype) ? 'inline' : 'attachment'}; filename="${plain}"; filename*=UTF-8''${exact}`;
 }

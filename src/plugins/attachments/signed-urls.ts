@@ -1,13 +1,13 @@
-// Addresses of files that work without credentials for a short time: for `<img>` and `<a>`, where browsers send none. A
-// reader of the record requests one; it opens the file until it expires or the record has another file.
+// Signed URLs of files that work without credentials for a short time, for `<img>` and `<a>`, where browsers send none.
+// A URL is valid until it expires or the record gets another file.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { FileOfRecord } from './references.ts';
 
 export interface UrlSigner {
-  /** Query of an address, with its question mark, and when it expires, in milliseconds since 1970 UTC. */
+  /** Returns the query of a URL with its question mark, and its expiry in milliseconds since 1970 UTC. */
   sign(file: FileOfRecord): { readonly search: string; readonly expires: number };
-  /** Whether the query of a request is one that was made for the file, and has not expired. */
+  /** Returns whether the query was signed for the file and has not expired. */
   verify(file: FileOfRecord, query: Query): boolean;
 }
 
@@ -15,13 +15,13 @@ type Query = readonly (readonly [name: string, value: string])[];
 
 const names = ['expires', 'signature'] as const;
 
-/** Whether a request carries a signature, valid or not; it decides alone then, whatever credentials come with it. */
+/** Returns whether a request has a signature, valid or not. If so, its credentials are ignored. */
 export function isSigned(query: Query): boolean {
   return query.some(([name]) => name === 'expires' || name === 'signature');
 }
 
 export interface UrlSignerOptions {
-  /** Of the service; the key is derived from it. */
+  /** Secret of the service, from which the key is derived. */
   readonly secret: string;
   readonly lifetimeSeconds: number;
   readonly clock: Clock;
@@ -45,14 +45,14 @@ export function createUrlSigner({ secret, lifetimeSeconds, clock }: UrlSignerOpt
       const given = Buffer.from(signature, 'base64url');
       const expected = signatureOf(file, expires);
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false;
-      // One that was made when the lifetime was longer goes by what it is now.
+      // A URL signed with a longer lifetime follows the current setting.
       const left = Number(expires) - clock.now();
       return left > 0 && left <= lifetimeSeconds * 1000;
     },
   };
 }
 
-/** The value of a parameter that is there once. */
+/** Returns the value of a parameter that appears exactly once. */
 function findOnly(query: Query, name: string): string | undefined {
   const values = query.filter(([each]) => each === name);
   return values.length === 1 ? values[0]![1] : undefined;

@@ -1,4 +1,4 @@
-// Puts a file aside while it arrives, and counts on the way what is to be known about it.
+// Spools an uploaded file to a temporary file and computes its size and hash.
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -12,22 +12,22 @@ export interface SpooledFile {
 }
 
 export interface SpoolOptions {
-  /** 0: none. */
+  /** Maximum size; 0 means unlimited. */
   readonly limitBytes: number;
   readonly onBytes: (count: number) => void;
 }
 
 /**
- * Writes what arrives to a new file.
+ * Writes the stream to a new file.
  *
- * @throws ServiceError invalidParameters when there is too much of it; BackendUnavailable when it cannot be written
+ * @throws ServiceError invalidParameters above the maximum size; BackendUnavailable when writing fails
  */
 export async function spool(
   source: AsyncIterable<Uint8Array>,
   path: string,
   { limitBytes, onBytes }: SpoolOptions,
 ): Promise<SpooledFile> {
-  const handle = await guard(() => open(path, 'wx', 0o600));
+  const handle = await translateErrors(() => open(path, 'wx', 0o600));
   const hash = createHash('sha256');
   let sizeBytes = 0;
   try {
@@ -36,7 +36,7 @@ export async function spool(
       onBytes(chunk.length);
       requireSize(sizeBytes, limitBytes);
       hash.update(chunk);
-      await guard(() => handle.writeFile(chunk));
+      await translateErrors(() => handle.writeFile(chunk));
     }
   } finally {
     await handle.close();
@@ -45,7 +45,7 @@ export async function spool(
 }
 
 /**
- * Requires a file to be as small as it has to be.
+ * Checks the size of a file.
  *
  * @throws ServiceError invalidParameters
  */
@@ -55,8 +55,8 @@ export function requireSize(sizeBytes: number, limitBytes: number): void {
   throw invalidParameters([{ location: 'body', name: 'attachment', description }]);
 }
 
-/** A full disk is the world's failure. */
-async function guard<T>(work: () => Promise<T>): Promise<T> {
+/** Converts errors of the file system, such as a full disk, into `BackendUnavailable`. */
+async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {

@@ -1,5 +1,5 @@
-// `POST …/attachment`: stores a file, then writes the record by a request of its own through the same dispatch, so that
-// permissions, schema, preconditions and events are those of any other write.
+// `POST` and `DELETE …/attachment`. An upload stores the file, then writes the record with an internal request through
+// the same dispatch. So permissions, schema, preconditions and events are the same as for any other write.
 import { formatJson, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 import { invalidParameters, notFound } from '../../core/errors.ts';
 import type { PathIds } from '../../core/objects/object-id.ts';
@@ -14,35 +14,35 @@ import {
   type ServiceResponse,
 } from '../../engine/exchange.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
-import { addressOf, locationOf, type Attachments } from './attachments.ts';
+import { recordIdsOf, locationOf, type AttachmentService } from './service.ts';
 import { storedName } from './file-name.ts';
 import { cleanMimetype, extensionOf } from './file-types.ts';
 import { readForm, type Form } from './form.ts';
-import { recordUri, retireRecord, writeLink } from './links.ts';
+import { recordUri, unlinkRecord, writeLink } from './file-links.ts';
 import { requireSize } from './spool.ts';
 
-/** How often the record may come and go while it is being written. */
+/** Maximum number of attempts while the record is created and deleted concurrently. */
 const maxAttempts = 5;
 
-/** Reads the form before anything is locked, once it is known that the caller may do this at all. */
-export async function receiveUpload(attachments: Attachments, arrival: Arrival): Promise<void> {
+/** Checks the permission of the caller and reads the form before anything is locked. */
+export async function receiveUpload(attachments: AttachmentService, arrival: Arrival): Promise<void> {
   const { request, unit, caller, ids, isAlias } = arrival;
-  // In a batch there are no forms; the handler says so.
+  // A batch contains no forms. The handler returns the error.
   if (request.body.stream === undefined) return;
   if (isAlias) {
-    // Whom it stands for is not known yet. The alias refuses those who have not said who they are.
+    // The target of the alias is not known yet. The alias refuses anonymous callers.
     if (caller.userId === undefined) return;
   } else {
-    await requireWritable(attachments, { unit, caller, ids });
+    await requireWriteAccess(attachments, { unit, caller, ids });
   }
-  const { bucket, collection } = addressOf(ids);
-  const rules = isAlias ? attachments.rules.general : attachments.rules.of({ bucket, collection });
+  const { bucket, collection } = recordIdsOf(ids);
+  const rules = isAlias ? attachments.rules.defaults : attachments.rules.of({ bucket, collection });
   await readUpload(attachments, request, rules.maxSizeBytes);
 }
 
-/** Those who may write the record when it exists, else those who may create it; before anything is sent. */
-async function requireWritable(
-  { host }: Attachments,
+/** Requires permission to write the existing record, or to create it. Called before the form is read. */
+async function requireWriteAccess(
+  { host }: AttachmentService,
   { unit, caller, ids }: Pick<Arrival, 'unit' | 'caller' | 'ids'>,
 ): Promise<void> {
   const kind = host.objects.kind('record');
@@ -53,7 +53,7 @@ async function requireWritable(
   throw notFound('missingParent', 'collection', ids['collection_id']!);
 }
 
-function readUpload({ host, store }: Attachments, request: ServiceRequest, fileBytes: number): Promise<Form> {
+function readUpload({ host, store }: AttachmentService, request: ServiceRequest, fileBytes: number): Promise<Form> {
   const limits = {
     fileBytes,
     otherBytes: host.settings.get('max_body_size'),
@@ -62,21 +62,21 @@ function readUpload({ host, store }: Attachments, request: ServiceRequest, fileB
   return readForm(request, () => store.spoolFolder(), limits);
 }
 
-/** Stores the file that was received, and gives it to the record. */
-export async function upload(attachments: Attachments, context: Context): Promise<ServiceResponse> {
+/** Stores the received file and attaches it to the record. */
+export async function upload(attachments: AttachmentService, context: Context): Promise<ServiceResponse> {
   const { request, unit, ids } = context;
-  const address = addressOf(ids);
-  const rules = attachments.rules.of(address);
-  await requireWritable(attachments, context);
+  const recordIds = recordIdsOf(ids);
+  const rules = attachments.rules.of(recordIds);
+  await requireWriteAccess(attachments, context);
   const form = await readUpload(attachments, request, rules.maxSizeBytes);
   requireSize(form.file.sizeBytes, rules.maxSizeBytes);
   const { filename, sizeBytes, hash } = form.file;
   const mimetype =
     attachments.mimetypes.get(requireExtension(attachments, filename)) ?? cleanMimetype(form.file.mimetype);
-  const asked = storedName(rules, { filename, recordId: address.record, ids: address, now: context.now });
-  const name = await attachments.store.put(asked, { ...form.file, mimetype });
-  const cleanUp = deleteUnlessKept(attachments, unit, name);
-  const location = locationOf(attachments, address, name);
+  const requestedName = storedName(rules, { filename, recordId: recordIds.record, ids: recordIds, now: context.now });
+  const name = await attachments.store.put(requestedName, { ...form.file, mimetype });
+  const cleanUp = deleteOnRollback(attachments, unit, name);
+  const location = locationOf(attachments, recordIds, name);
   const attachment = { filename, location, hash, mimetype, size: sizeBytes };
   const response = await writeRecord(attachments, context, form, attachment);
   if (response.status >= 400) {
@@ -84,21 +84,21 @@ export async function upload(attachments: Attachments, context: Context): Promis
     return response;
   }
   const { storage } = await unit.writer();
-  const replaced = await retireRecord(storage, address, rules.keepsOldFiles ? 'replaced' : undefined);
+  const replaced = await unlinkRecord(storage, recordIds, rules.keepsOldFiles ? 'replaced' : undefined);
   attachments.deletions.afterCommit(unit, replaced);
-  await writeLink(storage, address, { location: name, filename, mimetype });
+  await writeLink(storage, recordIds, { location: name, filename, mimetype });
   return {
     status: response.status,
     headers: {
       ...timestampsOf(response),
-      Location: `${attachments.host.versionPrefix}${recordUri(address)}`,
+      Location: `${attachments.host.versionPrefix}${recordUri(recordIds)}`,
     },
     body: formatJson(attachment),
   };
 }
 
-/** The extension of a file, in lower case. */
-function requireExtension({ extensions }: Attachments, filename: string): string {
+/** Returns the extension of a file in lower case, and refuses extensions that are not accepted. */
+function requireExtension({ extensions }: AttachmentService, filename: string): string {
   const extension = extensionOf(filename);
   if (extension !== '' && extensions?.has(extension) === false) {
     throw invalidParameters([
@@ -109,12 +109,12 @@ function requireExtension({ extensions }: Attachments, filename: string): string
 }
 
 /**
- * Makes sure that the file goes when the unit of work is undone. When a commit failed nobody knows whether the record has
- * the file, so it stays, for `coffer attachments-clean` to find out.
+ * Deletes the file if the unit of work is rolled back. If the result of a commit is unknown, the file stays and `coffer
+ * attachments-clean` decides later.
  *
- * @returns what deletes it at once
+ * @returns a function that deletes the file at once
  */
-function deleteUnlessKept({ deletions }: Attachments, unit: UnitOfWork, name: string): () => Promise<void> {
+function deleteOnRollback({ deletions }: AttachmentService, unit: UnitOfWork, name: string): () => Promise<void> {
   let isDeleted = false;
   const remove = async (): Promise<void> => {
     if (isDeleted) return;
@@ -127,51 +127,51 @@ function deleteUnlessKept({ deletions }: Attachments, unit: UnitOfWork, name: st
   return remove;
 }
 
-/** Creates the record or changes it, whichever it takes by the time it is written. */
+/** Creates or changes the record, depending on whether it exists at the time of the write. */
 async function writeRecord(
-  attachments: Attachments,
+  attachments: AttachmentService,
   context: Context,
   { data = {}, permissions }: Form,
   attachment: JsonObject,
 ): Promise<ServiceResponse> {
   const { host } = attachments;
   const { unit, ids, request } = context;
-  allowAttachment(attachments, unit, recordUri(addressOf(ids)), attachment);
+  allowAttachment(attachments, unit, recordUri(recordIdsOf(ids)), attachment);
   const whole: MutableJsonObject = { ...data };
   setKey(whole, 'attachment', attachment);
   const value: JsonObject = { data: whole, ...(permissions === undefined ? {} : { permissions }) };
-  const isThere = async (): Promise<boolean> =>
+  const recordExists = async (): Promise<boolean> =>
     (await host.objects.find(context, { kind: 'record', ids })) !== undefined;
-  let exists = await isThere();
+  let exists = await recordExists();
   for (let attempt = 1; ; attempt++) {
     const condition = exists ? {} : { 'if-none-match': '*' };
     const response = await context.dispatch(
       recordRequest(host.versionPrefix, request, ids, { method: exists ? 'PATCH' : 'PUT', value, condition }),
     );
-    const mayBeOtherwise = response.status === (exists ? 404 : 412);
-    if (!mayBeOtherwise || attempt === maxAttempts || (await isThere()) === exists) return response;
-    // It has come or gone meanwhile. What the client demands is to be compared with what is there now.
+    const mayHaveChanged = response.status === (exists ? 404 : 412);
+    if (!mayHaveChanged || attempt === maxAttempts || (await recordExists()) === exists) return response;
+    // The record was created or deleted meanwhile. The preconditions of the client apply to its current state.
     exists = !exists;
   }
 }
 
-/** Lets the attachment of a record be changed to this in the unit of work; see `changes.ts`. */
-function allowAttachment({ uploaded }: Attachments, unit: UnitOfWork, uri: string, attachment: JsonObject): void {
+/** Allows the subscriber in `subscribers.ts` to accept this attachment of the record in the unit of work. */
+function allowAttachment({ uploaded }: AttachmentService, unit: UnitOfWork, uri: string, attachment: JsonObject): void {
   const known = uploaded.get(unit) ?? new Map<string, JsonObject>();
   uploaded.set(unit, known.set(uri, attachment));
 }
 
-const ofTheForm: readonly string[] = ['content-length', 'content-encoding', 'transfer-encoding', 'expect'];
+const formHeaders: readonly string[] = ['content-length', 'content-encoding', 'transfer-encoding', 'expect'];
 
-/** A request for the record by the same client and under the same conditions. */
-export function recordRequest(
+/** Returns an internal request for the record with the same caller and preconditions. */
+function recordRequest(
   versionPrefix: string,
   request: ServiceRequest,
   ids: PathIds,
   { method, value, condition = {} }: { method: string; value: JsonObject; condition?: RequestHeaders },
 ): ServiceRequest {
-  const kept = Object.entries(request.headers).filter(([name]) => !ofTheForm.includes(name));
-  const { bucket, collection, record } = addressOf(ids);
+  const kept = Object.entries(request.headers).filter(([name]) => !formHeaders.includes(name));
+  const { bucket, collection, record } = recordIdsOf(ids);
   const path = ['buckets', bucket, 'collections', collection, 'records', record].map(encodeURIComponent).join('/');
   return {
     ...request,
@@ -188,12 +188,24 @@ export function recordRequest(
   };
 }
 
-/** Those headers of an answer that say when the record was changed. */
-export function timestampsOf({ headers }: ServiceResponse): ResponseHeaders {
+/** Returns the timestamp headers of a response. */
+function timestampsOf({ headers }: ServiceResponse): ResponseHeaders {
   return Object.fromEntries(
     ['ETag', 'Last-Modified'].flatMap((name) => {
       const value = headers[name];
       return value === undefined ? [] : [[name, value] as const];
     }),
   );
+}
+
+/**
+ * Handles `DELETE …/attachment`: removes the attribute from the record. The subscriber then removes the file, as for a
+ * client that removes the attribute itself.
+ */
+export async function removeAttachment({ host }: AttachmentService, context: Context): Promise<ServiceResponse> {
+  const value = { data: { attachment: null } };
+  const request = recordRequest(host.versionPrefix, context.request, context.ids, { method: 'PATCH', value });
+  const response = await context.dispatch(request);
+  if (response.status >= 400) return response;
+  return { status: 204, headers: timestampsOf(response), body: '' };
 }

@@ -1,19 +1,18 @@
-// `GET /__broadcasts__`: the newest change of all, for a push service that wakes clients; changes that follow each other
-// closely are told as one.
+// `GET /__broadcasts__`: the newest change of all collections, for a push service that wakes clients. Changes in quick
+// succession are announced once.
 import { formatEtag } from '../../core/objects/etag.ts';
 import type { Context } from '../../engine/context.ts';
 import { describeDocument, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
-import { newestOf } from './monitored.ts';
-import type { ChangesService } from './service.ts';
+import { newestTimestamp, type ChangesService } from './monitored-collections.ts';
 
 const key = 'changes:broadcast';
 const daySeconds = 86_400;
 
 export function broadcastsEndpoint(service: ChangesService): Endpoint {
   const handle = async (context: Context): Promise<ServiceResponse> => {
-    const timestamp = await announcedTimestamp(service, context);
+    const timestamp = await broadcastTimestamp(service, context);
     const broadcasts = { 'remote-settings/monitor_changes': formatEtag(timestamp) };
     return jsonResponse(200, { broadcasts, code: 200 });
   };
@@ -34,10 +33,10 @@ function describe(): OperationDescription {
   });
 }
 
-async function announcedTimestamp({ host, values, findEntries }: ChangesService, context: Context): Promise<number> {
+async function broadcastTimestamp({ host, values, findEntries }: ChangesService, context: Context): Promise<number> {
   const { cache } = host;
   const entries = await findEntries(context.unit.reader);
-  const newest = newestOf(entries.filter(({ collection }) => !collection.includes('-preview'))) ?? context.now;
+  const newest = newestTimestamp(entries.filter(({ collection }) => !collection.includes('-preview'))) ?? context.now;
   const known = await cache.get(key);
   const announced = typeof known === 'number' ? known : undefined;
   const interval = values.push_broadcast_min_debounce_interval_seconds * 1000;

@@ -1,5 +1,5 @@
-// `GET …/changeset`: the attributes of a collection and what changed in it, from one moment, in one answer that caches
-// can keep.
+// `GET …/changeset`: a consistent view of the attributes of a collection and its changed records, in one cacheable
+// response.
 import { formatJson } from '../../base/json.ts';
 import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
 import type { PageText } from '../../contracts/storage.ts';
@@ -17,12 +17,11 @@ import { listParameters } from '../../engine/list-parameters.ts';
 import { noteMissedDeletions, resyncHeader } from '../../engine/missed-deletions.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
 import { responseExpansion } from '../../http/request-memory.ts';
-import { cachingOf, parameter, readSince, redirect, redirectWhenTooOld, withoutQuotes } from './expected.ts';
-import { monitor } from './monitor-list.ts';
-import { newestOf } from './monitored.ts';
-import type { ChangesService } from './service.ts';
+import { cacheHeadersFor, parameter, readSince, redirect, redirectWhenTooOld, withoutQuotes } from './caching.ts';
+import { monitorCollection } from './monitor-list.ts';
+import { newestTimestamp, type ChangesService } from './monitored-collections.ts';
 
-/** How often the collection may change under a reader before it is told to come again. */
+/** Maximum number of reads while the collection keeps changing. */
 const maxAttempts = 5;
 
 export function changesetEndpoint(service: ChangesService): Endpoint {
@@ -67,7 +66,7 @@ function describe(): OperationDescription {
 async function readChangeset(service: ChangesService, context: Context): Promise<ServiceResponse> {
   const { host, values, redirects } = service;
   const { bucket_id: bucket = '', collection_id: collection = '' } = context.ids;
-  const isMonitor = bucket === monitor.bucket && collection === monitor.collection;
+  const isMonitor = bucket === monitorCollection.bucket && collection === monitorCollection.collection;
   const place = { kind: 'collection', ids: context.ids };
   if (!isMonitor) {
     await host.objects.requireAllowed(context, place, 'read');
@@ -89,13 +88,13 @@ async function readChangeset(service: ChangesService, context: Context): Promise
     return redirect(context, query, redirects);
   }
   const limit = readLimit(service, context);
-  const caching = cachingOf(host.settings, { bucket, collection }, true, context.now);
+  const caching = cacheHeadersFor(host.settings, { bucket, collection }, true, context.now);
   return isMonitor
     ? monitorChangeset(service, context, { since, limit, caching })
     : collectionChangeset(service, context, { since, limit, caching });
 }
 
-interface Asked {
+interface ChangesetQuery {
   readonly since: number | undefined;
   readonly limit: number;
   readonly caching: ServiceResponse['headers'];
@@ -112,10 +111,10 @@ function readLimit({ host }: ChangesService, context: Context): number {
 async function monitorChangeset(
   { findEntries }: ChangesService,
   context: Context,
-  { since = 0, limit, caching }: Asked,
+  { since = 0, limit, caching }: ChangesetQuery,
 ): Promise<ServiceResponse> {
   const all = await findEntries(context.unit.reader);
-  const timestamp = newestOf(all) ?? context.now;
+  const timestamp = newestTimestamp(all) ?? context.now;
   const [bucket, collection] = [parameter(context, 'bucket'), parameter(context, 'collection')];
   const changes = all
     .filter((entry) => entry.last_modified > since)
@@ -126,18 +125,18 @@ async function monitorChangeset(
   return {
     status: 200,
     headers: { 'Last-Modified': formatHttpDate(timestamp), ...caching },
-    body: formatJson({ metadata: { bucket: monitor.bucket }, timestamp, changes }),
+    body: formatJson({ metadata: { bucket: monitorCollection.bucket }, timestamp, changes }),
   };
 }
 
 /**
- * The records come from one snapshot; the attributes, which may hold a signature of them, are read before and after
- * it, and have to be the same.
+ * Reads the records from one snapshot. The attributes may contain a signature of them, so they are read before and
+ * after, and both reads must agree.
  */
 async function collectionChangeset(
   { host }: ChangesService,
   context: Context,
-  { since, limit, caching }: Asked,
+  { since, limit, caching }: ChangesetQuery,
 ): Promise<ServiceResponse> {
   const { storage } = context.unit.reader;
   const { bucket_id: bucket = '', collection_id: id = '' } = context.ids;
@@ -167,12 +166,14 @@ async function collectionChangeset(
     }
     collection = after;
   }
-  throw new ServiceError('constraintViolated', { message: 'The collection changed while it was read. Try again.' });
+  throw new ServiceError('constraintViolated', {
+    message: 'The collection changed while it was read. Retry the request.',
+  });
 }
 
 /**
- * Returns a list without pages. It is read again with twice the room while it does not fit, so that memory is reserved for
- * large ones alone.
+ * Returns a whole list. While it does not fit, it is read again with twice the limit, so that memory is reserved only for
+ * large lists.
  *
  * @throws ServiceError requestTooLarge, overloaded
  */
@@ -187,7 +188,8 @@ async function readWhole(
     const page = await read(maxBytes);
     if (!page.more || page.count >= limit) return page;
     if (maxBytes === maxAnswerBytes) {
-      const message = 'The changes are too many for one answer. Page through the records of the collection instead.';
+      const message =
+        'The changes are too large for one response. Read the records of the collection in pages instead.';
       throw new ServiceError('requestTooLarge', { message });
     }
   }

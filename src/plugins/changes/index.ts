@@ -1,11 +1,9 @@
-// Monitored changes: what many clients that distribute settings to huge fleets poll instead of every collection, in
-// forms that caches can keep.
+// Plugin `changes`: monitored changes. Large numbers of clients poll one cacheable list instead of every collection.
 import { definePlugin } from '../../http/plugin.ts';
 import { broadcastsEndpoint } from './broadcasts.ts';
 import { changesetEndpoint } from './changeset.ts';
-import { createMonitor } from './monitored.ts';
+import { createMonitor, type ChangesService } from './monitored-collections.ts';
 import { monitorListEndpoint } from './monitor-list.ts';
-import type { ChangesService } from './service.ts';
 import { changesFamilies, changesSettings } from './settings.ts';
 
 export const changes = definePlugin({
@@ -26,7 +24,7 @@ export const changes = definePlugin({
     return {
       capabilities: {
         changes: {
-          description: 'What changed in the monitored collections.',
+          description: 'Tracks modifications of records in the monitored collections.',
           url: documentationUrl('changes'),
           version: settings.get('project_version'),
           collections: [...resources],
@@ -35,7 +33,8 @@ export const changes = definePlugin({
       endpoints: [monitorListEndpoint(service), changesetEndpoint(service), broadcastsEndpoint(service)],
       start() {
         const wrong = [...resources, ...excluded].find((uri) => host.objects.findByUri(uri) === undefined);
-        if (wrong !== undefined) throw new Error(`${wrong} in the settings is the URI of no bucket or collection.`);
+        if (wrong !== undefined)
+          throw new Error(`The settings of changes name ${wrong}, which is not the URI of a bucket or collection.`);
       },
     };
   },

@@ -1,5 +1,5 @@
-// `GET /buckets/monitor/collections/changes/records`: one entry for each monitored collection, with the timestamp of its
-// records. Public, and not stored: clients poll it instead of every collection.
+// `GET /buckets/monitor/collections/changes/records`: one public entry for each monitored collection, with the
+// timestamp of its records. The list is computed, not stored.
 import { invalidParameters } from '../../core/errors.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { idField, lastModifiedField } from '../../core/query/fields.ts';
@@ -21,9 +21,8 @@ import { isUnchanged, readPreconditions, requireMatch } from '../../engine/preco
 import { timestampHeaders } from '../../engine/respond.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
 import { warningHeader } from '../../engine/warnings.ts';
-import { cachingOf, parameter, redirectWhenTooOld, withoutQuotes } from './expected.ts';
-import { newestOf } from './monitored.ts';
-import type { ChangesService } from './service.ts';
+import { cacheHeadersFor, parameter, redirectWhenTooOld, withoutQuotes } from './caching.ts';
+import { newestTimestamp, type ChangesService } from './monitored-collections.ts';
 
 const byId: SortKey = { field: idField, direction: 'ascending' };
 const traits: ListTraits = {
@@ -32,7 +31,7 @@ const traits: ListTraits = {
   tieBreakers: [{ field: lastModifiedField, direction: 'descending' }, byId],
 };
 
-export const monitor = { bucket: 'monitor', collection: 'changes' };
+export const monitorCollection = { bucket: 'monitor', collection: 'changes' };
 
 export function monitorListEndpoint(service: ChangesService): Endpoint {
   const handle = (context: Context): Promise<ServiceResponse> => listChanges(service, context);
@@ -61,7 +60,7 @@ const describedParameters = [
     type: 'string',
   }),
 ];
-const passed = { description: 'The notification is older than `_since`.' };
+const outdated = { description: 'The notification is older than `_since`.' };
 
 function describeGet(): OperationDescription {
   const entry = {
@@ -86,7 +85,7 @@ function describeGet(): OperationDescription {
     parameters: describedParameters,
     responses: {
       200: { description: 'The changes.', schema, headers: [...timestamps, ...pageHeaders] },
-      204: passed,
+      204: outdated,
       307: { description: '`_since` is too old. The header `Location` leads to the whole list.' },
     },
     errors: [412],
@@ -99,7 +98,7 @@ function describeHead(): OperationDescription {
     parameters: describedParameters,
     responses: {
       200: { description: 'The totals, in headers.', headers: [...timestamps, ...totalHeaders] },
-      204: passed,
+      204: outdated,
     },
     errors: [412],
   };
@@ -111,19 +110,20 @@ async function listChanges(service: ChangesService, context: Context): Promise<S
   const parameters = readParameters(context, 'list');
   if (context.issues.length > 0) throw invalidParameters(context.issues);
   const expected = parameter(context, '_expected');
-  const caching = cachingOf(host.settings, monitor, expected !== undefined, context.now);
+  const caching = cacheHeadersFor(host.settings, monitorCollection, expected !== undefined, context.now);
   const { since } = parameters;
   const tooOld = redirectWhenTooOld(context, since, values['changes.since_max_age_days'], redirects);
   if (tooOld !== undefined) return tooOld;
-  const awaited = Number(withoutQuotes(expected ?? ''));
-  // Who expects less than they have seen already was sent here by a notification that came late.
-  if (awaited > 0 && since !== undefined && awaited < since) return { status: 204, headers: caching, body: '' };
+  const expectedTimestamp = Number(withoutQuotes(expected ?? ''));
+  // The client has seen a newer change than the one of its notification, which came late.
+  if (expectedTimestamp > 0 && since !== undefined && expectedTimestamp < since)
+    return { status: 204, headers: caching, body: '' };
 
   const query = readQuery(parameters, context, host.engine, traits);
   const entries = await findEntries(context.unit.reader);
-  const timestamp = newestOf(entries) ?? context.now;
+  const timestamp = newestTimestamp(entries) ?? context.now;
   const headers = timestampHeaders(timestamp, caching);
-  // Existing clients read the body whatever the status.
+  // Existing clients expect a body, so an unchanged list is empty instead of a 304.
   if (isUnchanged(preconditions, timestamp)) return { status: 200, headers, body: '{"data":[]}' };
   requireMatch(preconditions, timestamp);
   return virtualPage(context, host.engine, entries, query, headers);

@@ -5,50 +5,50 @@ import type { SettingsFamily } from '../../settings/families.ts';
 
 const section = 'Monitored changes';
 
-/** Addresses; deployments write those of buckets with a slash at the end, which is left out. */
-function addresses(form: string): Reader<readonly string[]> {
-  return renamedList((address) => ({ names: [address.replace(/(?<=.)\/$/, '')] }), form);
+/** Reads a list of URIs. Existing deployments write those of buckets with a trailing slash, which is removed. */
+function uriList(form: string): Reader<readonly string[]> {
+  return renamedList((uriForm) => ({ names: [uriForm.replace(/(?<=.)\/$/, '')] }), form);
 }
 
 export const changesSettings = {
   'changes.resources': setting(
-    addresses('addresses such as /buckets/main or /buckets/main/collections/articles'),
-    'Buckets and collections whose changes are monitored.',
+    uriList('URIs such as /buckets/main or /buckets/main/collections/articles'),
+    'Monitored buckets and collections.',
     { default: [], section },
   ),
   'changes.excluded_collections': setting(
-    addresses('addresses of collections'),
-    'Collections that are left out, although their bucket is monitored.',
+    uriList('URIs of collections'),
+    'Collections excluded from monitored buckets.',
     { default: [], section },
   ),
   'changes.http_host': setting(
     text('a host name'),
-    'Host that entries name and that clients with too old a timestamp are sent to; http_host unless set.',
+    'Host name in entries and in redirects of clients with an old timestamp; empty means http_host.',
     { default: '', section },
   ),
   'changes.since_max_age_days': setting(
     integer(),
-    'Clients that ask for changes since longer ago are sent to the whole list, so that caches hold few variants; negative: never.',
+    'Maximum age of `_since`, in days. Older requests are redirected to the whole list, so that caches hold few variants. Negative means unlimited.',
     { default: 21, section },
   ),
   'changes.since_max_age_redirect_ttl_seconds': setting(
     integer({ min: 0 }),
-    'Seconds for which that redirect may be cached.',
+    'Cache lifetime of that redirect, in seconds.',
     { default: 86_400, section },
   ),
   push_broadcast_min_debounce_interval_seconds: setting(
     integer({ min: 0 }),
-    'Seconds that must pass before another change is announced in /__broadcasts__.',
+    'Minimum interval between two announced changes in /__broadcasts__, in seconds.',
     { default: 300, section },
   ),
 };
 
-/** Times for which answers may be cached, by collection. */
+/** Cache lifetimes of responses, by collection. */
 export const changesFamilies: readonly SettingsFamily[] = [
   {
     form: '<bucket>.<collection>.record_cache_maximum_expires_seconds, <bucket>.<collection>.record_cache_minimum_expires_seconds',
     sentence:
-      'Seconds for which answers about monitored changes may be cached: the maximum when the address has an `_expected`, which changes with the content, the minimum otherwise.',
+      'Cache lifetime of responses about monitored changes, in seconds: the maximum if the URL has `_expected`, which changes with the content, the minimum otherwise.',
     pattern: /^[A-Za-z0-9_.-]+[._]record_cache_(?:maximum|minimum)_expires_seconds$/,
     environmentPattern: /^[a-z0-9_]+_record_cache_(?:maximum|minimum)_expires_seconds$/,
     reader: integer({ min: 0 }),

@@ -1,4 +1,4 @@
-// `GET /__counters__`: how many objects and tombstones there are, for whoever watches the service.
+// Plugin `counters`: `GET /__counters__` returns the number of objects and tombstones by kind, for monitoring.
 import type { JsonObject } from '../../base/json.ts';
 import type { KindCount } from '../../contracts/storage.ts';
 import type { Context } from '../../engine/context.ts';
@@ -42,7 +42,7 @@ function describe(): OperationDescription {
   });
 }
 
-/** By kind; what there is none of is left out. */
+/** Returns the positive counts by kind. */
 function amounts(counts: ReadonlyMap<string, KindCount>, what: keyof KindCount): JsonObject {
   const found = kinds.map((kind) => [kind, counts.get(kind)?.[what] ?? 0] as const);
   return Object.fromEntries(found.filter(([, amount]) => amount > 0));

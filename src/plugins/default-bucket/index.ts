@@ -1,5 +1,5 @@
-// The personal bucket: `/buckets/default` is an alias of a bucket that belongs to the caller. The bucket and its collections
-// are created when they are first used.
+// Plugin `default_bucket`: `/buckets/default` is an alias of a bucket owned by the caller. The bucket and its
+// collections are created on first use.
 import { getKey, isJsonObject, JsonSyntaxError, setKey } from '../../base/json.ts';
 import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
@@ -25,13 +25,13 @@ export const defaultBucket = definePlugin({
     return {
       capabilities: {
         default_bucket: {
-          description: 'Every user has a personal bucket at /buckets/default, created when first used.',
+          description: 'Gives every user a personal bucket at /buckets/default, created on first use.',
           url: host.documentationUrl('default_bucket'),
         },
       },
       userInfo: ({ userId }) => (userId === undefined ? {} : { bucket: personalBucketId(secret, userId) }),
       aliases: [{ path: alias, resolve: (request) => resolve(request, secret, host) }],
-      // Fails at start rather than at the first request.
+      // Fails if the kinds of the alias do not exist.
       start() {
         host.objects.kind('collection');
         personalId(host, personalBucketId(secret, ''));
@@ -46,7 +46,7 @@ async function resolve(
   host: PluginHost,
 ): Promise<AliasedRequest> {
   if (caller.userId === undefined) throw refusal(caller);
-  // Any use may create the bucket, so in read-only mode not even reading is allowed.
+  // Any use creates the bucket, so that a read-only service refuses reads too.
   if (host.settings.get('readonly')) throw new ServiceError('methodNotAllowed', { headers: { Allow: 'OPTIONS' } });
   const below = path.slice(alias.length);
   const [, resource, childId = '', ...rest] = below.split('/');
@@ -68,30 +68,26 @@ async function resolve(
   return { path: `/buckets/${id}${below}`, request: aliased, prepare };
 }
 
-/**
- * Returns the text as the id of a bucket.
- *
- * @throws Error when buckets do not accept such ids
- */
+/** @throws Error when the kind of buckets does not accept ids of personal buckets */
 function personalId({ objects }: PluginHost, text: string): ObjectId {
   const id = objects.kind('bucket').ids.parse(text);
   if (id === undefined)
-    throw new Error('bucket_id_generator and max_id_length have to accept the ids of personal buckets');
+    throw new Error('bucket_id_generator and max_id_length must accept the ids of personal buckets');
   return id;
 }
 
 /**
  * Creates the object, without attributes and owned by the caller, unless it exists. Reads do not open a transaction.
- * Schemas of the bucket and rights to create do not apply: the plugin itself grants the personal bucket.
+ * Schemas of the bucket and permissions to create do not apply, because the plugin itself grants the personal bucket.
  *
- * @throws ServiceError forbidden; TransactionConflict when the bucket was deleted in the meantime, so that a new attempt
+ * @throws ServiceError forbidden; TransactionConflict when the bucket was deleted in the meantime, so that a retry
  *   creates it again
  */
 async function createIfMissing(objects: Objects, actor: Actor, place: ObjectPlace): Promise<void> {
   if ((await objects.find(actor, place)) !== undefined) return;
   const { caller, unit } = actor;
   const { create } = objects.kind(place.kind).rules;
-  // An authorization policy has the last word.
+  // An authorization policy can still refuse.
   if (!(await isConfirmed(create, caller, unit.reader, place.ids))) throw refusal(caller);
   try {
     await objects.write(actor, place, {
@@ -111,7 +107,7 @@ async function requireBucket({ reader }: UnitOfWork, id: ObjectId, below: string
   throw notFound(below === '' ? 'missingObject' : 'missingParent', 'bucket', id);
 }
 
-/** Replaces `default` as the id in the body of a request to the bucket itself. Elsewhere that id is refused. */
+/** Replaces the id `default` in the body of a request to the bucket itself, and refuses it in other requests. */
 function replaceAliasInBody(request: ServiceRequest, bucketId: string | undefined): ServiceRequest {
   const body = parseQuietly(request.body);
   const data = body === undefined ? undefined : getKey(body, 'data');
@@ -122,7 +118,7 @@ function replaceAliasInBody(request: ServiceRequest, bucketId: string | undefine
   return { ...request, body: RequestBody.ofValue(replaced) };
 }
 
-/** Returns `undefined` for a body that is not a JSON object; the engine reports it once access is granted. */
+/** Parses the body, and returns `undefined` for invalid JSON, which the engine refuses after the permission check. */
 function parseQuietly(body: RequestBody): JsonObject | undefined {
   if (body.isEmpty) return undefined;
   try {
@@ -136,5 +132,5 @@ function parseQuietly(body: RequestBody): JsonObject | undefined {
 
 function defaultIsNoId(location: 'path' | 'body'): ServiceError {
   const name = location === 'path' ? null : 'data.id';
-  return invalidParameters([{ location, name, description: 'default is no id inside the personal bucket' }]);
+  return invalidParameters([{ location, name, description: 'default is not a valid id inside the personal bucket' }]);
 }

@@ -1,4 +1,4 @@
-// The id of a personal bucket, derived from the user id, so that all processes and later versions compute the same one.
+// The id of the personal bucket of a user, derived from the user id, so that all processes and versions agree.
 import { createHmac } from 'node:crypto';
 import type { Settings } from '../../settings/settings.ts';
 import { userIdSecret } from '../../settings/user-id-secret.ts';
@@ -9,7 +9,7 @@ export function personalBucketId(secret: string, userId: string): string {
   return digest.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** Returns the secret for the ids. The settings allow the secret of a migrated deployment, so that its ids stay valid. */
+/** Returns the secret. Personal buckets of migrated deployments keep their ids, whichever secret Kinto used. */
 export function personalBucketSecret(settings: Pick<Settings, 'get'>): string {
   const own = settings.get('default_bucket_hmac_secret');
   if (own !== '') return own;

@@ -1,19 +1,18 @@
-// E-mail addresses that mails may go to and come from. Stricter than the standards: nothing is let through by which a
-// text could become two addresses, a group of them, or another header.
+// Validation of e-mail addresses. Stricter than the standards: no accepted text can become two addresses, an address
+// group or another header.
 
-/** What stands on either side of the `@`, beyond letters and digits. */
 const localPart = /^[\p{L}\p{M}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64}$/u;
 const domain = /^[\p{L}\p{M}\p{N}.-]{1,253}$/u;
 
 /**
- * `Zoe <zoe@example.org>`; a name in quotes may have more characters in it. No two repetitions can take the same
- * characters, so that long texts take no longer.
+ * `Zoe <zoe@example.org>`. A quoted name may contain more characters. No two repetitions match the same characters, so
+ * matching takes linear time.
  */
-const named = /^(?:([^<>@,;:"\\()[\]\p{Cc}\p{Zl}\p{Zp}]*)|"([^"\\\p{Cc}\p{Zl}\p{Zp}]*)" *)<([^<>]*)>$/u;
+const namedMailbox = /^(?:([^<>@,;:"\\()[\]\p{Cc}\p{Zl}\p{Zp}]*)|"([^"\\\p{Cc}\p{Zl}\p{Zp}]*)" *)<([^<>]*)>$/u;
 
 const maxNameChars = 200;
 
-/** Whether this is an address alone, `zoe@example.org`. */
+/** Returns whether the text is an address without a name, such as `zoe@example.org`. */
 export function isAddress(text: string): boolean {
   const at = text.lastIndexOf('@');
   if (at < 0 || !localPart.test(text.slice(0, at))) return false;
@@ -21,15 +20,15 @@ export function isAddress(text: string): boolean {
   return domain.test(host) && host.split('.').every((label) => label !== '' && !label.startsWith('-'));
 }
 
-/** Whether this is an address, with a name or without. */
+/** Returns whether the text is an address with or without a name. */
 export function isMailbox(text: string): boolean {
   if (isAddress(text)) return true;
   if (text.length > maxNameChars + 320) return false;
-  const [, plain, quoted, address = ''] = named.exec(text) ?? [];
+  const [, plain, quoted, address = ''] = namedMailbox.exec(text) ?? [];
   return (plain ?? quoted ?? '').length <= maxNameChars && isAddress(address);
 }
 
-/** The address in it, by which two are the same. */
+/** Returns the address in lower case, without the name, for comparisons. */
 export function addressOf(mailbox: string): string {
   return (/<([^<>]*)>$/.exec(mailbox)?.[1] ?? mailbox).toLowerCase();
 }

@@ -1,5 +1,6 @@
-// The attribute `kinto-emailer` of buckets and collections: hooks, each of which says when to send which mail to whom. Read
-// by the same rules when it is saved, where faults refuse it, and when it is used, where a faulty hook is passed over.
+// Parser of the attribute `kinto-emailer` of buckets and collections: a list of hooks with filters, template and
+// recipients. The same rules apply when a hook is saved, where issues refuse it, and when it is used, where an invalid
+// hook is ignored.
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { UnsupportedPattern } from '../../core/schema/safe-pattern.ts';
 import type { Complain } from '../../engine/kind.ts';
@@ -14,14 +15,14 @@ export type Recipient = { readonly mailbox: string } | { readonly groupId: strin
 export interface Hook {
   readonly template: string;
   readonly subject: string;
-  /** Absent: the sender of the service. */
+  /** Absent: the default sender of the service. */
   readonly sender: string | undefined;
   readonly recipients: readonly Recipient[];
   readonly filters: readonly Filter[];
 }
 
 export interface HookRules {
-  /** Whose groups may be named. */
+  /** Bucket of the groups that hooks can name. */
   readonly bucketId: string;
   readonly maxHooks: number;
   readonly maxRecipients: number;
@@ -29,10 +30,10 @@ export interface HookRules {
 
 const defaultSubject = '{action} {uri}';
 const maxTemplateChars = 10_000;
-/** Of a subject, before and after its placeholders are filled. */
+/** Maximum length of a subject, before and after its placeholders are replaced. */
 export const maxSubjectChars = 500;
 
-/** The hooks of an object; `undefined` when it does not have the attribute at all. */
+/** Returns the valid hooks of an object, or `undefined` if it does not have the attribute. */
 export function readHooks(attributes: JsonObject, rules: HookRules, complain: Complain): readonly Hook[] | undefined {
   const value = getKey(attributes, attributeName);
   if (value === undefined) return undefined;
@@ -54,32 +55,32 @@ export function readHooks(attributes: JsonObject, rules: HookRules, complain: Co
   return hooks.flatMap((hook, index) => readHook(hook, rules, `${name}.${index}`, complain));
 }
 
-/** A list with the hook in it, or an empty one when anything is wrong with it. */
+/** Returns a list with the hook, or an empty list if the hook is invalid. */
 function readHook(hook: JsonValue, rules: HookRules, path: string, complain: Complain): readonly Hook[] {
   if (!isJsonObject(hook)) {
     complain(path, 'expected an object');
     return [];
   }
-  const faults: string[] = [];
-  const fault: Complain = (name, description) => {
-    faults.push(name);
+  const invalid: string[] = [];
+  const report: Complain = (name, description) => {
+    invalid.push(name);
     complain(`${path}.${name}`, description);
   };
-  const template = readText(hook, 'template', maxTemplateChars, fault);
-  if (template === undefined && getKey(hook, 'template') === undefined) fault('template', 'is required');
-  const subject = readText(hook, 'subject', maxSubjectChars, fault);
-  const sender = readText(hook, 'sender', maxSubjectChars, fault);
-  if (sender !== undefined && !isMailbox(sender)) fault('sender', 'expected an e-mail address');
-  const recipients = readRecipients(getKey(hook, 'recipients'), rules, fault);
-  const filters = filterNames.flatMap((name) => readFilter(hook, name, fault));
-  if (faults.length > 0) return [];
+  const template = readText(hook, 'template', maxTemplateChars, report);
+  if (template === undefined && getKey(hook, 'template') === undefined) report('template', 'is required');
+  const subject = readText(hook, 'subject', maxSubjectChars, report);
+  const sender = readText(hook, 'sender', maxSubjectChars, report);
+  if (sender !== undefined && !isMailbox(sender)) report('sender', 'expected an e-mail address');
+  const recipients = readRecipients(getKey(hook, 'recipients'), rules, report);
+  const filters = filterNames.flatMap((name) => readFilter(hook, name, report));
+  if (invalid.length > 0) return [];
   return [{ template: template ?? '', subject: subject || defaultSubject, sender, recipients, filters }];
 }
 
 function readText(hook: JsonObject, name: string, maxChars: number, complain: Complain): string | undefined {
   const value = getKey(hook, name);
   if (value === undefined) return undefined;
-  if (typeof value !== 'string') complain(name, 'expected a text');
+  if (typeof value !== 'string') complain(name, 'expected a string');
   else if (value.length > maxChars) complain(name, `longer than ${maxChars} characters`);
   else return value;
   return undefined;
@@ -91,7 +92,7 @@ function readRecipients(
   complain: Complain,
 ): readonly Recipient[] {
   if (value === undefined || !isList(value) || value.length === 0) {
-    complain('recipients', 'expected a list with at least one e-mail address or URI of a group');
+    complain('recipients', 'expected a list of at least one e-mail address or group URI');
     return [];
   }
   if (value.length > maxRecipients) {
@@ -105,7 +106,7 @@ function readRecipients(
       if (groupId !== '' && !groupId.includes('/')) return [{ groupId }];
       if (isMailbox(item)) return [{ mailbox: item }];
     }
-    complain(`recipients.${index}`, 'expected an e-mail address, or the URI of a group of the same bucket');
+    complain(`recipients.${index}`, 'expected an e-mail address, or the URI of a group in the same bucket');
     return [];
   });
 }
@@ -117,7 +118,7 @@ function readFilter(hook: JsonObject, name: FilterName, complain: Complain): rea
     return [createFilter(name, wanted)];
   } catch (error) {
     if (!(error instanceof UnsupportedPattern)) throw error;
-    complain(name, `not a regular expression that can be used: ${error.message}`);
+    complain(name, `unsupported regular expression: ${error.message}`);
     return [];
   }
 }

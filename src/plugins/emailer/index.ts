@@ -1,9 +1,9 @@
-// Mails about changes: buckets and collections say in an attribute who is told of which changes below them. See
-// docs/guides/emailer.md.
+// Plugin `emailer`: mails about changes. An attribute of buckets and collections defines hooks: which changes send
+// which mail to whom. See docs/guides/emailer.md.
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
-import { checkHooks } from './guard.ts';
+import { validateHooks } from './hook-validation.ts';
 import { Notifier } from './notifier.ts';
-import { changeEvent, occasionOf } from './occasion.ts';
+import { changeEvent, mailEventOf } from './mail-event.ts';
 import { emailerSettings } from './settings.ts';
 
 export const emailer = definePlugin({
@@ -25,7 +25,7 @@ export const emailer = definePlugin({
     return {
       capabilities: {
         emailer: {
-          description: 'Buckets and collections send mails about changes.',
+          description: 'Sends mails about changes as configured in buckets and collections.',
           url: host.documentationUrl('emailer'),
         },
       },
@@ -35,7 +35,7 @@ export const emailer = definePlugin({
           on: 'ResourceChanged',
           kinds: ['bucket', 'collection'],
           actions: ['create', 'update'],
-          handle: (event, scope) => checkHooks(event, scope, { objects, limits }),
+          handle: (event, scope) => validateHooks(event, scope, { objects, limits }),
         },
         {
           name: 'emailer',
@@ -44,14 +44,14 @@ export const emailer = definePlugin({
           handle: ({ timestamp, changes, request }) =>
             notifier.notify({ event: changeEvent, timestamp, changes, request }),
         },
-        { name: 'emailer', on: 'AfterNamedEvent', handle: (event) => notifier.notify(occasionOf(event)) },
+        { name: 'emailer', on: 'AfterNamedEvent', handle: (event) => notifier.notify(mailEventOf(event)) },
       ],
       stop: () => notifier.close(settings.get('mail.timeout_seconds') * 1000),
     };
   },
 });
 
-/** Settings that everybody may know, as `{settings[project_name]}`. */
+/** Returns the public settings that templates can show, such as `{settings[project_name]}`. */
 function shownSettings({ settings }: PluginHost): ReadonlyMap<string, string> {
   const names = ['project_name', 'project_version', 'project_docs', 'http_scheme', 'http_host'] as const;
   return new Map(names.map((name) => [`settings[${name}]`, settings.get(name) ?? '']));

@@ -1,5 +1,5 @@
-// From an event to mails: finds the hooks that apply to it, fills their templates, and sends. All of it in the background,
-// after the commit, from committed state.
+// Sends mails for events: finds the matching hooks, fills their templates and sends them. Runs in the background after
+// the commit, on committed state.
 import { getKey } from '../../base/json.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer, MailMessage } from '../../contracts/mailer.ts';
@@ -7,10 +7,10 @@ import type { StorageReader } from '../../contracts/storage.ts';
 import { isTombstone, type StoredObject } from '../../core/objects/stored.ts';
 import type { Change } from '../../engine/events/event.ts';
 import { addressOf, isAddress } from './addresses.ts';
-import { Background } from './background.ts';
+import { BackgroundQueue } from './background-queue.ts';
 import { maxSubjectChars, readHooks, type Hook, type HookRules } from './hooks.ts';
-import { matchesAll, placeholdersOf, type Occasion } from './occasion.ts';
-import { fillTemplate, type Placeholders } from './template.ts';
+import { matchesAll, placeholdersOf, type MailEvent } from './mail-event.ts';
+import { fillTemplate, type Placeholders } from '../../base/template.ts';
 
 export interface NotifierOptions {
   readonly storage: StorageReader;
@@ -22,60 +22,65 @@ export interface NotifierOptions {
   readonly shownSettings: Placeholders;
 }
 
-/** Events looked at, and mails sent, at once. */
+/** Maximum number of events processed, and of mails sent, at the same time. */
 const atOnce = 2;
 
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #events: Background;
-  readonly #mails: Background;
+  readonly #events: BackgroundQueue;
+  readonly #mails: BackgroundQueue;
 
   constructor(options: NotifierOptions) {
     this.#options = options;
     const { logger, maxWaiting: waiting } = options;
-    this.#events = new Background({ atOnce, waiting, logger, failure: 'Mails about a change could not be written' });
-    this.#mails = new Background({ atOnce, waiting, logger, failure: 'A mail about a change could not be sent' });
+    this.#events = new BackgroundQueue({
+      atOnce,
+      waiting,
+      logger,
+      failure: 'The mails for a change could not be created',
+    });
+    this.#mails = new BackgroundQueue({ atOnce, waiting, logger, failure: 'A mail for a change could not be sent' });
   }
 
-  /** Sends what the hooks say, later. Never throws. */
-  notify(occasion: Occasion): void {
-    if (!this.#events.add(() => this.#tell(occasion))) {
-      this.#options.logger.error({ event: occasion.event }, 'Mails about a change were dropped: too many wait already');
+  /** Queues the mails for an event. Never throws. */
+  notify(mailEvent: MailEvent): void {
+    if (!this.#events.add(() => this.#process(mailEvent))) {
+      this.#options.logger.error({ event: mailEvent.event }, 'The mails for a change were dropped: the queue is full');
     }
   }
 
-  /** Waits for what is under way, for so long. */
+  /** Waits for pending mails, at most for the given time. */
   async close(timeoutMs: number): Promise<void> {
     const dropped = (await this.#events.close(timeoutMs)) + (await this.#mails.close(timeoutMs));
-    if (dropped > 0) this.#options.logger.error({ dropped }, 'Mails about changes were dropped: the service stops');
+    if (dropped > 0) this.#options.logger.error({ dropped }, 'Mails were dropped: the service stops');
   }
 
-  async #tell(occasion: Occasion): Promise<void> {
+  async #process(mailEvent: MailEvent): Promise<void> {
     const { logger } = this.#options;
     let dropped = 0;
-    // An event is about the objects of one list, mostly.
+    // The changes of an event are mostly in one list, so hooks and groups are read once.
     const known = new Map<string, Promise<readonly Hook[]>>();
     const groups = new Map<string, Promise<readonly string[]>>();
-    for (const change of occasion.changes) {
+    for (const change of mailEvent.changes) {
       const list = change.kind === 'collection' ? change.uri : change.list.parent;
       let hooks = known.get(list);
       if (hooks === undefined) {
         hooks = this.#findHooks(change);
         known.set(list, hooks);
       }
-      const meant = (await hooks).filter(({ filters }) => matchesAll(filters, occasion, change));
-      if (meant.length === 0) continue;
-      const placeholders = placeholdersOf(occasion, change, this.#options);
-      for (const hook of meant) {
+      const matching = (await hooks).filter(({ filters }) => matchesAll(filters, mailEvent, change));
+      if (matching.length === 0) continue;
+      const placeholders = placeholdersOf(mailEvent, change, this.#options);
+      for (const hook of matching) {
         const to = await this.#findAddresses(hook, change.ids['bucket_id']!, groups);
         if (to.length === 0) continue;
-        if (!this.#mails.add(() => this.#options.mailer.send(write(hook, to, placeholders)))) dropped++;
+        if (!this.#mails.add(() => this.#options.mailer.send(composeMail(hook, to, placeholders)))) dropped++;
       }
     }
-    if (dropped > 0) logger.error({ dropped }, 'Mails about a change were dropped: too many wait already');
+    if (dropped > 0) logger.error({ dropped }, 'Mails for a change were dropped: the queue is full');
   }
 
-  /** The hooks of the collection, or of its bucket when it has none of its own. */
+  /** Returns the hooks of the collection, or those of its bucket if it has no hooks attribute. */
   async #findHooks(change: Change): Promise<readonly Hook[]> {
     const { storage, limits, logger } = this.#options;
     const { bucket_id: bucketId = '', collection_id: collectionId = '' } = change.ids;
@@ -89,7 +94,7 @@ export class Notifier {
       const object = ownState(change, kind) ?? (await storage.get({ kind, parent }, id));
       if (object === undefined) return undefined;
       return readHooks(object.attributes, rules, (name, description) =>
-        logger.warn({ [kind]: id, name, description }, 'A hook for mails is passed over'),
+        logger.warn({ [kind]: id, name, description }, 'An invalid mail hook is ignored'),
       );
     };
     return (await find('collection', bucketUri, collectionId)) ?? (await find('bucket', '', bucketId)) ?? [];
@@ -120,7 +125,7 @@ export class Notifier {
     return [...found.values()];
   }
 
-  /** Those whose user ids, without the name of the way of authentication, are addresses. */
+  /** Returns the members whose user ids, without the policy prefix, are e-mail addresses. */
   async #findMembers(bucketId: string, groupId: string): Promise<readonly string[]> {
     const group = await this.#options.storage.get({ kind: 'group', parent: `/buckets/${bucketId}` }, groupId);
     const members = group === undefined ? undefined : getKey(group.attributes, 'members');
@@ -132,13 +137,17 @@ export class Notifier {
   }
 }
 
-/** The object, when the change is about itself; a deleted one as it was. */
+/** Returns the object if it is the changed one itself, in its last state if deleted. */
 function ownState({ kind, old, new: entry }: Change, wanted: string): StoredObject | undefined {
   if (kind !== wanted) return undefined;
   return isTombstone(entry) ? old : entry;
 }
 
-function write({ subject, template, sender }: Hook, to: readonly string[], placeholders: Placeholders): MailMessage {
+function composeMail(
+  { subject, template, sender }: Hook,
+  to: readonly string[],
+  placeholders: Placeholders,
+): MailMessage {
   return {
     to,
     subject: fillTemplate(subject, placeholders).slice(0, maxSubjectChars),

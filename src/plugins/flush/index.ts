@@ -1,11 +1,12 @@
-// `POST /__flush__` empties everything. For development and tests only: it asks for no credentials.
+// Plugin `flush`: `POST /__flush__` deletes all data. For development and tests only, because it requires no
+// credentials.
 import { jsonResponse } from '../../engine/exchange.ts';
 import { definePlugin } from '../../http/plugin.ts';
 
 export const flush = definePlugin({
   name: 'flush',
   setup(host) {
-    host.logger.warn('The flush endpoint is enabled: anybody who reaches the service can delete all data.');
+    host.logger.warn('The flush endpoint is enabled. Any client that can reach the service can delete all data.');
     return {
       capabilities: {
         flush_endpoint: {

@@ -1,11 +1,11 @@
-// The history of a bucket: every change of it and of what it holds, with the whole object each time, and collections as
-// they were at an instant.
+// Plugin `history`: records every change in a bucket with the whole object, and returns snapshots of collections at a
+// past time. See docs/guides/history.md.
 import type { JsonValue } from '../../base/json.ts';
 import { definePlugin } from '../../http/plugin.ts';
 import { setting } from '../../settings/definition.ts';
 import { integer, list } from '../../settings/readers.ts';
 import { historyKind } from './kind.ts';
-import { idsByKind, objectUris, recordedKinds } from './places.ts';
+import { idsByKind, objectUris, recordedKinds } from './object-uris.ts';
 import { recordChanges, type RecorderOptions } from './recorder.ts';
 import { snapshotEndpoint } from './snapshot-endpoint.ts';
 
@@ -14,7 +14,7 @@ const section = 'History';
 const settings = {
   'history.exclude_resources': setting(
     objectUris(),
-    'Objects whose changes are not recorded, nor those of anything in them. Shown in the root view.',
+    'Objects whose changes are not recorded, including everything in them. Shown in the root view.',
     { default: [], section },
   ),
   'history.exclude_user_ids': setting(list('user ids'), 'Users whose changes are not recorded.', {
@@ -23,17 +23,17 @@ const settings = {
   }),
   'history.auto_trim_max_count': setting(
     integer({ min: -1 }),
-    'Entries kept for each bucket and kind of object, such as record; older ones go. All are kept when it is not positive.',
+    'Maximum number of entries per bucket and kind of object, such as record; older entries are deleted. 0 or less means unlimited.',
     { default: -1, section },
   ),
   'history.auto_trim_threshold': setting(
     integer({ min: 0 }),
-    'How many entries more there may be before the old ones go, because trimming each time costs time.',
+    'Number of entries above the maximum before old ones are deleted. A higher value trims less often.',
     { default: 100, section },
   ),
   'history.auto_trim_user_ids': setting(
     list('user ids'),
-    'When given: only changes of these users trim the history, and only their own entries go.',
+    'Users whose changes trim the history; only their own entries are deleted. Empty means all users.',
     { default: [], section },
   ),
 };
@@ -45,28 +45,28 @@ export const history = definePlugin({
     const values = given.read(settings);
     const userIds = values['history.auto_trim_user_ids'];
     const maxCount = values['history.auto_trim_max_count'];
-    const places = values['history.exclude_resources'];
+    const excludedUris = values['history.exclude_resources'];
     const options: RecorderOptions = {
       clock,
-      excludedPlaces: new Set(places),
-      excludedUsers: new Set(values['history.exclude_user_ids']),
+      excludedUris: new Set(excludedUris),
+      excludedUserIds: new Set(values['history.exclude_user_ids']),
       explicitPermissions: given.get('explicit_permissions'),
       trim: { maxCount, threshold: values['history.auto_trim_threshold'], userIds: new Set(userIds) },
     };
     const shown: Record<string, JsonValue> = {
       ...(maxCount > 0 ? { auto_trim_max_count: maxCount } : {}),
       ...(userIds.length > 0 ? { auto_trim_user_ids: userIds } : {}),
-      ...(places.length > 0 ? { excluded_resources: places.map(idsByKind) } : {}),
+      ...(excludedUris.length > 0 ? { excluded_resources: excludedUris.map(idsByKind) } : {}),
     };
     return {
       kinds: [historyKind],
       endpoints: [snapshotEndpoint(objects, options, given.get('max_answer_bytes'))],
       capabilities: {
-        history: { description: 'Every change is recorded.', url: documentationUrl('history'), ...shown },
+        history: { description: 'Records every change of an object.', url: documentationUrl('history'), ...shown },
       },
       start() {
-        const wrong = places.find((uri) => objects.findByUri(uri) === undefined);
-        if (wrong !== undefined) throw new Error(`history.exclude_resources: no object can have the URI ${wrong}.`);
+        const wrong = excludedUris.find((uri) => objects.findByUri(uri) === undefined);
+        if (wrong !== undefined) throw new Error(`history.exclude_resources: ${wrong} is not a valid object URI.`);
       },
       subscribers: [
         {

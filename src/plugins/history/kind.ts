@@ -1,4 +1,4 @@
-// The kind of history entries: read and deleted as lists, written by the recorder alone.
+// The resource kind of history entries: clients read and delete lists, and only the recorder writes.
 import type { ResourceKind } from '../../engine/kind.ts';
 
 export const historyKind: ResourceKind = {
@@ -9,7 +9,6 @@ export const historyKind: ResourceKind = {
   hasAddresses: false,
   flavour: 'shareable',
   parent: 'bucket',
-  // Written in addition to whatever has changed, by everybody who writes to the bucket.
   listFolder: 'history',
   idGenerator: 'UUID4',
   traits: {
@@ -32,7 +31,7 @@ export const historyKind: ResourceKind = {
   describesAttributes: {
     type: 'object',
     properties: {
-      uri: { type: 'string', description: 'Address of the object that changed.' },
+      uri: { type: 'string', description: 'URI of the changed object.' },
       resource_name: { type: 'string' },
       action: { type: 'string', enum: ['create', 'update', 'delete'] },
       date: { type: 'string' },

@@ -1,5 +1,5 @@
-// Writes the history: for every change of a request one entry in the list of its bucket, in the order in which things
-// happened, inside the same transaction.
+// Writes the history: one entry for each change of a request in the list of its bucket, in the order of the changes and
+// in the same transaction.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
@@ -8,26 +8,26 @@ import { anonymous } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Change } from '../../engine/events/event.ts';
 import type { UnitOfWork, Writer } from '../../engine/unit-of-work.ts';
-import { formatHistoryEntry } from './entry.ts';
-import { bucketUri, liesIn } from './places.ts';
+import { formatHistoryEntry } from './history-entry.ts';
+import { bucketUri, isWithin } from './object-uris.ts';
 import { trimHistory, type TrimOptions } from './trim.ts';
 
-/** What is recorded at all. */
+/** Exclusions from the history. */
 export interface RecordedScope {
-  /** URIs of objects that have no history, nor has anything in them. */
-  readonly excludedPlaces: ReadonlySet<string>;
-  /** Those whose changes are not recorded. */
-  readonly excludedUsers: ReadonlySet<string>;
+  /** URIs of objects without history, including everything in them. */
+  readonly excludedUris: ReadonlySet<string>;
+  /** Ids of users whose changes are not recorded. */
+  readonly excludedUserIds: ReadonlySet<string>;
 }
 
 export interface RecorderOptions extends RecordedScope {
   readonly clock: Clock;
-  /** Whether those who may read the object now can go on reading the entry. */
+  /** Whether entries get the read permissions that the object has at the time of the change. */
   readonly explicitPermissions: boolean;
   readonly trim: TrimOptions;
 }
 
-/** Writes down all changes of a request. */
+/** Records all changes of a request. */
 export async function recordChanges(
   kind: CompiledKind,
   options: RecorderOptions,
@@ -42,7 +42,10 @@ export async function recordChanges(
   }
 }
 
-/** What is to be recorded, by URI of the bucket. With a bucket goes its history, and what has happened there before. */
+/**
+ * Returns the changes to record by URI of the bucket. The deletion of a bucket discards its earlier changes, because
+ * its history is deleted too.
+ */
 export function changesToRecord(
   options: RecordedScope,
   changes: readonly Change[],
@@ -61,10 +64,10 @@ export function changesToRecord(
   return byBucket;
 }
 
-function isRecorded({ excludedPlaces, excludedUsers }: RecordedScope, change: Change): boolean {
+function isRecorded({ excludedUris, excludedUserIds }: RecordedScope, change: Change): boolean {
   const { userId } = change.caller;
-  if (userId !== undefined && excludedUsers.has(userId)) return false;
-  return !liesIn(change, excludedPlaces);
+  if (userId !== undefined && excludedUserIds.has(userId)) return false;
+  return !isWithin(change, excludedUris);
 }
 
 async function recordInBucket(
@@ -77,7 +80,7 @@ async function recordInBucket(
   const list = kind.listKey(ids, anonymous);
   const now = clock.now();
   const entries = changes.map((change) => ({ id: randomUUID(), change, text: formatHistoryEntry(change, now) }));
-  // Sent together: nothing here depends on an answer but the entries on the lock.
+  // Sent together, because only the entries depend on the lock.
   const [, readers] = await Promise.all([
     storage.lock(list),
     explicitPermissions ? findReaders(changes, permission) : undefined,
@@ -94,7 +97,8 @@ async function recordInBucket(
 }
 
 /**
- * Who may read the entry about a change: whoever may read or write the bucket, the collection or the object at this moment.
+ * Returns a function from a change to the readers of its entry: the principals that can read or write the bucket, the
+ * collection or the object at this time.
  */
 async function findReaders(
   changes: readonly Change[],

@@ -1,4 +1,5 @@
-// `GET /buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}`: a collection as it was.
+// `GET /buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}`: the records of a collection at a past
+// time.
 import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
 import { requireAllowed, requireGranted } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
@@ -8,8 +9,8 @@ import { forReading, type Endpoint, type ParameterRule } from '../../engine/endp
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Objects } from '../../engine/objects.ts';
 import { responseExpansion } from '../../http/request-memory.ts';
-import { PastChanges } from './past-changes.ts';
-import { bucketUri, recordedKinds } from './places.ts';
+import { ChangeLog } from './change-log.ts';
+import { bucketUri, recordedKinds } from './object-uris.ts';
 import { changesToRecord, type RecordedScope } from './recorder.ts';
 import { readSnapshot, SnapshotTooLarge } from './snapshot.ts';
 
@@ -18,9 +19,9 @@ const instant: ParameterRule = {
   form: 'milliseconds since 1970',
 };
 
-/** @param maxBytes of all records in one answer */
+/** @param maxBytes maximum size of all records in a response */
 export function snapshotEndpoint(objects: Objects, scope: RecordedScope, maxBytes: number): Endpoint {
-  const handle = (context: Context): Promise<ServiceResponse> => answer({ objects, scope, maxBytes }, context);
+  const handle = (context: Context): Promise<ServiceResponse> => respond({ objects, scope, maxBytes }, context);
   const requireAccess = (context: Context): Promise<void> =>
     requireGranted([objects.kind('record').rules.readList], context);
   const exposes = ['Cache-Control', 'Expires', 'Pragma'];
@@ -49,35 +50,33 @@ function describe(): OperationDescription {
   };
 }
 
-interface Snapshots {
+interface SnapshotOptions {
   readonly objects: Objects;
   readonly scope: RecordedScope;
   readonly maxBytes: number;
 }
 
-async function answer({ objects, scope, maxBytes }: Snapshots, context: Context): Promise<ServiceResponse> {
+async function respond({ objects, scope, maxBytes }: SnapshotOptions, context: Context): Promise<ServiceResponse> {
   const { caller, ids, issues, parameters, unit } = context;
   const { reader } = unit;
   const records = objects.kind('record');
-  // Whoever may read all records as they are may read them as they were.
+  // Past records require the same permission as current ones.
   await requireAllowed(records.rules.readList, caller, reader, ids);
   if (issues.length > 0) throw invalidParameters(issues);
-  // Whole milliseconds that numbers can tell apart.
+  // Larger timestamps are not exact numbers.
   const at = Math.min(Number(parameters['timestamp']), Number.MAX_SAFE_INTEGER);
   const collectionId = ids['collection_id']!;
   const { storage } = reader;
   const collections = objects.kind('collection').listKey(ids, anonymous);
-  const isThere = (await storage.get(collections, collectionId)) !== undefined;
+  const exists = (await storage.get(collections, collectionId)) !== undefined;
   const history = objects.kind('history').listKey(ids, anonymous);
-  // A batch is recorded when it ends; until then what it has done is not in the history.
+  // A batch is recorded at its end. Until then its changes are not in the history.
   const done = unit.changes.filter(({ kind }) => recordedKinds.includes(kind));
   const unrecorded = changesToRecord(scope, done).get(bucketUri(ids)) ?? [];
-  const changes = new PastChanges(storage, history, collectionId, unrecorded);
+  const changes = new ChangeLog(storage, history, collectionId, unrecorded);
   const list = records.listKey(ids, anonymous);
   const reserve = (bytes: number): void => context.request.memory?.reserveNow(bytes * responseExpansion);
-  const texts = await readSnapshot({ storage, records: list, isThere, changes, maxBytes, reserve }, at).catch(
-    translate,
-  );
+  const texts = await readSnapshot({ storage, records: list, exists, changes, maxBytes, reserve }, at).catch(rethrow);
   if (texts === undefined) throw notFound('missingParent', 'collection', collectionId);
   return {
     status: 200,
@@ -86,8 +85,8 @@ async function answer({ objects, scope, maxBytes }: Snapshots, context: Context)
   };
 }
 
-function translate(error: unknown): never {
+function rethrow(error: unknown): never {
   if (!(error instanceof SnapshotTooLarge)) throw error;
-  const message = 'The records are too many for one answer. Page through the history of the bucket instead.';
+  const message = 'The records are too large for one response. Read the history of the bucket in pages instead.';
   throw new ServiceError('requestTooLarge', { message, cause: error });
 }

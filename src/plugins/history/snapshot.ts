@@ -1,48 +1,48 @@
-// The records of a collection as they were at an instant: what has not changed since is there still, and what has is among
-// the past changes. Everything is read by queries, a page at a time.
+// Reconstructs the records of a collection at a past time. Records unchanged since then are read from the collection,
+// the others from the change log. All reads are queries by page.
 import type { StorageReader } from '../../contracts/storage.ts';
 import { formatEntry, type ListKey } from '../../core/objects/stored.ts';
 import { walk } from '../../engine/walk.ts';
-import type { PastChange, PastChanges } from './past-changes.ts';
-import { where } from './where.ts';
+import type { LoggedChange, ChangeLog } from './change-log.ts';
+import { where } from './history-entry.ts';
 
-/** Where to look. */
+/** Sources and limits of a snapshot. */
 export interface SnapshotSource {
   readonly storage: StorageReader;
   readonly records: ListKey;
-  /** Whether the collection is there. */
-  readonly isThere: boolean;
-  readonly changes: PastChanges;
-  /** Bytes of all records together, beyond which there is no answer. */
+  /** Whether the collection exists now. */
+  readonly exists: boolean;
+  readonly changes: ChangeLog;
+  /** Maximum size of all records together. */
   readonly maxBytes: number;
-  /** Reserves memory for the bytes found so far, now and then. */
+  /** Reserves memory for the bytes found so far. Called from time to time. */
   readonly reserve: (bytes: number) => void;
 }
 
-/** A record as it was. */
-interface PastRecord {
+/** A record at the time of the snapshot. */
+interface SnapshotRecord {
   readonly lastModified: number;
   readonly text: string;
 }
 
-/** Thrown when the records together are too long for one answer. */
+/** Thrown when the records together exceed the maximum size. */
 export class SnapshotTooLarge extends Error {}
 
-/** Ids by which the history is searched; when there are more, it is read as a whole. */
+/** Maximum number of ids in a query of the history. With more ids, the whole history is read. */
 const maxSearchedIds = 500;
 
 /**
- * The records at an instant, as JSON texts, newest first.
+ * Returns the records at a time as JSON texts, newest first.
  *
- * @param at milliseconds since 1970 UTC; what was changed at this very instant is changed
- * @returns `undefined` when there is nothing by that name, and never was as far as known
+ * @param at milliseconds since 1970 UTC; changes at exactly this time are included
+ * @returns `undefined` when the collection does not exist and the change log does not know it
  * @throws SnapshotTooLarge
  */
 export async function readSnapshot(source: SnapshotSource, at: number): Promise<readonly string[] | undefined> {
-  const { storage, records, isThere, changes } = source;
-  if (!isThere && !(await changes.has({}))) return undefined;
-  const found = new Collected(source);
-  // First those that have not changed: whatever changes from here on is found among the changed ones.
+  const { storage, records, exists, changes } = source;
+  if (!exists && !(await changes.has({}))) return undefined;
+  const found = new RecordCollector(source);
+  // Unchanged records are read first. Those that change from here on are found in the change log.
   const unchanged = new Set<string>();
   for await (const entries of walk(storage, records, { filters: [where('last_modified', 'max', at)] })) {
     for (const entry of entries) {
@@ -50,20 +50,20 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
       found.add({ lastModified: entry.lastModified, text: formatEntry(entry) });
     }
   }
-  const { before: after, isLater, deleted } = await findLosses(changes, at);
-  const mayBeAny = isLater || !isThere;
-  const wanted = mayBeAny ? undefined : new Set([...(await findChanged(source, at)), ...deleted]);
+  const { before: after, isLater, deleted } = await findDeletions(changes, at);
+  const isUnknown = isLater || !exists;
+  const wanted = isUnknown ? undefined : new Set([...(await findChanged(source, at)), ...deleted]);
   for (const id of unchanged) wanted?.delete(id);
-  if (wanted?.size !== 0) await addPast(changes, at, { wanted, unchanged, after }, found);
+  if (wanted?.size !== 0) await addChanged(changes, at, { wanted, unchanged, after }, found);
   return found.newestFirst();
 }
 
-/** Bytes that are found before memory is reserved for them. */
-const reservedAtOnce = 1_048_576;
+/** Number of bytes between two memory reservations. */
+const reservationBytes = 1_048_576;
 
-/** The records found so far. */
-class Collected {
-  readonly #records: PastRecord[] = [];
+/** Collects records up to the maximum size. */
+class RecordCollector {
+  readonly #records: SnapshotRecord[] = [];
   readonly #limits: Pick<SnapshotSource, 'maxBytes' | 'reserve'>;
   #bytes = 0;
   #reserved = 0;
@@ -72,10 +72,10 @@ class Collected {
     this.#limits = limits;
   }
 
-  add(record: PastRecord): void {
+  add(record: SnapshotRecord): void {
     this.#bytes += Buffer.byteLength(record.text);
     if (this.#bytes > this.#limits.maxBytes) throw new SnapshotTooLarge();
-    if (this.#bytes > this.#reserved + reservedAtOnce) {
+    if (this.#bytes > this.#reserved + reservationBytes) {
       this.#reserved = this.#bytes;
       this.#limits.reserve(this.#bytes);
     }
@@ -87,17 +87,17 @@ class Collected {
   }
 }
 
-/** What deletions mean for the instant. */
-interface Losses {
-  /** The last deletion of the collection before the instant; nothing older counts. */
-  readonly before: PastChange | undefined;
-  /** Whether the collection was deleted since; with it go its records, silently, so that any may have been lost. */
+/** Deletions that affect the snapshot. */
+interface Deletions {
+  /** Last deletion of the collection before the time. Older changes do not count. */
+  readonly before: LoggedChange | undefined;
+  /** Whether the collection was deleted later. Its records were deleted without entries, so any may be missing. */
   readonly isLater: boolean;
-  /** Records deleted one by one since. Tombstones would tell, but may have been forgotten. */
+  /** Records deleted individually later. Their tombstones may have been purged. */
   readonly deleted: ReadonlySet<string>;
 }
 
-async function findLosses(changes: PastChanges, at: number): Promise<Losses> {
+async function findDeletions(changes: ChangeLog, at: number): Promise<Deletions> {
   const deleted = new Set<string>();
   let isLater = false;
   for await (const change of changes.newestFirst({ isDeletion: true })) {
@@ -111,15 +111,15 @@ async function findLosses(changes: PastChanges, at: number): Promise<Losses> {
 }
 
 /**
- * Whether a deletion of the collection was before the instant. Lists have clocks of their own, which may be a little ahead
- * of the time: a record that was written before the deletion was before it, whatever its timestamp.
+ * Returns whether a deletion of the collection was before the time. Each list has its own clock, which may be ahead of the
+ * time. So a record that was written before the deletion counts as earlier, whatever its timestamp.
  */
-async function isBefore(changes: PastChanges, deletion: PastChange, at: number): Promise<boolean> {
+async function isBefore(changes: ChangeLog, deletion: LoggedChange, at: number): Promise<boolean> {
   if (deletion.lastModified > at) return false;
   return !(await changes.has({ kind: 'record', from: at, before: deletion }));
 }
 
-/** The ids of records changed or deleted after the instant, as far as the list of records knows. */
+/** Returns the ids of records changed or deleted after the time that the list of records still knows. */
 async function findChanged({ storage, records }: SnapshotSource, at: number): Promise<ReadonlySet<string>> {
   const changed = new Set<string>();
   const later = { filters: [where('last_modified', 'gt', at)], includeDeleted: true };
@@ -128,20 +128,20 @@ async function findChanged({ storage, records }: SnapshotSource, at: number): Pr
 }
 
 interface Wanted {
-  /** Ids to look for; `undefined`: any. */
+  /** Ids to find; `undefined` means any. */
   readonly wanted: ReadonlySet<string> | undefined;
-  /** Ids that are found already. */
+  /** Ids found already. */
   readonly unchanged: ReadonlySet<string>;
-  /** The change after which to look. */
-  readonly after: PastChange | undefined;
+  /** Only changes after this one. */
+  readonly after: LoggedChange | undefined;
 }
 
-/** Adds changed records as they were after their last change up to the instant, unless that was a deletion. */
-async function addPast(
-  changes: PastChanges,
+/** Adds changed records in their state after the last change up to the time, unless that was a deletion. */
+async function addChanged(
+  changes: ChangeLog,
   at: number,
   { wanted, unchanged, after }: Wanted,
-  found: Collected,
+  found: RecordCollector,
 ): Promise<void> {
   const recordIds = wanted !== undefined && wanted.size <= maxSearchedIds ? [...wanted] : undefined;
   const seen = new Set<string>();

@@ -1,26 +1,25 @@
-// Keeps a history from growing without end, where the settings ask for it: old entries go without a trace while new ones
-// are written.
+// Trims the history: deletes old entries without tombstones while new ones are written.
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { Change } from '../../engine/events/event.ts';
 import type { Writer } from '../../engine/unit-of-work.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { oldestFirst, walk } from '../../engine/walk.ts';
-import { where } from './where.ts';
+import { where } from './history-entry.ts';
 
 export interface TrimOptions {
-  /** Entries kept for each bucket and kind of object; not positive: all. */
+  /** Maximum number of entries per bucket and kind of object; 0 or less means unlimited. */
   readonly maxCount: number;
-  /** How many more there may be before trimming is worth the while. */
+  /** Number of entries above the maximum before trimming. */
   readonly threshold: number;
-  /** When there are any: only after changes of these users, and only their own entries. */
+  /** Users whose changes trim their own entries; empty means all users. */
   readonly userIds: ReadonlySet<string>;
 }
 
 /**
- * Trims the history of one bucket after these changes.
+ * Trims the history of one bucket.
  *
- * @param changes all in one bucket
+ * @param changes the changes just recorded, all in one bucket
  */
 export async function trimHistory(
   kind: CompiledKind,
@@ -39,10 +38,10 @@ export async function trimHistory(
 }
 
 function filtersFor({ kind, caller }: Change, { userIds }: TrimOptions): readonly Filter[] | undefined {
-  const ofKind = where('resource_name', 'eq', kind);
-  if (userIds.size === 0) return [ofKind];
+  const kindFilter = where('resource_name', 'eq', kind);
+  if (userIds.size === 0) return [kindFilter];
   const { userId } = caller;
-  return userId !== undefined && userIds.has(userId) ? [ofKind, where('user_id', 'eq', userId)] : undefined;
+  return userId !== undefined && userIds.has(userId) ? [kindFilter, where('user_id', 'eq', userId)] : undefined;
 }
 
 async function trimSelected(
@@ -55,13 +54,13 @@ async function trimSelected(
   const list = kind.listKey(ids, anonymous);
   const count = await storage.countAll(list, { filters });
   if (count <= maxCount + threshold) return;
-  // Storage knows nothing of the permissions of what it trims.
+  // The storage backend does not delete the permissions of the entries it trims.
   const excess = count - maxCount;
   let seen = 0;
   for await (const entries of walk(storage, list, { filters }, oldestFirst)) {
-    const doomed = entries.slice(0, excess - seen);
-    seen += doomed.length;
-    await permission.deleteObjectPermissions(doomed.map(({ id }) => `${kind.listUri(ids)}/${id}`));
+    const surplus = entries.slice(0, excess - seen);
+    seen += surplus.length;
+    await permission.deleteObjectPermissions(surplus.map(({ id }) => `${kind.listUri(ids)}/${id}`));
     if (seen >= excess) break;
   }
   await storage.trimObjects(list, { filters }, maxCount);

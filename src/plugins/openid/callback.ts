@@ -1,9 +1,9 @@
-// Where a token may be sent after a login. The address comes from a link that anybody may have written, so only places
-// that the operator knows are good: the service itself, the machine of the user, and those that a setting lists.
+// Validation of callback URLs, which receive a token after a login. The URL comes from a link that an attacker may have
+// written. So only the service itself, loopback addresses, and URLs in a setting are accepted.
 import { isLoopbackName } from '../../http/allowed-hosts.ts';
 
-/** Characters that the address may have. */
-export const maxCallbackLength = 2048;
+/** Maximum number of characters of a callback URL. */
+const maxCallbackLength = 2048;
 
 /** One entry of `openid_allowed_callbacks`. */
 export type CallbackRule = (url: URL) => boolean;
@@ -11,24 +11,24 @@ export type CallbackRule = (url: URL) => boolean;
 /**
  * Compiles `openid_allowed_callbacks`.
  *
- * @throws Error for an entry that is neither an address nor `*`
+ * @throws Error for an entry that is neither a URL nor `*`
  */
 export function compileCallbackRules(entries: readonly string[]): readonly CallbackRule[] {
   return entries.map(compileRule);
 }
 
 const wildcard = '*.';
-/** A name that no host has, in place of the wildcard while the rest is read. */
+/** An invalid host name that replaces the wildcard while the URL is parsed. */
 const placeholder = 'wildcard.invalid.';
 
 function compileRule(entry: string): CallbackRule {
   if (entry === '*') return () => true;
   const isWild = entry.includes(`://${wildcard}`);
-  const address = entry.replace(`://${wildcard}`, isWild ? `://${placeholder}` : '');
-  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const pattern = entry.replace(`://${wildcard}`, isWild ? `://${placeholder}` : '');
+  const url = URL.canParse(pattern) ? new URL(pattern) : undefined;
   const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:';
-  if (url === undefined || !isWeb || /[?#@*]/.test(address)) {
-    throw new Error(`openid_allowed_callbacks names ${entry}; expected addresses such as https://admin.example.org.`);
+  if (url === undefined || !isWeb || /[?#@*]/.test(pattern)) {
+    throw new Error(`openid_allowed_callbacks contains ${entry}. Use URLs such as https://admin.example.org.`);
   }
   const suffix = isWild ? `.${url.hostname.slice(placeholder.length)}` : undefined;
   return (callback) => {
@@ -39,20 +39,20 @@ function compileRule(entry: string): CallbackRule {
   };
 }
 
-/** Whether whatever is put behind the address stays below the path. */
+/** Returns whether the URL stays below the path after the token is appended. */
 function isBelow(callback: URL, path: string): boolean {
   const folder = path.endsWith('/') ? path : `${path}/`;
   if (folder === '/') return true;
-  // Some servers take these for slashes, and so for a way out.
+  // Some servers decode these to slashes, which would allow path traversal.
   if (/%2f|%5c/i.test(callback.pathname)) return false;
-  // Without query and fragment the token lengthens the path, and `/app` would become `/apptoken`.
+  // Without query and fragment, the token is appended to the path, and `/app` becomes `/apptoken`.
   const isClosed = /[?#]/.test(callback.href);
   return callback.pathname.startsWith(folder) || (isClosed && callback.pathname === path);
 }
 
 /**
- * The origin by which browsers reach the service, as far as it can be trusted: the one that `http_host` sets, else a
- * loopback one. Any other comes from the header `Host`, which is what the link says that a user has followed.
+ * Returns the public origin of the service if it can be trusted: the one of `http_host`, or a loopback origin. Any
+ * other comes from the header `Host`, which the link of an attacker can choose.
  *
  * @param origin of the request
  */
@@ -62,10 +62,10 @@ export function findOwnOrigin(origin: string, isHostConfigured: boolean): string
 }
 
 /**
- * The address as browsers understand it, when a token may be sent there; else a sentence that says why not. It always
- * has a path, so that what is put behind it cannot become part of the host.
+ * Returns the normalised URL if it may receive a token, or the reason why not. The URL always has a path, so that the
+ * appended token cannot become part of the host.
  *
- * @param origin of the service itself
+ * @param origin origin of the service itself
  */
 export function readCallback(
   text: string,
@@ -74,10 +74,10 @@ export function readCallback(
 ): { readonly address: string } | { readonly fault: string } {
   if (text.length > maxCallbackLength) return { fault: `expected at most ${maxCallbackLength} characters` };
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return { fault: 'expected an http or https address' };
-  if (url.username !== '' || url.password !== '') return { fault: 'expected an address without user and password' };
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return { fault: 'expected an http or https URL' };
+  if (url.username !== '' || url.password !== '') return { fault: 'expected a URL without user and password' };
   const isAllowed = url.origin === origin || isLoopbackName(url.hostname) || rules.some((rule) => rule(url));
-  // Percent-encoding makes some addresses longer, and they have to fit into a cookie.
+  // Percent-encoding lengthens some URLs, and they must fit into a cookie.
   if (url.href.length > maxCallbackLength) return { fault: `expected at most ${maxCallbackLength} characters` };
-  return isAllowed ? { address: url.href } : { fault: 'this address is not among those that tokens may be sent to' };
+  return isAllowed ? { address: url.href } : { fault: 'the URL is not in openid_allowed_callbacks' };
 }

@@ -1,4 +1,4 @@
-// What a provider says about itself (OpenID Connect Discovery): fetched at start, or later when it was down then.
+// OpenID Connect Discovery: the metadata of a provider, fetched at start, or later if the provider was down.
 import type { Clock } from '../../base/clock.ts';
 import { getKey, type JsonObject } from '../../base/json.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -6,27 +6,27 @@ import { findAddressFault } from '../../http/authentication/parameters.ts';
 import type { RemoteServer } from '../../http/authentication/remote-server.ts';
 import type { OpenidParameters } from './parameters.ts';
 
-/** Addresses of a provider. */
+/** Endpoints and abilities of a provider. */
 export interface Metadata {
-  /** As the provider spells it, and as its tokens have it. */
+  /** Exactly as in the metadata and in tokens. */
   readonly issuer: string;
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
   readonly userinfoEndpoint: string;
   readonly jwksUri: string;
-  /** Whether it takes the credentials of clients in the header alone. */
-  readonly takesBasicOnly: boolean;
-  /** Whether it knows proof keys (RFC 7636). */
-  readonly takesProofKeys: boolean;
+  /** Whether clients must authenticate with the `Authorization` header. */
+  readonly requiresBasicAuth: boolean;
+  /** Whether it supports PKCE (RFC 7636). */
+  readonly supportsPkce: boolean;
 }
 
-/** What the provider says cannot be used as configured. Waiting does not help. */
-export class UnfitProvider extends Error {
+/** The metadata does not match the configuration. A retry does not help. */
+export class ProviderMismatch extends Error {
   override readonly name = 'UnfitProvider';
 }
 
-/** Between two attempts after one that failed. */
-const pauseMs = 1000;
+/** Minimum time between two attempts after a failure. */
+const retryDelayMs = 1000;
 
 export class Discovery {
   readonly #server: RemoteServer;
@@ -42,25 +42,25 @@ export class Discovery {
     this.#clock = clock;
   }
 
-  /** What is known already. */
+  /** The metadata, if already fetched. */
   get known(): Metadata | undefined {
     return this.#known;
   }
 
-  /** Where the description lies. */
+  /** URL of the metadata. */
   get url(): string {
     return `${this.#parameters.issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`;
   }
 
   /**
-   * The description, fetched when it is not known yet.
+   * Returns the metadata, and fetches it if necessary.
    *
-   * @throws BackendUnavailable when the provider does not answer; UnfitProvider when it is not the one configured
+   * @throws BackendUnavailable when the provider does not respond; ProviderMismatch when it is not the configured one
    */
   async find(): Promise<Metadata> {
     if (this.#known !== undefined) return this.#known;
     const now = this.#clock.now();
-    if (this.#failure !== undefined && Math.abs(now - this.#failure.at) < pauseMs) throw this.#failure.error;
+    if (this.#failure !== undefined && Math.abs(now - this.#failure.at) < retryDelayMs) throw this.#failure.error;
     this.#attempt ??= this.#fetch().finally(() => {
       this.#attempt = undefined;
     });
@@ -83,7 +83,9 @@ export class Discovery {
     const { issuer: configured, audience, use_userinfo: usesUserinfo } = this.#parameters;
     const issuer = getKey(document, 'issuer');
     if (typeof issuer !== 'string' || withoutSlash(issuer) !== withoutSlash(configured)) {
-      throw new UnfitProvider(`${this.url} is about the issuer ${JSON.stringify(issuer ?? null)}, not ${configured}.`);
+      throw new ProviderMismatch(
+        `${this.url} describes the issuer ${JSON.stringify(issuer ?? null)} instead of ${configured}.`,
+      );
     }
     const methods = getKey(document, 'token_endpoint_auth_methods_supported');
     const proofs = getKey(document, 'code_challenge_methods_supported');
@@ -93,23 +95,23 @@ export class Discovery {
       tokenEndpoint: this.#readAddress(document, 'token_endpoint', true),
       userinfoEndpoint: this.#readAddress(document, 'userinfo_endpoint', usesUserinfo),
       jwksUri: this.#readAddress(document, 'jwks_uri', audience !== ''),
-      takesBasicOnly:
+      requiresBasicAuth:
         Array.isArray(methods) && methods.includes('client_secret_basic') && !methods.includes('client_secret_post'),
-      takesProofKeys: Array.isArray(proofs) && proofs.includes('S256'),
+      supportsPkce: Array.isArray(proofs) && proofs.includes('S256'),
     };
   }
 
-  #readAddress(document: JsonObject, key: string, isNeeded: boolean): string {
+  #readAddress(document: JsonObject, key: string, isRequired: boolean): string {
     const address = getKey(document, key);
-    if (address === undefined && !isNeeded) return '';
+    if (address === undefined && !isRequired) return '';
     const fault =
       typeof address === 'string' ? findAddressFault(address, this.#parameters.allow_http) : 'it is missing';
-    if (fault !== undefined) throw new UnfitProvider(`${this.url} has no usable ${key}: ${fault}.`);
+    if (fault !== undefined) throw new ProviderMismatch(`${this.url} has no usable ${key}: ${fault}.`);
     return address as string;
   }
 }
 
-/** Providers and operators do not agree about the slash at the end. */
+/** Removes trailing slashes, which configured issuers and providers use inconsistently. */
 function withoutSlash(issuer: string): string {
   return issuer.replace(/\/+$/, '');
 }

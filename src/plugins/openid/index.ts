@@ -1,5 +1,5 @@
-// OpenID Connect: users of one or several providers, known by the access tokens that these give them, and the way of a
-// browser through the login of a provider.
+// Plugin `openid`: authentication with access tokens of OpenID Connect providers, and the browser login at a provider.
+// See docs/guides/authentication.md.
 import type { JsonObject } from '../../base/json.ts';
 import type { Context } from '../../engine/context.ts';
 import { queryParameter, type OperationDescription } from '../../engine/description.ts';
@@ -16,8 +16,8 @@ import { handleToken } from './token-exchange.ts';
 
 const settings = {
   openid_allowed_callbacks: setting(
-    list('origins such as https://admin.example.org, or addresses of pages below which all may be used'),
-    'Where tokens may be sent after a login, beside this service itself and the machine of the user (localhost and the like). https://*.example.org stands for all hosts below example.org. With * alone they may be sent anywhere, and whoever gets a user to follow a link gets the token.',
+    list('origins such as https://admin.example.org, or URLs whose subpaths are allowed'),
+    'Callback URLs that may receive tokens after a login, in addition to this service and loopback addresses. https://*.example.org allows all subdomains of example.org. * allows any URL, so an attacker whose link a user follows gets the token.',
     { default: [], section: 'OpenID Connect' },
   ),
 };
@@ -30,7 +30,7 @@ export const openid = definePlugin({
     const { securityState, clock, versionPrefix } = host;
     const { openid_allowed_callbacks: allowed } = host.settings.read(settings);
     if (allowed.includes('*')) {
-      host.logger.warn('openid_allowed_callbacks holds *: tokens may be sent to whatever address a link names.');
+      host.logger.warn('openid_allowed_callbacks contains *. Tokens can be sent to any URL in a link.');
     }
     const isHostConfigured = host.settings.get('http_host') !== undefined;
     const rules = compileCallbackRules(allowed);
@@ -53,7 +53,7 @@ export const openid = definePlugin({
       ],
       async start() {
         if (!isHostConfigured && providers.size > 0) {
-          host.logger.warn('http_host is not set: OpenID logins work in browsers of this machine alone, at localhost.');
+          host.logger.warn('http_host is not set. OpenID logins work only in browsers on this machine, at localhost.');
         }
         await Promise.all([...providers.values()].map((provider) => provider.start()));
       },
@@ -63,7 +63,7 @@ export const openid = definePlugin({
           providers.size === 0
             ? undefined
             : {
-                description: 'Users log in with OpenID Connect.',
+                description: 'Authenticates users with OpenID Connect.',
                 url: host.documentationUrl('openid'),
                 providers: [...providers.values()].map(describeProvider),
               },
@@ -96,9 +96,9 @@ function describeLogin(): OperationDescription {
   return {
     summary: 'Redirects a browser to the login of a provider.',
     parameters: [
-      { ...queryParameter('callback', 'Address that gets the token after the login.', string), isRequired: true },
+      { ...queryParameter('callback', 'URL that receives the token after the login.', string), isRequired: true },
       {
-        ...queryParameter('scope', 'Scopes to request from the provider, separated by blanks.', string),
+        ...queryParameter('scope', 'Scopes to request from the provider, separated by spaces.', string),
         isRequired: true,
       },
       queryParameter('prompt', 'Value for the parameter `prompt` of the provider.', string),

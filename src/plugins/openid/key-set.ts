@@ -1,5 +1,5 @@
-// The public keys of a provider. They are fetched again when a token names one that is not among them, since providers
-// change keys, and from time to time, since they withdraw them.
+// The public keys of a provider. They are fetched again when a token names an unknown key, because providers rotate
+// keys, and after a maximum age, because providers revoke keys.
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../base/clock.ts';
 import { ExactNumber, isJsonObject, setKey, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
@@ -8,27 +8,27 @@ import type { RemoteServer } from '../../http/authentication/remote-server.ts';
 const maxAgeMs = 600_000;
 
 /**
- * Anybody can make up names of keys. So many unknown ones in a row lead to a fetch, and one more for each interval; a
- * real change of keys needs one.
+ * Limits of fetches for unknown keys, because clients can invent key ids: a burst, and one more per interval. A real
+ * key rotation needs one fetch.
  */
-const burst = 5;
-const intervalMs = 10_000;
+const maxFetchBurst = 5;
+const fetchIntervalMs = 10_000;
 
 export class KeySet {
   readonly #server: RemoteServer;
   readonly #clock: Clock;
   #keys: { readonly find: JWTVerifyGetKey; readonly fetchedAt: number } | undefined;
   #fetching: Promise<JWTVerifyGetKey> | undefined;
-  #spare = burst;
-  #sparedAt: number;
+  #fetchBudget = maxFetchBurst;
+  #budgetAt: number;
 
   constructor(server: RemoteServer, clock: Clock) {
     this.#server = server;
     this.#clock = clock;
-    this.#sparedAt = clock.now();
+    this.#budgetAt = clock.now();
   }
 
-  /** For `jwtVerify`: the key of a token, out of the set at this address; nothing that the token says leads elsewhere. */
+  /** Returns the key lookup for `jwtVerify`. Keys come only from this URL, whatever the token contains. */
   finder(url: string): JWTVerifyGetKey {
     return async (header, token) => {
       const age = this.#keys === undefined ? Infinity : Math.abs(this.#clock.now() - this.#keys.fetchedAt);
@@ -36,7 +36,7 @@ export class KeySet {
       try {
         return await find(header, token);
       } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey) || !this.#mayFetch()) throw error;
+        if (!(error instanceof errors.JWKSNoMatchingKey) || !this.#takeFetch()) throw error;
         return (await this.#fetch(url))(header, token);
       }
     };
@@ -58,25 +58,27 @@ export class KeySet {
       this.#keys = { find, fetchedAt: this.#clock.now() };
       return find;
     } catch (error) {
-      if (error instanceof errors.JWKSInvalid) throw this.#server.unavailable(url, 'the answer holds no keys', error);
+      if (error instanceof errors.JWKSInvalid)
+        throw this.#server.unavailable(url, 'the response contains no keys', error);
       throw error;
     }
   }
 
-  #mayFetch(): boolean {
+  /** Takes one fetch from the budget. Returns `false` if it is used up. */
+  #takeFetch(): boolean {
     const now = this.#clock.now();
-    const intervals = Math.floor(Math.max(0, now - this.#sparedAt) / intervalMs);
+    const intervals = Math.floor(Math.max(0, now - this.#budgetAt) / fetchIntervalMs);
     if (intervals > 0) {
-      this.#spare = Math.min(burst, this.#spare + intervals);
-      this.#sparedAt = now;
+      this.#fetchBudget = Math.min(maxFetchBurst, this.#fetchBudget + intervals);
+      this.#budgetAt = now;
     }
-    if (this.#spare === 0) return false;
-    this.#spare--;
+    if (this.#fetchBudget === 0) return false;
+    this.#fetchBudget--;
     return true;
   }
 }
 
-/** The value with every exact number as its nearest double, for libraries that know plain JSON only. */
+/** Converts exact numbers to doubles, for libraries that accept only plain JSON. */
 function toPlainJson(value: JsonValue): unknown {
   if (value instanceof ExactNumber) return value.valueOf();
   if (Array.isArray(value)) return value.map(toPlainJson);

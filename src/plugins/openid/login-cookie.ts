@@ -1,5 +1,5 @@
-// A login under way is kept by the browser that began it, in an encrypted cookie: the server stores nothing for it, and no
-// other browser can end it. Each login has a cookie of its own, so that several tabs can log in at the same time.
+// Encrypted cookies that store pending logins in the browser. The server stores nothing, and no other browser can
+// finish the login. Each login has its own cookie, so that several tabs can log in at the same time.
 import { createHash } from 'node:crypto';
 import { isJsonObject, getKey, parseJson, type JsonValue } from '../../base/json.ts';
 import { parseCookies, seal, unseal } from '../../http/cookies.ts';
@@ -7,96 +7,99 @@ import { parseCookies, seal, unseal } from '../../http/cookies.ts';
 export interface PendingLogin {
   readonly callback: string;
   readonly redirectUri: string;
-  /** Proof key (RFC 7636). */
+  /** PKCE code verifier (RFC 7636). */
   readonly verifier: string;
-  /** What the `id_token` has to repeat; absent when no `id_token` was asked for. */
+  /** Expected nonce of the `id_token`; absent if no `id_token` was requested. */
   readonly nonce: string | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly expiresAt: number;
 }
 
-/** Where the cookies of a provider are valid. */
-export interface CookiePlace {
-  /** Origin by which browsers reach the service. */
+/** Origin and path of the cookies of a provider. */
+export interface CookieScope {
+  /** Public origin of the service. */
   readonly origin: string;
   /** Path of the endpoints of the provider. */
   readonly path: string;
 }
 
-/** Browsers accept 4,096 bytes per cookie, and servers little more for all headers together. */
-const keptCookies = 4;
-const keptBytes = 6000;
+/**
+ * Limits of stored cookies. Browsers accept 4,096 bytes per cookie, and servers little more for all headers together.
+ */
+const maxCookies = 4;
+const maxCookieBytes = 6000;
 
-const nameOfCookies = 'coffer-login-';
+const cookiePrefix = 'coffer-login-';
 const valueForm = /^([\da-z]{1,12})\.([\w-]+)$/;
 
-/** The cookie of a login, and the removal of the oldest ones when the browser has many. */
+/** Returns the headers that set the cookie of a login and remove the oldest ones if the browser has too many. */
 export function setLoginCookie(
   login: PendingLogin,
-  { key, state, place, sent, now }: LoginCookie & { readonly now: number },
+  { key, state, scope, sent, now }: LoginCookie & { readonly now: number },
 ): readonly string[] {
   const { expiresAt } = login;
   const value = `${Math.ceil(expiresAt / 1000).toString(36)}.${seal(JSON.stringify(login), key, state)}`;
-  const name = nameOf(state, place);
+  const name = nameOf(state, scope);
   const maxAge = Math.ceil((expiresAt - now) / 1000);
-  return [...findSurplus(sent, place, value.length), formatCookie(name, value, maxAge, place)];
+  return [...evictCookies(sent, scope, value.length), formatCookie(name, value, maxAge, scope)];
 }
 
 export interface LoginCookie {
-  /** 32 bytes; differs between providers. */
+  /** 32 bytes, different for each provider. */
   readonly key: Buffer;
   readonly state: string;
-  readonly place: CookiePlace;
+  readonly scope: CookieScope;
   /** The header `Cookie` of the request. */
   readonly sent: string | undefined;
 }
 
-/** The login that the state belongs to, when this browser began it and it has not expired. */
+/** Returns the login of the state if this browser started it and it has not expired. */
 export function readLoginCookie({
   key,
   state,
-  place,
+  scope,
   sent,
   now,
 }: LoginCookie & { readonly now: number }): PendingLogin | undefined {
-  const value = parseCookies(sent).get(nameOf(state, place));
+  const value = parseCookies(sent).get(nameOf(state, scope));
   const sealed = value === undefined ? undefined : valueForm.exec(value)?.[2];
   const text = sealed === undefined ? undefined : unseal(sealed, key, state);
   const login = text === undefined ? undefined : readLogin(parseJson(text));
   return login !== undefined && login.expiresAt > now ? login : undefined;
 }
 
-/** Removes the cookie of a login that has ended. */
-export function clearLoginCookie(state: string, place: CookiePlace): string {
-  return formatCookie(nameOf(state, place), '', 0, place);
+/** Returns the header that removes the cookie of a finished login. */
+export function clearLoginCookie(state: string, scope: CookieScope): string {
+  return formatCookie(nameOf(state, scope), '', 0, scope);
 }
 
 /**
- * With TLS the prefix `__Host-` keeps neighbours under the same domain from planting a login of theirs. Browsers accept it
- * with the path `/` alone, so the narrower path is for services without TLS, on loopback addresses.
+ * Returns the name of a cookie. With TLS the prefix `__Host-` prevents other hosts of the same domain from setting it.
+ * Browsers accept the prefix only with the path `/`, so the narrower path is for services without TLS on loopback
+ * addresses.
  */
-function nameOf(state: string, place: CookiePlace): string {
+function nameOf(state: string, scope: CookieScope): string {
   const digest = createHash('sha256').update(state).digest('hex').slice(0, 16);
-  return `${prefixOf(place)}${digest}`;
+  return `${prefixOf(scope)}${digest}`;
 }
 
-function prefixOf(place: CookiePlace): string {
-  return isSecure(place) ? `__Host-${nameOfCookies}` : nameOfCookies;
+function prefixOf(scope: CookieScope): string {
+  return isSecure(scope) ? `__Host-${cookiePrefix}` : cookiePrefix;
 }
 
-function formatCookie(name: string, value: string, maxAgeSeconds: number, place: CookiePlace): string {
-  const path = isSecure(place) ? '/' : place.path;
+function formatCookie(name: string, value: string, maxAgeSeconds: number, scope: CookieScope): string {
+  const path = isSecure(scope) ? '/' : scope.path;
   const cookie = `${name}=${value}; Max-Age=${maxAgeSeconds}; Path=${path}; HttpOnly; SameSite=Lax`;
-  return isSecure(place) ? `${cookie}; Secure` : cookie;
+  return isSecure(scope) ? `${cookie}; Secure` : cookie;
 }
 
-function isSecure({ origin }: CookiePlace): boolean {
+function isSecure({ origin }: CookieScope): boolean {
   return origin.startsWith('https:');
 }
 
-/** Removals of those cookies for which there is no room beside a new one; those that expire first go first. */
-function findSurplus(sent: string | undefined, place: CookiePlace, newBytes: number): readonly string[] {
-  const prefix = prefixOf(place);
+/** Returns headers that remove cookies beyond the limits, earliest expiry first. */
+function evictCookies(sent: string | undefined, scope: CookieScope, newBytes: number): readonly string[] {
+  const prefix = prefixOf(scope);
   const own = [...parseCookies(sent)]
     .filter(([name]) => name.startsWith(prefix))
     .map(([name, value]) => ({ name, size: value.length, expiry: Number.parseInt(value, 36) || 0 }))
@@ -104,9 +107,9 @@ function findSurplus(sent: string | undefined, place: CookiePlace, newBytes: num
   let bytes = newBytes;
   const surplus = own.filter(({ size }, index) => {
     bytes += size;
-    return index >= keptCookies - 1 || bytes > keptBytes;
+    return index >= maxCookies - 1 || bytes > maxCookieBytes;
   });
-  return surplus.map(({ name }) => formatCookie(name, '', 0, place));
+  return surplus.map(({ name }) => formatCookie(name, '', 0, scope));
 }
 
 function readLogin(value: JsonValue): PendingLogin | undefined {

@@ -1,4 +1,4 @@
-// `GET /openid/{provider}/login`: sends the browser to the provider, with a cookie that says where the token is wanted.
+// `GET /openid/{provider}/login`: redirects the browser to the provider, with a cookie that stores the callback.
 import { createHash, randomBytes } from 'node:crypto';
 import { invalidParameters, type Issue } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
@@ -6,21 +6,21 @@ import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { SecurityState } from '../../contracts/security-state.ts';
 import { findOwnOrigin, readCallback, type CallbackRule } from './callback.ts';
-import { setLoginCookie, type CookiePlace } from './login-cookie.ts';
+import { setLoginCookie, type CookieScope } from './login-cookie.ts';
 import type { Provider } from './provider.ts';
 import { inQuery, readOnce, refuse, requireOnce } from './query.ts';
 
 export interface LoginOptions {
   readonly securityState: SecurityState;
   readonly clock: Clock;
-  /** Whether the setting `http_host` says how browsers reach the service. */
+  /** Whether the setting `http_host` is set. */
   readonly isHostConfigured: boolean;
   readonly rules: readonly CallbackRule[];
   /** `/v1` */
   readonly versionPrefix: string;
 }
 
-/** What RFC 6749 allows in a scope, divided by single blanks. */
+/** Scopes as defined by RFC 6749, separated by single spaces. */
 const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 const maxScopeLength = 1024;
 
@@ -30,8 +30,8 @@ export async function handleLogin(
   provider: Provider,
 ): Promise<ServiceResponse> {
   const { parameters, name } = provider;
-  const place = cookiePlace(options, context, provider);
-  const { callback, scope, prompt } = readQuery(context, options.rules, { parameters, origin: place.origin });
+  const cookieSite = cookieScope(options, context, provider);
+  const { callback, scope, prompt } = readQuery(context, options.rules, { parameters, origin: cookieSite.origin });
   const metadata = await provider.describe();
   const state = randomBytes(parameters.state_length).toString('hex');
   const verifier = randomBytes(32).toString('base64url');
@@ -40,7 +40,7 @@ export async function handleLogin(
   const now = options.clock.now();
   const login = { callback, redirectUri, verifier, nonce, expiresAt: now + parameters.state_ttl_seconds * 1000 };
   const sent = context.request.headers['cookie'];
-  const cookies = setLoginCookie(login, { key: provider.loginKey, state, place, sent, now });
+  const cookies = setLoginCookie(login, { key: provider.loginKey, state, scope: cookieSite, sent, now });
 
   const target = new URL(metadata.authorizationEndpoint);
   const query: Record<string, string> = {
@@ -52,29 +52,29 @@ export async function handleLogin(
     ...(nonce === undefined ? {} : { nonce }),
     ...(prompt === undefined ? {} : { prompt }),
     ...(parameters.audience === '' ? {} : { audience: parameters.audience }),
-    ...(metadata.takesProofKeys ? { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' } : {}),
+    ...(metadata.supportsPkce ? { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' } : {}),
   };
   for (const [key, value] of Object.entries(query)) target.searchParams.set(key, value);
   return secretRedirect(target.href, cookies);
 }
 
 /**
- * Where the cookies of a provider are valid.
+ * Returns origin and path of the cookies of a provider.
  *
- * @throws ServiceError when the request came by a host that may be anybody's
+ * @throws ServiceError when the host of the request cannot be trusted
  */
-export function cookiePlace(
+export function cookieScope(
   { versionPrefix, isHostConfigured }: LoginOptions,
   context: Context,
   { name }: Provider,
-): CookiePlace {
+): CookieScope {
   const origin = findOwnOrigin(context.request.origin, isHostConfigured);
   if (origin !== undefined) return { origin, path: `${versionPrefix}/openid/${name}` };
-  const description = 'logins need the setting http_host, unless the service is reached as localhost';
+  const description = 'logins require the setting http_host, unless the service is accessed as localhost';
   throw refuse({ location: 'header', name: 'Host', description });
 }
 
-/** A redirect that nobody may keep, nor tell to the next page. */
+/** Returns a redirect that is not cached and sends no referrer. */
 export function secretRedirect(location: string, cookies: readonly string[]): ServiceResponse {
   const headers = {
     Location: location,
@@ -92,17 +92,17 @@ function readQuery(
   { parameters, origin }: { readonly parameters: Provider['parameters']; readonly origin: string },
 ): { readonly callback: string; readonly scope: string; readonly prompt: string | undefined } {
   const issues: Issue[] = [];
-  const wanted = requireOnce(context, 'callback', issues);
-  const callback = readCallback(wanted, origin, rules);
-  if (wanted !== '' && 'fault' in callback) issues.push(inQuery('callback', callback.fault));
+  const given = requireOnce(context, 'callback', issues);
+  const callback = readCallback(given, origin, rules);
+  if (given !== '' && 'fault' in callback) issues.push(inQuery('callback', callback.fault));
   const scope = requireOnce(context, 'scope', issues);
   if (scope !== '' && (!scopeForm.test(scope) || scope.length > maxScopeLength)) {
-    issues.push(inQuery('scope', 'expected scopes divided by blanks'));
+    issues.push(inQuery('scope', 'expected scopes separated by single spaces'));
   } else if (scope !== '' && parameters.userid_field === 'email' && !scope.split(' ').includes('email')) {
     issues.push({
       location: 'body',
       name: 'scope',
-      description: 'users are told apart by email, which must be asked for',
+      description: 'must include email, which identifies users',
     });
   }
   const prompt = readOnce(context, 'prompt', issues);

@@ -1,4 +1,4 @@
-// The parameters of one provider: the table, and what its rows must be together.
+// The parameters of one provider and their validation.
 import type { PolicyContext } from '../../contracts/authentication.ts';
 import {
   findAddressFault,
@@ -10,7 +10,7 @@ import { setting, type SettingsTable, type ValuesOf } from '../../settings/defin
 import { SettingsError, type Problem } from '../../settings/problems.ts';
 import { duration, flag, integer, list, text } from '../../settings/readers.ts';
 
-/** Signatures that only the holder of a private key can make; with others, who can verify could also sign. */
+/** Asymmetric algorithms. With symmetric ones, every party that can verify could also sign. */
 const acceptedAlgorithms = [
   'RS256',
   'RS384',
@@ -25,36 +25,39 @@ const acceptedAlgorithms = [
   'Ed25519',
 ] as const;
 
-/** Parameters of the policy. */
 export const openidParameters = {
-  issuer: setting(text('a URL'), 'Address of the provider, below which `/.well-known/openid-configuration` is found.', {
+  issuer: setting(text('a URL'), 'URL of the provider, which serves `/.well-known/openid-configuration` below it.', {
     default: '',
   }),
-  client_id: setting(text(), 'Name of this service at the provider.', { default: '' }),
-  client_secret: setting(text(), 'Password of this service at the provider; public clients have none.', {
+  client_id: setting(text(), 'Client id of this service at the provider.', { default: '' }),
+  client_secret: setting(text(), 'Client secret of this service at the provider; empty for public clients.', {
     default: '',
     isSecret: true,
   }),
   audience: setting(
     text(),
-    'When set, access tokens must be JWTs signed by the provider and made for this audience; it is also asked for at login. Without it any token of the provider is accepted, also one that was made for another application.',
+    'Required audience of access tokens, which must then be JWTs signed by the provider; also requested at login. Empty accepts any token of the provider, including those issued for other applications.',
     { default: '' },
   ),
   use_userinfo: setting(
     flag(),
-    'Whether the provider is asked about the user. Without it, which needs `audience`, what the access token says is enough.',
+    'Requests user information from the provider. If false, which requires `audience`, the claims of the access token are used.',
     { default: true },
   ),
-  algorithms: setting(list(`some of ${acceptedAlgorithms.join(', ')}`), 'Signatures that access tokens may have.', {
-    default: acceptedAlgorithms,
-  }),
+  algorithms: setting(
+    list(`some of ${acceptedAlgorithms.join(', ')}`),
+    'Accepted signature algorithms of access tokens.',
+    {
+      default: acceptedAlgorithms,
+    },
+  ),
   clock_tolerance_seconds: setting(
     duration({ min: 0, max: 600 }),
-    'By how much the clocks of the provider and of this service may differ.',
+    'Maximum difference between the clocks of the provider and of this service, in seconds.',
     { default: 30 },
   ),
-  state_ttl_seconds: setting(duration({ min: 1 }), 'Time that a user has to log in.', { default: 3600 }),
-  state_length: setting(integer({ min: 16, max: 256 }), 'Random bytes by which a login is told from others.', {
+  state_ttl_seconds: setting(duration({ min: 1 }), 'Time limit of a login, in seconds.', { default: 3600 }),
+  state_length: setting(integer({ min: 16, max: 256 }), 'Length of the random `state` parameter, in bytes.', {
     default: 32,
   }),
   ...remoteParameters,
@@ -65,7 +68,7 @@ export type OpenidParameters = ValuesOf<typeof openidParameters>;
 /**
  * Reads and checks the parameters of a provider.
  *
- * @throws SettingsError naming everything that is wrong
+ * @throws SettingsError with all problems
  */
 export function readOpenidParameters(context: PolicyContext): OpenidParameters {
   const parameters = readParameters(context, openidParameters);
@@ -84,7 +87,7 @@ export function readOpenidParameters(context: PolicyContext): OpenidParameters {
   }
   if (!parameters.use_userinfo && audience === '') complain('use_userinfo', 'can only be false with audience');
   if (!parameters.use_userinfo && audience === clientId) {
-    // ID tokens are made for the client, and are no access tokens.
+    // The audience of ID tokens is the client, and they are not access tokens.
     complain('audience', 'must differ from client_id when use_userinfo is false');
   }
   if (problems.length > 0) throw new SettingsError(problems);

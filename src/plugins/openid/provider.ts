@@ -1,5 +1,5 @@
-// One provider: what is known of it, and whose an access token is. With an audience the token itself is verified first,
-// which needs no call; then the provider is asked about the user.
+// The authentication policy of one provider. With an audience, the token is verified locally first. Then the provider
+// returns the user information.
 import { createHmac } from 'node:crypto';
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
 import { parseJson, type JsonObject } from '../../base/json.ts';
@@ -9,11 +9,11 @@ import { fetchUserInfo } from '../../http/authentication/bearer.ts';
 import { RemoteServer } from '../../http/authentication/remote-server.ts';
 import { findTime, findUserId, parseToken } from '../../http/authentication/token.ts';
 import { VerifiedTokens, type Verified } from '../../http/authentication/verified-tokens.ts';
-import { Discovery, UnfitProvider, type Metadata } from './discovery.ts';
+import { Discovery, ProviderMismatch, type Metadata } from './discovery.ts';
 import { KeySet } from './key-set.ts';
 import { readOpenidParameters, type OpenidParameters } from './parameters.ts';
 
-/** Providers of one service, by the names of their policies. */
+/** Providers of one service by policy name. */
 export type Providers = Map<string, Provider>;
 
 export class Provider implements AuthenticationPolicy {
@@ -21,19 +21,19 @@ export class Provider implements AuthenticationPolicy {
   readonly challenge: string;
   readonly parameters: OpenidParameters;
   readonly server: RemoteServer;
-  /** What the cookies of logins are encrypted with, in all processes. */
+  /** Encryption key of login cookies, the same in all processes. */
   readonly loginKey: Buffer;
   readonly #context: PolicyContext;
-  readonly #others: Providers;
+  readonly #providers: Providers;
   readonly #discovery: Discovery;
   readonly #keys: KeySet;
   readonly #tokens: VerifiedTokens;
 
   /**
-   * @param others the providers of the service, this one may be among them
-   * @throws SettingsError naming everything that is wrong with the parameters
+   * @param providers all providers of the service
+   * @throws SettingsError with all problems of the parameters
    */
-  constructor(context: PolicyContext, others: Providers) {
+  constructor(context: PolicyContext, providers: Providers) {
     const parameters = readOpenidParameters(context);
     const { issuer, audience, header_type: headerType, realm, userid_field: field } = parameters;
     this.name = context.name;
@@ -45,34 +45,31 @@ export class Provider implements AuthenticationPolicy {
       .update(JSON.stringify(['openid login', context.name, issuer, clientId, clientSecret]))
       .digest();
     this.#context = context;
-    this.#others = others;
+    this.#providers = providers;
     this.#discovery = new Discovery(this.server, parameters, context.clock);
     this.#keys = new KeySet(this.server, context.clock);
-    const demands = [context.name, issuer, audience, field, String(parameters.use_userinfo), ...parameters.algorithms];
-    this.#tokens = new VerifiedTokens(context, parameters.verification_ttl_seconds, demands);
+    const cacheKey = [context.name, issuer, audience, field, String(parameters.use_userinfo), ...parameters.algorithms];
+    this.#tokens = new VerifiedTokens(context, parameters.verification_ttl_seconds, cacheKey);
   }
 
-  /** What is known of the provider already; `undefined` as long as it has not answered. */
+  /** The metadata of the provider; `undefined` before its first response. */
   get known(): Metadata | undefined {
     return this.#discovery.known;
   }
 
-  /** A provider that is down does not keep the service, and its other users, from starting; a wrong one does. */
+  /** Fetches the metadata. An unavailable provider does not prevent the start, a mismatch does. */
   async start(): Promise<void> {
     try {
       await this.#discovery.find();
     } catch (error) {
       if (!(error instanceof BackendUnavailable)) throw error;
       const { logger } = this.#context;
-      logger.warn(
-        { err: error },
-        `The provider ${this.name} does not answer; it will be asked again when it is needed.`,
-      );
+      logger.warn({ err: error }, `The provider ${this.name} does not respond. Requests will retry.`);
     }
   }
 
   /**
-   * What the provider says about itself.
+   * Returns the metadata of the provider.
    *
    * @throws BackendUnavailable
    */
@@ -80,7 +77,7 @@ export class Provider implements AuthenticationPolicy {
     try {
       return await this.#discovery.find();
     } catch (error) {
-      if (!(error instanceof UnfitProvider)) throw error;
+      if (!(error instanceof ProviderMismatch)) throw error;
       throw this.server.unavailable(this.#discovery.url, error.message, error);
     }
   }
@@ -95,22 +92,22 @@ export class Provider implements AuthenticationPolicy {
     return this.#tokens.find(token, () => this.#verify(token));
   }
 
-  /** Whether the issuer is the one that a token names. */
+  /** Returns whether this provider is the issuer. */
   issues(issuer: string): boolean {
     return issuer === this.known?.issuer || issuer.replace(/\/+$/, '') === this.parameters.issuer.replace(/\/+$/, '');
   }
 
-  /** A token that says it comes from another provider of this service is not shown to this one. */
+  /** Returns whether another provider of this service issued the token. Such a token is not sent to this provider. */
   #isOfAnother(token: string): boolean {
     const issuer = readIssuer(token);
     if (issuer === undefined || this.issues(issuer)) return false;
-    return [...this.#others.values()].some((other) => other.issues(issuer));
+    return [...this.#providers.values()].some((other) => other.issues(issuer));
   }
 
   async #verify(token: string): Promise<Verified | undefined> {
     const { audience, userid_field: field, use_userinfo: usesUserinfo } = this.parameters;
     const { clock_tolerance_seconds: toleranceSeconds } = this.parameters;
-    // What is no JWT needs no keys to be refused.
+    // A token that is not a JWT is refused without keys.
     if (audience !== '' && readIssuer(token) === undefined) return undefined;
     const metadata = await this.describe();
     const claims = audience === '' ? undefined : await this.#verifySignature(token, metadata);
@@ -119,10 +116,12 @@ export class Provider implements AuthenticationPolicy {
     if (profile === undefined) return undefined;
     const id = findUserId(profile, field);
     if (id === undefined) {
-      this.#context.logger.warn(`The provider ${this.name} knows a token, but says no usable ${field} of its user.`);
+      this.#context.logger.warn(
+        `The provider ${this.name} accepts a token but returns no usable ${field} of the user.`,
+      );
       return undefined;
     }
-    // Without a verified signature this is hearsay, but it can only make the token end earlier.
+    // Without a verified signature the claim is untrusted, but it can only shorten the lifetime.
     const end = findTime(claims ?? readClaims(token) ?? {}, 'exp');
     return { id, profile, until: end === undefined ? undefined : end + toleranceSeconds * 1000 };
   }
@@ -141,7 +140,7 @@ export class Provider implements AuthenticationPolicy {
       return asJson(payload);
     } catch (error) {
       if (error instanceof BackendUnavailable) throw error;
-      // The rest is wrong with the token, or with the key that it names; the latter is worth a line.
+      // Other errors are in the token or in its key. Only a wrong key is logged.
       if (!(error instanceof errors.JOSEError)) {
         this.#context.logger.warn({ err: error }, `A key of the provider ${this.name} cannot be used.`);
       }
@@ -164,11 +163,11 @@ function readIssuer(token: string): string | undefined {
   return typeof issuer === 'string' ? issuer : undefined;
 }
 
-/** As JSON of the service: text that no backend can hold is refused here as everywhere. */
+/** Converts claims to JSON of the service, and refuses text that no backend can store. */
 function asJson(payload: JWTPayload): JsonObject {
   try {
     return parseJson(JSON.stringify(payload)) as JsonObject;
   } catch (cause) {
-    throw new errors.JWTInvalid('the claims cannot be kept', { cause });
+    throw new errors.JWTInvalid('the claims cannot be stored', { cause });
   }
 }

@@ -1,5 +1,5 @@
-// `GET /openid/{provider}/token`: the provider sends the browser here with a code, which is changed for a token, which is
-// sent on to where the login was begun.
+// `GET /openid/{provider}/token`: the provider redirects the browser here with a code. The service exchanges it for a
+// token and redirects the browser to the callback.
 import { createHash } from 'node:crypto';
 import { decodeJwt, errors } from 'jose';
 import { getKey, type JsonObject } from '../../base/json.ts';
@@ -12,16 +12,16 @@ import { requesterOf } from '../../http/address-group.ts';
 import { basicCredentials } from '../../http/authentication/bearer.ts';
 import type { RemoteAnswer, RemoteCall } from '../../http/authentication/remote-server.ts';
 import { clearLoginCookie, readLoginCookie, type PendingLogin } from './login-cookie.ts';
-import { cookiePlace, secretRedirect, type LoginOptions } from './login.ts';
+import { cookieScope, secretRedirect, type LoginOptions } from './login.ts';
 import type { Provider } from './provider.ts';
 import { inQuery, readOnce, refuse, requireOnce } from './query.ts';
 
-/** As `state_length` bytes are written. */
+/** Hexadecimal form of `state_length` bytes. */
 const stateForm = /^[\da-f]{1,512}$/;
 
 /**
- * Ends a login in the browser that began it. A login that another browser began is unknown here: else a link could log
- * its reader in as somebody else.
+ * Finishes a login in the browser that started it. A login of another browser is refused, because a link could
+ * otherwise log its reader in as another user.
  */
 export async function handleToken(
   options: LoginOptions,
@@ -33,39 +33,38 @@ export async function handleToken(
   const refusal = readOnce(context, 'error', issues);
   const code = refusal === undefined ? requireOnce(context, 'code', issues) : '';
   if (issues.length > 0) throw invalidParameters(issues);
-  const place = cookiePlace(options, context, provider);
+  const scope = cookieScope(options, context, provider);
   const now = options.clock.now();
   const sent = context.request.headers['cookie'];
   const login = stateForm.test(state)
-    ? readLoginCookie({ key: provider.loginKey, state, place, sent, now })
+    ? readLoginCookie({ key: provider.loginKey, state, scope, sent, now })
     : undefined;
-  if (login === undefined || !(await useUp(options.securityState, { state, login, context, now }))) {
-    const description = 'this login was not begun in this browser, has been used, or has taken too long';
+  if (login === undefined || !(await consumeState(options.securityState, { state, login, context, now }))) {
+    const description = 'the login was not started in this browser, was already used, or has expired';
     throw refuse({ location: 'body', name: 'state', description, errno: invalidAuthToken });
   }
-  if (refusal !== undefined) throw refuse(inQuery('error', `the provider says ${quote(refusal)}`));
+  if (refusal !== undefined) throw refuse(inQuery('error', `the provider returned ${quote(refusal)}`));
   const answer = await exchange(provider, code, login);
   const location = login.callback + encodeURIComponent(Buffer.from(answer, 'utf8').toString('base64'));
-  return secretRedirect(location, [clearLoginCookie(state, place)]);
+  return secretRedirect(location, [clearLoginCookie(state, scope)]);
 }
 
-interface Use {
+interface StateUse {
   readonly state: string;
   readonly login: PendingLogin;
   readonly context: Context;
   readonly now: number;
 }
 
-/** Whether of any number of requests with one state this is the first. */
-async function useUp(securityState: SecurityState, { state, login, context, now }: Use): Promise<boolean> {
+/** Returns whether this is the first request with the state. */
+async function consumeState(securityState: SecurityState, { state, login, context, now }: StateUse): Promise<boolean> {
   const key = createHash('sha256').update(state).digest('base64url');
   const entry = { purpose: 'openid-login', key, requester: requesterOf(context.request.clientAddress) };
   try {
     return await securityState.add(entry, '1', (login.expiresAt - now) / 1000);
   } catch (error) {
-    // Strangers who have used up the entries, also those of an address that they share with others, must not keep anybody
-    // from logging in. That a state serves once is the second defence: the cookie goes with the first use, and providers
-    // accept a code once.
+    // An attacker who fills the security state, perhaps from a shared address, must not block logins. Single use of the
+    // state is only a second defence: the cookie is removed on first use, and providers accept a code once.
     if (error instanceof SecurityStateFull) return true;
     throw error;
   }
@@ -73,9 +72,9 @@ async function useUp(securityState: SecurityState, { state, login, context, now 
 
 async function exchange(provider: Provider, code: string, login: PendingLogin): Promise<string> {
   const { server } = provider;
-  const { tokenEndpoint, takesBasicOnly, takesProofKeys } = await provider.describe();
+  const { tokenEndpoint, requiresBasicAuth, supportsPkce } = await provider.describe();
   const { client_id: id, client_secret: secret } = provider.parameters;
-  const usesHeader = takesBasicOnly && secret !== '';
+  const usesHeader = requiresBasicAuth && secret !== '';
   const call: RemoteCall = {
     ...(usesHeader ? { headers: { Authorization: basicCredentials(id, secret) } } : {}),
     form: {
@@ -84,18 +83,18 @@ async function exchange(provider: Provider, code: string, login: PendingLogin): 
       ...(usesHeader || secret === '' ? {} : { client_secret: secret }),
       redirect_uri: login.redirectUri,
       grant_type: 'authorization_code',
-      ...(takesProofKeys ? { code_verifier: login.verifier } : {}),
+      ...(supportsPkce ? { code_verifier: login.verifier } : {}),
     },
   };
   const answer = await server.call(tokenEndpoint, call);
   if (answer.status === 400)
-    throw refuse(inQuery('code', `the provider says ${quote(findError(provider, tokenEndpoint, answer))}`));
+    throw refuse(inQuery('code', `the provider returned ${quote(findError(provider, tokenEndpoint, answer))}`));
   if (answer.status !== 200) throw server.unavailable(tokenEndpoint, `it answered ${answer.status}`);
   requireNonce(server.readObject(tokenEndpoint, answer), login);
   return answer.text;
 }
 
-/** Refuses a token that the provider has issued for another login (OpenID Connect Core, 3.1.3.7). */
+/** Refuses an `id_token` that was issued for another login (OpenID Connect Core, 3.1.3.7). */
 function requireNonce(answer: JsonObject, { nonce }: PendingLogin): void {
   const token = getKey(answer, 'id_token');
   if (nonce === undefined || token === undefined || readNonce(token) === nonce) return;
@@ -117,10 +116,10 @@ function findError({ server }: Provider, url: string, answer: RemoteAnswer): str
   return typeof error === 'string' ? error : 'no';
 }
 
-/** Number of tokens that are not good, inside `details`. */
+/** Error number of invalid tokens in `details`. */
 const invalidAuthToken = 105;
 
-/** Of what a stranger wrote, as much as fits into a sentence. */
+/** Returns untrusted text in ASCII, shortened to fit into a sentence. */
 function quote(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
 }

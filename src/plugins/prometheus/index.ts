@@ -1,4 +1,5 @@
-// `GET /__metrics__` in the form that Prometheus reads. What keeps the metrics is loaded only when the plugin is included.
+// Plugin `prometheus`: `GET /__metrics__` in the Prometheus text format. prom-client is loaded only if the plugin is
+// included.
 import { definePlugin } from '../../http/plugin.ts';
 import { prometheusSettings } from './settings.ts';
 

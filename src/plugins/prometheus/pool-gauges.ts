@@ -1,9 +1,9 @@
-// Gauges of the connections to databases, looked at when somebody collects them.
+// Gauges of database connection pools, read at collection time.
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../../contracts/database.ts';
 import { helpOf } from '../../observability/metrics/sink.ts';
 
-/** Adds the gauges of the databases that have a pool, or a queue of writers. */
+/** Adds gauges for databases with a connection pool or a writer queue. */
 export function addPoolGauges(registry: Registry, prefix: string, databases: Iterable<Database>): void {
   const pools = [...new Set(databases)].flatMap(({ name, poolState }) =>
     poolState === undefined ? [] : [{ database: name, poolState }],

@@ -1,20 +1,19 @@
-// Keeps metrics for Prometheus. Each is made when it is first needed, since names of policies and listeners are part of
-// some.
+// Metric sink of the plugin. Metrics are created on first use, because some names contain policies and listeners.
 import type { Registry } from 'prom-client';
 import { helpOf, type Labels, type MetricSink } from '../../observability/metrics/sink.ts';
-import { KeptMetric, type KeptMetricOptions } from './kept-metric.ts';
+import { LabelledMetric, type LabelledMetricOptions } from './labelled-metric.ts';
 
 export interface PrometheusOptions {
   readonly registry: Registry;
-  /** With its underscore. */
+  /** Name prefix with its underscore. */
   readonly prefix: string;
-  /** Seconds. */
+  /** Histogram bounds in seconds. */
   readonly buckets: readonly number[];
-  /** Whether it is told since when each set of labels counts. */
-  readonly tellsCreation: boolean;
-  /** Names that are shown otherwise than the sink gets them. */
+  /** Whether to export the creation time of each series. */
+  readonly exposesCreation: boolean;
+  /** Exported names by internal name, if different. */
   readonly renamed: ReadonlyMap<string, string>;
-  /** Names as the sink gets them. */
+  /** Internal names of disabled metrics. */
   readonly disabled: ReadonlySet<string>;
 }
 
@@ -23,8 +22,8 @@ const typeNames = { counter: 'Counter', histogram: 'Histogram', summary: 'Summar
 export class PrometheusSink implements MetricSink {
   readonly #options: PrometheusOptions;
   readonly #buckets: readonly number[];
-  /** `undefined` for those that are disabled. */
-  readonly #metrics = new Map<string, KeptMetric | undefined>();
+  /** `undefined` for disabled metrics. */
+  readonly #metrics = new Map<string, LabelledMetric | undefined>();
 
   constructor(options: PrometheusOptions) {
     this.#options = options;
@@ -47,7 +46,7 @@ export class PrometheusSink implements MetricSink {
     this.#find(name, 'summary')?.add(labels, value);
   }
 
-  #find(name: string, type: KeptMetricOptions['type']): KeptMetric | undefined {
+  #find(name: string, type: LabelledMetricOptions['type']): LabelledMetric | undefined {
     const known = this.#metrics.get(name);
     if (known !== undefined || this.#metrics.has(name)) return known;
     const metric = this.#options.disabled.has(name) ? undefined : this.#make(name, type);
@@ -55,17 +54,17 @@ export class PrometheusSink implements MetricSink {
     return metric;
   }
 
-  #make(name: string, type: KeptMetricOptions['type']): KeptMetric {
-    const { registry, prefix, tellsCreation, renamed } = this.#options;
+  #make(name: string, type: LabelledMetricOptions['type']): LabelledMetric {
+    const { registry, prefix, exposesCreation, renamed } = this.#options;
     const shown = prefix + (renamed.get(name) ?? name);
-    const metric = new KeptMetric({
+    const metric = new LabelledMetric({
       name: `${shown}${type === 'counter' ? '_total' : ''}`,
-      // Begins like the text of the reference server, which deployments look for.
+      // Starts like the text of Kinto, which deployments may search for.
       help: `${typeNames[type]} of ${shown}. ${helpOf(name)}`,
       type,
       ...(type === 'histogram' ? { buckets: this.#buckets } : {}),
     });
-    metric.register(registry, tellsCreation ? `${shown}_created` : undefined);
+    metric.register(registry, exposesCreation ? `${shown}_created` : undefined);
     return metric;
   }
 }

@@ -1,5 +1,4 @@
-// Puts the plugin together: what keeps the metrics, and the endpoint that tells them. Of all workers together, whichever
-// of them is asked.
+// Setup of the plugin: registry, observer and endpoint. The endpoint returns the metrics of all workers together.
 import cluster from 'node:cluster';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Logger } from '../../contracts/logger.ts';
@@ -14,27 +13,27 @@ import { addPoolGauges } from './pool-gauges.ts';
 import { prometheusSettings } from './settings.ts';
 import { PrometheusSink } from './prometheus-sink.ts';
 import { takeSnapshot } from './snapshot.ts';
-import { WorkerSide } from './worker-side.ts';
+import { WorkerMetrics } from './cluster-worker.ts';
 
 /**
- * Default metrics of prom-client that are left out. Those of handles call `process._getActiveHandles`, which is
- * undocumented and has aborted Node.js under load. The others are gauges that end in `_total`, as only counters should;
- * they are the sums of `nodejs_active_requests` and `nodejs_active_resources`.
+ * Default metrics of prom-client that are removed. Those of handles call `process._getActiveHandles`, which is
+ * undocumented and has aborted Node.js under load. The others are gauges with the suffix `_total` of counters. They are
+ * the sums of `nodejs_active_requests` and `nodejs_active_resources`.
  */
-const unwantedMetrics: readonly string[] = [
+const omittedMetrics: readonly string[] = [
   'nodejs_active_handles',
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ];
 
-/** Names without the word of another type of metric. */
+/** Names that do not contain another metric type. */
 const strictNames: ReadonlyMap<string, string> = new Map([['request_summary', 'requests']]);
 
-/** @throws Error when metrics go elsewhere already */
+/** @throws Error when statsd is included as well */
 export function setUp({ settings, stores, logger, documentationUrl }: PluginHost): PluginParts {
   if (settings.get('includes').includes('statsd')) {
-    throw new Error('includes names statsd as well, but metrics go to one of the two.');
+    throw new Error('includes contains both prometheus and statsd. Remove one of them.');
   }
   const registry = new Registry();
   const prefix = prefixOf(settings);
@@ -48,22 +47,22 @@ export function setUp({ settings, stores, logger, documentationUrl }: PluginHost
     registry,
     prefix,
     buckets: own.prometheus_histogram_buckets,
-    tellsCreation: own.prometheus_created_metrics_enabled,
+    exposesCreation: own.prometheus_created_metrics_enabled,
     renamed,
     disabled,
   });
   collectDefaultMetrics({ register: registry });
-  for (const name of unwantedMetrics) registry.removeSingleMetric(name);
+  for (const name of omittedMetrics) registry.removeSingleMetric(name);
   addPoolGauges(registry, prefix, [stores.storage.database, stores.permission.database]);
   for (const name of named) registry.removeSingleMetric(name);
-  const workers = cluster.isWorker ? new WorkerSide(() => takeSnapshot(registry)) : undefined;
+  const workers = cluster.isWorker ? new WorkerMetrics(() => takeSnapshot(registry)) : undefined;
   const collect = async (): Promise<string> => (await workers?.askForAll()) ?? (await registry.metrics());
-  const handle = (): Promise<ServiceResponse> => answer(collect, logger);
+  const handle = (): Promise<ServiceResponse> => respond(collect, logger);
   return {
     observer: metricsObserver(sink, metricsOptions(settings)),
     capabilities: {
       prometheus: {
-        description: 'GET /__metrics__ tells metrics in the form that Prometheus reads.',
+        description: 'GET /__metrics__ returns metrics in the text format of Prometheus.',
         url: documentationUrl('prometheus'),
         prefix,
         disabled_metrics: [...named],
@@ -95,7 +94,7 @@ function describe(): OperationDescription {
   };
 }
 
-async function answer(collect: () => Promise<string>, logger: Logger): Promise<ServiceResponse> {
+async function respond(collect: () => Promise<string>, logger: Logger): Promise<ServiceResponse> {
   try {
     const body = await collect();
     return { status: 200, headers: { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE }, body };
@@ -105,7 +104,7 @@ async function answer(collect: () => Promise<string>, logger: Logger): Promise<S
   }
 }
 
-/** In lower case, with letters and digits only and an underscore behind; Prometheus wants no digit first. */
+/** Returns the name prefix: lower-case letters and digits with a trailing underscore, and no digit first. */
 function prefixOf(settings: Settings): string {
   const given = settings.read(prometheusSettings).prometheus_prefix ?? settings.get('project_name');
   const bare = given.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
@@ -113,7 +112,7 @@ function prefixOf(settings: Settings): string {
   return `${/^\d/.test(bare) ? '_' : ''}${bare}_`;
 }
 
-/** The name of a metric as observations have it, from how it is shown. */
+/** Returns the internal name of a metric from its exported name. */
 function bareName(name: string, prefix: string): string {
   const bare = name.startsWith(prefix) ? name.slice(prefix.length) : name;
   return bare.replace(/_total$/, '');

@@ -1,7 +1,7 @@
-// The metrics of one process as a value that another process can be sent, and several of them as one.
+// Snapshots of the metrics of a process, which can be sent to another process and merged.
 import { AggregatorRegistry, type Registry } from 'prom-client';
 
-/** What a registry holds, as JSON. */
+/** Metrics of a registry as JSON. */
 export type Snapshot = readonly Metric[];
 
 interface Metric {
@@ -9,26 +9,26 @@ interface Metric {
   readonly type: string;
 }
 
-/** What the registry holds now. */
+/** Returns a snapshot of the registry. */
 export async function takeSnapshot(registry: Registry): Promise<Snapshot> {
   return (await registry.getMetricsAsJSON()).map((metric) => ({ ...metric, type: String(metric.type) }));
 }
 
-/** The snapshots together: counts are added up, gauges as fits them. In the form that Prometheus reads. */
+/** Formats merged snapshots in the Prometheus text format. Counts are summed, gauges by their own aggregation. */
 export async function formatSnapshots(snapshots: readonly Snapshot[]): Promise<string> {
   return merge(snapshots).metrics();
 }
 
 /**
- * What remains of processes that have ended. What they counted stays counted: a sum that went down would look like a
- * restart of everything. What they measured of themselves is gone.
+ * Merges snapshots of ended processes. Their counters are kept, because a decreasing sum would look like a restart.
+ * Their gauges are dropped.
  */
-export async function addUp(snapshots: readonly Snapshot[]): Promise<Snapshot> {
+export async function sumUp(snapshots: readonly Snapshot[]): Promise<Snapshot> {
   const merged = await takeSnapshot(merge(snapshots));
   return merged.filter(({ name, type }) => type !== 'gauge' || name.endsWith('_created'));
 }
 
-/** Whether another process sent a snapshot. */
+/** Returns whether a value is a snapshot. */
 export function isSnapshot(value: unknown): value is Snapshot {
   return Array.isArray(value) && value.every((each: unknown) => typeof each === 'object' && each !== null);
 }

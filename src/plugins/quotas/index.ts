@@ -1,6 +1,7 @@
-// Quotas: how much buckets and collections may hold. What they hold is counted in the transaction of every change.
+// Plugin `quotas`: limits size and number of objects in buckets and collections. Counters are updated in the
+// transaction of every change. See docs/guides/quotas.md.
 import { definePlugin } from '../../http/plugin.ts';
-import { QuotaKeeper } from './keeper.ts';
+import { QuotaEnforcement } from './enforcement.ts';
 import { quotaFamilies, QuotaLimits, quotaSettings } from './limits.ts';
 
 export const quotas = definePlugin({
@@ -10,25 +11,28 @@ export const quotas = definePlugin({
   setup({ settings, stores, documentationUrl }) {
     const { name, abilities } = stores.storage.database;
     if (!abilities.rollback) {
-      throw new Error(`quotas need a storage that can undo what exceeds them, and ${name} cannot.`);
+      throw new Error(`Quotas require a storage backend with rollback, which ${name} does not have.`);
     }
-    const keeper = new QuotaKeeper(new QuotaLimits(settings));
+    const enforcement = new QuotaEnforcement(new QuotaLimits(settings));
     return {
       capabilities: {
-        quotas: { description: 'What buckets and collections hold is limited.', url: documentationUrl('quotas') },
+        quotas: {
+          description: 'Limits the size and number of objects in buckets and collections.',
+          url: documentationUrl('quotas'),
+        },
       },
       subscribers: [
         {
           name: 'quotas',
           on: 'ResourceDeleting',
           kinds: ['collection'],
-          handle: (deletion, unit) => keeper.rememberCollection(deletion, unit),
+          handle: (deletion, unit) => enforcement.saveDeletedUsage(deletion, unit),
         },
         {
           name: 'quotas',
           on: 'RequestChanged',
           kinds: ['bucket', 'group', 'collection', 'record'],
-          handle: (changes, { unit }) => keeper.count(changes, unit),
+          handle: (changes, { unit }) => enforcement.count(changes, unit),
         },
       ],
     };

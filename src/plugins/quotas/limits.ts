@@ -1,12 +1,12 @@
-// The limits that the settings put on buckets and collections. The most particular name wins; ids come from requests, so
-// what was found is kept for a while.
+// Limits of buckets and collections in the settings. The most specific name applies. Ids come from requests, so the
+// cache of limits is bounded.
 import { LRUCache } from 'lru-cache';
-import { setting } from '../../settings/definition.ts';
+import { setting, type Setting } from '../../settings/definition.ts';
 import { family, type SettingsFamily } from '../../settings/families.ts';
 import { integer } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
 
-/** Limits on one bucket or collection; `undefined`: none. */
+/** Limits of one bucket or collection; `undefined` means unlimited. */
 export interface Limits {
   readonly maxBytes: number | undefined;
   readonly maxItems: number | undefined;
@@ -15,30 +15,28 @@ export interface Limits {
 
 const section = 'Quotas';
 const count = integer({ min: 0 });
-const none = { default: undefined, section };
+
+/** Returns the setting of a limit without a default. */
+function limit(sentence: string): Setting<number | undefined> {
+  return setting<number | undefined>(count, `${sentence} Not set means unlimited.`, { default: undefined, section });
+}
 
 export const quotaSettings = {
-  'quotas.bucket_max_bytes': setting<number | undefined>(
-    count,
-    'Total size of a bucket: its own attributes, groups, collections and records.',
-    none,
+  'quotas.bucket_max_bytes': limit(
+    'Maximum total size of a bucket, in bytes: its own attributes, groups, collections and records.',
   ),
-  'quotas.bucket_max_items': setting<number | undefined>(count, 'Number of records in a bucket.', none),
-  'quotas.bucket_max_bytes_per_item': setting<number | undefined>(
-    count,
-    'Size of one object in a bucket, the bucket itself included.',
-    none,
+  'quotas.bucket_max_items': limit('Maximum number of records in a bucket.'),
+  'quotas.bucket_max_bytes_per_item': limit(
+    'Maximum size of one object in a bucket, or of the bucket itself, in bytes.',
   ),
-  'quotas.collection_max_bytes': setting<number | undefined>(
-    count,
-    'Total size of a collection: its own attributes and its records.',
-    none,
+  'quotas.collection_max_bytes': limit(
+    'Maximum total size of a collection, in bytes: its own attributes and its records.',
   ),
-  'quotas.collection_max_items': setting<number | undefined>(count, 'Number of records in a collection.', none),
+  'quotas.collection_max_items': limit('Maximum number of records in a collection.'),
   'quotas.collection_max_bytes_per_item': setting<number | undefined>(
     count,
-    'Size of one record, or of the collection itself; goes before that of the bucket.',
-    none,
+    'Maximum size of one record, or of the collection itself, in bytes. Not set means the limit of the bucket.',
+    { default: undefined, section },
   ),
 };
 
@@ -46,18 +44,18 @@ export const quotaFamilies: readonly SettingsFamily[] = [
   family({
     form: 'quotas.bucket_<bucket>_<limit>, quotas.collection_<bucket>_<limit>, quotas.collection_<bucket>_<collection>_<limit>',
     sentence:
-      'The same limits (max_bytes, max_items, max_bytes_per_item) for one bucket, for the collections of one bucket, or for one collection.',
+      'Limits (max_bytes, max_items, max_bytes_per_item) of one bucket, of the collections in one bucket, or of one collection.',
     pattern: /^quotas\.(?:bucket|collection)_.+_max_(?:bytes|items|bytes_per_item)$/,
     reader: count,
   }),
 ];
 
-/** Buckets and collections whose limits are remembered. */
-const maxRemembered = 1000;
+/** Maximum number of cached limits. */
+const maxCached = 1000;
 
 export class QuotaLimits {
   readonly #settings: Settings;
-  readonly #known = new LRUCache<string, Limits>({ max: maxRemembered });
+  readonly #known = new LRUCache<string, Limits>({ max: maxCached });
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -72,14 +70,14 @@ export class QuotaLimits {
     return this.#find([`${ofBucket}_${collectionId}`, ofBucket, 'quotas.collection']);
   }
 
-  /** @param names beginnings of names, the most particular first */
-  #find(names: readonly string[]): Limits {
-    const key = names[0]!;
+  /** @param prefixes of setting names, most specific first */
+  #find(prefixes: readonly string[]): Limits {
+    const key = prefixes[0]!;
     let limits = this.#known.get(key);
     if (limits === undefined) {
-      const look = (limit: string): number | undefined => {
-        for (const name of names) {
-          const value = this.#settings.lookupWith(count, `${name}_${limit}`);
+      const look = (name: string): number | undefined => {
+        for (const prefix of prefixes) {
+          const value = this.#settings.lookupWith(count, `${prefix}_${name}`);
           if (value !== undefined) return value;
         }
         return undefined;

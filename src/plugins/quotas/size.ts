@@ -1,11 +1,11 @@
-// How large an object counts: the length of its JSON text, written in ASCII alone.
+// The size of an object for quotas: the length of its JSON text in ASCII.
 import { formatEntry, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 
 const ascii = /^[ -~]*$/;
-/** What stands for any other character in ASCII: `\u00e9`. */
+/** Length of the escape of any other character: `\u00e9`. */
 const escapeLength = 6;
 
-/** Characters of the whole object as compact JSON, everything but printable ASCII escaped; nothing for tombstones. */
+/** Returns the length of the object as compact JSON with all but printable ASCII escaped, and 0 for tombstones. */
 export function sizeOf(entry: StoredEntry | undefined): number {
   if (entry === undefined || isTombstone(entry)) return 0;
   const text = formatEntry(entry);

@@ -1,4 +1,4 @@
-// Sources that are created at start, for services that are to be ready without anybody preparing them.
+// Creation of source collections at start (setting `signer.auto_create_resources`).
 import { anonymous } from '../../engine/caller.ts';
 import { internalRequest } from '../../engine/exchange.ts';
 import { runInUnit } from '../../engine/retry.ts';
@@ -7,16 +7,16 @@ import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { targetsOf, type Resource } from './routes.ts';
 import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';
 import { ensureTarget, signTarget } from './targets.ts';
-import { writeSource } from './tracking.ts';
+import { writeSource } from './review-attributes.ts';
 
 /**
- * Creates the source of a line as far as it is not there: the bucket, and the collection when the line names one.
+ * Creates the missing parts of a source: its bucket, and its collection if the resource names one.
  *
- * @param writers principals that may write to what is created
+ * @param writers principals that get `write` on what is created
  */
 export function createSource(service: SignerService, resource: Resource, writers: readonly string[]): Promise<void> {
   const { stores, logger } = service.host;
-  // Other processes may be starting at the same time and conflict with this one.
+  // Several processes may create the same source at the same time.
   return runInUnit(stores, logger, (unit) => create(service, unit, resource, writers));
 }
 
@@ -48,7 +48,7 @@ async function create(
   const { editors, reviewers } = groupUris(source, work.options);
   await writeSource(work, {
     status: 'signed',
-    occasions: ['edit', 'signature'],
+    actions: ['edit', 'signature'],
     caller: pluginCaller,
     permissions: (stored) => withPrincipals(stored, 'write', [editors, reviewers]),
   });

@@ -1,11 +1,14 @@
-// The one text that a JSON value has for signing: keys sorted by code point, no blanks, ASCII only. Clients build the same
-// text from what they have received, so nothing of it may ever change.
+// Canonical JSON for signatures: keys sorted by code point, no white space, ASCII only. Clients rebuild the same text
+// from the records they received, so the format must never change.
 import { ExactNumber, isJsonObject, type JsonValue } from '../../base/json.ts';
 import { isLargeJson, StepBudget } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 import { compareText } from '../../core/query/compare.ts';
 
-/** Canonical JSON text. Integers keep their digits; other numbers are written as JavaScript writes them. */
+/**
+ * Formats a value as canonical JSON. Integers keep their digits. Other numbers have the form that JavaScript gives
+ * them.
+ */
 export function formatCanonicalJson(value: JsonValue): string {
   if (typeof value === 'string') return quote(value);
   if (typeof value === 'number' || value instanceof ExactNumber) return formatNumber(textOf(value));
@@ -15,7 +18,7 @@ export function formatCanonicalJson(value: JsonValue): string {
   return `{${keys.map((key) => `${quote(key)}:${formatCanonicalJson(value[key]!)}`).join(',')}}`;
 }
 
-/** What `formatCanonicalJson` returns, in steps where the value is large. */
+/** Formats a value as `formatCanonicalJson` does, in steps if the value is large. */
 export function* formatCanonicalInSteps(value: JsonValue): Steps<string> {
   if (!isLargeJson(value)) return formatCanonicalJson(value);
   const pieces: string[] = [];
@@ -23,14 +26,14 @@ export function* formatCanonicalInSteps(value: JsonValue): Steps<string> {
   return pieces.join('');
 }
 
-/** Characters of a text that are written in one step: looking for each that is not ASCII takes long. */
+/** Maximum number of characters escaped in one step. */
 const charsPerStep = 16_384;
 
 function* writeCanonical(value: JsonValue, pieces: string[], budget: StepBudget): Steps<void> {
   if (budget.spend(1)) yield;
   if (typeof value === 'string' && value.length > charsPerStep) {
     pieces.push('"');
-    // Characters of two units may be cut: each unit is escaped by itself.
+    // A cut inside a surrogate pair is harmless, because each unit is escaped separately.
     for (let start = 0; start < value.length; start += charsPerStep) {
       pieces.push(quote(value.slice(start, start + charsPerStep)).slice(1, -1));
       yield;
@@ -55,11 +58,11 @@ function* writeCanonical(value: JsonValue, pieces: string[], budget: StepBudget)
   } else pieces.push(formatCanonicalJson(value));
 }
 
-/** Whether the value is or holds a number that is not written as an integer: `1.5`, but `1.0` and `1e3` as well. */
-export function holdsFloat(value: JsonValue): boolean {
+/** Returns whether the value contains a number that is not written as an integer: `1.5`, but also `1.0` and `1e3`. */
+export function containsFloat(value: JsonValue): boolean {
   if (typeof value === 'number' || value instanceof ExactNumber) return isFloat(textOf(value));
-  if (Array.isArray(value)) return value.some(holdsFloat);
-  return isJsonObject(value) && Object.keys(value).some((key) => holdsFloat(value[key]!));
+  if (Array.isArray(value)) return value.some(containsFloat);
+  return isJsonObject(value) && Object.keys(value).some((key) => containsFloat(value[key]!));
 }
 
 function textOf(number: number | ExactNumber): string {
@@ -70,7 +73,7 @@ function isFloat(text: string): boolean {
   return /[.eE]/.test(text);
 }
 
-/** Only languages with several types of numbers know a negative integer zero, and they write it without the sign. */
+/** Formats a number. `-0` loses its sign, because the integer types of other languages have no negative zero. */
 function formatNumber(text: string): string {
   if (isFloat(text)) return String(Number(text));
   return text === '-0' ? '0' : text;

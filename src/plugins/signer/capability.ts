@@ -1,23 +1,27 @@
-// The capability in the root view: which collections are signed, where their records go, and who reviews them. User
-// interfaces need it.
+// The capability `signer` in the root view: signed collections, their destinations and their groups. User interfaces
+// read it, and they cannot evaluate the regular expressions in setting names, so it lists the collections that match.
 import type { JsonObject } from '../../base/json.ts';
+import type { ChangeEvent } from '../../engine/events/event.ts';
+import type { Subscriber } from '../../engine/events/subscriber.ts';
+import { DatabaseUnit } from '../../engine/database-unit.ts';
 import type { ValuesOf } from '../../settings/definition.ts';
 import type { PluginHost } from '../../http/plugin.ts';
 import type { Capability, CurrentCapability } from '../../http/views/root.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { MatchedCollections } from './matched.ts';
-import { Routes, type Place, type Resource } from './routes.ts';
+import { readCollections } from './guards.ts';
+import { isPattern, matchesPattern } from './patterns.ts';
+import { Routes, type CollectionId, type Place, type Resource } from './routes.ts';
 import { pluginUserId } from './service.ts';
 import { collectionsWithOwnSettings, readFor, type signerSettings } from './settings.ts';
 
 type Values = ValuesOf<typeof signerSettings>;
 
-/** Returns the capability, which is made anew when another collection is known to match an expression. */
+/** Returns the capability. It is rebuilt when another collection matches a pattern in the settings. */
 export function currentCapability(host: PluginHost, values: Values, matched: MatchedCollections): CurrentCapability {
   const { settings } = host;
   const isReviewed = values['signer.to_review_enabled'];
   const common = {
-    description: 'Records are signed, so that clients know where they come from.',
+    description: 'Signs the records of collections, so that clients can verify their origin.',
     url: host.documentationUrl('signer'),
     version: settings.get('project_version'),
     plugin_user_id: pluginUserId,
@@ -39,10 +43,10 @@ export function currentCapability(host: PluginHost, values: Values, matched: Mat
 }
 
 /**
- * Returns the lines of `signer.resources`, each with what is said for it; collections with settings of their own come
+ * Returns the resources of `signer.resources` with their settings. Collections that have settings of their own come
  * first.
  *
- * @param matched collections of a bucket that regular expressions in names of settings match
+ * @param matched returns the collections of a bucket that patterns in setting names match
  */
 function describeResources(
   settings: Settings,
@@ -77,4 +81,67 @@ function describe({ source, preview, destination }: Resource, settings: Settings
 
 function describePlace({ bucket, collection }: Place): JsonObject {
   return { bucket, collection: collection ?? null };
+}
+
+/** Maximum number of matching collections in the root view. */
+const maxListed = 1000;
+
+/** The existing collections that patterns in setting names match. */
+export class MatchedCollections {
+  readonly #host: PluginHost;
+  readonly #patterns: readonly string[];
+  /** Matching collections by source bucket. */
+  readonly #found: ReadonlyMap<string, Set<string>>;
+  #count = 0;
+
+  constructor(host: PluginHost, resources: readonly Resource[]) {
+    this.#host = host;
+    this.#patterns = host.settings.keys().filter(isPattern);
+    const buckets = resources.filter(({ source }) => source.collection === undefined);
+    this.#found = new Map(buckets.map(({ source }) => [source.bucket, new Set()]));
+  }
+
+  /** Number of matching collections. It never decreases. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Returns the matching collections of a bucket. */
+  of(bucket: string): readonly string[] {
+    return [...(this.#found.get(bucket) ?? [])];
+  }
+
+  /** Reads the existing collections of the source buckets. */
+  async start(): Promise<void> {
+    if (this.#patterns.length === 0) return;
+    const unit = new DatabaseUnit(this.#host.stores, this.#host.logger);
+    try {
+      for (const bucket of this.#found.keys()) {
+        for await (const collection of readCollections({ unit }, bucket)) this.#add({ bucket, collection });
+      }
+    } finally {
+      await unit.abandon();
+    }
+  }
+
+  /** Subscribers that add collections created by this process. Other processes find them at their next start. */
+  get subscribers(): readonly Subscriber[] {
+    if (this.#patterns.length === 0) return [];
+    const handle = (event: ChangeEvent): void => {
+      for (const { ids } of event.changes) {
+        this.#add({ bucket: ids['bucket_id'] ?? '', collection: ids['collection_id'] ?? '' });
+      }
+    };
+    return [
+      { name: 'signer-patterns', on: 'AfterResourceChanged', kinds: ['collection'], actions: ['create'], handle },
+    ];
+  }
+
+  #add(id: CollectionId): void {
+    const found = this.#found.get(id.bucket);
+    if (found === undefined || found.has(id.collection) || this.#count >= maxListed) return;
+    if (!this.#patterns.some((pattern) => matchesPattern(pattern, id))) return;
+    found.add(id.collection);
+    this.#count++;
+  }
 }

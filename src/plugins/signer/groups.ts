@@ -1,11 +1,11 @@
-// The groups of editors and reviewers of a source collection.
+// Groups of editors and reviewers of a source collection.
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { Caller } from '../../engine/caller.ts';
 import { placeUri, type CollectionId } from './routes.ts';
-import { collectionPlace, type Work } from './service.ts';
+import type { Work } from './service.ts';
 import type { CollectionOptions } from './options.ts';
 
-/** URIs of the groups, which are the principals of their members. */
+/** Returns the URIs of the groups, which are principals of their members. */
 export function groupUris(
   { bucket }: CollectionId,
   { editorsGroup, reviewersGroup }: CollectionOptions,
@@ -14,11 +14,11 @@ export function groupUris(
   return { editors: uri(editorsGroup), reviewers: uri(reviewersGroup) };
 }
 
-/** Creates the groups as far as they are not there; whoever creates them is an editor, and may write to both. */
+/** Creates missing groups. An authenticated creator becomes an editor and gets `write` on both groups. */
 export async function ensureGroups({ service, actor, route, options }: Work, creator: Caller): Promise<void> {
   const { objects } = service.host;
   const { bucket } = route.source;
-  // Whoever is not known cannot be told from everybody else.
+  // An anonymous caller has no user id to add.
   const known = creator.userId === undefined ? [] : [creator.userId];
   const groups = new Map([
     [options.reviewersGroup, []],
@@ -35,17 +35,11 @@ export async function ensureGroups({ service, actor, route, options }: Work, cre
   }
 }
 
-/** The entries with more principals in one of them. */
+/** Returns the permissions with principals added to one of them. */
 export function withPrincipals(
   stored: ObjectPermissions,
   permission: string,
   principals: readonly string[],
 ): ObjectPermissions {
   return { ...stored, [permission]: [...new Set([...(stored[permission] ?? []), ...principals])] };
-}
-
-/** Whether the source collection of the route is there: while it is, what belongs to it cannot be taken away. */
-export async function isInUse({ service, actor, route }: Pick<Work, 'service' | 'actor' | 'route'>): Promise<boolean> {
-  const { objects } = service.host;
-  return (await objects.find(actor, collectionPlace(objects, route.source))) !== undefined;
 }

@@ -1,88 +1,100 @@
-// What is refused so that signatures stay true: floats in sources, changes of previews and destinations by hand, and
-// deletions of what a source still needs.
-import { getKey, formatJson, type JsonObject } from '../../base/json.ts';
-import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+// Checks that keep signatures valid. They refuse floats in sources, client writes to previews and destinations, and
+// deletions of objects that a source needs.
+import { isTombstone } from '../../core/objects/stored.ts';
 import type { Change } from '../../engine/events/event.ts';
 import type { Actor } from '../../engine/objects.ts';
 import { byId, walk } from '../../engine/walk.ts';
-import { holdsFloat } from './canonical-json.ts';
-import { groupUris, isInUse } from './groups.ts';
-import { forbidden, invalid } from './refusals.ts';
+import { containsFloat } from './canonical-json.ts';
+import { groupUris } from './groups.ts';
 import { placeUri, type CollectionId, type Place } from './routes.ts';
-import { collectionPlace, pluginCaller, type SignerService, type Work } from './service.ts';
+import {
+  findCollection,
+  forbidden,
+  invalid,
+  isSameAttribute,
+  pluginCaller,
+  type SignerService,
+  type Work,
+} from './service.ts';
 import { signatureFields } from './targets.ts';
 
-type Acting = Omit<Actor, 'caller'>;
+type RequestScope = Omit<Actor, 'caller'>;
 
-/** @throws ServiceError invalidPostedData for a record of a source that holds a number with a fraction or an exponent */
+/** @throws ServiceError invalidPostedData for a source record that contains a number with a fraction or an exponent */
 export function refuseFloats({ options }: Work, { new: entry }: Change): void {
-  if (options.allowsFloats || isTombstone(entry) || !holdsFloat(entry.attributes)) return;
-  throw invalid(`The record ${entry.id} holds a number that is no integer, and these are not signed here.`);
+  if (options.allowsFloats || isTombstone(entry) || !containsFloat(entry.attributes)) return;
+  throw invalid(
+    `Record ${entry.id} contains a number that is not an integer. Use integers or strings, or enable signer.allow_floats.`,
+  );
 }
 
-/** @throws ServiceError forbidden when the collection is preview or destination of a source that exists */
-export async function refuseRecords(service: SignerService, acting: Acting, id: CollectionId): Promise<void> {
-  if (await isNeeded(service, acting, id)) {
-    throw forbidden('The records of this collection are written when they are signed, and not by hand.');
+/** @throws ServiceError forbidden when the collection is the preview or destination of an existing source */
+export async function refuseRecordWrites(service: SignerService, scope: RequestScope, id: CollectionId): Promise<void> {
+  if (await isNeeded(service, scope, id)) {
+    throw forbidden(
+      'Records of a preview or destination are written by the signer. Change the source collection instead.',
+    );
   }
 }
 
-/** @throws ServiceError forbidden, invalidPostedData for what must not happen to previews and destinations in use */
-export async function refuseOnTarget(
+/**
+ * Refuses deletions of previews and destinations of existing sources, and changes of their signatures.
+ *
+ * @throws ServiceError forbidden, invalidPostedData
+ */
+export async function refuseTargetChange(
   service: SignerService,
-  acting: Acting,
+  scope: RequestScope,
   id: CollectionId,
   { action, old, new: entry }: Change,
 ): Promise<void> {
-  if (action === 'create' || !(await isNeeded(service, acting, id))) return;
+  if (action === 'create' || !(await isNeeded(service, scope, id))) return;
   if (action === 'delete') {
-    // It may have been created again in the same request, but its records are gone.
-    throw forbidden('The collection is in use: it is the preview or destination of another one.');
+    // The request may have recreated the collection, but its records are deleted.
+    throw forbidden('The collection is in use as the preview or destination of another collection.');
   }
-  const changed = signatureFields.find((field) => textOf(old, field) !== textOf(entry, field));
+  const changed = signatureFields.find((field) => !isSameAttribute(old, entry, field));
   if (changed !== undefined) throw invalid(`${changed} cannot be changed.`);
 }
 
-function textOf(entry: StoredEntry | undefined, field: string): string | undefined {
-  const attributes: JsonObject = entry === undefined || isTombstone(entry) ? {} : entry.attributes;
-  const value = getKey(attributes, field);
-  return value === undefined ? undefined : formatJson(value);
-}
-
-async function isNeeded(service: SignerService, { unit, request }: Acting, id: CollectionId): Promise<boolean> {
+async function isNeeded(service: SignerService, { unit }: RequestScope, id: CollectionId): Promise<boolean> {
   const route = service.routes.to(id);
   if (route === undefined) return false;
-  return isInUse({ service, actor: { unit, request, caller: pluginCaller }, route });
+  return (await findCollection({ service, actor: { unit, caller: pluginCaller } }, route.source)) !== undefined;
 }
 
-/** @throws ServiceError forbidden when the bucket held previews or destinations of sources that exist */
-export async function refuseBucket(service: SignerService, acting: Acting, bucket: string): Promise<void> {
+/** @throws ServiceError forbidden when the bucket held previews or destinations of existing sources */
+export async function refuseBucketDeletion(service: SignerService, scope: RequestScope, bucket: string): Promise<void> {
   for (const { source, preview, destination } of service.routes.resources) {
-    const isMeant = [preview, destination].some((place) => place?.bucket === bucket);
-    if (isMeant && (await holdsSource(service, acting, source))) {
-      throw forbidden('The bucket is in use: it holds the preview or destination of a collection.');
+    const isTarget = [preview, destination].some((place) => place?.bucket === bucket);
+    if (isTarget && (await hasSource(service, scope, source))) {
+      throw forbidden('The bucket is in use: it contains the preview or destination of a collection.');
     }
   }
 }
 
-async function holdsSource({ host }: SignerService, { unit }: Acting, { bucket, collection }: Place): Promise<boolean> {
-  const actor = { unit, caller: pluginCaller };
+async function hasSource(
+  service: SignerService,
+  { unit }: RequestScope,
+  { bucket, collection }: Place,
+): Promise<boolean> {
   if (collection !== undefined) {
-    return (await host.objects.find(actor, collectionPlace(host.objects, { bucket, collection }))) !== undefined;
+    const actor = { unit, caller: pluginCaller };
+    return (await findCollection({ service, actor }, { bucket, collection })) !== undefined;
   }
   const list = { kind: 'collection', parent: placeUri({ bucket, collection: undefined }) };
   return (await unit.reader.storage.countAll(list, { filters: [] })) > 0;
 }
 
-/** @throws ServiceError forbidden when one of the groups is that of editors or reviewers of a source that exists */
-export async function refuseGroups(
+/** @throws ServiceError forbidden when one of the groups is the editors or reviewers group of an existing source */
+export async function refuseGroupDeletion(
   service: SignerService,
-  acting: Acting,
+  scope: RequestScope,
   bucket: string,
   uris: ReadonlySet<string>,
 ): Promise<void> {
   if (!service.routes.resources.some(({ source }) => source.bucket === bucket)) return;
-  for await (const collection of readCollections(acting, bucket)) {
+  for await (const collection of readCollections(scope, bucket)) {
     const source = { bucket, collection };
     if (service.routes.from(source) === undefined) continue;
     const { editors, reviewers } = groupUris(source, service.options.of(source));
@@ -93,7 +105,10 @@ export async function refuseGroups(
 }
 
 /** Yields the ids of the collections in a bucket. */
-export async function* readCollections({ unit }: Pick<Acting, 'unit'>, bucket: string): AsyncGenerator<string, void> {
+export async function* readCollections(
+  { unit }: Pick<RequestScope, 'unit'>,
+  bucket: string,
+): AsyncGenerator<string, void> {
   const list = { kind: 'collection', parent: `/buckets/${bucket}` };
   for await (const entries of walk(unit.reader.storage, list, { filters: [] }, byId)) {
     for (const { id } of entries) yield id;

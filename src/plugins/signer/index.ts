@@ -1,10 +1,9 @@
-// Signing: records of a source collection are reviewed, copied to a destination, and signed there, so that clients know
-// that they come from whom they should, through whatever caches.
+// Plugin `signer`: copies reviewed records of a source collection to a destination and signs them there. Clients verify
+// the origin of records, even if these come from a cache. See docs/guides/signing.md.
 import { definePlugin } from '../../http/plugin.ts';
 import { createSource } from './auto-create.ts';
-import { currentCapability } from './capability.ts';
-import { OptionsBook } from './options.ts';
-import { MatchedCollections } from './matched.ts';
+import { currentCapability, MatchedCollections } from './capability.ts';
+import { SignerOptions } from './options.ts';
 import { requirePatterns } from './patterns.ts';
 import { placeUri, Routes } from './routes.ts';
 import type { SignerService } from './service.ts';
@@ -20,10 +19,11 @@ export const signer = definePlugin({
     const values = settings.read(signerSettings);
     const resources = values['signer.resources'];
     requirePatterns(settings.keys());
-    if (resources.length === 0) throw new Error('signer.resources is empty: there is nothing to sign.');
-    const options = new OptionsBook(settings, values, clock);
+    if (resources.length === 0)
+      throw new Error('signer.resources is empty. List the collections to sign, or remove the plugin.');
+    const options = new SignerOptions(settings, values, clock);
     const service: SignerService = { host, routes: new Routes(resources), options, statuses: new WeakMap() };
-    // Whatever does not fit is found now, and not at the first signature.
+    // Errors in settings and keys must appear at start, not at the first signature.
     for (const { source } of resources) {
       const { bucket, collection } = source;
       const named = collection === undefined ? collectionsWithOwnSettings(settings, bucket) : [collection];
@@ -48,10 +48,10 @@ export const signer = definePlugin({
             ...(preview === undefined ? [] : [preview]),
           ])
           .find((place) => host.objects.findByUri(placeUri(place)) === undefined);
-        if (wrong !== undefined) throw new Error(`signer.resources: no object can have the URI ${placeUri(wrong)}.`);
+        if (wrong !== undefined) throw new Error(`signer.resources: ${placeUri(wrong)} is not a valid object URI.`);
         if (!host.stores.storage.database.abilities.atomicAcrossParents) {
           host.logger.warn(
-            'The storage does not write several collections at once: for moments, clients may see records that their signature does not fit yet.',
+            'The storage does not write several collections atomically. Clients may briefly see records that do not match their signature.',
           );
         }
         await matched.start();

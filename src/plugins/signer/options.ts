@@ -1,4 +1,4 @@
-// What the settings say about one source collection, found out when it is first asked for.
+// Options of one source collection, computed from the settings on first use.
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.ts';
 import type { ValuesOf } from '../../settings/definition.ts';
@@ -11,7 +11,7 @@ import { readFor, type signerSettings } from './settings.ts';
 
 export interface CollectionOptions {
   readonly isReviewed: boolean;
-  /** Ids of groups in the bucket of the source. */
+  /** Ids of the groups in the bucket of the source. */
   readonly editorsGroup: string;
   readonly reviewersGroup: string;
   readonly allowsFloats: boolean;
@@ -21,12 +21,12 @@ export interface CollectionOptions {
 
 type Values = ValuesOf<typeof signerSettings>;
 
-export class OptionsBook {
+export class SignerOptions {
   readonly #settings: Settings;
   readonly #values: Values;
   readonly #clock: Clock;
   readonly #known = new LRUCache<string, CollectionOptions>({ max: 10_000 });
-  /** By what they are made of, so that each key is read once. */
+  /** Signers by their parameters, so that each key is read once. */
   readonly #signers = new Map<string, Signer>();
 
   constructor(settings: Settings, values: Values, clock: Clock) {
@@ -35,15 +35,15 @@ export class OptionsBook {
     this.#clock = clock;
   }
 
-  /** Everything that signs, as far as it is known. */
+  /** Signers created so far. */
   get signers(): readonly Signer[] {
     return [...this.#signers.values()];
   }
 
   /**
-   * The options of a source collection.
+   * Returns the options of a source collection.
    *
-   * @throws Error when settings for it do not fit
+   * @throws Error when a setting is missing or invalid
    */
   of(source: CollectionId): CollectionOptions {
     const key = `${source.bucket}/${source.collection}`;
@@ -63,7 +63,11 @@ export class OptionsBook {
     return options;
   }
 
-  /** @throws Error when settings do not fit, or the keys do not */
+  /**
+   * Returns the signer of a source.
+   *
+   * @throws Error when a setting is missing or a key cannot be used
+   */
   signerOf(place: Place): Signer {
     const read = <N extends Parameters<typeof readFor>[3]>(name: N): ReturnType<typeof readFor<N>> =>
       readFor(this.#settings, this.#values, place, name);
@@ -94,11 +98,13 @@ export class OptionsBook {
 function requireText(name: string, value: string | undefined, { bucket, collection }: Place): string {
   if (value !== undefined && value !== '') return value;
   const place = collection === undefined ? bucket : `${bucket}.${collection}`;
-  throw new Error(`signer.${name} is needed to sign ${place}: set it, or signer.${place}.${name}.`);
+  throw new Error(`signer.${name} is required to sign ${place}. Set it, or signer.${place}.${name}.`);
 }
 
 function fillGroup(template: string, { bucket, collection }: CollectionId): string {
   const id = template.replaceAll('{bucket_id}', () => bucket).replaceAll('{collection_id}', () => collection);
   if (/^[a-zA-Z0-9][a-zA-Z0-9_-]*$/.test(id)) return id;
-  throw new Error(`${template} is no id of a group of ${bucket}/${collection}.`);
+  throw new Error(
+    `${template} is not a valid group id for ${bucket}/${collection}. Use letters, digits, - and _, with {bucket_id} and {collection_id} as placeholders.`,
+  );
 }

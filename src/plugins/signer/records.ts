@@ -1,5 +1,5 @@
-// The records of whole collections, read in the order of their ids: their canonical text, and how those of one collection
-// differ from those of another. Memory holds one page of a list, and the result.
+// Records of whole collections, read in the order of their ids: the text to sign, and the difference of two
+// collections. Memory use is one page of a list plus the result.
 import { runFromNow, type Steps } from '../../base/steps.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { entryInSteps, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
@@ -7,7 +7,7 @@ import { compareText } from '../../core/query/compare.ts';
 import { byId, walk } from '../../engine/walk.ts';
 import { formatCanonicalInSteps } from './canonical-json.ts';
 
-/** Yields the live objects of a list by their ids. */
+/** Yields the live objects of a list in the order of their ids. */
 async function* readById(storage: StorageReader, list: ListKey): AsyncGenerator<StoredObject, undefined> {
   for await (const entries of walk(storage, list, { filters: [] }, byId)) {
     for (const entry of entries) if (!isTombstone(entry)) yield entry;
@@ -16,9 +16,7 @@ async function* readById(storage: StorageReader, list: ListKey): AsyncGenerator<
 }
 
 /**
- * The text that is signed for a list: its live objects by id, and its clock as text.
- *
- * @param timestamp of the list
+ * Returns the text to sign: the live objects of the list in the order of their ids, and its timestamp as a string.
  */
 export async function formatSignedText(storage: StorageReader, list: ListKey, timestamp: number): Promise<string> {
   const records: string[] = [];
@@ -33,27 +31,27 @@ function* formatRecord(object: StoredObject): Steps<string> {
   return yield* formatCanonicalInSteps(yield* entryInSteps(object));
 }
 
-/** Ids of the live objects. */
+/** Returns the ids of the live objects. */
 export async function readIds(storage: StorageReader, list: ListKey): Promise<readonly string[]> {
   const ids: string[] = [];
   for await (const { id } of readById(storage, list)) ids.push(id);
   return ids;
 }
 
-/** What has to happen to one list so that it holds what another one holds. */
+/** The writes that make one list equal to another. */
 export interface Difference {
-  /** Objects of the other list that are missing here, or are not the same here. */
+  /** Objects of the other list that are missing or different in this one. */
   readonly put: readonly StoredObject[];
-  /** Ids of those that the other list does not have. */
+  /** Ids of objects that only this list has. */
   readonly removed: readonly string[];
 }
 
-/** How many objects differ. */
-export function countChanges({ put, removed }: Difference): number {
+/** Returns the number of objects that differ. */
+export function countDifferences({ put, removed }: Difference): number {
   return put.length + removed.length;
 }
 
-/** Length of the objects that differ, as JSON. */
+/** Returns the JSON length of the objects to put, in bytes. */
 export function countBytes({ put }: Difference): number {
   return put.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
 }
@@ -61,24 +59,23 @@ export function countBytes({ put }: Difference): number {
 /**
  * Compares two lists.
  *
- * @param isTouched whether an object of the other list counts as different, although it holds the same, because it was
- *   written later
+ * @param isTouched returns whether an object with equal content counts as different, because it was written later
  */
 export async function compareLists(
   storage: StorageReader,
   { from, to, isTouched = () => false }: ListPair,
 ): Promise<Difference> {
-  const [theirs, ours] = [readById(storage, from), readById(storage, to)];
+  const [sources, targets] = [readById(storage, from), readById(storage, to)];
   const put: StoredObject[] = [];
   const removed: string[] = [];
-  let [there, here] = [await next(theirs), await next(ours)];
-  while (there !== undefined || here !== undefined) {
-    const order = there === undefined ? 1 : here === undefined ? -1 : compareText(there.id, here.id);
-    if (order < 0) put.push(there!);
-    else if (order > 0) removed.push(here!.id);
-    else if (isTouched(there!, here!) || !(await isSame(there!, here!))) put.push(there!);
-    if (order <= 0) there = await next(theirs);
-    if (order >= 0) here = await next(ours);
+  let [source, target] = [await next(sources), await next(targets)];
+  while (source !== undefined || target !== undefined) {
+    const order = source === undefined ? 1 : target === undefined ? -1 : compareText(source.id, target.id);
+    if (order < 0) put.push(source!);
+    else if (order > 0) removed.push(target!.id);
+    else if (isTouched(source!, target!) || !(await isSame(source!, target!))) put.push(source!);
+    if (order <= 0) source = await next(sources);
+    if (order >= 0) target = await next(targets);
   }
   return { put, removed };
 }
@@ -93,7 +90,7 @@ async function next(objects: AsyncGenerator<StoredObject, undefined>): Promise<S
   return (await objects.next()).value;
 }
 
-/** Texts differ for values that do not, where another program has written them. */
+/** Returns whether the content is equal. Equal values may have different texts if another program wrote them. */
 function isSame(a: StoredObject, b: StoredObject): boolean | Promise<boolean> {
   return a.text === b.text || runFromNow(equalTexts(a, b), 'urgent');
 }

@@ -1,13 +1,14 @@
-// The events by which the plugin tells others of reviews, such as those who send mails.
+// Named events about reviews, for other plugins such as `emailer`.
 import { getKey, type JsonObject } from '../../base/json.ts';
 import { formatPayload } from '../../core/events/payload.ts';
-import type { Change, ChangeEvent } from '../../engine/events/event.ts';
-import { countBytes, countChanges, type Difference } from './records.ts';
+import type { ChangeEvent } from '../../engine/events/event.ts';
+import type { Change } from '../../engine/events/event.ts';
+import { countBytes, countDifferences, type Difference } from './records.ts';
 import type { Work } from './service.ts';
 
 export type ReviewEvent = 'ReviewRequested' | 'ReviewRejected' | 'ReviewApproved' | 'ReviewCanceled';
 
-/** Whose comment goes with the event. */
+/** The attribute with the comment of each event. */
 const comments: Readonly<Record<ReviewEvent, string>> = {
   ReviewRequested: 'last_editor_comment',
   ReviewRejected: 'last_reviewer_comment',
@@ -17,16 +18,16 @@ const comments: Readonly<Record<ReviewEvent, string>> = {
 
 export interface Review {
   readonly name: ReviewEvent;
-  /** The event that the change of status was part of. */
+  /** The event that contains the change of status. */
   readonly event: ChangeEvent;
   readonly change: Change;
-  /** Attributes of the source, as the client has left them. */
+  /** Attributes of the source after the write of the client. */
   readonly attributes: JsonObject;
-  /** Between source and destination, before anything was done. */
+  /** Difference between source and destination before the step. */
   readonly difference: Difference;
 }
 
-/** Tells of a review. */
+/** Adds the event to the unit of work. */
 export function announceReview({ actor }: Work, { name, event, change, attributes, difference }: Review): void {
   const comment = getKey(attributes, comments[name]);
   actor.unit.events.addNamed({
@@ -35,7 +36,7 @@ export function announceReview({ actor }: Work, { name, event, change, attribute
       ...formatPayload({ ...event, path: change.uri, ids: change.ids, userId: change.caller.userId }),
       event: name,
       comment: typeof comment === 'string' ? comment : '',
-      changes_count: countChanges(difference),
+      changes_count: countDifferences(difference),
       changes_size_bytes: countBytes(difference),
     },
     changes: [change],

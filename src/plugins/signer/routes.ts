@@ -1,8 +1,7 @@
-// The setting `signer.resources`: which collections are sources, and where their records go; and which part a collection
-// has in that, asked for at each change.
+// The setting `signer.resources`: sources, previews and destinations; and the lookup of the route of a collection.
 import type { Reader, Reading } from '../../settings/readers.ts';
 
-/** A bucket, which stands for all of its collections, or one collection. */
+/** One collection, or a bucket with all its collections. */
 export interface Place {
   readonly bucket: string;
   readonly collection: string | undefined;
@@ -20,7 +19,7 @@ export interface CollectionId {
   readonly collection: string;
 }
 
-/** The way of the records of one collection. */
+/** Source, preview and destination of the records of one collection. */
 export interface Route {
   readonly source: CollectionId;
   readonly preview: CollectionId | undefined;
@@ -28,11 +27,11 @@ export interface Route {
 }
 
 const form = 'lines such as /buckets/staging -> /buckets/preview -> /buckets/main';
-const address = /^\/buckets\/([a-zA-Z0-9][a-zA-Z0-9_-]*)(?:\/collections\/([a-zA-Z0-9][a-zA-Z0-9_-]*))?\/?$/;
-/** A collection as older deployments write it, `staging/articles`. */
-const shortAddress = /^([a-zA-Z0-9][a-zA-Z0-9_-]*)\/([a-zA-Z0-9][a-zA-Z0-9_-]*)$/;
+const uriForm = /^\/buckets\/([a-zA-Z0-9][a-zA-Z0-9_-]*)(?:\/collections\/([a-zA-Z0-9][a-zA-Z0-9_-]*))?\/?$/;
+/** The form `staging/articles` of older deployments. */
+const shortForm = /^([a-zA-Z0-9][a-zA-Z0-9_-]*)\/([a-zA-Z0-9][a-zA-Z0-9_-]*)$/;
 
-/** Reads the lines of the setting, or a JSON array of them. */
+/** Reads the lines of the setting, or a JSON array of lines. */
 export const resourcesReader: Reader<readonly Resource[]> = {
   form,
   read(given): Reading<readonly Resource[]> {
@@ -48,7 +47,7 @@ export const resourcesReader: Reader<readonly Resource[]> = {
     const twice = uris.find((uri, index) => uris.indexOf(uri) !== index);
     return twice === undefined
       ? { kind: 'value', value: resources }
-      : wrong(`each address once, and not ${twice} twice`);
+      : wrong(`each URI at most once; ${twice} is repeated`);
   },
 };
 
@@ -62,7 +61,7 @@ function splitLines(given: string): readonly string[] {
     const parsed: unknown = JSON.parse(given);
     lines = Array.isArray(parsed) ? parsed : typeof parsed === 'string' ? parsed.split('\n') : lines;
   } catch {
-    // Lines are no JSON.
+    // Plain lines are not JSON.
   }
   return lines.map((line) => String(line).trim()).filter((line) => line !== '');
 }
@@ -77,35 +76,34 @@ function parseResource(line: string): Resource | undefined {
 }
 
 function parseConfigured(text: string): Place | undefined {
-  const [, bucket, collection] = shortAddress.exec(text) ?? [];
+  const [, bucket, collection] = shortForm.exec(text) ?? [];
   return bucket === undefined ? parsePlace(text) : { bucket, collection };
 }
 
 function parsePlace(text: string): Place | undefined {
-  const match = address.exec(text);
+  const match = uriForm.exec(text);
   return match === null ? undefined : { bucket: match[1]!, collection: match[2] };
 }
 
-/** URI of a bucket or a collection. */
+/** Returns the URI of a bucket or a collection. */
 export function placeUri({ bucket, collection }: Place): string {
   return collection === undefined ? `/buckets/${bucket}` : `/buckets/${bucket}/collections/${collection}`;
 }
 
-/** The preview, where there is one, and the destination. */
+/** Returns the preview, if any, and the destination. */
 export function targetsOf({ preview, destination }: Route): readonly CollectionId[] {
   return preview === undefined ? [destination] : [preview, destination];
 }
 
-/** The collection that a URI names, `undefined` for URIs of anything else. */
+/** Returns the collection of a URI, or `undefined` for other URIs. */
 export function parseCollectionUri(uri: string): CollectionId | undefined {
   const { bucket, collection } = parsePlace(uri) ?? {};
   return bucket === undefined || collection === undefined ? undefined : { bucket, collection };
 }
 
-/** Looks up routes; a line about a collection goes before one about its bucket. */
+/** Routes by source and by target. A line for a collection takes precedence over the line for its bucket. */
 export class Routes {
   readonly resources: readonly Resource[];
-  /** By the address where each line starts, and by those where it leads. */
   readonly #bySource: ReadonlyMap<string, Resource>;
   readonly #byTarget: ReadonlyMap<string, Resource>;
 
@@ -121,16 +119,16 @@ export class Routes {
     );
   }
 
-  /** The route that starts at the collection. */
+  /** Returns the route whose source is the collection. */
   from(id: CollectionId): Route | undefined {
     return findRoute(this.#bySource, id);
   }
 
-  /** The route that leads to the collection as its preview or destination. */
+  /** Returns the route whose preview or destination is the collection. */
   to(id: CollectionId): Route | undefined {
     const route = findRoute(this.#byTarget, id);
     if (route === undefined) return undefined;
-    // The line of a bucket does not apply to collections of it that have a line of their own.
+    // The line of a bucket does not apply to collections that have their own line.
     const own = this.from(route.source);
     return own !== undefined && targetsOf(own).some((target) => placeUri(target) === placeUri(id)) ? own : undefined;
   }

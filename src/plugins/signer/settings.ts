@@ -1,4 +1,4 @@
-// Settings of the plugin: one set for all, which buckets and collections of sources may override.
+// Settings of the plugin, with overrides for source buckets and collections.
 import { setting, type SettingsTable, type ValueOf, type ValuesOf } from '../../settings/definition.ts';
 import type { SettingsFamily } from '../../settings/families.ts';
 import { dottedChoice, duration, flag, list, optional, text, url } from '../../settings/readers.ts';
@@ -11,75 +11,74 @@ const section = 'Signing';
 export const signerSettings = {
   'signer.resources': setting(
     resourcesReader,
-    'Which collections are signed: those of a bucket, or one, each with a destination and, if wanted, a preview before it. One line for each; all addresses of a line are buckets, or all are collections.',
+    'Collections to sign, one line each: source, optional preview, and destination. The URIs of a line are either all buckets or all collections; a bucket stands for all its collections.',
     { default: [], section },
   ),
   'signer.to_review_enabled': setting(
     flag(),
-    'Whether signing takes the request of an editor and the approval of a reviewer, who is somebody else.',
+    'Requires a review request of an editor and the approval of another user, a reviewer, before records are signed.',
     { default: false, section },
   ),
   'signer.editors_group': setting(
-    text('the id of a group, in which {bucket_id} and {collection_id} may stand'),
-    'Group of those who may ask for reviews.',
+    text('a group id, optionally with {bucket_id} and {collection_id}'),
+    'Group whose members can request reviews.',
     { default: '{collection_id}-editors', section },
   ),
   'signer.reviewers_group': setting(
-    text('the id of a group, in which {bucket_id} and {collection_id} may stand'),
-    'Group of those who may approve.',
+    text('a group id, optionally with {bucket_id} and {collection_id}'),
+    'Group whose members can approve.',
     { default: '{collection_id}-reviewers', section },
   ),
   'signer.allow_floats': setting(
     flag(),
-    'Accepts numbers with a fraction or an exponent in records that are to be signed. Not all clients write them alike, and a signature fails where they do not.',
+    'Accepts numbers with a fraction or an exponent in signed records. Clients that format such numbers differently cannot verify the signature.',
     { default: false, section },
   ),
   'signer.auto_create_resources': setting(
     flag(),
-    'Creates the buckets, and the collections that have a line of their own, at start.',
+    'Creates source buckets, and collections that have their own line, at start.',
     { default: false, section },
   ),
   'signer.auto_create_resources_principals': setting(
     list('principals'),
-    'Who may write to the sources that are created at start.',
+    'Principals with write permission on sources created at start.',
     { default: ['system.Authenticated'], section },
   ),
   'signer.hard_delete_destination_on_source_deletion': setting(
     flag(),
-    'Deletes preview and destination with their source. Otherwise they are emptied and signed, so that clients hear of it.',
+    'Deletes preview and destination with their source. If false, they are emptied and signed, so that clients receive the deletions.',
     { default: false, section },
   ),
   'signer.signer_backend': setting(
     dottedChoice(['local_ecdsa', 'autograph'], { isDeprecated: false }),
-    'What signs: keys in files, or an Autograph server.',
+    'Signing backend: keys in files, or an Autograph server.',
     { default: 'local_ecdsa', section },
   ),
-  'signer.ecdsa.private_key': setting(
-    optional(text('a file')),
-    'File with the private key, on the curve P-384 in PEM form.',
-    { default: undefined, section },
-  ),
+  'signer.ecdsa.private_key': setting(optional(text('a file')), 'File with the private key: curve P-384, PEM format.', {
+    default: undefined,
+    section,
+  }),
   'signer.ecdsa.public_key': setting(
     optional(text('a file')),
-    'File with the public key; the start fails when it does not fit the private one.',
+    'File with the public key. The start fails if it does not match the private key.',
     { default: undefined, section },
   ),
-  'signer.autograph.server_url': setting(optional(url()), 'Address of the Autograph server.', {
+  'signer.autograph.server_url': setting(optional(url()), 'URL of the Autograph server.', {
     default: undefined,
     section,
   }),
-  'signer.autograph.hawk_id': setting(optional(text()), 'Name by which the Autograph server knows this service.', {
+  'signer.autograph.hawk_id': setting(optional(text()), 'Hawk id of this service at the Autograph server.', {
     default: undefined,
     section,
   }),
-  'signer.autograph.hawk_secret': setting(optional(text()), 'Key that goes with the name.', {
+  'signer.autograph.hawk_secret': setting(optional(text()), 'Hawk key for the id.', {
     default: undefined,
     isSecret: true,
     section,
   }),
   'signer.autograph.timeout_seconds': setting(
     duration({ min: 0.001, max: 300 }),
-    'Time that the Autograph server may take. The collections that are being signed cannot be written to meanwhile.',
+    'Time limit for a response of the Autograph server, in seconds. The collections being signed stay locked during this time.',
     { default: 10, section },
   ),
 } satisfies SettingsTable;
@@ -88,13 +87,11 @@ type Table = typeof signerSettings;
 /** Names without the prefix `signer.`. */
 type Name = { [K in keyof Table]: K extends `signer.${infer N}` ? N : never }[keyof Table];
 
-/** What cannot be said for one bucket or collection alone. */
-const shared = ['signer.resources'];
+/** Settings that a bucket or a collection can override. */
+const own = Object.entries<SettingsTable[string]>(signerSettings).filter(([key]) => key !== 'signer.resources');
 
-const own = Object.entries<SettingsTable[string]>(signerSettings).filter(([key]) => !shared.includes(key));
-
-/** The same for one source: one family for each setting, as each is read in its own way. */
-const ofSources = own.map(([key, { reader }]): SettingsFamily => {
+/** Overrides for one source: one family for each setting, because each has its own reader. */
+const perSource = own.map(([key, { reader }]): SettingsFamily => {
   const name = key.slice('signer.'.length);
   const [dotted, underscored] = [name.replaceAll('.', String.raw`\.`), name.replaceAll('.', '_')];
   return {
@@ -106,11 +103,11 @@ const ofSources = own.map(([key, { reader }]): SettingsFamily => {
   };
 });
 
-export const signerFamilies: readonly SettingsFamily[] = [...ofSources, patternFamily];
+export const signerFamilies: readonly SettingsFamily[] = [...perSource, patternFamily];
 
 /**
- * Returns a setting for a source: the value for the collection, else for its bucket, else for all. Older deployments
- * join the ids of a collection with an underscore.
+ * Returns a setting for a source: the value for the collection, for its bucket, or for all, in this order. Older
+ * deployments join the ids of a collection with an underscore.
  */
 export function readFor<N extends Name>(
   settings: Settings,
@@ -133,7 +130,7 @@ export function readFor<N extends Name>(
   return settings.lookupWith(reader, `signer.${bucket}.${name}`) ?? values[`signer.${name}`];
 }
 
-/** The collections of a bucket for which a file or the command line says something of their own. */
+/** Returns the collections of a bucket that have their own settings in a file or on the command line. */
 export function collectionsWithOwnSettings(settings: Settings, bucket: string): readonly string[] {
   const prefix = `signer.${bucket}.`;
   const found = settings.keys().flatMap((key) => {

@@ -1,12 +1,21 @@
-// Who hears of which changes: clients edit sources, ask for reviews and signatures, and try what they must not.
-import type { Change, ChangeEvent } from '../../engine/events/event.ts';
-import type { EventScope, Subscriber } from '../../engine/events/subscriber.ts';
-import { refuseBucket, refuseFloats, refuseGroups, refuseOnTarget, refuseRecords, readCollections } from './guards.ts';
+// Event subscribers of the plugin: they start the workflow for changes to sources and refuse forbidden changes.
+import type { ChangeEvent } from '../../engine/events/event.ts';
+import type { EventScope } from '../../engine/events/subscriber.ts';
+import type { Subscriber } from '../../engine/events/subscriber.ts';
+import type { Change } from '../../engine/events/event.ts';
+import {
+  refuseBucketDeletion,
+  refuseFloats,
+  refuseGroupDeletion,
+  refuseTargetChange,
+  refuseRecordWrites,
+  readCollections,
+} from './guards.ts';
 import { parseCollectionUri, targetsOf, type CollectionId } from './routes.ts';
-import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';
-import { onDeletion, onEdit, onSourceChange } from './workflow.ts';
+import { findCollection, pluginCaller, workOn, type SignerService } from './service.ts';
+import { onDeletion, onEdit, onSourceChange } from './review-workflow.ts';
 
-/** The subscribers of the plugin; all of them work inside the transaction. */
+/** Returns the subscribers of the plugin. All of them run inside the transaction. */
 export function signerSubscribers(service: SignerService): readonly Subscriber[] {
   const on = 'ResourceChanged';
   return [
@@ -34,79 +43,79 @@ export function signerSubscribers(service: SignerService): readonly Subscriber[]
   ];
 }
 
-/** What others have done; the plugin knows what it does itself. */
+/** Returns the changes that the plugin did not make itself. */
 function changesByOthers({ changes }: ChangeEvent): readonly Change[] {
   return changes.filter(({ caller }) => caller !== pluginCaller);
 }
 
-/** All records of an event are of one collection. */
+/** Handles changes of records. All records of an event belong to one collection. */
 async function onRecords(service: SignerService, event: ChangeEvent, { unit }: EventScope): Promise<void> {
   const changes = changesByOthers(event);
   const last = changes.at(-1);
   const id = parseCollectionUri(event.list.parent);
   if (last === undefined || id === undefined) return;
-  const acting = { unit, request: event.request };
-  await refuseRecords(service, acting, id);
+  const scope = { unit, request: event.request };
+  await refuseRecordWrites(service, scope, id);
   const route = service.routes.from(id);
   if (route === undefined) return;
-  const work = workOn(service, acting, route);
+  const work = workOn(service, scope, route);
   for (const change of changes) refuseFloats(work, change);
   await onEdit(work, last);
 }
 
-async function onCollections(service: SignerService, event: ChangeEvent, scope: EventScope): Promise<void> {
-  const acting = { unit: scope.unit, request: event.request };
+async function onCollections(service: SignerService, event: ChangeEvent, eventScope: EventScope): Promise<void> {
+  const scope = { unit: eventScope.unit, request: event.request };
   for (const change of changesByOthers(event)) {
     const id: CollectionId = { bucket: change.ids['bucket_id']!, collection: change.ids['collection_id']! };
-    await refuseOnTarget(service, acting, id, change);
+    await refuseTargetChange(service, scope, id, change);
     const route = service.routes.from(id);
-    if (route !== undefined) await onSourceChange(workOn(service, acting, route), { event, change, scope });
+    if (route !== undefined) await onSourceChange(workOn(service, scope, route), { event, change, scope: eventScope });
   }
 }
 
-/** With a bucket everything in it is gone, without any event of its own. */
+/** Handles deletions of buckets. Objects deleted with their bucket have no events of their own. */
 async function onBuckets(service: SignerService, event: ChangeEvent, { unit }: EventScope): Promise<void> {
-  const acting = { unit, request: event.request };
+  const scope = { unit, request: event.request };
   for (const { ids } of changesByOthers(event)) {
     const bucket = ids['bucket_id']!;
-    await refuseBucket(service, acting, bucket);
+    await refuseBucketDeletion(service, scope, bucket);
     for (const resource of service.routes.resources) {
       if (resource.source.bucket !== bucket) continue;
       const named = resource.source.collection;
       const { destination, preview } = resource;
       const collections = new Set(named === undefined ? [] : [named]);
       if (named === undefined) {
-        // What the sources were shows in where they led to.
+        // The sources are deleted already. The collections in the targets show which existed.
         for (const place of [destination, preview]) {
           if (place === undefined) continue;
-          for await (const collection of readCollections(acting, place.bucket)) collections.add(collection);
+          for await (const collection of readCollections(scope, place.bucket)) collections.add(collection);
         }
       }
-      for (const collection of collections) await onSourceGone(service, acting, { bucket, collection });
+      for (const collection of collections) await onSourceGone(service, scope, { bucket, collection });
     }
   }
 }
 
 async function onSourceGone(
   service: SignerService,
-  acting: Parameters<typeof workOn>[1],
+  scope: Parameters<typeof workOn>[1],
   source: CollectionId,
 ): Promise<void> {
   const route = service.routes.from(source);
   if (route === undefined) return;
-  const work = workOn(service, acting, route);
-  // Collections that were never signed are somebody else's.
+  const work = workOn(service, scope, route);
+  // A collection without a signature was never a target.
   for (const target of targetsOf(route)) {
-    const found = await service.host.objects.find(work.actor, collectionPlace(service.host.objects, target));
+    const found = await findCollection(work, target);
     if (found !== undefined && Object.hasOwn(found.attributes, 'signature')) return onDeletion(work);
   }
 }
 
-/** All groups of an event are of one bucket. */
+/** Handles deletions of groups. All groups of an event belong to one bucket. */
 async function onGroups(service: SignerService, event: ChangeEvent, { unit }: EventScope): Promise<void> {
   const changes = changesByOthers(event);
   const bucket = changes[0]?.ids['bucket_id'];
   if (bucket === undefined) return;
   const uris = new Set(changes.map(({ uri }) => uri));
-  await refuseGroups(service, { unit, request: event.request }, bucket, uris);
+  await refuseGroupDeletion(service, { unit, request: event.request }, bucket, uris);
 }

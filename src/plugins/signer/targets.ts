@@ -1,34 +1,36 @@
-// Previews and destinations: created when they are first needed, and signed. A signature is written in the transaction that
-// writes the records, so nobody ever sees the one without the other.
+// Previews and destinations: created on first use, and signed. The signature is written in the same transaction as the
+// records, so that readers never see one without the other.
 import { getKey, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 import { EVERYONE } from '../../core/permissions/principals.ts';
 import { formatSignedText } from './records.ts';
-import { removeRecords } from './copy.ts';
+import { removeRecords } from './copy-records.ts';
 import { targetsOf, type CollectionId } from './routes.ts';
-import { collectionPlace, recordsOf, type Work } from './service.ts';
+import { collectionPlace, findCollection, recordsOf, type Work } from './service.ts';
 
-/** Attributes of the source that its preview and destination have too. */
+/** Attributes copied from the source to its preview and destination. */
 const copiedFields = ['schema', 'attachment', 'displayFields', 'sort', 'flags'];
 
-/** Attributes that are the plugin's alone. */
+/** Attributes that only the plugin writes. */
 export const signatureFields: readonly string[] = ['signature', 'signatures'];
 
-/** Creates the collection, readable by everybody, and its bucket, as far as they are not there. */
+/** Creates the collection, readable by everyone, and its bucket, if they do not exist. */
 export async function ensureTarget({ service, actor }: Work, target: CollectionId): Promise<void> {
   const { objects } = service.host;
-  const place = collectionPlace(objects, target);
-  if ((await objects.find(actor, place)) !== undefined) return;
+  if ((await findCollection({ service, actor }, target)) !== undefined) return;
   const create = { attributes: (old: object | undefined) => (old === undefined ? {} : undefined), isVerbatim: true };
   const bucket = objects.place('bucket', { bucket_id: target.bucket });
   if ((await objects.find(actor, bucket)) === undefined) await objects.write(actor, bucket, create);
-  await objects.write(actor, place, { ...create, permissions: (stored) => ({ ...stored, read: [EVERYONE] }) });
+  await objects.write(actor, collectionPlace(objects, target), {
+    ...create,
+    permissions: (stored) => ({ ...stored, read: [EVERYONE] }),
+  });
 }
 
 /**
- * Signs the records as they are now.
+ * Signs the current records.
  *
- * @param source attributes of the source, to bring the copied ones up to date; absent: they are left as they are
- * @throws BackendUnavailable when nothing can be signed now
+ * @param source attributes of the source to copy; absent: the copied attributes stay unchanged
+ * @throws BackendUnavailable when the signing backend fails
  */
 export async function signTarget(
   { service, actor, options }: Work,
@@ -56,22 +58,20 @@ export async function signTarget(
   });
 }
 
-/** Signs preview and destination again, as far as they exist. */
+/** Signs existing previews and destinations again. */
 export async function resignTargets(work: Work): Promise<void> {
   for (const target of targetsOf(work.route)) {
-    const { objects } = work.service.host;
-    const found = await objects.find(work.actor, collectionPlace(objects, target));
-    if (found !== undefined) await signTarget(work, target);
+    if ((await findCollection(work, target)) !== undefined) await signTarget(work, target);
   }
 }
 
-/** What becomes of preview and destination when their source is gone. */
+/** Deletes preview and destination of a deleted source, or empties and signs them. */
 export async function cleanUpTargets(work: Work): Promise<void> {
   const { service, actor, route, options } = work;
   for (const target of targetsOf(route)) {
-    const place = collectionPlace(service.host.objects, target);
-    if ((await service.host.objects.find(actor, place)) === undefined) continue;
-    if (options.deletesTargets) await service.host.objects.remove(actor, place);
+    if ((await findCollection(work, target)) === undefined) continue;
+    const { objects } = service.host;
+    if (options.deletesTargets) await objects.remove(actor, collectionPlace(objects, target));
     else {
       await removeRecords(work, target);
       await signTarget(work, target);

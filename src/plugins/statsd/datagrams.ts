@@ -1,10 +1,10 @@
-// Lines on their way out, several to a datagram. What cannot be sent is lost, as StatsD means it to be; that it is gets
-// logged once.
+// UDP sender that batches lines into datagrams. Lines that cannot be sent are lost, as usual with StatsD, and a warning
+// is logged once.
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import type { Logger } from '../../contracts/logger.ts';
 
-/** What goes through most networks in one piece. */
+/** Maximum datagram size that most networks do not fragment. */
 const maxBytes = 1400;
 const delayMs = 100;
 
@@ -51,7 +51,7 @@ export class Datagrams {
     });
   }
 
-  /** Sends what is left. */
+  /** Sends buffered lines and closes the socket. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       this.flush(() => this.#socket.close(() => resolve()));

@@ -1,4 +1,4 @@
-// Sends metrics to StatsD, over UDP: nobody waits for it, and nobody notices when it is not there.
+// Plugin `statsd`: sends metrics to StatsD over UDP. Requests do not wait for it, and an absent server has no effect.
 import { metricsObserver } from '../../observability/metrics/metrics-observer.ts';
 import { metricsOptions } from '../../observability/metrics/settings.ts';
 import { definePlugin, type PluginHost, type PluginParts } from '../../http/plugin.ts';
@@ -20,10 +20,10 @@ export const statsd = definePlugin({
 
 function setUp({ settings, stores, logger }: PluginHost): PluginParts {
   if (settings.get('includes').includes('prometheus')) {
-    throw new Error('includes names prometheus as well, but metrics go to one of the two.');
+    throw new Error('includes contains both prometheus and statsd. Remove one of them.');
   }
   const url = settings.read(statsdSettings).statsd_url;
-  if (url === undefined) throw new Error('statsd_url must be set, to udp://host:port.');
+  if (url === undefined) throw new Error('statsd_url must be set to udp://host:port.');
   const { hostname, port } = new URL(url);
   const datagrams = new Datagrams(hostname.replaceAll(/[[\]]/g, ''), Number(port || defaultPort), logger);
   const sink = new StatsdSink(prefixOf(settings), (line) => datagrams.send(line));
@@ -49,7 +49,7 @@ function setUp({ settings, stores, logger }: PluginHost): PluginParts {
   };
 }
 
-/** Returns the name of the project where it has one of its own, as existing deployments have it. */
+/** Returns the prefix: the project name if changed, as in existing deployments, otherwise statsd_prefix. */
 function prefixOf(settings: Settings): string {
   const project = settings.get('project_name');
   const prefix =

@@ -8,13 +8,11 @@ export const statsdSettings = {
   ...inSection('StatsD', {
     statsd_url: setting(
       optional(matching(/^udp:\/\/(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?\/?$/, 'udp://host:port')),
-      'Address that the plugin statsd sends metrics to.',
+      'Address of the StatsD server.',
       { default: undefined },
     ),
-    statsd_prefix: setting(
-      optional(text()),
-      'Text before the names of metrics that are sent; project_name when that is set.',
-      { default: undefined },
-    ),
+    statsd_prefix: setting(optional(text()), 'Prefix of metric names. A changed project_name is used instead.', {
+      default: undefined,
+    }),
   }),
 };

@@ -1,4 +1,4 @@
-// Metrics as lines of StatsD: names with dots, labels appended as `.label.value`.
+// Metric sink that formats StatsD lines: names with dots, labels appended as `.label.value`.
 import type { Labels, MetricSink } from '../../observability/metrics/sink.ts';
 
 export class StatsdSink implements MetricSink {
@@ -15,7 +15,7 @@ export class StatsdSink implements MetricSink {
     this.#send(`${this.#name(name, labels)}:${times}|c`);
   }
 
-  /** A set: whoever keeps it counts distinct members. */
+  /** Sends a set member. The server counts distinct members. */
   countUnique(name: string, labels: Labels): void {
     this.#send(`${this.#name(name, {})}:${format(labels)}|s`);
   }
@@ -39,7 +39,7 @@ export class StatsdSink implements MetricSink {
   }
 }
 
-/** Labels without a value are left out, since a name cannot have an empty part. */
+/** Formats labels. Those without a value are omitted, because a name cannot have an empty part. */
 function format(labels: Labels): string {
   return Object.entries(labels)
     .filter(([, value]) => value !== '')
@@ -47,12 +47,12 @@ function format(labels: Labels): string {
     .join('.');
 }
 
-/** Colons end names, dots divide them, and the rest means something else in a line. */
+/** Replaces characters with a meaning in StatsD lines. */
 function clean(value: string): string {
   return value.replaceAll(':', '').replaceAll(/[^\w~()+-]/g, '_');
 }
 
-/** Fractions of a millisecond count where a backend is fast. */
+/** Rounds to microseconds, because fast backends respond in less than a millisecond. */
 function round(milliseconds: number): number {
   return Math.round(milliseconds * 1000) / 1000;
 }

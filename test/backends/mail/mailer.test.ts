@@ -1,4 +1,4 @@
-// The mailer against a mail server and into folders.
+// The mailer with a mail server and with folders.
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createMailer, type Carrier } from '../../../src/backends/mail/mailer.ts';
+import { createMailer, type MailTransportOptions } from '../../../src/backends/mail/mailer.ts';
 import type { Mailer } from '../../../src/contracts/mailer.ts';
 import { startMailSink } from '../../support/mail-sink.ts';
 
@@ -15,12 +15,12 @@ interface Opened {
   readonly log: readonly string[];
 }
 
-function open(carrier: Carrier, { maxWaiting = 10, closeTimeoutSeconds = 5 } = {}): Opened {
+function open(transport: MailTransportOptions, { maxWaiting = 10, closeTimeoutSeconds = 5 } = {}): Opened {
   const log: string[] = [];
   const note = (first: unknown, message?: string): void => void log.push(message ?? String(first));
   const logger = { debug: note, info: note, warn: note, error: note };
   const mailer = createMailer({
-    carrier,
+    transport,
     defaultSender: 'coffer@example.org',
     maxWaiting,
     closeTimeoutSeconds,
@@ -30,7 +30,7 @@ function open(carrier: Carrier, { maxWaiting = 10, closeTimeoutSeconds = 5 } = {
   return { mailer, log };
 }
 
-function smtp(port: number, more: object = {}): Carrier {
+function smtp(port: number, more: object = {}): MailTransportOptions {
   return { kind: 'smtp', smtp: { host: '127.0.0.1', port, tls: false, timeoutSeconds: 2, ...more } };
 }
 
@@ -41,7 +41,7 @@ async function folder(): Promise<string> {
 }
 
 describe('mail over SMTP', () => {
-  it('A message arrives with its sender, its recipients and its text as it was.', async () => {
+  it('a message arrives with its sender, recipients and unchanged text.', async () => {
     const sink = await startMailSink();
     const { mailer } = open(smtp(sink.port));
     await mailer.send({ to: ['Zoe <zoe@example.org>', 'ann@example.org'], subject: 'Hello', text: 'Grüße\n.\nend' });
@@ -53,14 +53,14 @@ describe('mail over SMTP', () => {
     expect(sink.letters[0]?.text.replaceAll('\r\n', '\n')).toBe('Grüße\n.\nend');
   });
 
-  it('A subject cannot bring further headers or recipients.', async () => {
+  it('a subject cannot add headers or recipients.', async () => {
     const sink = await startMailSink();
     const { mailer } = open(smtp(sink.port));
     await mailer.send({ to: ['zoe@example.org'], subject: 'Hi\r\nBcc: eve@example.org\n\nbody', text: 'x' });
     expect(sink.letters).toMatchObject([{ to: ['zoe@example.org'], subject: 'Hi Bcc: eve@example.org body' }]);
   });
 
-  it('It logs in where it has a name and a password.', async () => {
+  it('it logs in if a user name and a password are set.', async () => {
     const sink = await startMailSink({ allowInsecureAuth: true });
     const { mailer } = open(smtp(sink.port, { username: 'coffer', password: 'secret' }));
     await mailer.send({ to: ['zoe@example.org'], subject: 's', text: 't' });
@@ -69,7 +69,7 @@ describe('mail over SMTP', () => {
     await expect(wrong.mailer.send({ to: ['zoe@example.org'], subject: 's', text: 't' })).rejects.toThrow('message');
   });
 
-  it('Where encryption is demanded, a server without it gets nothing.', async () => {
+  it('a server without encryption gets nothing if encryption is required.', async () => {
     const sink = await startMailSink();
     const { mailer } = open(smtp(sink.port, { tls: true }));
     await expect(mailer.send({ to: ['zoe@example.org'], subject: 's', text: 't' })).rejects.toMatchObject({
@@ -79,7 +79,7 @@ describe('mail over SMTP', () => {
     expect(sink.letters).toEqual([]);
   });
 
-  it('What is posted arrives, and a stop waits for it.', async () => {
+  it('posted messages arrive, and a stop waits for them.', async () => {
     const sink = await startMailSink();
     const { mailer, log } = open(smtp(sink.port));
     for (const n of [1, 2, 3]) mailer.post({ to: [`zoe${n}@example.org`], subject: 's', text: 't' });
@@ -88,14 +88,14 @@ describe('mail over SMTP', () => {
     expect(log).toEqual([]);
   });
 
-  it('A server that cannot be reached is a line in the log.', async () => {
+  it('an unreachable server is logged.', async () => {
     const { mailer, log } = open(smtp(1));
     mailer.post({ to: ['zoe@example.org'], subject: 's', text: 't' });
     await mailer.close();
     expect(log).toEqual(['A mail could not be sent']);
   });
 
-  it('A server that says nothing holds up neither messages without end nor a stop.', async () => {
+  it('an unresponsive server blocks neither an unlimited number of messages nor a stop.', async () => {
     const silent = createServer(() => undefined);
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -103,13 +103,13 @@ describe('mail over SMTP', () => {
     const { port } = silent.address() as AddressInfo;
     const { mailer, log } = open(smtp(port, { timeoutSeconds: 30 }), { maxWaiting: 2, closeTimeoutSeconds: 0.05 });
     for (const n of [1, 2, 3]) mailer.post({ to: [`zoe${n}@example.org`], subject: 's', text: 't' });
-    expect(log).toEqual(['A mail was dropped: too many are waiting to be sent']);
+    expect(log).toEqual(['A mail was dropped: the queue is full']);
     await mailer.close();
   });
 });
 
 describe('mail into folders', () => {
-  it('A maildir gets whole messages that tell whom they are for, readable by their owner only.', async () => {
+  it('a maildir gets complete messages with their envelope, readable only by the owner.', async () => {
     const box = await folder();
     const { mailer } = open({ kind: 'maildir', folder: box });
     await mailer.send({ to: ['zoe@example.org', 'Ann <ann@example.org>'], subject: 'Hello', text: 'text' });
@@ -124,7 +124,7 @@ describe('mail into folders', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it('While developing, each message is a file.', async () => {
+  it('the debug mailer writes each message to a file.', async () => {
     const box = await folder();
     const { mailer } = open({ kind: 'files', folder: box });
     for (const subject of ['one', 'two']) await mailer.send({ to: ['zoe@example.org'], subject, text: 't' });
@@ -133,7 +133,7 @@ describe('mail into folders', () => {
     expect(await readFile(path.join(box, names[1]!), 'utf8')).toContain('Subject: two');
   });
 
-  it('For tests, nothing goes anywhere.', async () => {
+  it('the testing mailer sends nothing.', async () => {
     const { mailer } = open({ kind: 'nowhere' });
     await expect(mailer.send({ to: ['zoe@example.org'], subject: 's', text: 't' })).resolves.toBeUndefined();
   });

@@ -1,4 +1,4 @@
-// A cache on memcached when servers are slow, away, full or restarted, and what it leaves on them.
+// A cache on memcached when servers are slow, down, full or restarted, and the stored values.
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -31,7 +31,7 @@ async function open(options: OpenOptions = {}): Promise<CacheBackend> {
   return cache;
 }
 
-/** What a server says to some lines. */
+/** Returns the response of a server to raw lines. */
 async function ask({ host, port }: MemcachedProcess, lines: string, until: string): Promise<string> {
   const socket = connect(port, host);
   socket.write(lines);
@@ -42,7 +42,7 @@ async function ask({ host, port }: MemcachedProcess, lines: string, until: strin
 }
 
 describe('A memcached server', () => {
-  it('that is not there keeps the cache from opening, with words for everybody.', async () => {
+  it('that is down prevents opening the cache, with a clear error.', async () => {
     const away = await MemcachedProcess.start();
     await away.kill();
     await expect(open({ hosts: [server, away] })).rejects.toMatchObject({
@@ -51,7 +51,7 @@ describe('A memcached server', () => {
     });
   });
 
-  it('that goes away is missed at once, and used again when it is back.', async () => {
+  it('that goes down causes errors at once, and is used again when it is up.', async () => {
     const own = await MemcachedProcess.start();
     onTestFinished(() => own.kill());
     const cache = await open({ hosts: [own] });
@@ -65,7 +65,7 @@ describe('A memcached server', () => {
     expect(await cache.get('key')).toBe(3);
   });
 
-  it('that was restarted in between is noticed by no reader.', async () => {
+  it('that was restarted does not affect readers.', async () => {
     const own = await MemcachedProcess.start();
     onTestFinished(() => own.kill());
     const cache = await open({ hosts: [own] });
@@ -75,7 +75,7 @@ describe('A memcached server', () => {
     expect(await cache.get('key')).toBeUndefined();
   });
 
-  it('that is not there is named by host and port in the log, and not to clients.', async () => {
+  it('that is down is named by host and port in the log, but not to clients.', async () => {
     const missing = open({ hosts: [{ host: '127.0.0.1', port: 1 }] });
     await expect(missing).rejects.toMatchObject({
       message: 'memcached at 127.0.0.1:1: the server cannot be reached (ECONNREFUSED)',
@@ -83,7 +83,7 @@ describe('A memcached server', () => {
     });
   });
 
-  it('that says nothing is waited for no longer than the timeout, also at the end.', async () => {
+  it('that does not respond causes a timeout, also at close.', async () => {
     const own = await MemcachedProcess.start();
     onTestFinished(() => own.kill());
     const cache = await openMemcachedCache({
@@ -103,7 +103,7 @@ describe('A memcached server', () => {
     await cache.close();
   });
 
-  it('that is none of memcached is refused.', async () => {
+  it('that does not speak the memcached protocol is refused.', async () => {
     const other = createServer((socket) => {
       socket.on('error', () => {});
       socket.end('x'.repeat(5000));
@@ -115,7 +115,7 @@ describe('A memcached server', () => {
     await expect(open({ hosts: [{ host: '127.0.0.1', port }] })).rejects.toBeInstanceOf(BackendUnavailable);
   });
 
-  it('gets no more commands than the backlog allows while there is no connection.', async () => {
+  it('gets no more commands than the backlog allows without a connection.', async () => {
     const own = await MemcachedProcess.start();
     onTestFinished(() => own.kill());
     const cache = await open({ hosts: [own], maxBacklog: 2 });
@@ -131,7 +131,7 @@ describe('A memcached server', () => {
 });
 
 describe('A value on memcached', () => {
-  it('that is too large for it is like one that was put out at once.', async () => {
+  it('that is too large counts as evicted at once.', async () => {
     const cache = await open();
     await cache.set('large', 'small', 60);
     await cache.set('large', 'x'.repeat(3_000_000), 60);
@@ -140,7 +140,7 @@ describe('A value on memcached', () => {
     expect(await cache.get('large')).toHaveLength(900_000);
   });
 
-  it('is told from those of other prefixes, and its key from every other.', async () => {
+  it('is separate for each prefix and key.', async () => {
     const [a, b] = [await open({ prefix: 'a' }), await open({ prefix: 'b' })];
     await a.set('key\r\nflush_all\r\n', 1, 60);
     await b.set('key\r\nflush_all\r\n', 2, 60);
@@ -149,7 +149,7 @@ describe('A value on memcached', () => {
     expect(await b.get('key\r\nflush_all\r\n')).toBe(2);
   });
 
-  it('may live for years, and is gone on the server as well when its time is over.', async () => {
+  it('can live for years, and expires on the server too.', async () => {
     const cache = await open();
     const year = 365 * 24 * 3600;
     for (const seconds of [30 * 24 * 3600, year, 100 * year]) {
@@ -165,7 +165,7 @@ describe('A value on memcached', () => {
     expect(await other.get('taken')).toBeUndefined();
   });
 
-  it('that is replaced or taken out while it gets more time is neither brought back nor replaced.', async () => {
+  it('that is replaced or deleted while it is extended is neither restored nor overwritten.', async () => {
     const clock = createTestClock();
     const [a, b] = [await open({ clock }), await open({ clock })];
     for (let round = 0; round < 30; round++) {
@@ -179,7 +179,7 @@ describe('A value on memcached', () => {
   });
 });
 
-it('Each of several servers has a part of the keys, the same whatever their order, and a flush empties all.', async () => {
+it('several servers share the keys independently of their order, and a flush empties all.', async () => {
   const servers = await Promise.all([1, 2, 3].map(() => MemcachedProcess.start()));
   onTestFinished(async () => {
     for (const one of servers) await one.kill();
@@ -197,7 +197,7 @@ it('Each of several servers has a part of the keys, the same whatever their orde
   for (const key of keys) expect(await cache.get(key)).toBeUndefined();
 });
 
-it('A service whose cache is down says so in its heartbeat, and recovers.', async () => {
+it('a service reports a cache failure in its heartbeat and recovers.', async () => {
   const own = await MemcachedProcess.start();
   onTestFinished(() => own.kill());
   const service = await startTestService({

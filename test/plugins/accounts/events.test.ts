@@ -1,4 +1,4 @@
-// What subscribers hear of accounts, and of the removal of a user.
+// Events of accounts and of the removal of a user.
 import { expect, it } from 'vitest';
 import { formatPayload } from '../../../src/core/events/payload.ts';
 import { definePlugin } from '../../../src/http/plugin.ts';
@@ -28,7 +28,7 @@ function listener(): { readonly plugin: ReturnType<typeof definePlugin>; readonl
   return { plugin, heard };
 }
 
-it('The activation of an account is an update of it.', async () => {
+it('the activation of an account is an update event.', async () => {
   const sink = await startMailSink();
   const { plugin, heard } = listener();
   const settings = { account_validation: 'true', 'mail.host': '127.0.0.1', 'mail.port': String(sink.port) };
@@ -42,7 +42,7 @@ it('The activation of an account is an update of it.', async () => {
   ]);
 });
 
-it('The removal of a user is told list by list, and of no object twice.', async () => {
+it('the removal of a user has one event per list, and no object twice.', async () => {
   const { plugin, heard } = listener();
   const settings = {
     includes: 'accounts default_bucket',

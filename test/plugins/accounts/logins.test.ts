@@ -1,4 +1,4 @@
-// Logins: what is remembered of good and bad passwords, the limits on guessing, and hashes that came from elsewhere.
+// Logins: caching of verified and refused passwords, limits of failed logins, and imported hashes.
 import { hash as hashBcrypt } from 'bcryptjs';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createTestClock, type TestService } from '../../../src/testing/index.ts';
@@ -10,7 +10,7 @@ const strict = { account_login_failures_per_account: '3', account_login_failures
 
 forEachBackend((backend) => {
   describe(`limits on failed logins on ${backend.name}`, () => {
-    it('An account takes so many failures, from wherever they come, and recovers with time.', async () => {
+    it('an account has a failure limit for all addresses together, and recovers after the window.', async () => {
       const clock = createTestClock();
       const service = await backend.start({ clock, settings: { ...accountSettings, ...strict } });
       try {
@@ -19,7 +19,7 @@ forEachBackend((backend) => {
         const refused = await tryLogin(service, 'zoe', 'right', '198.51.100.9');
         expect(refused).toMatchObject({ status: 429, body: { code: 429, errno: 117 } });
         expect(refused.headers['retry-after']).toBe('300');
-        // Others are not concerned.
+        // Other accounts are not affected.
         await signUp(service, 'ann', 'right');
         expect(await logIn(service, 'ann', 'right', '198.51.100.9')).toBe(200);
         clock.advance(301_000);
@@ -32,31 +32,31 @@ forEachBackend((backend) => {
 });
 
 forEachBackend((backend) => {
-  describe(`a password that its owner uses all the time, on ${backend.name},`, () => {
+  describe(`a password in constant use on ${backend.name}`, () => {
     let service: TestService;
 
     beforeEach(async () => {
-      // What was verified is remembered for as long as it is in use.
+      // A verified password stays cached while it is in use.
       service = await backend.start({ settings: { ...accountSettings, ...strict, account_cache_ttl_seconds: '300' } });
       await signUp(service, 'zoe', 'right');
       expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(200);
     });
     afterEach(() => service.close());
 
-    it('is not told to those elsewhere who have guessed too often.', async () => {
+    it('is not confirmed to another address above the failure limit.', async () => {
       for (const n of [1, 2, 3]) expect(await logIn(service, 'zoe', `wrong ${n}`, '198.51.100.1')).toBe(401);
       expect(await logIn(service, 'zoe', 'right', '198.51.100.1')).toBe(429);
       expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(200);
       expect(await logIn(service, 'zoe', 'right', '198.51.100.1')).toBe(429);
     });
 
-    it('is not told to those at the same address who have guessed too often.', async () => {
+    it('is not confirmed to the same address above the failure limit.', async () => {
       for (const n of [1, 2, 3]) expect(await logIn(service, 'zoe', `wrong ${n}`, '192.0.2.7')).toBe(401);
       expect(await logIn(service, 'zoe', 'wrong 4', '192.0.2.7')).toBe(429);
       expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(429);
     });
 
-    it('is not told to one of many guesses that come at once.', async () => {
+    it('is not confirmed to one of many concurrent guesses.', async () => {
       const guesses = Array.from({ length: 30 }, (_, n) => (n === 29 ? 'right' : `wrong ${n}`));
       const statuses = await Promise.all(guesses.map((guess) => logIn(service, 'zoe', guess, '192.0.2.7')));
       expect(statuses.filter((status) => status === 401)).toHaveLength(3);
@@ -66,7 +66,7 @@ forEachBackend((backend) => {
 });
 
 describe('limits on failed logins', () => {
-  it('An owner is not locked out by those who guess: where the account was used before, its count is its own.', async () => {
+  it('guesses do not lock out the owner, because known addresses have their own counter.', async () => {
     const clock = createTestClock();
     const service = await startAccounts({ clock, settings: { ...strict, account_cache_ttl_seconds: '0' } });
     await signUp(service, 'zoe', 'right');
@@ -74,12 +74,12 @@ describe('limits on failed logins', () => {
     for (const n of [1, 2, 3, 4]) await logIn(service, 'zoe', `wrong ${n}`, `198.51.100.${n}`);
     expect(await logIn(service, 'zoe', 'right', '198.51.100.1')).toBe(429);
     expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(200);
-    // Nor may somebody at that very address guess without end.
+    // A known address has a limit too.
     for (const n of [1, 2, 3]) expect(await logIn(service, 'zoe', `wrong ${n}`, '192.0.2.7')).toBe(401);
     expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(429);
   });
 
-  it('An address may fail so many times with all accounts together, existing or not.', async () => {
+  it('an address has a failure limit for all accounts together, existing or not.', async () => {
     const service = await startAccounts({ settings: strict });
     await signUp(service, 'zoe', 'right');
     for (const n of [1, 2, 3, 4]) expect(await logIn(service, `nobody${n}`, 'x', '2001:db8::1')).toBe(401);
@@ -88,13 +88,13 @@ describe('limits on failed logins', () => {
     expect(await logIn(service, 'zoe', 'right', '2001:db8:0:1::3')).toBe(200);
   });
 
-  it('Accounts that do not exist have the same limits as others.', async () => {
+  it('accounts that do not exist have the same limits as others.', async () => {
     const service = await startAccounts({ settings: strict });
     for (const n of [1, 2, 3]) expect(await logIn(service, 'nobody', `wrong ${n}`, `192.0.2.${n}`)).toBe(401);
     expect(await logIn(service, 'nobody', 'wrong 4', '192.0.2.4')).toBe(429);
   });
 
-  it('Of attempts made at once no more get through than of those made in turn.', async () => {
+  it('concurrent attempts have the same limit as sequential ones.', async () => {
     const service = await startAccounts({ settings: strict });
     await signUp(service, 'zoe', 'right');
     const guesses = Array.from({ length: 12 }, (_, n) => logIn(service, 'zoe', `wrong ${n}`, `198.51.100.${n}`));
@@ -103,7 +103,7 @@ describe('limits on failed logins', () => {
     expect(new Set(statuses)).toEqual(new Set([401, 429]));
   });
 
-  it('Each entry of a batch that brings other credentials is an attempt.', async () => {
+  it('each entry of a batch with other credentials is an attempt.', async () => {
     const service = await startAccounts({ settings: strict });
     await signUp(service, 'zoe', 'right');
     const requests = Array.from({ length: 6 }, (_, n) => ({
@@ -115,21 +115,21 @@ describe('limits on failed logins', () => {
     expect(statuses).toEqual([401, 401, 401, 429, 429, 429]);
   });
 
-  it('A client that goes on with an old password counts once, and harms nobody.', async () => {
+  it('a client that repeats an old password counts once.', async () => {
     const service = await startAccounts({ settings: strict });
     await signUp(service, 'zoe', 'right');
     for (let n = 0; n < 10; n++) expect(await logIn(service, 'zoe', 'old')).toBe(401);
     expect(await logIn(service, 'zoe', 'right')).toBe(200);
   });
 
-  it('Many requests of one client that arrive together are one attempt.', async () => {
+  it('concurrent requests of one client are one attempt.', async () => {
     const service = await startAccounts({ settings: strict });
     await signUp(service, 'zoe', 'right');
     const statuses = await Promise.all(Array.from({ length: 20 }, () => logIn(service, 'zoe', 'right')));
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  it('A limit of 0 is none.', async () => {
+  it('a limit of 0 means unlimited.', async () => {
     const settings = { account_login_failures_per_account: '0', account_login_failures_per_address: '0' };
     const service = await startAccounts({ settings });
     await signUp(service, 'zoe', 'right');
@@ -137,7 +137,7 @@ describe('limits on failed logins', () => {
     expect(await logIn(service, 'zoe', 'right')).toBe(200);
   });
 
-  it('An address is the same with every port that a proxy adds to it.', async () => {
+  it('an address is the same with any port that a proxy adds.', async () => {
     for (const address of ['192.0.2.1', '[2001:db8::1]']) {
       const service = await startAccounts({ settings: strict });
       for (const n of [1, 2, 3, 4, 5])
@@ -147,7 +147,7 @@ describe('limits on failed logins', () => {
     }
   });
 
-  it('A header about the address counts only from trusted proxies.', async () => {
+  it('an address header is accepted only from trusted proxies.', async () => {
     const service = await startAccounts({ settings: { ...strict, trusted_proxies: '' } });
     for (const n of [1, 2, 3, 4, 5]) expect(await logIn(service, `nobody${n}`, 'x', `192.0.2.${n}`)).toBe(401);
     expect(await logIn(service, 'nobody6', 'x', '192.0.2.6')).toBe(429);
@@ -155,7 +155,7 @@ describe('limits on failed logins', () => {
 });
 
 describe('passwords that change', () => {
-  it('An old password ends at once in every process, whatever each of them remembers.', async () => {
+  it('an old password is invalid at once in every process, even if cached.', async () => {
     const { url, drop } = await cloneDatabase();
     onTestFinished(drop);
     const settings = {
@@ -164,7 +164,7 @@ describe('passwords that change', () => {
       permission_backend: 'postgresql',
       permission_url: url,
     };
-    // Two services on one store, with caches of their own.
+    // Two services on one store, each with its own cache.
     const [one, other] = [await startAccounts({ settings }), await startAccounts({ settings })];
     await signUp(one, 'zoe', 'first');
     expect(await logIn(one, 'zoe', 'first')).toBe(200);
@@ -176,7 +176,7 @@ describe('passwords that change', () => {
     expect(await logIn(other, 'zoe', 'second')).toBe(200);
   });
 
-  it('An account that is not validated cannot log in, however it became so.', async () => {
+  it('an account that is not validated cannot log in.', async () => {
     const door = openDoor();
     const service = await startAccounts({ plugins: [door.plugin] });
     await signUp(service, 'zoe', 'right');
@@ -187,8 +187,8 @@ describe('passwords that change', () => {
   });
 });
 
-describe('hashes from elsewhere', () => {
-  it('Passwords hashed by bcrypt are good, and become ours when they are changed.', async () => {
+describe('imported hashes', () => {
+  it('bcrypt hashes are accepted, and replaced by scrypt when the password changes.', async () => {
     const door = openDoor();
     const service = await startAccounts({ plugins: [door.plugin] });
     await importAccount(door.stores(), 'zoe', { password: await hashBcrypt('right', 4) });
@@ -205,7 +205,7 @@ describe('hashes from elsewhere', () => {
     'plain',
     '$2b$31$abcdefghijklmnopqrstuuKnAjcbbnhCzXw8pOkP1hJJ5V9rqwBvW',
     '$scrypt$ln=31,r=8,p=1$c2FsdHNhbHQ$aaaaaaaaaaaaaaaaaaaaaaaa',
-  ])('What is no hash that can be checked, such as %j, is matched by nothing.', async (password) => {
+  ])('an invalid hash such as %j matches no password.', async (password) => {
     const door = openDoor();
     const service = await startAccounts({ plugins: [door.plugin] });
     await importAccount(door.stores(), 'zoe', { password });
@@ -214,7 +214,7 @@ describe('hashes from elsewhere', () => {
 });
 
 describe('many passwords at once', () => {
-  it('Whoever finds no place to wait is told to come back, and does not count as failed.', async () => {
+  it('a login with a full queue gets 503 and does not count as failed.', async () => {
     const settings = { ...strict, account_hashes_at_once: '1', account_hashes_waiting: '0', account_hash_cost: '14' };
     const service = await startAccounts({ settings });
     await signUp(service, 'zoe', 'right');

@@ -1,12 +1,13 @@
-// The small parts of the accounts plugin: hashes, groups of addresses, templates.
+// Parts of the accounts plugin: hashes, groups of addresses, templates.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addressGroup } from '../../../src/http/address-group.ts';
-import { fillTemplate, placeholdersOf } from '../../../src/plugins/accounts/mail-template.ts';
+import { fillTemplate } from '../../../src/base/template.ts';
+import { placeholdersOf } from '../../../src/plugins/accounts/mail-template.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from '../../../src/plugins/accounts/scrypt-hash.ts';
 
 describe('hashes of passwords', () => {
-  it('A hash is matched by its password only, and never the same twice.', async () => {
+  it('a hash matches only its password and is different each time.', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1 }), fc.string(), async (password, other) => {
         const hash = await hashWithScrypt(password, 10);
@@ -19,15 +20,15 @@ describe('hashes of passwords', () => {
     );
   });
 
-  it('Letters that look alike are the same letter.', async () => {
+  it('equivalent Unicode sequences are equal.', async () => {
     expect(await matchesScrypt('e\u0301', await hashWithScrypt('\u00e9', 10))).toBe(true);
   });
 
-  it('A hash of another cost is checked at that cost.', async () => {
+  it('a hash with another cost is verified at that cost.', async () => {
     expect(await matchesScrypt('x', await hashWithScrypt('x', 11))).toBe(true);
   });
 
-  it('What has no such form is no hash.', async () => {
+  it('texts in other forms are not hashes.', async () => {
     for (const text of ['', '$scrypt$', '$scrypt$ln=99,r=8,p=1$c2FsdHNhbHQ$aaaaaaaaaaaaaaaaaaaaaaaa', '$2b$04$x']) {
       expect(await matchesScrypt('x', text)).toBeUndefined();
     }
@@ -45,7 +46,7 @@ it.each([
   ['::1', '0:0:0:0'],
   ['64:ff9b::192.0.2.33', '64:ff9b:0:0'],
   ['', ''],
-])('The address %s belongs to %s.', (address, group) => {
+])('the address %s is in the group %s.', (address, group) => {
   expect(addressGroup(address)).toBe(group);
 });
 
@@ -68,7 +69,7 @@ describe('templates of mails', () => {
     expect(fillTemplate(template, placeholders)).toBe(text);
   });
 
-  it('A value is not looked into for further placeholders.', () => {
+  it('values are not expanded again.', () => {
     expect(fillTemplate('{a}', placeholdersOf({ a: '{b}', b: 'no' }, {}))).toBe('{b}');
   });
 });

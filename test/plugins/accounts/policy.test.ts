@@ -1,4 +1,4 @@
-// How often the policy does its slow work, which is what can be told from the time it takes.
+// Number of slow password checks, which clients can measure as response time.
 import { describe, expect, it } from 'vitest';
 import { createMemoryCache } from '../../../src/backends/memory/cache.ts';
 import { createMemorySecurityState } from '../../../src/backends/memory/security-state.ts';
@@ -12,9 +12,9 @@ import { basic } from './service.ts';
 
 interface Setup {
   readonly clock: TestClock;
-  /** The user id that credentials lead to. */
+  /** Returns the user id of credentials. */
   readonly ask: (user: string, password: string) => Promise<string | undefined>;
-  /** Slow checks since the last time this was asked. */
+  /** Returns the number of slow checks since the last call. */
   readonly checks: () => number;
 }
 
@@ -66,19 +66,19 @@ async function setUp(): Promise<Setup> {
 }
 
 describe('the accounts policy', () => {
-  it('A user who does not exist takes as many slow checks as one who does.', async () => {
+  it('does as many slow checks for missing users as for existing ones.', async () => {
     const { ask, checks } = await setUp();
     expect(await ask('zoe', 'wrong')).toBeUndefined();
     expect(checks()).toBe(1);
     expect(await ask('nobody', 'wrong')).toBeUndefined();
     expect(checks()).toBe(1);
-    // Asked again with the same credentials, neither takes any.
+    // With repeated credentials, neither needs a slow check.
     await ask('zoe', 'wrong');
     await ask('nobody', 'wrong');
     expect(checks()).toBe(0);
   });
 
-  it('A good password is checked the slow way once, for as long as it is in use.', async () => {
+  it('checks a right password once while it is in use.', async () => {
     const { ask, checks, clock } = await setUp();
     expect(await ask('zoe', 'right')).toBe('zoe');
     expect(checks()).toBe(1);
@@ -89,7 +89,7 @@ describe('the accounts policy', () => {
     expect(checks()).toBe(1);
   });
 
-  it('A wrong password beside a good one is told apart without harm to it.', async () => {
+  it('refuses a wrong password without affecting a cached right one.', async () => {
     const { ask, checks } = await setUp();
     await ask('zoe', 'right');
     expect(await ask('zoe', 'right ')).toBeUndefined();
@@ -99,13 +99,13 @@ describe('the accounts policy', () => {
     expect(checks()).toBe(0);
   });
 
-  it('Requests that arrive together with the same credentials wait for one check.', async () => {
+  it('shares one check among concurrent requests with the same credentials.', async () => {
     const { ask, checks } = await setUp();
     await Promise.all(Array.from({ length: 10 }, () => ask('zoe', 'right')));
     expect(checks()).toBe(1);
   });
 
-  it('What cannot be the name of an account is not checked at all.', async () => {
+  it('does not check names that no account can have.', async () => {
     const { ask, checks } = await setUp();
     for (const name of ['-x', 'ä', ' zoe', 'zoe\n', '__proto__', 'x'.repeat(513)]) {
       expect(await ask(name, 'x')).toBeUndefined();

@@ -1,4 +1,4 @@
-// Services with accounts, and what tests of logins and mails need around them.
+// Services with accounts, and helpers for tests of logins and mails.
 import { onTestFinished } from 'vitest';
 import { formatAttributes } from '../../../src/core/objects/stored.ts';
 import type { Stores } from '../../../src/engine/unit-of-work.ts';
@@ -18,7 +18,7 @@ export const accountSettings: Readonly<Record<string, string>> = {
   trusted_proxies: '127.0.0.1',
 };
 
-/** A service on memory backends that ends with the test. */
+/** Starts a service on memory backends that stops with the test. */
 export async function startAccounts(options: TestServiceOptions = {}): Promise<TestService> {
   const service = await startTestService({ ...options, settings: { ...accountSettings, ...options.settings } });
   onTestFinished(() => service.close());
@@ -34,7 +34,7 @@ export function signUp(service: TestService, id: string, password: string, more:
   return service.request('PUT', `/v1/accounts/${id}`, { body: { data: { password, ...more } } });
 }
 
-/** Status of a request that takes a login, from some address. */
+/** Returns the status of a request with a login from an address. */
 export async function logIn(
   service: TestService,
   id: string,
@@ -50,7 +50,7 @@ export function tryLogin(service: TestService, id: string, password: string, add
   });
 }
 
-/** A plugin by which tests reach the stores of a service. */
+/** Plugin that gives tests access to the stores of a service. */
 export function openDoor(): { readonly plugin: ReturnType<typeof definePlugin>; readonly stores: () => Stores } {
   let stores: Stores | undefined;
   const plugin = definePlugin({
@@ -69,7 +69,7 @@ export function openDoor(): { readonly plugin: ReturnType<typeof definePlugin>; 
   };
 }
 
-/** Stores an account as another deployment may have left it. */
+/** Stores an account as another deployment may have written it. */
 export async function importAccount({ storage, permission }: Stores, id: string, attributes: object): Promise<void> {
   const transaction = await storage.database.begin();
   const text = formatAttributes(JSON.parse(JSON.stringify(attributes)) as Record<string, string>);

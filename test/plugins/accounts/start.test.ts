@@ -1,4 +1,4 @@
-// What keeps a service with accounts from starting, and what it says then.
+// Settings that prevent the start of a service with accounts, and the errors.
 import { expect, it } from 'vitest';
 import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { startTestService } from '../../../src/testing/index.ts';
@@ -6,7 +6,7 @@ import { accountSettings as accountTable } from '../../../src/plugins/accounts/s
 import { accountSettings, startAccounts } from './service.ts';
 
 it.each([
-  ['no policy for them', { 'multiauth.policies': 'basicauth' }, 'put account into multiauth.policies'],
+  ['no policy for them', { 'multiauth.policies': 'basicauth' }, 'Add account to multiauth.policies'],
   [
     'the Basic policy before that of accounts',
     { 'multiauth.policies': 'basicauth account' },
@@ -22,25 +22,25 @@ it.each([
     'Give that policy another name',
   ],
   [
-    'creators who are no administrators',
+    'account creators that are not administrators',
     { account_create_principals: 'system.Everyone account:a account:b', account_write_principals: 'account:b' },
-    'account_create_principals names account:a, which account_write_principals does not name',
+    'account_create_principals contains account:a, which account_write_principals does not contain',
   ],
-])('Accounts with %s do not start.', async (_what, settings, message) => {
+])('a service with %s does not start.', async (_what, settings, message) => {
   await expect(startTestService({ settings: { ...accountSettings, ...settings } })).rejects.toThrow(message);
 });
 
-it('A policy for accounts without the plugin does not start, and says what is missing.', async () => {
+it('a policy for accounts without the plugin does not start and names the missing plugin.', async () => {
   await expect(startTestService({ settings: { 'multiauth.policies': 'account' } })).rejects.toThrow(
     'include the plugin that provides it',
   );
 });
 
-it('Accounts without the secret of the service do not start.', () => {
+it('accounts without the secret of the service do not start.', () => {
   expect(() => settingsOf({ 'multiauth.policies': 'account', includes: 'accounts' })).toThrow('userid_hmac_secret');
 });
 
-it('Settings of accounts and mails are checked with all others.', () => {
+it('settings of accounts and mails are validated with all others.', () => {
   const wrong = {
     userid_hmac_secret: 'x',
     account_hash_cost: '30',
@@ -51,7 +51,7 @@ it('Settings of accounts and mails are checked with all others.', () => {
   expect(() => settingsOf(wrong, [accountTable])).toThrow(/4 settings are wrong/);
 });
 
-it('Names as existing deployments write them are understood.', async () => {
+it('names of existing deployments are accepted.', async () => {
   const service = await startAccounts({
     settings: {
       includes: 'kinto.plugins.accounts',

@@ -1,4 +1,4 @@
-// Accounts with e-mail addresses, from the sign-up to the forgotten password, with a mail server.
+// Accounts with e-mail addresses, from sign-up to password reset, with a mail server.
 import { describe, expect, it } from 'vitest';
 import { definePlugin } from '../../../src/http/plugin.ts';
 import { createTestClock, type TestResponse, type TestService } from '../../../src/testing/index.ts';
@@ -42,7 +42,7 @@ async function start(settings: Readonly<Record<string, string>> = {}, more: obje
   return { sink, service: await startAccounts({ settings: { ...mailSettings(sink), ...settings }, ...more }) };
 }
 
-/** A service with an account that is active and whose mails have come. */
+/** Starts a service with an active account and waits for its mails. */
 async function startWithAccount(settings: Readonly<Record<string, string>> = {}, more: object = {}): Promise<Started> {
   const started = await start(settings, more);
   await signUp(started.service, zoe, 'right');
@@ -54,7 +54,7 @@ async function startWithAccount(settings: Readonly<Record<string, string>> = {},
 
 forEachBackend((backend) => {
   describe(`accounts with e-mail addresses on ${backend.name}`, () => {
-    it('An account is activated by its mail, and a forgotten password replaced by another one.', async () => {
+    it('a mail activates an account, and a forgotten password is replaced.', async () => {
       const sink = await startMailSink();
       const service = await backend.start({ settings: mailSettings(sink) });
       try {
@@ -95,13 +95,13 @@ forEachBackend((backend) => {
 });
 
 describe('signing up', () => {
-  it('The root view tells that accounts are validated.', async () => {
+  it('the capability shows that accounts are validated.', async () => {
     const { service } = await start();
     const { body } = await service.request('GET', '/v1/');
     expect(body).toMatchObject({ capabilities: { accounts: { validation_enabled: true } } });
   });
 
-  it('The id must be an address.', async () => {
+  it('the id must be an e-mail address.', async () => {
     const { service, sink } = await start();
     const { status, body } = await signUp(service, 'zoe', 'right');
     expect(status).toBe(400);
@@ -112,7 +112,7 @@ describe('signing up', () => {
     expect(sink.letters).toEqual([]);
   });
 
-  it('Nobody says of themselves that they are validated.', async () => {
+  it('users cannot validate themselves.', async () => {
     const { service } = await startWithAccount();
     const answer = await signUp(service, 'eve@example.org', 'x', { validated: true });
     expect(answer).toMatchObject({ status: 400, body: { details: [{ name: 'data.validated' }] } });
@@ -121,14 +121,14 @@ describe('signing up', () => {
       const body = { data: { password: 'right', validated: false } };
       expect((await change(service, zoe, 'right', body, method)).status).toBe(403);
     }
-    // Sent back as it is, it does no harm, and left out it stays.
+    // The same value is accepted, and an omitted value stays.
     const same = await change(service, zoe, 'right', { data: { password: 'right', validated: true } });
     expect(same).toMatchObject({ status: 200, body: { data: { validated: true } } });
     const left = await change(service, zoe, 'right', { data: { password: 'right' } });
     expect(left).toMatchObject({ status: 200, body: { data: { validated: true } } });
   });
 
-  it('Administrators say who is validated, and no mail is sent to those who are.', async () => {
+  it('administrators set who is validated, and validated users get no mail.', async () => {
     const { service, sink } = await start();
     await signUp(service, 'root@example.org', 'r');
     const [letter] = await sink.received(1);
@@ -147,7 +147,7 @@ describe('signing up', () => {
     expect(sink.letters).toHaveLength(2);
   });
 
-  it('Mails are made from templates, with what the account says, but with keys of the service.', async () => {
+  it('mails are made from templates with attributes of the account and keys of the service.', async () => {
     const { service, sink } = await start({
       'account_validation.email_subject_template': 'Welcome {name}',
       'account_validation.email_body_template':
@@ -175,7 +175,7 @@ describe('signing up', () => {
     },
   );
 
-  it('A sign-up that is undone sends nothing.', async () => {
+  it('a sign-up that is rolled back sends nothing.', async () => {
     const failing = definePlugin({
       name: 'failing',
       setup: () => ({
@@ -199,7 +199,7 @@ describe('signing up', () => {
 });
 
 describe('activation', () => {
-  it('A wrong key, a used one, and one of nobody are refused alike.', async () => {
+  it('wrong, used and unknown keys are refused in the same way.', async () => {
     const { service, sink } = await start();
     await signUp(service, zoe, 'right');
     await signUp(service, 'ann@example.org', 'right');
@@ -216,12 +216,12 @@ describe('activation', () => {
         body: { errno: 121, message: expect.stringContaining('do not match') },
       });
     }
-    // The right key is good all the same, once.
+    // The right key still works once.
     expect((await activate(service, zoe, keys.get(zoe)!)).status).toBe(200);
     expect((await activate(service, zoe, keys.get(zoe)!)).status).toBe(403);
   });
 
-  it('Of two who use a key at once one succeeds.', async () => {
+  it('one of two concurrent uses of a key succeeds.', async () => {
     const { service, sink } = await start();
     await signUp(service, zoe, 'right');
     const [letter] = await sink.received(1);
@@ -229,7 +229,7 @@ describe('activation', () => {
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 403, 403, 403]);
   });
 
-  it('A key does not outlive its time, nor its account.', async () => {
+  it('a key expires, and is deleted with its account.', async () => {
     const clock = createTestClock();
     const { service, sink } = await start({ 'account_validation.validation_key_cache_ttl_seconds': '60' }, { clock });
     await signUp(service, zoe, 'right');
@@ -238,7 +238,7 @@ describe('activation', () => {
     expect((await activate(service, zoe, letter!.text)).status).toBe(403);
   });
 
-  it('There are no such addresses where accounts are not validated.', async () => {
+  it('the endpoints do not exist if accounts are not validated.', async () => {
     const service = await startAccounts();
     expect((await activate(service, zoe, 'x')).status).toBe(404);
     expect((await forget(service, zoe)).status).toBe(404);
@@ -246,7 +246,7 @@ describe('activation', () => {
 });
 
 describe('forgotten passwords', () => {
-  it('Whether there is an account cannot be told from the answer.', async () => {
+  it('the response does not reveal whether the account exists.', async () => {
     const { service, sink } = await startWithAccount();
     const [known, unknown] = [await forget(service, zoe), await forget(service, 'nobody@example.org')];
     expect([unknown.status, unknown.body]).toEqual([known.status, known.body]);
@@ -254,12 +254,12 @@ describe('forgotten passwords', () => {
     expect(sink.letters.at(-1)?.to).toEqual([zoe]);
   });
 
-  it('An id that is no address is refused.', async () => {
+  it('an id that is not an e-mail address is refused.', async () => {
     const { service } = await start();
     expect(await forget(service, 'zoe')).toMatchObject({ status: 400, body: { details: [{ name: 'data.id' }] } });
   });
 
-  it('The request may say what stands in the mail.', async () => {
+  it('the request can set placeholders of the mail.', async () => {
     const { service, sink } = await startWithAccount({
       'account_validation.email_reset_password_body_template': '{greeting} {reset-password}',
     });
@@ -273,7 +273,7 @@ describe('forgotten passwords', () => {
     expect((await service.request('POST', `/v1/accounts/${zoe}/reset-password`, { raw: '{' })).status).toBe(400);
   });
 
-  it('A temporary password sets a new one and does nothing else.', async () => {
+  it('a temporary password can only set a new password.', async () => {
     const { service, sink } = await startWithAccount();
     await signUp(service, 'ann@example.org', 'x');
     await sink.received(3);
@@ -306,7 +306,7 @@ describe('forgotten passwords', () => {
     expect(await logIn(service, zoe, 'new')).toBe(200);
   });
 
-  it('Of two who use a temporary password at once one succeeds.', async () => {
+  it('one of two concurrent uses of a temporary password succeeds.', async () => {
     const { service, sink } = await startWithAccount();
     await forget(service, zoe);
     const letters = await sink.received(3);
@@ -316,7 +316,7 @@ describe('forgotten passwords', () => {
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401, 401]);
   });
 
-  it('A temporary password is good although somebody guesses at the account.', async () => {
+  it('a temporary password works while other clients guess at the account.', async () => {
     const { service, sink } = await startWithAccount({ account_login_failures_per_account: '2' });
     for (const n of [1, 2, 3]) await logIn(service, zoe, `wrong ${n}`, '198.51.100.1');
     expect((await tryLogin(service, zoe, 'right', '198.51.100.2')).status).toBe(429);
@@ -325,11 +325,11 @@ describe('forgotten passwords', () => {
     expect((await change(service, zoe, letters[2]!.text, { data: { password: 'new' } })).status).toBe(200);
   });
 
-  it('One account gets so many mails in an hour, whoever asks for them.', async () => {
+  it('an account gets a limited number of mails per hour for all requesters.', async () => {
     const clock = createTestClock();
     const { service, sink } = await startWithAccount({ 'account_validation.reset_mails_per_hour': '2' }, { clock });
     for (let n = 0; n < 5; n++) expect((await forget(service, zoe)).status).toBe(200);
-    // What a request has left to do after its answer is done before the next one is answered.
+    // The work after a response is done before the next response.
     await service.request('GET', '/v1/');
     clock.advance(3_601_000);
     expect((await forget(service, zoe)).status).toBe(200);
@@ -338,7 +338,7 @@ describe('forgotten passwords', () => {
     expect(sink.letters).toHaveLength(5);
   });
 
-  it('One address may ask so many times in an hour.', async () => {
+  it('an address can send a limited number of requests per hour.', async () => {
     const { service, sink } = await startWithAccount({
       'account_validation.reset_requests_per_address_per_hour': '1',
     });
@@ -347,7 +347,7 @@ describe('forgotten passwords', () => {
     expect(sink.letters).toHaveLength(2);
   });
 
-  it('Strangers with very many addresses do not keep others from getting a mail.', async () => {
+  it('clients with very many addresses do not block mails to others.', async () => {
     const { service, sink } = await startWithAccount({ security_state_max_entries: '100' });
     const path = '/v1/accounts/nobody@example.org/reset-password';
     const askFrom = (n: number): Promise<TestResponse> =>
@@ -358,7 +358,7 @@ describe('forgotten passwords', () => {
     await service.close();
   });
 
-  it('An address that never was confirmed is not confirmed by a new password.', async () => {
+  it('a password reset does not validate an account.', async () => {
     const { service, sink } = await start();
     await signUp(service, zoe, 'right');
     await sink.received(1);

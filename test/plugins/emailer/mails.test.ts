@@ -1,18 +1,18 @@
-// Which mails are sent about which changes, to whom, and what is in them.
+// Mails for changes: events, recipients and content.
 import { describe, expect, it } from 'vitest';
 import { allBackends } from '../../support/backends.ts';
 import { startMailSink } from '../../support/mail-sink.ts';
-import { collection, everybody, mailSettings, putRecord, saveHooks, start } from './service.ts';
+import { collection, team, mailSettings, putRecord, saveHooks, start } from './service.ts';
 
 const recordHook = {
   resource_name: 'record',
   template: '{action} {id}',
   subject: '{action} {id}',
-  recipients: [everybody],
+  recipients: [team],
 };
 
 describe.each(allBackends)('Mails about changes on $name', (backend) => {
-  it('are sent for each record that is created, updated or deleted, when it is committed.', async () => {
+  it('are sent after the commit for each created, updated or deleted record.', async () => {
     const sink = await startMailSink();
     const service = await backend.start({ settings: mailSettings(sink) });
     try {
@@ -26,14 +26,14 @@ describe.each(allBackends)('Mails about changes on $name', (backend) => {
       await owner.request('DELETE', `${collection}/records/apple`);
       const letters = await sink.received(3);
       expect(letters.map(({ text }) => text)).toEqual(['create apple', 'update apple', 'delete apple']);
-      expect(letters[0]).toMatchObject({ subject: 'create apple', to: [everybody], from: 'coffer@localhost' });
+      expect(letters[0]).toMatchObject({ subject: 'create apple', to: [team], from: 'coffer@localhost' });
     } finally {
       await service.close();
     }
   });
 });
 
-describe('The texts of a mail', () => {
+describe('The text of a mail', () => {
   const names = [
     'bucket_id',
     'collection_id',
@@ -51,7 +51,7 @@ describe('The texts of a mail', () => {
     'unknown',
   ];
 
-  it('have what is known about the change in place of placeholders.', async () => {
+  it('has the values of the change in place of placeholders.', async () => {
     const { service, owner, sink } = await start({ settings: { project_name: 'Larder' } });
     const template = [...names.map((name) => `{${name}}`), '{{id}}', '{timestamp}'].join('\n');
     await saveHooks(owner, [{ ...recordHook, template }]);
@@ -81,7 +81,7 @@ describe('The texts of a mail', () => {
     expect(`"${lines.at(-1)!}"`).toBe(record.headers['etag']);
   });
 
-  it('show no secrets of the service.', async () => {
+  it('shows no secrets of the service.', async () => {
     const { owner, sink } = await start();
     await saveHooks(owner, [{ ...recordHook, template: '{settings[userid_hmac_secret]}' }]);
     await putRecord(owner, 'apple');
@@ -89,10 +89,10 @@ describe('The texts of a mail', () => {
     expect(letter!.text).toBe('{settings[userid_hmac_secret]}');
   });
 
-  it('have a subject by default, and a sender if the hook names one.', async () => {
+  it('has a default subject, and the sender of the hook if given.', async () => {
     const { owner, sink } = await start();
     const sender = 'The larder <larder@example.org>';
-    await saveHooks(owner, [{ resource_name: 'record', template: 'x', recipients: [everybody], sender }]);
+    await saveHooks(owner, [{ resource_name: 'record', template: 'x', recipients: [team], sender }]);
     await putRecord(owner, 'apple');
     const [letter] = await sink.received(1);
     expect(letter).toMatchObject({
@@ -107,14 +107,14 @@ describe('The texts of a mail', () => {
     await saveHooks(owner, [{ ...recordHook, subject: 'a\r\nBcc: eve@example.org\r\n\r\nb \u2028 {id}' }]);
     await putRecord(owner, 'apple');
     const [letter] = await sink.received(1);
-    expect(letter!.to).toEqual([everybody]);
+    expect(letter!.to).toEqual([team]);
     expect(letter!.raw).not.toMatch(/^Bcc:/im);
     expect(letter!.text).toBe('create apple');
   });
 });
 
 describe('Hooks', () => {
-  it('of a collection take the place of those of its bucket.', async () => {
+  it('of a collection replace those of its bucket.', async () => {
     const { owner, sink } = await start();
     const hook = (template: string): object => ({ ...recordHook, template, subject: '{collection_id}' });
     await saveHooks(owner, [hook('bucket')], '/v1/buckets/food');
@@ -131,9 +131,9 @@ describe('Hooks', () => {
     ]);
   });
 
-  it('without filters are about records and the collection itself, which may be deleted.', async () => {
+  it('without filters match records and the collection itself, including its deletion.', async () => {
     const { owner, sink } = await start();
-    await saveHooks(owner, [{ template: '{resource_name} {action}', recipients: [everybody] }]);
+    await saveHooks(owner, [{ template: '{resource_name} {action}', recipients: [team] }]);
     await sink.received(1);
     await putRecord(owner, 'apple');
     await sink.received(2);
@@ -152,7 +152,7 @@ describe('Hooks', () => {
     ['an event', { event: 'kinto.core.events.AfterResourceChanged', action: 'update' }, ['update apple']],
     ['an event by pattern', { event: '^.*ResourceChanged$', id: 'pear' }, ['create pear']],
     ['several things', { action: '^(update|delete)$', id: '^ap+le$' }, ['update apple']],
-  ])('may be restricted by %s.', async (_what, filters, expected) => {
+  ])('can be restricted by %s.', async (_what, filters, expected) => {
     const { owner, sink } = await start();
     const never = [
       { event: 'ReviewRequested' },
@@ -172,7 +172,7 @@ describe('Hooks', () => {
     expect(letters.map(({ text }) => text).toSorted()).toEqual(expected);
   });
 
-  it('send one mail for each object and each hook that applies.', async () => {
+  it('send one mail for each object and each matching hook.', async () => {
     const { owner, sink } = await start();
     await saveHooks(owner, [recordHook, { ...recordHook, template: 'again {id}', action: 'create' }]);
     const requests = ['a', 'b'].map((id) => ({ method: 'PUT', path: `${collection}/records/${id}`, body: {} }));
@@ -192,7 +192,7 @@ describe('Hooks', () => {
 });
 
 describe('Recipients', () => {
-  it('may be groups, whose members with addresses get the mail, each once.', async () => {
+  it('can be groups, whose members with addresses get one mail each.', async () => {
     const { owner, sink } = await start();
     const members = [
       'account:zoe@example.org',
@@ -201,14 +201,14 @@ describe('Recipients', () => {
       'account:TEAM@example.org',
     ];
     await owner.request('PUT', '/v1/buckets/food/groups/cooks', { body: { data: { members } } });
-    const recipients = [`The team <${everybody}>`, '/buckets/food/groups/cooks', '/buckets/food/groups/gone'];
+    const recipients = [`The team <${team}>`, '/buckets/food/groups/cooks', '/buckets/food/groups/gone'];
     await saveHooks(owner, [{ ...recordHook, recipients }]);
     await putRecord(owner, 'apple');
     const [letter] = await sink.received(1);
-    expect(letter!.to).toEqual([everybody, 'zoe@example.org', 'ann@example.org']);
+    expect(letter!.to).toEqual([team, 'zoe@example.org', 'ann@example.org']);
   });
 
-  it('that are nobody get no mail, and no more than the limit get one.', async () => {
+  it('that do not exist get no mail, and the limit applies to addresses.', async () => {
     const { owner, sink } = await start({ settings: { 'emailer.max_recipients': '2' } });
     const members = ['a@example.org', 'b@example.org', 'c@example.org'];
     await owner.request('PUT', '/v1/buckets/food/groups/many', { body: { data: { members } } });

@@ -1,4 +1,4 @@
-// Mails about reviews, of which the plugin signer tells by events of its own.
+// Mails for the review events of the plugin signer.
 import { afterAll, expect, it } from 'vitest';
 import { createKeys, setStatus, userIdOf } from '../../support/signing.ts';
 import { start } from './service.ts';
@@ -6,7 +6,7 @@ import { start } from './service.ts';
 const keys = createKeys();
 afterAll(() => keys.remove());
 
-it('Reviewers are asked by mail, and editors told what came of it.', async () => {
+it('reviewers get a mail for a request, and editors for the result.', async () => {
   const {
     service,
     owner: editor,

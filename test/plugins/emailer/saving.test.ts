@@ -1,21 +1,21 @@
-// Hooks are checked when they are saved.
+// Validation of hooks when they are saved.
 import { describe, expect, it } from 'vitest';
-import { collection, everybody, saveHooks, start } from './service.ts';
+import { collection, team, saveHooks, start } from './service.ts';
 
-const fine = { template: 'x', recipients: [everybody] };
+const fine = { template: 'x', recipients: [team] };
 
 describe('Saving hooks', () => {
   it.each<[string, unknown]>([
     ['hooks.0', ['x']],
     ['hooks', { 0: fine }],
     ['hooks', Array.from({ length: 21 }, () => fine)],
-    ['hooks.0.template', [{ recipients: [everybody] }]],
+    ['hooks.0.template', [{ recipients: [team] }]],
     ['hooks.0.template', [{ ...fine, template: 1 }]],
     ['hooks.0.template', [{ ...fine, template: 'x'.repeat(10_001) }]],
     ['hooks.1.recipients', [fine, { template: 'x' }]],
     ['hooks.0.recipients', [{ ...fine, recipients: [] }]],
-    ['hooks.0.recipients', [{ ...fine, recipients: everybody }]],
-    ['hooks.0.recipients', [{ ...fine, recipients: Array.from({ length: 101 }, () => everybody) }]],
+    ['hooks.0.recipients', [{ ...fine, recipients: team }]],
+    ['hooks.0.recipients', [{ ...fine, recipients: Array.from({ length: 101 }, () => team) }]],
     ['hooks.0.subject', [{ ...fine, subject: ['x'] }]],
     ['hooks.0.sender', [{ ...fine, sender: 'somebody' }]],
     ['hooks.0.sender', [{ ...fine, sender: 'a@example.org\r\nBcc: b@example.org' }]],
@@ -23,7 +23,7 @@ describe('Saving hooks', () => {
     ['hooks.0.id', [{ ...fine, id: '^(' }]],
     ['hooks.0.id', [{ ...fine, id: '^a)|(b' }]],
     ['hooks.0.id', [{ ...fine, id: String.raw`^(a)\1` }]],
-  ])('A fault of %s is refused and named: %j.', async (name, hooks) => {
+  ])('an invalid %s is refused with its name: %j.', async (name, hooks) => {
     const { owner } = await start();
     const answer = await saveHooks(owner, hooks);
     expect([answer.status, answer.body]).toMatchObject([
@@ -55,9 +55,9 @@ describe('Saving hooks', () => {
     '/buckets/food/groups/',
     '/buckets/food/groups/a/b',
     '/buckets/food/collections/fruits',
-  ])('%j is no recipient.', async (recipient) => {
+  ])('%j is not a recipient.', async (recipient) => {
     const { owner } = await start();
-    const answer = await saveHooks(owner, [{ ...fine, recipients: [everybody, recipient] }]);
+    const answer = await saveHooks(owner, [{ ...fine, recipients: [team, recipient] }]);
     expect([answer.status, answer.body]).toMatchObject([
       400,
       { details: [{ name: 'data.kinto-emailer.hooks.0.recipients.1' }] },
@@ -78,21 +78,21 @@ describe('Saving hooks', () => {
     expect((await saveHooks(owner, [{ ...fine, resource_name: 'record', recipients: [recipient] }])).status).toBe(201);
   });
 
-  it.each([null, 1, 'x', []])('An attribute that is no object is refused: %j.', async (value) => {
+  it.each([null, 1, 'x', []])('an attribute that is not an object is refused: %j.', async (value) => {
     const { owner } = await start();
     const body = { data: { 'kinto-emailer': value } };
     expect((await owner.request('PUT', collection, { body })).status).toBe(400);
     expect((await owner.request('PATCH', '/v1/buckets/food', { body })).status).toBe(400);
   });
 
-  it('Buckets are checked like collections, and other objects are not.', async () => {
+  it('buckets are validated like collections, other objects are not.', async () => {
     const { owner } = await start();
     expect((await saveHooks(owner, [{}], '/v1/buckets/food')).status).toBe(400);
     expect((await saveHooks(owner, [{}], '/v1/buckets/drinks')).status).toBe(400);
     expect((await saveHooks(owner, [{}], '/v1/buckets/food/groups/g')).status).toBe(201);
   });
 
-  it('A pattern that would take others a long time is no more than a pattern here.', async () => {
+  it('a pattern with exponential backtracking elsewhere runs in linear time.', async () => {
     const { owner } = await start();
     const hook = { ...fine, resource_name: 'record', record_id: '^(a+)+$' };
     await saveHooks(owner, [hook]);
@@ -100,7 +100,7 @@ describe('Saving hooks', () => {
     expect((await owner.request('PUT', path, { body: {} })).status).toBe(201);
   });
 
-  it('Nobody learns the members of a group by naming it who may not read it.', async () => {
+  it('naming a group requires read permission on it.', async () => {
     const { service, owner } = await start();
     await owner.request('PUT', '/v1/buckets/food/groups/cooks');
     await owner.request('PUT', '/v1/buckets/food/groups/open', {
@@ -118,7 +118,7 @@ describe('Saving hooks', () => {
     ]);
     expect((await saveHooks(guest, hooks('gone'))).status).toBe(400);
     expect((await saveHooks(guest, hooks('open'))).status).toBe(200);
-    // What somebody else has named stays, whoever changes the rest.
+    // A group named earlier by another user stays valid.
     await saveHooks(owner, hooks('cooks'));
     const changed = await guest.request('PATCH', collection, { body: { data: { title: 'Fruits' } } });
     expect(changed.status).toBe(200);

@@ -1,4 +1,4 @@
-// When mails are sent: after the commit, in the background, and before the service ends.
+// Mails are sent after the commit, in the background, and before the service stops.
 import { EventEmitter, once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
@@ -7,11 +7,11 @@ import { startTestService } from '../../../src/testing/index.ts';
 import { startMailSink } from '../../support/mail-sink.ts';
 import { openDoor } from '../accounts/service.ts';
 import { run, workingFolder } from '../../cli/process.ts';
-import { collection, everybody, mailSettings, putRecord, saveHooks, start } from './service.ts';
+import { collection, team, mailSettings, putRecord, saveHooks, start } from './service.ts';
 
-const hook = { resource_name: 'record', template: '{action} {id}', recipients: [everybody] };
+const hook = { resource_name: 'record', template: '{action} {id}', recipients: [team] };
 
-/** A logger that keeps the errors. */
+/** Returns a logger that collects errors. */
 function errorLog(): { readonly logger: Logger; readonly errors: readonly string[]; readonly news: EventEmitter } {
   const errors: string[] = [];
   const news = new EventEmitter();
@@ -23,7 +23,7 @@ function errorLog(): { readonly logger: Logger; readonly errors: readonly string
   return { logger: { debug: ignore, info: ignore, warn: ignore, error }, errors, news };
 }
 
-it('What is undone causes no mail.', async () => {
+it('sends no mail for a request that is rolled back.', async () => {
   const { owner, sink } = await start();
   await saveHooks(owner, [hook]);
   const requests = [
@@ -37,7 +37,7 @@ it('What is undone causes no mail.', async () => {
   expect(letters.map(({ text }) => text)).toEqual(['create pear']);
 });
 
-it('A mail server that does not answer delays nobody, and is logged.', async () => {
+it('an unresponsive mail server delays no response and is logged.', async () => {
   const deaf = createServer(() => {});
   deaf.listen(0, '127.0.0.1');
   await once(deaf, 'listening');
@@ -50,10 +50,10 @@ it('A mail server that does not answer delays nobody, and is logged.', async () 
   const logged = once(news, 'logged');
   expect((await putRecord(owner, 'apple')).status).toBe(201);
   await logged;
-  expect(errors).toEqual(['A mail about a change could not be sent']);
+  expect(errors).toEqual(['A mail for a change could not be sent']);
 });
 
-it('More mails than may wait are dropped and logged.', async () => {
+it('mails beyond the queue limit are dropped and logged.', async () => {
   const { logger, errors } = errorLog();
   const { owner, sink } = await start({ settings: { 'emailer.max_waiting': '1' }, logger });
   await saveHooks(
@@ -62,10 +62,10 @@ it('More mails than may wait are dropped and logged.', async () => {
   );
   await putRecord(owner, 'apple');
   await sink.received(3);
-  expect(errors).toEqual(['Mails about a change were dropped: too many wait already']);
+  expect(errors).toEqual(['Mails for a change were dropped: the queue is full']);
 });
 
-it('A service that stops sends what there is to send.', async () => {
+it('a stopping service sends queued mails.', async () => {
   const sink = await startMailSink();
   const service = await startTestService({ settings: mailSettings(sink) });
   const owner = service.asUser('owner');
@@ -79,7 +79,7 @@ it('A service that stops sends what there is to send.', async () => {
   expect(sink.letters).toHaveLength(10);
 });
 
-it('Faulty hooks from before the plugin are passed over, and the others sent.', async () => {
+it('invalid stored hooks are ignored, and the others are sent.', async () => {
   const { plugin, stores } = openDoor();
   const sink = await startMailSink();
   const service = await startTestService({ settings: mailSettings(sink), plugins: [plugin] });
@@ -95,15 +95,15 @@ it('Faulty hooks from before the plugin are passed over, and the others sent.', 
   await transaction.commit();
   await putRecord(owner, 'apple');
   const letters = await sink.received(1);
-  expect(letters.map(({ to }) => to)).toEqual([[everybody]]);
+  expect(letters.map(({ to }) => to)).toEqual([[team]]);
 });
 
-it('The plugin is also known by its other name, and shown in the root view.', async () => {
+it('the plugin accepts its name in Kinto and has a capability.', async () => {
   const { service } = await start({ settings: { includes: 'kinto_emailer' } });
   expect((await service.request('GET', '/v1/')).body).toMatchObject({ capabilities: { emailer: {} } });
 });
 
-it('The command send-email sends a mail, or tells why it could not.', async () => {
+it('the command send-email sends a mail or reports the error.', async () => {
   const sink = await startMailSink();
   const environment = { SVC_MAIL_HOST: '127.0.0.1', SVC_MAIL_PORT: String(sink.port) };
   const place = { cwd: workingFolder(), environment };

@@ -1,4 +1,4 @@
-// A service with the plugin and a mail server, and a collection to put hooks on.
+// A service with the plugin, a mail server, and a collection for hooks.
 import { onTestFinished } from 'vitest';
 import type { Logger } from '../../../src/contracts/logger.ts';
 import { startTestService, type TestClient, type TestResponse, type TestService } from '../../../src/testing/index.ts';
@@ -6,11 +6,11 @@ import { startMailSink, type MailSink } from '../../support/mail-sink.ts';
 
 export const collection = '/v1/buckets/food/collections/fruits';
 
-export const everybody = 'team@example.org';
+export const team = 'team@example.org';
 
 export interface Started {
   readonly service: TestService;
-  /** The owner of the bucket. */
+  /** Client of the bucket owner. */
   readonly owner: TestClient;
   readonly sink: MailSink;
 }
@@ -24,7 +24,7 @@ export function mailSettings({ port }: { readonly port: number }): Readonly<Reco
   return { includes: 'emailer', 'mail.host': '127.0.0.1', 'mail.port': String(port) };
 }
 
-/** Starts both; they end with the test. */
+/** Starts service and mail server. Both stop at the end of the test. */
 export async function start({ settings = {}, logger }: StartOptions = {}): Promise<Started> {
   const sink = await startMailSink();
   const service = await startTestService({
@@ -37,7 +37,7 @@ export async function start({ settings = {}, logger }: StartOptions = {}): Promi
   return { service, owner, sink };
 }
 
-/** Puts hooks on the collection, which causes no mail itself unless they are about collections. */
+/** Saves hooks on the collection. This sends a mail only if a hook matches collections. */
 export function saveHooks(owner: TestClient, hooks: unknown, path = collection): Promise<TestResponse> {
   return owner.request('PUT', path, { body: { data: { 'kinto-emailer': { hooks } } } });
 }

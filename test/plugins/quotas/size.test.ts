@@ -1,10 +1,10 @@
-// How large an object counts.
+// The size of an object for quotas.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatAttributes, StoredObject } from '../../../src/core/objects/stored.ts';
 import { sizeOf } from '../../../src/plugins/quotas/size.ts';
 
-/** Compact JSON with everything but printable ASCII escaped. */
+/** Formats compact JSON with all but printable ASCII escaped. */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(
     /[^ -~]/g,
@@ -13,7 +13,7 @@ function asciiJson(value: unknown): string {
 }
 
 describe('The size of an object', () => {
-  it('is the length of its JSON in ASCII, id and timestamp included.', () => {
+  it('is the length of its JSON in ASCII, including id and timestamp.', () => {
     expect(sizeOf(new StoredObject('r', 5, '{}'))).toBe('{"id":"r","last_modified":5}'.length);
     expect(sizeOf(new StoredObject('r', 5, '{"a":[1,2]}'))).toBe('{"a":[1,2],"id":"r","last_modified":5}'.length);
     expect(sizeOf(new StoredObject('r', 5, '{"a":"é"}'))).toBe(
@@ -24,12 +24,12 @@ describe('The size of an object', () => {
     );
   });
 
-  it('is nothing for what is deleted, or never was.', () => {
+  it('is 0 for tombstones and absent objects.', () => {
     expect(sizeOf({ id: 'r', lastModified: 5, deleted: true })).toBe(0);
     expect(sizeOf(undefined)).toBe(0);
   });
 
-  it('is the same for every object as if it were written in ASCII.', () => {
+  it('equals the length of the escaped JSON for every object.', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string({ unit: 'binary' }), fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer())),

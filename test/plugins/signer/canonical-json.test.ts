@@ -1,8 +1,12 @@
-// Canonical JSON: the same value has the same text, whoever wrote it.
+// Canonical JSON: equal values have equal texts.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseJson, type JsonValue } from '../../../src/base/json.ts';
-import { formatCanonicalInSteps, formatCanonicalJson, holdsFloat } from '../../../src/plugins/signer/canonical-json.ts';
+import {
+  formatCanonicalInSteps,
+  formatCanonicalJson,
+  containsFloat,
+} from '../../../src/plugins/signer/canonical-json.ts';
 
 const canonical = (text: string): string => formatCanonicalJson(parseJson(text));
 
@@ -27,11 +31,11 @@ describe('Canonical JSON', () => {
     expect(canonical(given)).toBe(expected);
   });
 
-  it('sorts keys by code point, so that characters beyond the basic plane come last.', () => {
+  it('sorts keys by code point, with characters beyond the basic plane last.', () => {
     expect(canonical('{"😀":1,"\uffee":2}')).toBe(String.raw`{"\uffee":2,"\ud83d\ude00":1}`);
   });
 
-  it('is JSON of the same value, in ASCII, whatever the order of keys.', () => {
+  it('is ASCII JSON of the same value in any order of keys.', () => {
     const withoutNegativeZero = (_key: string, value: unknown): unknown => (Object.is(value, -0) ? 0 : value);
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (given) => {
@@ -47,7 +51,7 @@ describe('Canonical JSON', () => {
 });
 
 describe('Canonical JSON of large values', () => {
-  /** The text, and how many steps it took. */
+  /** Returns the text and the number of steps. */
   function inSteps(value: JsonValue): { readonly text: string; readonly steps: number } {
     const writing = formatCanonicalInSteps(value);
     for (let steps = 1; ; steps++) {
@@ -61,7 +65,7 @@ describe('Canonical JSON of large values', () => {
     ['many members', Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`ключ${n}`, [n, 'text', null]]))],
     ['exact numbers', Array.from({ length: 5000 }, (_, n) => parseJson(`{"b":1.${n}0,"a":-0.0,"__proto__":[]}`))],
     ['deep values', parseJson(`${'['.repeat(400)}"${'ж'.repeat(70_000)}"${']'.repeat(400)}`)],
-  ])('is the same text, and written in steps, with %s.', (_, value) => {
+  ])('has the same text, written in steps, for %s.', (_, value) => {
     const { text, steps } = inSteps(value);
     expect(text === formatCanonicalJson(value)).toBe(true);
     expect(steps).toBeGreaterThan(3);
@@ -72,7 +76,7 @@ describe('Canonical JSON of large values', () => {
   });
 });
 
-describe('Numbers that are no integers', () => {
+describe('Detection of numbers that are not integers', () => {
   it.each([
     ['1', false],
     ['12345678901234567890', false],
@@ -84,11 +88,11 @@ describe('Numbers that are no integers', () => {
     ['1e+21', true],
     ['{"a":[1,{"b":2.5}]}', true],
   ])('%s: %s.', (given, expected) => {
-    expect(holdsFloat(parseJson(given))).toBe(expected);
+    expect(containsFloat(parseJson(given))).toBe(expected);
   });
 });
 
-/** The same value with keys in another order. */
+/** Returns the same value with keys in another order. */
 function reversed(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;

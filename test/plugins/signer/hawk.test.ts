@@ -1,8 +1,8 @@
-// The header of the Hawk scheme, against the example that its authors give.
+// The header of the Hawk scheme, compared with the example of its specification.
 import { expect, it } from 'vitest';
 import { formatHawkHeader } from '../../../src/plugins/signer/signers/hawk.ts';
 
-it('A request with a body gets the header of the published example.', () => {
+it('returns the header of the published example for a request with a body.', () => {
   const header = formatHawkHeader(
     { id: 'dh37fgj492je', key: 'werxhqb98rpaxn39848xrunpaw3489ruxnpa98w4rxn' },
     {

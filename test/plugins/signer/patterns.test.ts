@@ -1,6 +1,6 @@
-// Whether a source is reviewed, where names of settings hold regular expressions.
+// Settings with regular expressions in their names.
 import { describe, expect, it } from 'vitest';
-import { OptionsBook } from '../../../src/plugins/signer/options.ts';
+import { SignerOptions } from '../../../src/plugins/signer/options.ts';
 import { isPattern, requirePatterns } from '../../../src/plugins/signer/patterns.ts';
 import { signerFamilies, signerSettings } from '../../../src/plugins/signer/settings.ts';
 import { settingsOf } from '../../../src/backends/load-settings.ts';
@@ -15,7 +15,7 @@ function isReviewed(lines: Readonly<Record<string, string>>, collection: string,
   return readFor(settings, settings.read(signerSettings), { bucket, collection }, 'to_review_enabled');
 }
 
-describe('A name with regular expressions', () => {
+describe('A setting name with regular expressions', () => {
   const pattern = String.raw`signer.work.quick-(\w+)-(desktop|mobile).to_review_enabled`;
 
   it.each([
@@ -24,9 +24,9 @@ describe('A name with regular expressions', () => {
     ['quick-en-tablet', true],
     ['quick--desktop', true],
     ['my-quick-en-desktop', true],
-    // It matches at the beginning, as in the reference.
+    // Expressions match the beginning, as in the reference implementation.
     ['quick-en-desktop-2', false],
-  ])('applies to the collections that match: %s is reviewed: %s.', (collection, expected) => {
+  ])('applies to matching collections: %s is reviewed: %s.', (collection, expected) => {
     expect(isReviewed({ [pattern]: 'false' }, collection)).toBe(expected);
     expect(isReviewed({ [pattern]: 'false' }, collection, 'other')).toBe(true);
   });
@@ -37,13 +37,13 @@ describe('A name with regular expressions', () => {
     expect(isReviewed({ [whole]: 'false' }, 'quick-en-desktop')).toBe(true);
   });
 
-  it('may stand in place of the bucket.', () => {
+  it('can replace the bucket.', () => {
     const buckets = 'signer.(work|lab).quick.to_review_enabled';
     expect(isReviewed({ [buckets]: 'false' }, 'quick', 'lab')).toBe(false);
     expect(isReviewed({ [buckets]: 'false' }, 'quick', 'shop')).toBe(true);
   });
 
-  it('and other names that match: the last one in the file counts.', () => {
+  it('applies if it is the last matching name in the file.', () => {
     const own = 'signer.work.quick-en-desktop.to_review_enabled';
     expect(isReviewed({ [pattern]: 'false', [own]: 'true' }, 'quick-en-desktop')).toBe(true);
     expect(isReviewed({ [own]: 'true', [pattern]: 'false' }, 'quick-en-desktop')).toBe(false);
@@ -52,7 +52,7 @@ describe('A name with regular expressions', () => {
     ).toBe(true);
   });
 
-  it('goes before a setting of the bucket, and after one of the environment or the command line.', () => {
+  it('overrides a setting of the bucket, and is overridden by the environment and the command line.', () => {
     expect(isReviewed({ 'signer.work.to_review_enabled': 'true', [pattern]: 'false' }, 'quick-en-desktop')).toBe(false);
     const own = 'signer.work.quick-en-desktop.to_review_enabled';
     const environment = environmentLayer({ SVC_SIGNER_WORK_QUICK_EN_DESKTOP_TO_REVIEW_ENABLED: 'true' }, 'SVC_');
@@ -82,7 +82,7 @@ describe('A name with regular expressions', () => {
     },
   );
 
-  it('is known, and its value is checked with the other settings.', () => {
+  it('is a known setting whose value is checked with the others.', () => {
     const settings = settingsOf({ userid_hmac_secret: 'x', [pattern]: 'perhaps' });
     expect(settings.findUnknownKeys([signerSettings], signerFamilies)).toEqual([]);
     expect(settings.findProblems([signerSettings], signerFamilies)).toEqual([
@@ -90,24 +90,24 @@ describe('A name with regular expressions', () => {
     ]);
   });
 
-  it('is refused when it is no regular expression, or one that takes too long.', () => {
+  it('is refused if its regular expression is invalid or unsupported.', () => {
     for (const wrong of ['a(b', '(a)(?=b)', String.raw`(a)\1`]) {
       const name = `signer.work.${wrong}.to_review_enabled`;
-      expect(() => requirePatterns([name])).toThrow(`${name} holds no regular expression that can be used`);
+      expect(() => requirePatterns([name])).toThrow(`${name} contains an unsupported regular expression`);
     }
   });
 
-  it('is refused when it has dots or lacks parentheses: as an unknown setting it would leave collections without reviews.', () => {
+  it('is refused with dots or without parentheses, because ignoring it would disable reviews.', () => {
     for (const wrong of ['work.(.*)', String.raw`work.a-\w+`, 'work.a*', '(a|b.c).d', String.raw`(w\n)\n.a.b`]) {
       const name = `signer.${wrong}.to_review_enabled`;
-      expect(() => requirePatterns([name])).toThrow(`${name} is not understood`);
+      expect(() => requirePatterns([name])).toThrow(`${name} is not a valid pattern`);
     }
     expect(() => requirePatterns(['signer.to_review_enabled', 'signer.work.a-b_c.to_review_enabled'])).not.toThrow();
   });
 });
 
-describe('The older spelling with an underscore between the ids', () => {
-  it('is that of the collection, and goes after the one with a dot.', () => {
+describe('The older form with an underscore between the ids', () => {
+  it('applies to the collection, after the form with a dot.', () => {
     expect(isReviewed({ 'signer.work_notes.to_review_enabled': 'false' }, 'notes')).toBe(false);
     expect(
       isReviewed(
@@ -117,12 +117,12 @@ describe('The older spelling with an underscore between the ids', () => {
     ).toBe(true);
   });
 
-  it('also names keys.', () => {
+  it('also works for keys.', () => {
     const settings = settingsOf({
       userid_hmac_secret: 'x',
       'signer.work_notes.ecdsa.private_key': '/nowhere/key.pem',
     });
-    const book = new OptionsBook(settings, settings.read(signerSettings), { now: () => 0 });
+    const book = new SignerOptions(settings, settings.read(signerSettings), { now: () => 0 });
     expect(() => book.of({ bucket: 'work', collection: 'notes' })).toThrow('/nowhere/key.pem');
   });
 });

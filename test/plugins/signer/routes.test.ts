@@ -1,4 +1,4 @@
-// Which collections lead where.
+// Routes from sources to previews and destinations.
 import { describe, expect, it } from 'vitest';
 import { resourcesReader, Routes } from '../../../src/plugins/signer/routes.ts';
 
@@ -11,7 +11,7 @@ function routes(text: string): Routes {
 const id = (bucket: string, collection: string): { bucket: string; collection: string } => ({ bucket, collection });
 
 describe('Resources', () => {
-  it('of a bucket stand for all of its collections.', () => {
+  it('of a bucket apply to all its collections.', () => {
     const { resources } = routes('/buckets/staging -> /buckets/main');
     expect(resources).toEqual([
       {
@@ -35,7 +35,7 @@ describe('Resources', () => {
     expect(routes(lines).to(id('p', 'c'))?.source).toEqual(id('s', 'c'));
   });
 
-  it('may end with a slash, and name a collection by two ids.', () => {
+  it('can end with a slash, and name a collection by two ids.', () => {
     expect(routes('/buckets/s/ -> /buckets/p/ -> /buckets/d/').resources).toEqual(
       routes('/buckets/s -> /buckets/p -> /buckets/d').resources,
     );
@@ -43,7 +43,7 @@ describe('Resources', () => {
     expect(short).toEqual(routes('/buckets/s/collections/x/ -> /buckets/d/collections/y/').resources);
   });
 
-  it('of a collection go before those of its bucket.', () => {
+  it('of a collection take precedence over those of its bucket.', () => {
     const all = routes(
       '/buckets/s -> /buckets/p -> /buckets/d\n/buckets/s/collections/x -> /buckets/other/collections/z',
     );

@@ -1,5 +1,5 @@
-// Signing at a remote server that keeps the keys, Autograph: it gets the text and answers with the signature and the
-// address of the certificates.
+// Signer that calls an Autograph server. The server holds the keys, receives the text, and returns the signature and
+// the URL of the certificates.
 import { randomBytes } from 'node:crypto';
 import { defaultJsonLimits, isJsonObject, JsonSyntaxError, parseJson, type JsonValue } from '../../../base/json.ts';
 import type { Clock } from '../../../base/clock.ts';
@@ -15,42 +15,43 @@ export interface AutographOptions {
 }
 
 const contentType = 'application/json';
-const maxAnswerBytes = 1_000_000;
+const maxResponseBytes = 1_000_000;
 
-/** A signer that asks the server; every answer but a signature is a `BackendUnavailable`. */
+/** Creates a signer that calls the server. Any response without a signature becomes a `BackendUnavailable`. */
 export function createAutographSigner(options: AutographOptions): Signer {
-  const sign: Signer['sign'] = async (text) => [await askServer(options, text)];
+  const sign: Signer['sign'] = async (text) => [await requestSignature(options, text)];
   return {
     sign,
     async check() {
-      await sign('A sample to try the server with.');
+      await sign('Sample text of a health check.');
       return true;
     },
   };
 }
 
-async function askServer(options: AutographOptions, text: string): Promise<Signature> {
+async function requestSignature(options: AutographOptions, text: string): Promise<Signature> {
   const { serverUrl, credentials, timeoutSeconds, clock } = options;
   const url = `${serverUrl.replace(/\/+$/, '')}/sign/data`;
   const body = JSON.stringify([{ input: Buffer.from(text, 'utf8').toString('base64') }]);
   const timestamp = Math.floor(clock.now() / 1000);
   const nonce = randomBytes(9).toString('base64url');
   const authorization = formatHawkHeader(credentials, { method: 'POST', url, contentType, body, timestamp, nonce });
-  let answer: { readonly status: number; readonly text: string };
+  let response: { readonly status: number; readonly text: string };
   try {
-    const response = await fetch(url, {
+    const fetched = await fetch(url, {
       method: 'POST',
       headers: { 'Content-Type': contentType, Authorization: authorization },
       body,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutSeconds * 1000),
     });
-    answer = { status: response.status, text: await readLimited(response) };
+    response = { status: fetched.status, text: await readLimited(fetched) };
   } catch (error) {
-    throw unavailable(url, 'it cannot be reached, or takes too long', error);
+    throw unavailable(url, 'no connection, or no response in time', error);
   }
-  if (answer.status !== 200 && answer.status !== 201) throw unavailable(url, `it answers with ${answer.status}`);
-  return readSignature(url, answer.text);
+  if (response.status !== 200 && response.status !== 201)
+    throw unavailable(url, `it responds with status ${response.status}`);
+  return readSignature(url, response.text);
 }
 
 async function readLimited(response: Response): Promise<string> {
@@ -59,7 +60,7 @@ async function readLimited(response: Response): Promise<string> {
   const body: AsyncIterable<Uint8Array> | null = response.body;
   for await (const chunk of body ?? []) {
     size += chunk.length;
-    if (size > maxAnswerBytes) throw new Error(`the answer is longer than ${maxAnswerBytes} bytes`);
+    if (size > maxResponseBytes) throw new Error(`The response is longer than ${maxResponseBytes} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -70,21 +71,20 @@ function readSignature(url: string, text: string): Signature {
   try {
     parsed = parseJson(text, { ...defaultJsonLimits, maxDepth: 20 });
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw unavailable(url, 'the answer is no JSON', error);
+    if (error instanceof JsonSyntaxError) throw unavailable(url, 'the response is not JSON', error);
     throw error;
   }
-  const answers = Array.isArray(parsed) ? (parsed as readonly JsonValue[]) : [];
-  const [first] = answers;
-  if (!isJsonObject(first)) throw unavailable(url, 'the answer holds no signature');
+  const [first] = Array.isArray(parsed) ? (parsed as readonly JsonValue[]) : [];
+  if (!isJsonObject(first)) throw unavailable(url, 'the response contains no signature');
   const { signature, x5u = '', mode = 'p384ecdsa' } = first;
   if (typeof signature !== 'string' || typeof x5u !== 'string' || typeof mode !== 'string') {
-    throw unavailable(url, 'the answer holds no signature');
+    throw unavailable(url, 'the response contains no signature');
   }
   return { ...first, signature, x5u, mode };
 }
 
 function unavailable(url: string, reason: string, cause?: unknown): BackendUnavailable {
   const { origin, pathname } = new URL(url);
-  const message = `The signing server ${origin}${pathname} cannot be used: ${reason}`;
+  const message = `The signing server ${origin}${pathname} failed: ${reason}`;
   return new BackendUnavailable('signer', message, { reason: `signing server: ${reason}`, cause });
 }

@@ -1,5 +1,5 @@
-// The header by which requests to a signing server prove who sends them: a keyed hash over time, address and body, in the
-// scheme called Hawk. Only what a client that sends bodies needs.
+// The `Authorization` header of the Hawk scheme: an HMAC over time, URL and body that authenticates requests to a
+// signing server. Implements only what a client that sends bodies needs.
 import { createHash, createHmac } from 'node:crypto';
 
 export interface HawkCredentials {
@@ -14,13 +14,13 @@ export interface HawkRequest {
   readonly body: string;
   /** Seconds since 1970 UTC. */
   readonly timestamp: number;
-  /** A text never used before at this time. */
+  /** A string that is unique for the timestamp. */
   readonly nonce: string;
-  /** Whatever the application adds. */
+  /** Application-specific data. */
   readonly extra?: string;
 }
 
-/** The `Authorization` header of a request with a body. */
+/** Returns the `Authorization` header of a request with a body. */
 export function formatHawkHeader({ id, key }: HawkCredentials, request: HawkRequest): string {
   const { method, url, contentType, body, timestamp, nonce, extra = '' } = request;
   const { hostname, port, protocol, pathname, search } = new URL(url);

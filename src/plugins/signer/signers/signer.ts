@@ -1,11 +1,11 @@
-// What signs: the contract between the plugin and the keys, wherever those are.
+// The contract of signing backends.
 import type { JsonObject } from '../../../base/json.ts';
 
-/** A signature as it stands in the attributes of a collection: `signature`, `x5u`, `mode`, and whatever comes with them. */
+/** A signature as stored in the attributes of a collection: `signature`, `x5u`, `mode`, and members a server adds. */
 export interface Signature extends JsonObject {
   /** URL-safe base64. */
   readonly signature: string;
-  /** Address of the certificates by which it is verified; empty when clients know the key. */
+  /** URL of the certificates that verify it; empty when clients know the key. */
   readonly x5u: string;
   readonly mode: string;
 }
@@ -15,14 +15,14 @@ export interface Signer {
    * Signs a text, as `Content-Signature:`, a null character and the text.
    *
    * @returns at least one signature
-   * @throws ServiceError backendUnavailable when it cannot be done now
+   * @throws BackendUnavailable when the backend fails
    */
   readonly sign: (text: string) => Promise<readonly [Signature, ...Signature[]]>;
-  /** Whether it can sign now. */
+  /** Returns whether it can sign now. */
   readonly check: () => Promise<boolean>;
 }
 
-/** What is really signed, so that no signature can be taken for one of something else. */
+/** Returns the signed bytes. The prefix prevents reuse of a signature for another purpose. */
 export function signedBytes(text: string): Buffer {
   return Buffer.from(`Content-Signature:\u0000${text}`, 'utf8');
 }

@@ -1,0 +1,123 @@
+// The changes of a collection and its records, newest first: those of the current request, which are not recorded yet,
+// then those in the history.
+import { formatJson, getKey, isJsonObject } from '../../base/json.ts';
+import type { StorageReader } from '../../contracts/storage.ts';
+import { formatEntry, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
+import type { Filter } from '../../core/query/ast.ts';
+import { parseField } from '../../core/query/fields.ts';
+import { newestFirst } from '../../core/query/sort.ts';
+import type { Change } from '../../engine/events/event.ts';
+import { walk } from '../../engine/walk.ts';
+import { where } from './history-entry.ts';
+
+/** One change, reduced to what a snapshot needs. */
+export interface LoggedChange {
+  /** Increases from change to change. */
+  readonly position: number;
+  readonly kind: string;
+  readonly isDeletion: boolean;
+  /** Id of the record; empty for a change of the collection. */
+  readonly recordId: string;
+  /** Timestamp of the object or its tombstone after the change. */
+  readonly lastModified: number;
+  /** Returns the object after the change as JSON. */
+  text(): string;
+}
+
+/** Criteria for changes; absent members match all. */
+export interface ChangeSelection {
+  readonly kind?: 'record';
+  readonly isDeletion?: true;
+  /** Largest timestamp of the object. */
+  readonly upTo?: number;
+  /** Smallest timestamp of the object. */
+  readonly from?: number;
+  /** Only changes after this one. */
+  readonly after?: LoggedChange | undefined;
+  /** Only changes before this one. */
+  readonly before?: LoggedChange;
+  /** Narrows the search to these records if they are few; others may be found too. */
+  readonly recordIds?: readonly string[] | undefined;
+}
+
+export class ChangeLog {
+  readonly #storage: StorageReader;
+  readonly #history: ListKey;
+  readonly #collectionId: string;
+  readonly #unrecorded: readonly LoggedChange[];
+
+  /** @param unrecorded changes of the current request in the bucket that will be recorded, in order */
+  constructor(storage: StorageReader, history: ListKey, collectionId: string, unrecorded: readonly Change[]) {
+    this.#storage = storage;
+    this.#history = history;
+    this.#collectionId = collectionId;
+    // Their positions are above those of all entries in the history.
+    const first = Number.MAX_SAFE_INTEGER - unrecorded.length;
+    this.#unrecorded = unrecorded
+      .map((change, index) => ({ change, position: first + index }))
+      .filter(({ change }) => change.ids['collection_id'] === collectionId)
+      .map(({ change, position }) => readChange(change, position))
+      .toReversed();
+  }
+
+  /** Returns whether a change matches. */
+  async has(selection: ChangeSelection): Promise<boolean> {
+    if (this.#unrecorded.some((change) => isSelected(change, selection))) return true;
+    const options = { filters: this.#filters(selection), sort: newestFirst, limit: 1 };
+    const { entries } = await this.#storage.listAll(this.#history, options);
+    return entries.length > 0;
+  }
+
+  /** Yields the matching changes. */
+  async *newestFirst(selection: ChangeSelection): AsyncGenerator<LoggedChange, void, undefined> {
+    for (const change of this.#unrecorded) if (isSelected(change, selection)) yield change;
+    for await (const entries of walk(this.#storage, this.#history, { filters: this.#filters(selection) })) {
+      for (const entry of entries) if (!isTombstone(entry)) yield readEntry(entry);
+    }
+  }
+
+  #filters({ kind, isDeletion, from, upTo, after, before, recordIds }: ChangeSelection): readonly Filter[] {
+    const filters = [where('collection_id', 'eq', this.#collectionId)];
+    if (kind !== undefined) filters.push(where('resource_name', 'eq', kind));
+    if (isDeletion) filters.push(where('action', 'eq', 'delete'));
+    if (from !== undefined) filters.push(where('target.data.last_modified', 'min', from));
+    if (upTo !== undefined) filters.push(where('target.data.last_modified', 'max', upTo));
+    if (after !== undefined) filters.push(where('last_modified', 'gt', after.position));
+    if (before !== undefined) filters.push(where('last_modified', 'lt', before.position));
+    if (recordIds !== undefined) filters.push({ field: parseField('record_id'), operator: 'in', values: recordIds });
+    return filters;
+  }
+}
+
+function isSelected(change: LoggedChange, selection: ChangeSelection): boolean {
+  const { kind, isDeletion, from = -Infinity, upTo = Infinity, after, before } = selection;
+  if (kind !== undefined && change.kind !== kind) return false;
+  if (isDeletion && !change.isDeletion) return false;
+  if (change.lastModified < from || change.lastModified > upTo) return false;
+  return change.position > (after?.position ?? -Infinity) && change.position < (before?.position ?? Infinity);
+}
+
+function readChange({ kind, action, ids, new: entry }: Change, position: number): LoggedChange {
+  const recordId = ids['record_id'] ?? '';
+  const { lastModified } = entry;
+  return { position, kind, isDeletion: action === 'delete', recordId, lastModified, text: () => formatEntry(entry) };
+}
+
+function readEntry(entry: StoredObject): LoggedChange {
+  const target = getKey(entry.attributes, 'target');
+  const data = isJsonObject(target) ? getKey(target, 'data') : undefined;
+  if (!isJsonObject(data)) throw new Error('A history entry has no target object.');
+  return {
+    position: entry.lastModified,
+    kind: readText(entry, 'resource_name'),
+    isDeletion: readText(entry, 'action') === 'delete',
+    recordId: readText(entry, 'record_id'),
+    lastModified: Number(getKey(data, 'last_modified')),
+    text: () => formatJson(data),
+  };
+}
+
+function readText(entry: StoredObject, name: string): string {
+  const value = getKey(entry.attributes, name);
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,182 @@
+// The review workflow: executes the steps of the state machine after a change to a source collection, inside the
+// transaction of the request.
+import { getKey, type JsonObject } from '../../base/json.ts';
+import type { ChangeEvent } from '../../engine/events/event.ts';
+import type { EventScope } from '../../engine/events/subscriber.ts';
+import type { Change } from '../../engine/events/event.ts';
+import { compareRecords, publishRecords, restoreRecords } from './copy-records.ts';
+import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
+import { announceReview, type ReviewEvent } from './review-events.ts';
+import { placeUri, targetsOf } from './routes.ts';
+import {
+  attributesOf,
+  findCollection,
+  forbidden,
+  invalid,
+  isSameAttribute,
+  pluginCaller,
+  type Work,
+} from './service.ts';
+import { decide, type Step } from './review-status.ts';
+import { cleanUpTargets, ensureTarget, resignTargets, signTarget } from './targets.ts';
+import { trackingFields, writeSource, writtenStatus } from './review-attributes.ts';
+
+/** A change to the source and the request that made it. */
+export interface SourceEvent {
+  readonly event: ChangeEvent;
+  readonly change: Change;
+  readonly scope: EventScope;
+}
+
+/** Executes the steps that a change to a source collection requires. */
+export async function onSourceChange(work: Work, source: SourceEvent): Promise<void> {
+  const { change } = source;
+  if (change.action === 'delete') return onDeletion(work);
+  const { old: before, new: after } = change;
+  for (const field of trackingFields) {
+    if (!isSameAttribute(before, after, field)) throw invalid(`${field} cannot be changed.`);
+  }
+  if (change.action === 'create') await onCreation(work, source, attributesOf(after));
+  else if (!isSameAttribute(before, after, 'status')) {
+    const from = hasEdits(work, source.scope) ? 'work-in-progress' : currentStatus(work, attributesOf(before));
+    await carryOut(work, source, await decideStep(work, source, from, attributesOf(after)), from);
+  }
+}
+
+/** Resets the status after a client changed records, because an earlier review no longer covers them. */
+export async function onEdit(work: Work, change: Change): Promise<void> {
+  await writeSource(work, { status: 'work-in-progress', actions: ['edit'], caller: change.caller });
+}
+
+async function onCreation(work: Work, source: SourceEvent, after: JsonObject): Promise<void> {
+  const { service, actor, route, options } = work;
+  const { caller } = source.change;
+  // The status after a creation is written below. A requested status is a transition from no status.
+  const step = getKey(after, 'status') === undefined ? undefined : await decideStep(work, source, undefined, after);
+  const { objects } = service.host;
+  const bucket = objects.place('bucket', { bucket_id: route.source.bucket });
+  await objects.requireAllowed({ unit: actor.unit, caller }, bucket, 'group:create');
+  await ensureGroups(work, caller);
+  for (const target of targetsOf(route)) {
+    await ensureTarget(work, target);
+    await signTarget(work, target, after);
+  }
+  const { editors, reviewers } = groupUris(route.source, options);
+  await writeSource(work, {
+    status: step === 'edit' ? 'work-in-progress' : 'signed',
+    actions: ['edit', 'signature'],
+    caller,
+    permissions: (stored) => withPrincipals(stored, 'write', [editors, reviewers]),
+  });
+  if (step === 'approve' || step === 'rollBack') await carryOut(work, source, step, undefined);
+}
+
+/** Cleans up the targets of a source that was deleted itself or with its bucket. */
+export async function onDeletion(work: Work): Promise<void> {
+  const found = await findCollection(work, work.route.source);
+  // The source may have been recreated by the same request.
+  if (found === undefined) await cleanUpTargets(work);
+}
+
+/** Returns whether the request also changes records, before or after the status: a review does not cover those. */
+function hasEdits({ route }: Work, { unit }: EventScope): boolean {
+  const parent = placeUri(route.source);
+  return unit.events.current.some(
+    (event) =>
+      event.action !== 'read' &&
+      event.kind === 'record' &&
+      event.list.parent === parent &&
+      event.changes.some(({ caller }) => caller !== pluginCaller),
+  );
+}
+
+/**
+ * Returns the status before the change: the result of earlier changes in the same request, not their requested status.
+ */
+function currentStatus(work: Work, before: JsonObject): string | undefined {
+  const written = writtenStatus(work);
+  if (written.isKnown) return written.status;
+  const status = getKey(before, 'status');
+  return typeof status === 'string' ? status : undefined;
+}
+
+/**
+ * Returns the step for the requested status.
+ *
+ * @throws ServiceError invalidPostedData, forbidden
+ */
+async function decideStep(
+  work: Work,
+  { change: { caller, old } }: SourceEvent,
+  from: string | undefined,
+  after: JsonObject,
+): Promise<Step> {
+  const { route, options } = work;
+  const { editors, reviewers } = groupUris(route.source, options);
+  const principals = await caller.allPrincipals();
+  const stored = await findCollection(work, route.source);
+  // Before the request, and after earlier changes of the same request.
+  const requesters = [old, stored].map((each) => getKey(attributesOf(each), 'last_review_request_by'));
+  const decision = decide({
+    from,
+    to: getKey(after, 'status'),
+    isReviewed: options.isReviewed,
+    isEditor: principals.includes(editors),
+    isReviewer: principals.includes(reviewers),
+    isRequester: requesters.includes(caller.principal),
+  });
+  if (decision.kind === 'step') return decision.step;
+  throw decision.kind === 'invalid' ? invalid(decision.message) : forbidden(decision.message);
+}
+
+async function carryOut(work: Work, source: SourceEvent, step: Step, from: string | undefined): Promise<void> {
+  const { route } = work;
+  const { change } = source;
+  const { caller } = change;
+  const attributes = attributesOf(change.new);
+  const announce = async (name: ReviewEvent): Promise<void> => {
+    if (!work.actor.unit.events.wantsNamed(name)) return;
+    const difference = await compareRecords(work, route.source, route.destination);
+    announceReview(work, { name, event: source.event, change, attributes, difference });
+  };
+  switch (step) {
+    case 'reject':
+      await announce('ReviewRejected');
+      return writeSource(work, { status: 'work-in-progress', actions: [], caller });
+    case 'edit':
+      return writeSource(work, { status: 'work-in-progress', actions: [], caller });
+    case 'requestReview':
+      await announce('ReviewRequested');
+      if (route.preview !== undefined) await publish(work, [route.preview]);
+      return writeSource(work, { status: 'to-review', actions: ['review_request'], caller });
+    case 'approve':
+      await announce('ReviewApproved');
+      await publish(work, targetsOf(route));
+      return writeSource(work, { status: 'signed', actions: ['review', 'signature'], caller });
+    case 'resign':
+      await resignTargets(work);
+      return writeSource(work, { status: from, actions: ['signature'], caller });
+    case 'rollBack':
+      await announce('ReviewCanceled');
+      await rollBack(work);
+      return writeSource(work, { status: 'signed', actions: ['edit'], caller });
+  }
+}
+
+async function publish(work: Work, targets: ReturnType<typeof targetsOf>): Promise<void> {
+  const source = await findCollection(work, work.route.source);
+  for (const target of targets) {
+    await ensureTarget(work, target);
+    await publishRecords(work, work.route.source, target);
+    await signTarget(work, target, source?.attributes ?? {});
+  }
+}
+
+async function rollBack(work: Work): Promise<void> {
+  const { destination, source, preview } = work.route;
+  await restoreRecords(work, destination, source);
+  if (preview === undefined) return;
+  await ensureTarget(work, preview);
+  await restoreRecords(work, destination, preview);
+  await signTarget(work, preview);
+}
