@@ -158,9 +158,9 @@ async function openModule<K extends keyof BackendModule, T extends object>(
   try {
     const module: BackendModule = await loadModule(name);
     const factory = module[exported];
-    if (typeof factory !== 'function') throw new Error(`that module exports no function ${exported}.`);
+    if (typeof factory !== 'function') throw new Error(`the module exports no function ${exported}.`);
     const opened: T | undefined = await open(factory);
-    if (typeof opened !== 'object') throw new Error(`${exported} of that module returned nothing.`);
+    if (typeof opened !== 'object') throw new Error(`${exported} of the module returned nothing.`);
     return opened;
   } catch (error) {
     // The start waits for one that cannot be reached yet, as for the built-in ones.
@@ -172,7 +172,7 @@ async function openModule<K extends keyof BackendModule, T extends object>(
 
 /** @throws Error when the module of a setting has another part only */
 function requirePart<T>(part: (() => T) | undefined, setting: string, name: string): T {
-  if (part === undefined) throw new Error(`${setting} names ${name}, whose openDatabase returns no such part.`);
+  if (part === undefined) throw new Error(`${setting} names ${name}, whose openDatabase does not return one.`);
   return part();
 }
 
@@ -253,7 +253,7 @@ async function openStoresWith(opener: BackendOpener, settings: Settings): Promis
   };
 }
 
-/** Opens empty backends in memory, whatever the settings name, to try an assembly of the service on. */
+/** Opens empty backends in memory with any settings, to test the assembly of a service. */
 export async function openInMemory(settings: Settings, clock: Clock): Promise<OpenBackends> {
   const opener = new BackendOpener(settings, clock);
   const { createMemoryCache } = await import('./memory/cache.ts');

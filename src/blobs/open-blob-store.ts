@@ -1,10 +1,10 @@
-// Opens stores of files. The only place that knows which there are; what they need is loaded when asked for.
+// Opens stores of files: the list of the kinds of stores. Each kind is loaded when it is used.
 import type { BlobPlace, BlobStore } from '../contracts/blobs.ts';
 
 /**
  * Opens a store.
  *
- * @throws Error when it cannot be used as described
+ * @throws Error when the place cannot be used
  */
 export async function openBlobStore(place: BlobPlace): Promise<BlobStore> {
   switch (place.kind) {

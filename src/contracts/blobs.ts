@@ -96,7 +96,7 @@ const safeName = /^[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*
 
 /** @throws Error for a name that no store accepts */
 export function requireBlobName(name: string): void {
-  if (!safeName.test(name) || name.length > 1000) throw new Error(`no store takes the name ${JSON.stringify(name)}`);
+  if (!safeName.test(name) || name.length > 1000) throw new Error(`invalid file name: ${JSON.stringify(name)}`);
 }
 
 /** Yields the names to try for a file, in order: `a.png`, `a-1.png`, `a-2.png` … */

@@ -44,7 +44,7 @@ export interface Memberships {
 }
 
 export interface PermissionReader {
-  /** Returns the principals of the user and those of `system.Authenticated`; empty for unknown users. */
+  /** Returns the principals of the user and those of `system.Authenticated`; for unknown users only the latter. */
   getUserPrincipals(userId: string): Promise<ReadonlySet<string>>;
 
   /** Returns the principals of one entry; empty when it does not exist. */
@@ -71,8 +71,8 @@ export interface PermissionReader {
    * @param options.bound patterns to match; absent: every entry of those principals; empty: no entry
    * @param options.withChildren whether `*` also matches `/`, and so finds descendants; default `true`
    * @param options.memberOf a user whose principals count too, as with `checkPermission`
-   * @param options.limit number of objects that are enough. When more exist, the result may be any `limit` of them, with a part
-   * of their permissions. Default: all
+   * @param options.limit number of objects that is enough. When more exist, the result has at least this many of them, and
+   *   may lack others, and permissions of those that it has. Default: all
    */
   getAccessibleObjects(
     principals: readonly string[],

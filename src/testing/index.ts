@@ -1,5 +1,5 @@
-// The public entry for authors of backends and plugins: the contract suites as data with what is needed to run them, and
-// a running service with a client.
+// The public entry for authors of backends and plugins: the contract suites as data, the helpers to run them, and a running
+// service with a client.
 export {
   createTestClock,
   missingAbilities,

@@ -141,9 +141,9 @@ describe('modules as backends', () => {
     [{ storage_backend: './missing.mjs' }, /storage_backend names \.\/missing\.mjs.*No module exists at/],
     [{ permission_backend: './empty.mjs' }, /permission_backend names .*exports no function openDatabase/],
     [{ cache_backend: './empty.mjs' }, /cache_backend names .*exports no function openCache/],
-    [{ storage_backend: './half.mjs' }, /storage_backend names \.\/half\.mjs, whose openDatabase returns no such part/],
-    [{ storage_backend: './nothing.mjs' }, /openDatabase of that module returned nothing/],
-    [{ cache_backend: './nothing.mjs' }, /openCache of that module returned nothing/],
+    [{ storage_backend: './half.mjs' }, /storage_backend names \.\/half\.mjs, whose openDatabase does not return one/],
+    [{ storage_backend: './nothing.mjs' }, /openDatabase of the module returned nothing/],
+    [{ cache_backend: './nothing.mjs' }, /openCache of the module returned nothing/],
     [{ storage_backend: './odd.mjs' }, /no built-in backend is called paper; built in are memory/],
     [{ storage_backend: './failing.mjs' }, /storage_backend names .*no coffee left/],
     [

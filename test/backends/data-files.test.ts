@@ -1,5 +1,5 @@
-// The files of a service: for their owner alone, whole, and on a disk that can be written. What is not so is said at the
-// start, with what to do about it.
+// The files of a service: private to their owner, undamaged, and on a writable disk. Otherwise the start reports what is
+// wrong and how to repair it.
 import { execFile } from 'node:child_process';
 import { chmod, copyFile, mkdir, mkdtemp, open, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -42,13 +42,13 @@ function collectWarnings(): { readonly logger: Logger; readonly warnings: string
   return { logger: { debug: ignore, info: ignore, error: ignore, warn }, warnings };
 }
 
-/** Starts a service, and collects what it warns of. */
+/** Starts a service, and collects its warnings. */
 async function start(settings: Readonly<Record<string, string>>): Promise<TestService & { warnings: string[] }> {
   const { logger, warnings } = collectWarnings();
   return { ...(await startTestService({ settings, logger })), warnings };
 }
 
-/** What `coffer check` would say, but for what is well. */
+/** Returns the output of `coffer check` without the lines that report success. */
 async function check(settings: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const found: Finding[] = [];
   await checkService(settingsOf(settings), (finding) => found.push(finding), { maxObjects: 0, problems: [] });
@@ -78,7 +78,7 @@ async function upload(service: TestService, id: string): Promise<number> {
 }
 
 describe.skipIf(!isPosix)('the files of a service', () => {
-  test('are made for their owner alone, whatever the umask says, attachments included', async () => {
+  test('are private to their owner with any umask, attachments included', async () => {
     const before = process.umask(0);
     onTestFinished(() => void process.umask(before));
     const parent = await temporaryFolder();
@@ -100,7 +100,7 @@ describe.skipIf(!isPosix)('the files of a service', () => {
     await service.close();
   });
 
-  test('that are open to others are closed by the start, and a folder that may be open on purpose is a warning', async () => {
+  test('are closed to others by the start, which warns about a folder that may be open on purpose', async () => {
     const folder = await temporaryFolder();
     const settings = settingsIn(folder, { allowed_hosts: 'loopback' });
     await (await start(settings)).close();
@@ -140,7 +140,7 @@ describe.skipIf(!isPosix)('the files of a service', () => {
 });
 
 describe('a damaged file', () => {
-  /** A file whose pages in the middle hold nonsense. */
+  /** Writes a file with damaged pages in the middle. */
   async function damagedFile(): Promise<Record<string, string>> {
     const settings = settingsIn(await temporaryFolder());
     const service = await start(settings);
@@ -159,14 +159,14 @@ describe('a damaged file', () => {
     return settings;
   }
 
-  test('is refused at the start, with what to do', async () => {
+  test('is refused at the start, with a remedy', async () => {
     const settings = await damagedFile();
     const refusal = /is damaged; stop the service and restore a backup, or rescue .*\.recover/;
     await expect(start(settings)).rejects.toThrow(refusal);
     expect(await check(settings)).toContainEqual(expect.stringMatching(refusal));
   });
 
-  test('that is too large to be checked at each start is found by check, and is no end of the service', async () => {
+  test('is found by check and does not end the service when it is too large for the check at each start', async () => {
     const settings = { ...(await damagedFile()), sqlite_start_check_mb: '0', sqlite_memory_mb: '0' };
     expect(await check(settings)).toContainEqual(expect.stringMatching(/problem: storage: sqlite is damaged: /));
     const service = await start(settings);
@@ -185,7 +185,7 @@ describe('a damaged file', () => {
     expect([heartbeat.status, heartbeat.body]).toEqual([503, { storage: false, permission: false, cache: true }]);
   });
 
-  test('that is no database is refused at the start, with what to do', async () => {
+  test('is refused at the start, with a remedy, when it is not a database', async () => {
     const settings = settingsIn(await temporaryFolder());
     const file = await open(settings['storage_url']!, 'w');
     await file.write('This is a letter and no database. '.repeat(200));
@@ -195,7 +195,7 @@ describe('a damaged file', () => {
 });
 
 describe('a disk that cannot be written', () => {
-  /** A store with a bucket on a disk that cannot be written; skips the test where none can be mounted. */
+  /** Returns a store with a bucket on a read-only disk; skips the test where none can be mounted. */
   async function storeOnLockedDisk({ skip }: TestContext): Promise<Record<string, string>> {
     const original = settingsIn(await temporaryFolder());
     const service = await start(original);
@@ -214,7 +214,7 @@ describe('a disk that cannot be written', () => {
     return settings;
   }
 
-  test('is noticed by the start and by check, and serves what it holds with readonly', async (context) => {
+  test('is reported by the start and by check, and serves its contents with readonly', async (context) => {
     const settings = await storeOnLockedDisk(context);
     const refusal = /coffer\.sqlite3 cannot be written \(EROFS\).*readonly = true/;
     await expect(start(settings)).rejects.toThrow(refusal);
@@ -232,18 +232,18 @@ describe('a disk that cannot be written', () => {
     expect(await put(service, '/buckets/b', { n: 2 })).toBe(405);
   });
 
-  test('is no place for a cache, which readonly does not change', async (context) => {
+  test('is refused for a cache, with readonly too', async (context) => {
     const settings = await storeOnLockedDisk(context);
     const cache = { readonly: 'true', cache_backend: 'sqlite', cache_url: settings['storage_url']! };
     await expect(start({ ...settings, ...cache })).rejects.toThrow(/cannot be written \(EROFS\).*cache_backend/);
   });
 });
 
-describe('a service that others reach over the network', () => {
+describe('a service that is reachable over the network', () => {
   test.each([
     ['Basic authentication and all users', { bucket_create_principals: 'system.Authenticated' }, true],
     [
-      'everybody',
+      'all clients',
       { bucket_create_principals: 'system.Everyone', 'multiauth.policies': 'account', includes: 'accounts' },
       true,
     ],

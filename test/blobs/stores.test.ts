@@ -140,7 +140,7 @@ describe.each(stores)('A store in %s', (_name, open) => {
     'ä.txt',
     'a\\b',
   ])('refuses a file called %j.', async (name) => {
-    await expect(put(name, 'x')).rejects.toThrow('no store takes the name');
+    await expect(put(name, 'x')).rejects.toThrow('invalid file name');
   });
 
   it('checks itself without leaving files.', async () => {

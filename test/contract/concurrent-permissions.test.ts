@@ -1,5 +1,5 @@
-// Readers beside writers: what a check or a read answers fits one moment between its start and its end. Each write makes a
-// state with a number, from which all answers about the object follow, so an answer tells the states it belongs to.
+// Readers in parallel to writers: the result of a check or a read fits one moment between its start and its end. Each write
+// creates a numbered state from which all results about the object follow, so a result identifies its states.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,23 +74,23 @@ const bucket = '/buckets/a';
 const collection = `${bucket}/collections/c`;
 const record = `${collection}/records/r`;
 const lengths = [0, 1, 3, 200, 2500, 5000];
-/** Every so many states have a long entry: those between follow each other more closely. */
+/** Interval of states with a long entry. The states between follow each other faster. */
 const longEvery = 8;
 const rounds = 300;
 
-/** The principals of a state all carry its number. */
+/** All principals of a state contain its number. */
 function principalsOf(state: number): readonly string[] {
   const length = state % longEvery === 0 ? lengths[(state / longEvery) % lengths.length]! : state % 4;
   return Array.from({ length }, (_, n) => `s${state}-${n}`);
 }
 
-/** The permission moves from the bucket to the record and back, between two units it is never gone. */
+/** The permission moves from the bucket to the record and back, and is never absent between two units. */
 async function writeState(writer: PermissionWriter, state: number): Promise<void> {
   const [from, to] = state % 2 === 0 ? [record, bucket] : [bucket, record];
   await writer.addPrincipalToAce(to, 'write', 'ann');
   await writer.removePrincipalFromAce(from, 'write', 'ann');
   await writer.replaceObjectPermissions(collection, { read: [...principalsOf(state), `state-${state}`] });
-  // A group comes with the state, and who is in it: zoe always is in one of the two that have the permission.
+  // Each state has a group: zoe is always in one of the two that have the permission.
   await writer.addUserPrincipal('zoe', `${bucket}/groups/g${state % 2}`);
   await writer.removeUserPrincipal('zoe', `${bucket}/groups/g${(state + 1) % 2}`);
   await writer.replaceObjectPermissions(bucket, { read: [`${bucket}/groups/g${state % 2}`] });
@@ -150,7 +150,7 @@ describe.each(Object.entries(backends))('on %s', (_name, open) => {
     const readers = Array.from({ length: 4 }, async (_, n) => {
       while (written < rounds) {
         await (n % 2 === 0 ? look() : check());
-        // Where nothing waits for a server, the writer would never go on.
+        // Without waiting for a server, the writer would never continue.
         await nextTurn();
       }
     });

@@ -1,5 +1,5 @@
-// Drives every backend with one random history and compares all answers, timestamps included. A difference means that
-// one of them is wrong, or that the contract does not say which.
+// Drives every backend with one random history and compares all results, including timestamps. A difference means that one
+// of them is wrong, or that the contract is ambiguous.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ import { sized } from '../support/extent.ts';
 
 type Backends = Omit<TransactionContext, 'clock'>;
 
-/** Histories; `COFFER_DIFFERENTIAL_RUNS` for a long run, of which some 6 take a second. */
+/** Number of histories; `COFFER_DIFFERENTIAL_RUNS` for a long run, of which some 6 take a second. */
 const runs = sized('COFFER_DIFFERENTIAL_RUNS', 50, 100);
 const seconds = Math.max(90, runs);
 
@@ -78,7 +78,7 @@ async function clear({ database, storage, permission }: Backends): Promise<void>
 
 describe('all backends', () => {
   // Proves S-022.
-  it('give the same answers to the same history', { timeout: (seconds + 30) * 1000 }, async () => {
+  it('return the same results for the same history', { timeout: (seconds + 30) * 1000 }, async () => {
     await fc.assert(
       fc.asyncProperty(anyHistory(start), async (steps) => {
         clock.set(start);
@@ -88,7 +88,7 @@ describe('all backends', () => {
           requireSame(await Promise.all(opened.map((backends) => runStep(backends, step))));
         }
       }),
-      // A history that fails is shown as short as it has become by then, before the test runs out of time.
+      // A failing history is shown as short as it has become, before the test times out.
       { numRuns: runs, plugins: [fc.interruptAfterTimeLimit(seconds * 1000, { failOnInterrupt: true })] },
     );
   });

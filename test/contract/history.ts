@@ -1,19 +1,20 @@
-// Random histories of contract calls: units of work with several writes, committed or rolled back, and questions after
-// each of them.
+// Random histories of contract calls: units of work with several writes, committed or rolled back, and reads after each of
+// them.
 import fc from 'fast-check';
 import type { BoundPattern, PermissionReader, PermissionWriter } from '../../src/contracts/permission.ts';
 import type { StorageReader, StorageWriter } from '../../src/contracts/storage.ts';
 import type { TransactionContext } from '../../src/testing/index.ts';
 import { writeConditionally } from '../../src/testing/contract/transactions/conditional-writes.ts';
 import { formatAttributes } from '../../src/core/objects/stored.ts';
+import type { Selection } from '../../src/core/query/ast.ts';
 import { attributes } from '../core/query/arbitraries.ts';
 import { holdsUnstorable, orHostile } from './hostile-texts.ts';
 import { anyQuery, ids, lists, parents, timestamps } from './queries.ts';
 
-/** One call of the contract, as a function of the reader or writer; named for the report of a failure. */
+/** One call of the contract, as a function of the reader or writer, with a name for the report of a failure. */
 export interface Call<Target> {
   readonly name: string;
-  /** Whether it may be refused, because an argument holds a text that no backend can store. */
+  /** Whether it may be refused, because an argument contains a text that no backend can store. */
   readonly isUnstorable: boolean;
   run(target: Target): Promise<unknown>;
 }
@@ -33,15 +34,15 @@ export type Stores = Omit<TransactionContext, 'clock'>;
 export interface Step {
   readonly writes: readonly Call<Writers>[];
   readonly end: 'commit' | 'rollback';
-  /** How far the clock moves before, backwards at times. */
+  /** Milliseconds that the clock moves before, sometimes backwards. */
   readonly advance: number;
-  /** Writes that are units of work of their own, after that. */
+  /** Conditional writes after that. */
   readonly alone: readonly Call<Stores>[];
-  /** What is asked afterwards, outside any unit of work. */
+  /** Reads afterwards, outside any unit of work. */
   readonly reads: readonly Call<Readers>[];
 }
 
-/** A history that begins at the given time. */
+/** Returns a history that begins at the given time. */
 export function anyHistory(start: number): fc.Arbitrary<readonly Step[]> {
   const step = fc.record({
     writes: fc.array(anyWrite(start), { maxLength: 12, size: 'max' }),
@@ -185,13 +186,13 @@ function anyWrite(start: number): fc.Arbitrary<Call<Writers>> {
   );
 }
 
-/** A write alone, which expects what is there, or nothing, or something else. */
+/** A conditional write, which expects the present state, or no object, or another state. */
 function anyLoneWrite(): fc.Arbitrary<Call<Stores>> {
   const holder = fc.option(fc.record({ list: lists, id: ids }), { nil: undefined, freq: 2 });
   const text = fc.option(attributes.map(formatAttributes), { nil: undefined, freq: 4 });
   const uri = fc.option(objectIds, { nil: undefined });
   const expects = fc.constantFrom('object', 'object', 'nothing', 'another');
-  // What is refused and what is merely of no use here is for each backend to say, and there is nothing to roll back.
+  // Backends may refuse a write or do nothing for it, and nothing is rolled back.
   const write = fc
     .record({ list: lists, id: ids, holder, text, uri, entries: entryLists })
     .filter(({ holder: parent, uri: object, entries }) => !holdsUnstorable([parent, object, entries]));
@@ -206,6 +207,7 @@ function anyLoneWrite(): fc.Arbitrary<Call<Stores>> {
 
 function anyStorageWrite(start: number): fc.Arbitrary<Call<Writers>> {
   const query = anyQuery(start);
+  const selection = query.map(({ filters, ids: named }): Selection => ({ filters, ids: named }));
   const time = fc.option(timestamps(start), { nil: undefined, freq: 3 });
   const written = fc.tuple(lists, ids, attributes.map(formatAttributes), time);
   const deletion = fc.record({ lastModified: time, keepTombstone: fc.boolean() }, { requiredKeys: ['lastModified'] });
@@ -235,7 +237,7 @@ function anyStorageWrite(start: number): fc.Arbitrary<Call<Writers>> {
     [1, call('purgeDeleted', fc.tuple(purge), ({ storage }: Writers, options) => storage.purgeDeleted(options))],
     [
       1,
-      call('trimObjects', fc.tuple(lists, query, kept), ({ storage }: Writers, ...args) =>
+      call('trimObjects', fc.tuple(lists, selection, kept), ({ storage }: Writers, ...args) =>
         storage.trimObjects(...args),
       ),
     ],
@@ -330,7 +332,7 @@ function weighted<Target>(
   return fc.oneof(...rows.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }
 
-/** A kind of which there is nothing may be told or not. */
+/** A kind without objects may be reported or not. */
 function presentKinds(counts: Awaited<ReturnType<StorageReader['countKinds']>>): Record<string, unknown> {
   return Object.fromEntries([...counts].filter(([, { objects, tombstones }]) => objects + tombstones > 0));
 }

@@ -1,4 +1,4 @@
-// The contract suite of caches on memcached, each case with a prefix of its own, on one server and on several.
+// The contract suites of caches on memcached, each case with a prefix of its own, on one server and on several.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { openMemcachedCache } from '../../src/backends/memcached/cache.ts';

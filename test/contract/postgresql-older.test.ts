@@ -1,5 +1,5 @@
-// The contract suites on an older major of PostgreSQL, where the machine has one: of the system, or fetched once by
-// `npm run test:servers`, which runs more of the tests on more of them.
+// The contract suites on an older major version of PostgreSQL, where the machine has one: of the system, or downloaded once
+// by `npm run test:servers`, which runs more tests on more versions.
 import { afterAll, beforeAll, inject, test } from 'vitest';
 import { migrateDatabase, runSql } from '../support/postgresql-setup.ts';
 import { findOlderBinaries, PostgresServer } from '../support/postgresql-server.ts';

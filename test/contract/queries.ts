@@ -1,4 +1,4 @@
-// Random lists, objects and queries, out of so few ids and timestamps that they meet often.
+// Random lists, objects and queries with few ids and timestamps, so that equal ones occur often.
 import fc from 'fast-check';
 import { isStorableText, type JsonValue } from '../../src/base/json.ts';
 import { formatAttributes, type ListKey } from '../../src/core/objects/stored.ts';
@@ -28,7 +28,7 @@ export const lists: fc.Arbitrary<ListKey> = fc.oneof(
   }),
 );
 
-/** Timestamps around the time a history begins, most of them taken. */
+/** Timestamps around the start of a history, most of them taken. */
 export function timestamps(start: number): fc.Arbitrary<number> {
   return fc.integer({ min: -8, max: 30 }).map((offset) => start + offset);
 }
@@ -53,7 +53,7 @@ const fields: fc.Arbitrary<Field> = orHostile(
   '?',
   'o.?',
 ).map(parseField);
-/** JSON, and now and then a hostile text. */
+/** JSON, and sometimes a hostile text. */
 const filterValue: fc.Arbitrary<JsonValue> = fc.oneof(
   { weight: 16, arbitrary: json },
   { weight: 1, arbitrary: hostileText },
@@ -88,7 +88,7 @@ export function anyFilter(start: number): fc.Arbitrary<Filter> {
   );
 }
 
-/** A place to continue after: most often one that fits the sort. */
+/** A position to continue after, which usually fits the sort. */
 function positions(start: number, sort: readonly SortKey[]): fc.Arbitrary<readonly (JsonValue | undefined)[]> {
   return fc.tuple(
     ...sort.map(({ field }): fc.Arbitrary<JsonValue | undefined> => {
@@ -98,7 +98,7 @@ function positions(start: number, sort: readonly SortKey[]): fc.Arbitrary<readon
   );
 }
 
-/** Queries of which many find something. */
+/** Queries, many of which find something. */
 export function anyQuery(start: number): fc.Arbitrary<PageQuery> {
   return totalSort.chain((sort) =>
     fc.record({

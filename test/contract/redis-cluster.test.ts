@@ -1,6 +1,6 @@
 // The contract suites on a Redis Cluster, where each parent may lie on another node. With COFFER_CASES_ALONE=1 each case
-// runs on nodes that know neither data nor scripts, as if it were the only one: together with the option
-// `--sequence.shuffle` of vitest this shows cases that depend on those before them.
+// runs on nodes without data and scripts, as if it were the only one. Together with the option `--sequence.shuffle` of
+// vitest this reveals cases that depend on earlier ones.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';

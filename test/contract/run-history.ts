@@ -1,4 +1,4 @@
-// Runs a history on the backends of one database and collects every answer as a plain value that can be compared.
+// Runs a history on the backends of one database and returns every result as a plain value that can be compared.
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 import { BackendError } from '../../src/contracts/errors.ts';
@@ -8,12 +8,12 @@ import type { Call, Readers, Step } from './history.ts';
 
 export interface Answer {
   readonly call: string;
-  /** Whether the call may as well be refused with `UnstorableText`. */
+  /** Whether the call may also be refused with `UnstorableText`. */
   readonly isUnstorable: boolean;
   readonly answer: unknown;
 }
 
-/** One unit of work, and the questions asked after it. */
+/** Runs one unit of work, and the reads after it. */
 export async function runStep(
   { database, storage, permission }: Omit<TransactionContext, 'clock'>,
   step: Step,
@@ -21,7 +21,7 @@ export async function runStep(
   const transaction = await database.begin();
   const writers = { storage: storage.writer(transaction), permission: permission.writer(transaction) };
   const answers: Answer[] = [];
-  // What comes after a text that cannot be stored is not done any more, and all of it is undone, as the service does.
+  // After a text that cannot be stored the unit ends and is rolled back, as in the service.
   const bad = step.writes.findIndex(({ isUnstorable }) => isUnstorable);
   for (const [index, write] of step.writes.entries()) {
     const isDone = bad === -1 || index <= bad;
@@ -35,14 +35,14 @@ export async function runStep(
   return answers;
 }
 
-/** The questions of a step alone. */
+/** Runs only the reads of a step. */
 export async function runReads(readers: Readers, step: Step): Promise<readonly Answer[]> {
   const answers: Answer[] = [];
   for (const read of step.reads) answers.push(await answerOf(read, readers));
   return answers;
 }
 
-/** Requires all backends to have given the same answers, or to have refused texts that cannot be stored. */
+/** Requires all backends to return the same results, or to refuse texts that cannot be stored. */
 export function requireSame(all: readonly (readonly Answer[])[]): void {
   for (const index of all[0]!.keys()) {
     const answers = all.map((each) => each[index]!);
@@ -55,7 +55,7 @@ function isRefusal({ isUnstorable, answer }: Answer): boolean {
   return isUnstorable && isDeepStrictEqual(answer, { error: 'UnstorableText' });
 }
 
-/** The clock never goes below zero, so that timestamps stay what clients may send. */
+/** The clock never goes below zero, so timestamps stay valid for clients. */
 export function advanceClock(clock: TestClock, step: Step): void {
   clock.set(Math.max(0, clock.now() + step.advance));
 }
@@ -71,7 +71,7 @@ async function answerOf<Target>(call: Call<Target>, target: Target): Promise<Ans
   return { call: call.name, isUnstorable: call.isUnstorable, answer: plainAnswer(answer) };
 }
 
-/** An answer as a plain value, the same for answers that mean the same. */
+/** Returns a result as a plain value, equal for equivalent results. */
 function plainAnswer(answer: unknown): unknown {
   if (answer instanceof Set) return plainAnswer([...answer]);
   if (answer instanceof Map) {
@@ -79,7 +79,7 @@ function plainAnswer(answer: unknown): unknown {
       [...answer].map(([key, value]) => [key, plainAnswer(value)] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)),
     );
   }
-  // Lists of nothing but texts are principals, which have no order.
+  // Arrays of texts only are principals, which have no order.
   if (Array.isArray(answer) && answer.every((item) => typeof item === 'string')) return answer.toSorted();
   if (Array.isArray(answer)) return answer.map(plainAnswer);
   if (typeof answer !== 'object' || answer === null) return answer;

@@ -1,4 +1,4 @@
-// Hands the contract suites to vitest. A test file of a backend says how to open it and calls these.
+// Runs the contract suites with vitest. A test file of a backend opens it and calls these functions.
 import { describe, it } from 'vitest';
 import type { CacheBackend } from '../../src/contracts/cache.ts';
 import type { ChangeHints } from '../../src/contracts/change-hints.ts';
@@ -21,7 +21,7 @@ import {
 } from '../../src/testing/index.ts';
 
 export interface OpenBackends extends Omit<TransactionContext, 'clock'> {
-  /** Takes away what opening has made, after the database was closed. */
+  /** Removes what the opening has created, after the database was closed. */
   readonly cleanUp?: () => Promise<void>;
 }
 
@@ -106,7 +106,7 @@ export function describeCache(
 /**
  * Runs the suite of security state, each case on an empty store.
  *
- * @param open makes the store of a case; `openAgain` opens that store once more, and is absent where it cannot be
+ * @param open creates the store of a case; `openAgain` opens that store once more, and is absent where that is impossible
  */
 export function describeSecurityState(
   name: string,

@@ -72,7 +72,7 @@ function sqlFaults(url: string, direct: string): readonly Fault[] {
         held = [client];
       },
       mend: letGo,
-      reason: /lock was not given in time|took too long/,
+      reason: /lock was not granted in time|took too long/,
       ill: ['storage'],
     },
     {
@@ -81,7 +81,7 @@ function sqlFaults(url: string, direct: string): readonly Fault[] {
         sql(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END';
         CREATE TRIGGER slow BEFORE INSERT OR UPDATE OR DELETE ON coffer_objects EXECUTE FUNCTION slow()`),
       mend: sql('DROP FUNCTION slow() CASCADE'),
-      reason: /took too long|lock was not given/,
+      reason: /took too long|lock was not granted/,
       ill: ['storage'],
       isReadable: true,
     },

@@ -58,7 +58,7 @@ describe.each([
     expect(await service.ended).toBe(1);
     place.network.mend();
     expect(service.complaints()).toMatch(
-      /^coffer: (PostgreSQL at 127\.0\.0\.1:\d+: no connection could be had|Redis at 127\.0\.0\.1:\d+: the server did not answer) in time/,
+      /^coffer: (PostgreSQL at 127\.0\.0\.1:\d+: no connection became available|Redis at 127\.0\.0\.1:\d+: the server did not respond) in time/,
     );
   });
 

@@ -1,4 +1,4 @@
-// Which memcached servers the cache is on, from the setting that lists them.
+// Parses the setting that lists the memcached servers of the cache.
 
 export interface MemcachedPlace {
   readonly host: string;
@@ -7,13 +7,13 @@ export interface MemcachedPlace {
 
 const defaultPort = 11_211;
 
-/** The servers when none are set. */
+/** The servers when the setting is absent. */
 export const defaultMemcachedHosts: readonly string[] = [`127.0.0.1:${defaultPort}`];
 
-/** What is accepted, as a noun phrase for error messages. */
+/** The accepted form, as a noun phrase for error messages. */
 export const memcachedHostsForm = 'different servers as host:port, separated by spaces or commas';
 
-/** The servers behind `cache_hosts`; `undefined` when one of them is none, or there twice. */
+/** Returns the servers of `cache_hosts`; `undefined` when one is invalid or listed twice. */
 export function findMemcachedHosts(hosts: readonly string[]): readonly MemcachedPlace[] | undefined {
   const places = (hosts.length === 0 ? defaultMemcachedHosts : hosts).map(parsePlace);
   const found = places.filter((place) => place !== undefined);

@@ -1,4 +1,4 @@
-// The memcached backend as the service sees it. It keeps caches alone.
+// The memcached backend, which serves caches only: its description, settings and opener.
 import type { BuiltInBackend } from '../../contracts/backend-module.ts';
 import { setting } from '../../settings/definition.ts';
 import { SettingsError } from '../../settings/problems.ts';

@@ -1,4 +1,4 @@
-// The cache contract in memory: texts with an expiry, the oldest evicted when they become too many.
+// The cache contract in memory: texts with an expiry. The oldest ones are evicted when all together are too large.
 import type { Clock } from '../../base/clock.ts';
 import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts';
 import { requireStorable } from '../../contracts/errors.ts';
@@ -6,9 +6,9 @@ import type { CacheBackend } from '../../contracts/cache.ts';
 
 export interface MemoryCacheOptions {
   readonly clock: Clock;
-  /** Put before every key; counts towards the size. */
+  /** Prefix of every key; counts towards the size. */
   readonly prefix?: string;
-  /** Size of all keys and values at which eviction starts. */
+  /** Size in bytes of all keys and values at which eviction starts. */
   readonly maxSizeBytes?: number;
 }
 
@@ -20,10 +20,10 @@ interface CachedValue {
 }
 
 const defaultMaxSizeBytes = 512 * 1024;
-/** Eviction goes on down to this share, so that it does not run again at once. */
+/** Eviction ends at this share of the maximum size, so it does not run again at once. */
 const shareKept = 0.8;
 
-/** A cache of its own, lost when the process ends. */
+/** Returns a new cache, which is lost when the process ends. */
 export function createMemoryCache(options: MemoryCacheOptions): CacheBackend {
   return new MemoryCache(options);
 }
@@ -33,7 +33,7 @@ class MemoryCache implements CacheBackend {
   readonly #clock: Clock;
   readonly #prefix: string;
   readonly #maxSizeBytes: number;
-  /** In the order they were set: the oldest first. */
+  /** In the order of their writes, the oldest first. */
   readonly #values = new Map<string, CachedValue>();
   #sizeBytes = 0;
 
@@ -49,7 +49,7 @@ class MemoryCache implements CacheBackend {
     const text = formatJson(value);
     const sizeBytes = Buffer.byteLength(name) + Buffer.byteLength(text);
     this.#remove(name);
-    // A value that would push out everything else is evicted at once itself.
+    // A value that would evict everything else is not stored.
     if (sizeBytes > this.#maxSizeBytes * shareKept) return;
     this.#values.set(name, { text, sizeBytes, expiresAt: this.#expiry(ttlSeconds) });
     this.#sizeBytes += sizeBytes;
@@ -123,7 +123,7 @@ class MemoryCache implements CacheBackend {
     this.#sizeBytes -= cached.sizeBytes;
   }
 
-  /** What has expired goes first, then the oldest. */
+  /** Removes expired values first, then the oldest. */
   #evict(): void {
     const now = this.#clock.now();
     for (const [name, { expiresAt }] of this.#values) if (expiresAt <= now) this.#remove(name);

@@ -17,7 +17,7 @@ export function writeConditionally(
   unit: MemoryUnit,
   { list, holder, id, isFresh = false, expected, text, lastModified, uri, entries }: ConditionalWrite,
 ): number | undefined {
-  // A unit of work grants many principals in steps, between which reads are served.
+  // A unit of work grants many principals in steps, and reads run between them.
   for (const permission in entries) if (entries[permission]!.length > principalsPerStep) return undefined;
   if (holder !== undefined && lists.find(holder.list)?.contents.live.has(holder.id) !== true) return undefined;
   const found = lists.find(list);

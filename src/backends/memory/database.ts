@@ -1,5 +1,5 @@
-// The memory database: the tables of the storage and permission backends, and the turn of the one writer. Everything is in the
-// memory of one process and ends with it.
+// The memory database: the tables of the storage and permission backends, and the queue of units of work. Everything is in
+// the memory of one process and is lost with it.
 import type { Clock } from '../../base/clock.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';

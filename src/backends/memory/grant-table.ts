@@ -1,13 +1,12 @@
-// Access-control entries and memberships, with an index for each way they are asked for, and the only code that
-// changes them. Every change is made with the unit of work it belongs to and can be taken back by it.
-import type { Steps } from '../../base/steps.ts';
+// Permission entries and memberships, with an index for each kind of query, and the only code that changes them. Every
+// change belongs to a unit of work, which can undo it.
+import { runWithPauses, type Steps } from '../../base/steps.ts';
 import { requireStorable } from '../../contracts/errors.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { folderOf, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
 import { AUTHENTICATED } from '../../core/permissions/principals.ts';
 import { createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
 import { ownEntries, ownNames, soleEntries, soleNames } from './sole-entries.ts';
-import { Sweeper } from './sweeper.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
 /** permission → principals, of one object. */
@@ -16,25 +15,45 @@ export type ObjectEntries = ReadonlyMap<string, ReadonlySet<string>>;
 /** object id → permissions, of one principal in one folder. */
 type Granted = Map<string, Set<string>>;
 
-/** The objects with entries in one folder. Deleted with its parent, it goes in one step, whatever it holds. */
+/** The objects with entries in one folder. Deletion of the parent removes it in one step, whatever it holds. */
 class Folder {
   readonly objects = new Map<string, Map<string, Set<string>>>();
-  /** principal → what it is granted here. */
+  /** principal → objects and permissions that it is granted here. */
   readonly byPrincipal = new Map<string, Granted>();
 }
 
-const nobody: ReadonlySet<string> = new Set();
+const noUsers: ReadonlySet<string> = new Set();
 
 class Grants {
   /** Folders by their URIs; none is empty. */
   readonly folders = new Map<string, Folder>();
-  /** The same in order, so that everything below a URI is found without looking elsewhere. */
+  /** The folders in the order of their URIs, so that a search below a URI visits no others. */
   readonly ordered: OrderedMap<string, Folder> = createTextMap();
-  /** principal → folders in which it is granted something, or was until they went. */
+  /** principal → folders in which it is granted something, or was until their removal. */
   readonly places = new Map<string, OrderedMap<string, undefined>>();
   readonly principalsOf = new Map<string, Set<string>>();
   /** principal → users who have it. */
   readonly usersOf: OrderedMap<string, Set<string>> = createTextMap();
+}
+
+/** Background work that no request waits for. It runs in steps, and requests run between them. */
+class Sweeper {
+  readonly #waiting: Steps<void>[] = [];
+  #isRunning = false;
+
+  /** Adds work, which runs after all work that was added before. */
+  add(steps: Steps<void>): void {
+    this.#waiting.push(steps);
+    if (!this.#isRunning) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    for (let steps = this.#waiting.shift(); steps !== undefined; steps = this.#waiting.shift()) {
+      await runWithPauses(steps, 'normal', (step) => step());
+    }
+    this.#isRunning = false;
+  }
 }
 
 export class GrantTable {
@@ -46,34 +65,34 @@ export class GrantTable {
   }
 
   principalsOf(userId: string): ReadonlySet<string> {
-    return this.#grants.principalsOf.get(userId) ?? nobody;
+    return this.#grants.principalsOf.get(userId) ?? noUsers;
   }
 
-  /** What counts for the user: the principals given to the user, and those given to everybody who is authenticated. */
+  /** Returns the principals that count for the user: those of the user and those of `system.Authenticated`. */
   givenTo(userId: string): readonly ReadonlySet<string>[] {
     return [userId, AUTHENTICATED].flatMap((user) => this.#grants.principalsOf.get(user) ?? []);
   }
 
   usersOf(principal: string): ReadonlySet<string> {
-    return this.#grants.usersOf.get(principal) ?? nobody;
+    return this.#grants.usersOf.get(principal) ?? noUsers;
   }
 
-  /** Ids of all objects that have entries. */
+  /** Returns the ids of all objects that have entries. */
   *objects(): Iterable<string> {
     for (const { objects } of this.#grants.folders.values()) yield* objects.keys();
   }
 
-  /** All users who have principals. */
+  /** Returns all users who have principals. */
   users(): Iterable<string> {
     return this.#grants.principalsOf.keys();
   }
 
-  /** The principals held by anybody that start with the prefix. */
+  /** Returns the principals of any user that start with the prefix. */
   principalsWithPrefix(prefix: string): readonly string[] {
     return pairsWithPrefix(this.#grants.usersOf, prefix).map(([principal]) => principal);
   }
 
-  /** What the principal is granted on objects that match, or on all of them. */
+  /** Yields the objects and permissions that the principal is granted, on objects that match or on all. */
   *grantedTo(principal: string, pattern?: ObjectPattern): Iterable<readonly [string, ReadonlySet<string>]> {
     const places = this.#grants.places.get(principal);
     if (places === undefined) return;
@@ -86,7 +105,7 @@ export class GrantTable {
     }
   }
 
-  /** Takes away all entries of objects below the URI. */
+  /** Removes all entries of objects below the URI. */
   removeBelow(uri: string, unit: MemoryUnit): void {
     const grants = this.#grants;
     for (const [place, folder] of pairsWithPrefix(grants.ordered, `${uri}/`)) {
@@ -99,7 +118,7 @@ export class GrantTable {
     }
   }
 
-  /** Takes away all entries of the objects. */
+  /** Removes all entries of the objects. */
   removeObjects(objectIds: readonly string[], unit: MemoryUnit): void {
     const grants = this.#grants;
     const removed: (readonly [objectId: string, entries: ObjectEntries])[] = [];
@@ -133,7 +152,7 @@ export class GrantTable {
     }
   }
 
-  /** Makes these entries of the object what they say; others stay. */
+  /** Replaces the named entries of the object; others stay. */
   *replace(objectId: string, permissions: ObjectPermissions, unit: MemoryUnit): Steps<void> {
     for (const permission of Object.keys(permissions)) {
       const keep = new Set(permissions[permission]);
@@ -193,17 +212,17 @@ export class GrantTable {
   }
 }
 
-/** Principals that are granted or revoked a permission in one step, which takes some milliseconds. */
+/** Number of principals in one step of granting or revoking, which takes some milliseconds. */
 export const principalsPerStep = 500;
 
-/** Where a principal is looked for without a pattern. */
+/** The pattern of a search without a pattern: all folders. */
 const everywhere = { folder: '', flat: false };
 
 function findEntries({ folders }: Grants, objectId: string): Map<string, Set<string>> | undefined {
   return folders.get(folderOf(objectId))?.objects.get(objectId);
 }
 
-/** Whether this is new. */
+/** Grants a permission; returns whether it is new. */
 function grant(grants: Grants, objectId: string, permission: string, principal: string): boolean {
   const uri = folderOf(objectId);
   const folder = grants.folders.get(uri) ?? addFolder(grants, uri, new Folder());
@@ -236,7 +255,7 @@ function revoke(grants: Grants, objectId: string, permission: string, principal:
   if (granted.size === 0) dropPrincipal(grants, uri, folder, principal);
 }
 
-/** Takes an object with its entries out of its folder; the entries stay as they are. */
+/** Removes an object with its entries from its folder, and returns the entries unchanged. */
 function removeObject(grants: Grants, objectId: string): ObjectEntries | undefined {
   const uri = folderOf(objectId);
   const folder = grants.folders.get(uri);
@@ -247,7 +266,7 @@ function removeObject(grants: Grants, objectId: string): ObjectEntries | undefin
   for (const principals of entries.values()) {
     for (const principal of principals) {
       const granted = folder.byPrincipal.get(principal);
-      // With two permissions the first one has taken it out.
+      // The object is gone already when the principal has another permission on it.
       if (granted?.delete(objectId) && granted.size === 0) dropPrincipal(grants, uri, folder, principal);
     }
   }
@@ -282,10 +301,10 @@ function removePlace({ places }: Grants, principal: string, uri: string): void {
   if (uris?.isEmpty) places.delete(principal);
 }
 
-/** Principals that one step of a sweep looks at. */
+/** Number of principals in one step of a sweep. */
 const sweptAtOnce = 1000;
 
-/** Takes a folder that has gone out of the places of its principals, unless there is one at that place again. */
+/** Removes a deleted folder from the places of its principals, unless a new folder exists there. */
 function* sweepPlaces(grants: Grants, uri: string, { byPrincipal }: Folder): Steps<void> {
   let count = 0;
   for (const principal of byPrincipal.keys()) {
@@ -306,7 +325,7 @@ function addTo(map: SetMap, key: string, member: string): void {
   else members.add(member);
 }
 
-/** A set left empty goes, too. */
+/** Removes a member, and the set when it becomes empty. */
 function removeFrom(map: SetMap, key: string, member: string): void {
   const members = map.get(key);
   if (members?.delete(member) && members.size === 0) map.delete(key);

@@ -1,4 +1,4 @@
-// The memory backend as the service sees it.
+// The memory backend: its description, settings and opener.
 import type { BackendContext, BuiltInBackend } from '../../contracts/backend-module.ts';
 import { setting } from '../../settings/definition.ts';
 import { integer } from '../../settings/readers.ts';

@@ -18,7 +18,7 @@ import type { MemoryUnit } from './unit-queue.ts';
 
 type Run = <T>(operation: () => T) => Promise<T>;
 
-/** The permission backend of a memory database. */
+/** Creates the permission backend of a memory database. */
 export function createMemoryPermission(database: MemoryDatabase): PermissionBackend {
   return {
     database,
@@ -64,7 +64,7 @@ class MemoryPermissionReader implements PermissionReader {
       let last: string | undefined;
       let entries: EntriesOfObject | undefined;
       for (const { objectId, permission } of bound) {
-        // Those of one object follow each other.
+        // Entries of one object are consecutive.
         if (objectId !== last) entries = this.grants.entriesOf((last = objectId));
         const allowed = entries?.get(permission);
         if (allowed === undefined) continue;
@@ -146,14 +146,14 @@ class MemoryPermissionReader implements PermissionReader {
   }
 }
 
-/** Whether the sets share anything; costs no more than the smaller one. */
+/** Returns whether the sets share a member, in time proportional to the smaller one. */
 function haveCommon(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   const [few, many] = one.size <= other.size ? [one, other] : [other, one];
   for (const each of few) if (many.has(each)) return true;
   return false;
 }
 
-/** What belongs to the first ids after one, ordered by UTF-16 units. */
+/** Returns a page of the ids after `after`, ordered by UTF-16 units, each converted by `read`. */
 function pageOf<T>(
   ids: Iterable<string>,
   after: string | undefined,

@@ -1,4 +1,4 @@
-// The contract of security state in memory: for services whose objects are in memory too. It is lost with the process.
+// The contract of security state in memory, for services whose objects are in memory too. It is lost with the process.
 import type { Clock } from '../../base/clock.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
 import type {
@@ -64,7 +64,7 @@ class Partition {
   }
 }
 
-/** A store of its own, lost when the process ends. */
+/** Creates an empty store, which is lost when the process ends. */
 export function createMemorySecurityState(options: MemorySecurityStateOptions): SecurityState {
   return new MemorySecurityState(options);
 }

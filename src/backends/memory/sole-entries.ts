@@ -1,5 +1,5 @@
-// Entries of objects that are granted to one principal alone, as most are: whoever created them. Those that are the same are
-// kept once, so that an object costs no sets of its own. They never change; who wants to change one gets a copy to keep.
+// Entries of objects that are granted to a single principal. Most objects are such: only their creator is in an entry.
+// Equal entries are stored once, so an object costs no sets of its own. Shared entries never change; a writer gets a copy.
 
 /** permission → principals, of one object. */
 export type Entries = Map<string, Set<string>>;
@@ -7,14 +7,14 @@ export type Entries = Map<string, Set<string>>;
 class SoleEntries extends Map<string, Set<string>> {}
 class SoleNames extends Set<string> {}
 
-/** Entries that are remembered; beyond that many they are made anew. */
+/** Maximum number of shared entries. */
 const mostKept = 1000;
 
 const kept = new Map<string, Map<string, SoleEntries>>();
 let count = 0;
 const keptNames = new Map<string, SoleNames>();
 
-/** Entries that grant one permission to one principal. To be changed through `ownEntries` alone. */
+/** Returns entries that grant one permission to one principal. Only `ownEntries` may change them. */
 export function soleEntries(permission: string, principal: string): Entries {
   const known = kept.get(permission)?.get(principal);
   if (known !== undefined) return known;
@@ -29,7 +29,7 @@ export function soleEntries(permission: string, principal: string): Entries {
   return entries;
 }
 
-/** The entries of the object in a form that may be changed; they take their place among the others. */
+/** Returns the entries of the object in a form that may be changed, and stores them in `objects` when they are new. */
 export function ownEntries(objects: Map<string, Entries>, objectId: string, entries: Entries): Entries {
   if (!(entries instanceof SoleEntries)) return entries;
   const own = new Map<string, Set<string>>();
@@ -38,7 +38,7 @@ export function ownEntries(objects: Map<string, Entries>, objectId: string, entr
   return own;
 }
 
-/** A set of one permission. To be changed through `ownNames` alone. */
+/** Returns a set of one permission. Only `ownNames` may change it. */
 export function soleNames(permission: string): Set<string> {
   let names = keptNames.get(permission);
   if (names === undefined) {
@@ -48,7 +48,7 @@ export function soleNames(permission: string): Set<string> {
   return names;
 }
 
-/** The set of an object in a form that may be changed; it takes its place among the others. */
+/** Returns the set of the object in a form that may be changed, and stores it in `granted` when it is new. */
 export function ownNames(granted: Map<string, Set<string>>, objectId: string, names: Set<string>): Set<string> {
   if (!(names instanceof SoleNames)) return names;
   const own = new Set(names);

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Steps } from '../../base/steps.ts';
 import { UnicityError } from '../../contracts/errors.ts';
-import { requireTimestamps } from '../../contracts/list-timestamps.ts';
+import { requireDeletions, requireTimestamps } from '../../contracts/list-timestamps.ts';
 import type {
   CreateOptions,
   DeletedPage,
@@ -33,15 +33,15 @@ import { PageTexts } from './page-texts.ts';
 import { countSelected, selectLivePage, selectNewest, selectPage } from './select.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
-/** How the tables are reached: committed state, or a unit of work. */
+/** Access to the tables: committed state, or the state of a unit of work. */
 interface Access {
-  /** Runs one operation in one step, so that all it reads and writes is one snapshot. */
+  /** Runs an operation in one step, so that its reads and writes use one snapshot. */
   run<T>(operation: () => T): Promise<T>;
-  /** Runs a read in one snapshot, with pauses when it yields. */
+  /** Runs a read of one snapshot in steps. */
   walk<T>(steps: Steps<T>): Promise<T>;
 }
 
-/** The storage backend of a memory database. */
+/** Creates the storage backend of a memory database. */
 export function createMemoryStorage(database: MemoryDatabase): StorageBackend {
   const { lists, clock } = database;
   const texts = new PageTexts(lists);
@@ -248,11 +248,8 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     if (found === undefined) return { deletions: [], more: false };
     const { entries, more } = yield* selectLivePage(found.contents, query);
     if (entries.length === 0) return { deletions: [], more };
-    const first = requireTimestamps(found, this.#clock.now(), entries.length);
-    const deletions = entries.map((old, index): Deletion => {
-      return { old, tombstone: { id: old.id, lastModified: first + index, deleted: true } };
-    });
-    // The clock moves last: it is read by others while the objects are removed in steps.
+    const deletions = requireDeletions(found, this.#clock.now(), entries);
+    // The clock moves last: other requests read it while the objects are removed in steps.
     yield* this.table.removeAll(list, deletions, this.#unit);
     this.table.move(list, { clock: deletions.at(-1)?.tombstone.lastModified }, this.#unit);
     return { deletions, more };

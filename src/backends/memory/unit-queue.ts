@@ -1,17 +1,17 @@
-// One writer at a time: among users the one is next who has written for the shortest time, and units of work of one user come
-// in the order they asked. They keep an undo log for rollback, and hold back outside readers only while they have
-// uncommitted writes. This is what makes the memory backends transactional.
+// Runs one unit of work at a time. The next user is the one whose units have run for the shortest time; units of one user
+// run in the order of their calls. A unit keeps an undo log for rollback. Readers outside it wait only while it has
+// uncommitted writes. This makes the memory backends transactional.
 import { FairQueue } from '../../base/fair-queue.ts';
 import { pause, runWithPauses, type Steps, type Urgency } from '../../base/steps.ts';
 import type { Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 
-/** An open turn. Changes are made in place; each records how to take it back. */
+/** The open transaction. Changes are made in place, and each records how to undo it. */
 export class MemoryUnit implements Transaction {
   readonly #queue: UnitQueue;
   readonly #undo: (() => void)[] = [];
   readonly #afterCommit: (() => void)[] = [];
-  /** Settles with the operation that goes on in steps. */
+  /** Settles with the operation that runs in steps. */
   #walking: Promise<void> | undefined;
   #open = true;
 
@@ -19,7 +19,7 @@ export class MemoryUnit implements Transaction {
     this.#queue = queue;
   }
 
-  /** Whether there are writes that others must not see yet. */
+  /** Whether the unit has uncommitted writes, which others must not see. */
   get dirty(): boolean {
     return this.#undo.length > 0;
   }
@@ -33,20 +33,20 @@ export class MemoryUnit implements Transaction {
     this.#undo.push(undo);
   }
 
-  /** Has something done once the unit is committed. */
+  /** Adds a task that runs once the unit is committed. */
   afterCommit(task: () => void): void {
     this.#afterCommit.push(task);
   }
 
   /** Runs one operation of the unit, which sees the unit's own writes. */
   async run<T>(operation: () => T): Promise<T> {
-    // Operations take effect in the order in which they were asked for.
+    // Operations take effect in the order of the calls.
     while (this.#walking !== undefined) await this.#walking;
     this.#requireOpen();
     return operation();
   }
 
-  /** The same in steps; the unit keeps its turn meanwhile. */
+  /** Runs one operation of the unit in steps. The unit stays the only writer meanwhile. */
   async walk<T>(steps: Steps<T>): Promise<T> {
     while (this.#walking !== undefined) await this.#walking;
     this.#requireOpen();
@@ -85,15 +85,15 @@ export class MemoryUnit implements Transaction {
   }
 }
 
-/** Nobody's id. */
-const alone = '';
+/** Stands for all conditional writes in the queue, where users have their ids. */
+const conditionalWriter = '';
 
 interface Waiter {
   readonly userId: string | undefined;
   readonly resolve: (unit: MemoryUnit) => void;
 }
 
-/** The turn to write and the readers that wait for it to be clean again. */
+/** Units of work that wait to become the writer, and readers that wait for its commit. */
 export class UnitQueue {
   #current: MemoryUnit | undefined;
   #closed = false;
@@ -104,10 +104,10 @@ export class UnitQueue {
   readonly #closers: (() => void)[] = [];
 
   /**
-   * Waits for the turn.
+   * Waits until no other unit is open, and opens one.
    *
-   * @param userId whom it is for: among users the one is next who has written for the shortest time. Absent: nobody in
-   * particular
+   * @param userId the user of the request: the user whose units have run for the shortest time is next. `undefined`: no
+   *   user
    */
   begin(userId?: string): Promise<MemoryUnit> {
     if (this.#closed) return Promise.reject(new BackendUnavailable('storage', 'the memory database is closed'));
@@ -117,9 +117,9 @@ export class UnitQueue {
     });
   }
 
-  /** Runs a whole unit of work in one step, when it is its turn; all of these count as one user. What it throws undoes everything. */
+  /** Runs a whole unit of work in one step. All such units share one place in the queue. An error undoes everything. */
   async runAlone<T>(operation: (unit: MemoryUnit) => T): Promise<T> {
-    const unit = await this.begin(alone);
+    const unit = await this.begin(conditionalWriter);
     try {
       const result = operation(unit);
       await unit.commit();
@@ -141,14 +141,14 @@ export class UnitQueue {
   }
 
   /**
-   * Runs a read of committed state in steps. The first is run like any read; before the others anything may be written, so
-   * they go over what the first one has kept.
+   * Runs a read of committed state in steps. The first step runs like any read. Writes may happen before each later one, so
+   * these work on what the first step has copied.
    */
   walk<T>(steps: Steps<T>): Promise<T> {
     return this.read(() => start(steps, 'normal', (step) => step()));
   }
 
-  /** Ends the current turn: waiting readers first, all in this very step, then the next unit. */
+  /** Ends the current unit: runs all waiting readers in this step, then opens the next unit. */
   release(): void {
     this.#current = undefined;
     this.#waiting.charge(this.#userId, performance.now() - this.#grantedAt);
@@ -165,7 +165,7 @@ export class UnitQueue {
     resolve(this.#current);
   }
 
-  /** Refuses new units and waits until those that asked before have ended. */
+  /** Refuses new units, and waits until those that called before have ended. */
   close(): Promise<void> {
     this.#closed = true;
     return new Promise((resolve) => {
@@ -175,12 +175,12 @@ export class UnitQueue {
   }
 }
 
-/** Runs the operation now; what it throws becomes a rejection. */
+/** Runs the operation now; an error becomes a rejection. */
 async function attempt<T>(operation: () => T | Promise<T>): Promise<T> {
   return operation();
 }
 
-/** Runs the first step now. Most reads have no other, and are spared the price of one. */
+/** Runs the first step now. Most reads have no other, so they save the cost of a scheduled one. */
 function start<T>(steps: Steps<T>, urgency: Urgency, runStep: <R>(step: () => R) => R): T | Promise<T> {
   const first = steps.next();
   return first.done === true ? first.value : pause(urgency).then(() => runWithPauses(steps, urgency, runStep));

@@ -1,4 +1,4 @@
-// How a backend reaches its tables: committed state on any connection, a unit of work on its own.
+// Access to the tables: committed state on any connection, or the state of a unit of work on its own connection.
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Result, Row, SqlValue, Statement, ScanTarget } from './connection.ts';
 import type { Dialect } from './dialect.ts';
@@ -11,28 +11,28 @@ import type { PostgresUnit } from './unit.ts';
 export interface Access {
   /** Runs a statement that reads. */
   run(statement: Statement, values: readonly SqlValue[]): Promise<Result>;
-  /** The rows that answer a question. */
+  /** Returns the rows of a query. */
   ask(query: BatchableQuery, values: readonly BatchValue[]): Promise<readonly Row[]>;
-  /** The same for several lots of values, at least one, in their order. */
-  askAll(query: BatchableQuery, lots: readonly (readonly BatchValue[])[]): Promise<readonly (readonly Row[])[]>;
+  /** Returns the rows of the query for each list of values, of which at least one is given, in their order. */
+  askAll(query: BatchableQuery, valueLists: readonly (readonly BatchValue[])[]): Promise<readonly (readonly Row[])[]>;
   dialect(): Promise<Dialect>;
-  /** Sends what the unit has kept back so far, so that the next statement sees it. */
+  /** Sends the writes that the unit has held back, so that the next statement sees them. */
   settle(): void;
 }
 
 /** Access inside a unit of work, which may write. */
 export interface UnitAccess extends Access {
   readonly unit: PostgresUnit;
-  /** @param known what need not be asked for, should the unit go on in the transaction of another one */
+  /** @param known returns the result without a query when the unit joins the transaction of another one */
   run(statement: Statement, values: readonly SqlValue[], known?: () => Result | undefined): Promise<Result>;
-  /** Sends a statement whose answer nobody needs; a failure shows in the next one, or in the commit. */
+  /** Sends a statement without awaiting its result. A failure is reported by the next statement, or by the commit. */
   send(statement: Statement, values: readonly SqlValue[]): void;
 }
 
-/** Lots of values that are gathered with those of others; more make a statement by themselves. */
-const maxGathered = 8;
+/** Maximum number of value lists that share a batch with other requests; more make a statement of their own. */
+const maxBatched = 8;
 
-/** Access to committed state. */
+/** Returns access to committed state. */
 export function accessCommitted(
   pool: ConnectionPool,
   batchers: QueryBatchers,
@@ -48,24 +48,24 @@ export function accessCommitted(
   return {
     run,
     ask: (query, values) => batchers.ask(backend, query, values),
-    askAll: (query, lots) =>
-      lots.length > maxGathered
-        ? askTogether(run, query, lots)
-        : Promise.all(lots.map((values) => batchers.ask(backend, query, values))),
+    askAll: (query, valueLists) =>
+      valueLists.length > maxBatched
+        ? runTogether(run, query, valueLists)
+        : Promise.all(valueLists.map((values) => batchers.ask(backend, query, values))),
     dialect,
     settle: () => {},
   };
 }
 
-async function askTogether(
+async function runTogether(
   run: Access['run'],
   { together }: BatchableQuery,
-  lots: readonly (readonly BatchValue[])[],
+  valueLists: readonly (readonly BatchValue[])[],
 ): Promise<readonly (readonly Row[])[]> {
-  return answersOf((await run(together, arraysOf(lots))).rows, lots.length);
+  return answersOf((await run(together, arraysOf(valueLists))).rows, valueLists.length);
 }
 
-/** Access inside a unit of work. */
+/** Returns access inside a unit of work. */
 export function accessUnit(
   unit: PostgresUnit,
   dialect: () => Promise<Dialect>,
@@ -77,7 +77,7 @@ export function accessUnit(
     unit,
     run,
     ask: async ({ alone }, values) => (await run(alone, values)).rows,
-    askAll: (query, lots) => askTogether(run, query, lots),
+    askAll: (query, valueLists) => runTogether(run, query, valueLists),
     send: (statement, values) => unit.send(backend, statement, values),
     dialect,
     settle,

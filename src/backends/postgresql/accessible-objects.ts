@@ -1,14 +1,13 @@
-// Finds the objects on which principals have permissions. The index by principal leads to the folders that a pattern
-// allows; the rest of the pattern is compared here.
+// Finds the objects on which principals have permissions. The index by principal finds the folders that a pattern allows;
+// the rest of the pattern is compared here.
 import type { BoundPattern } from '../../contracts/permission.ts';
 import { compilePattern } from '../sql/object-pattern.ts';
+import { addAccessible, type AccessibleObjects } from '../sql/permission-rows.ts';
 import type { Access } from './access.ts';
 import { prepared, type Row } from './connection.ts';
 import { Parameters } from './parameters.ts';
 import { keyOfText } from './text-key.ts';
 
-/** Object id → permissions. */
-export type AccessibleObjects = ReadonlyMap<string, ReadonlySet<string>>;
 type Found = Map<string, Set<string>>;
 
 const readAll = prepared(
@@ -17,15 +16,15 @@ const readAll = prepared(
   JOIN coffer_folders f ON f.parent = e.parent AND f.folder = e.folder WHERE e.principal_key = ANY ($1::text[])`,
 );
 
-/** Every entry of the principals. */
+/** Returns every entry of the principals. */
 export async function findAllAccessible(access: Access, principals: readonly string[]): Promise<AccessibleObjects> {
   const found: Found = new Map();
   const { rows } = await access.run(readAll, [principals.map(keyOfText)]);
-  for (const row of rows) add(found, objectIdOf(row), row[2]!);
+  for (const row of rows) addAccessible(found, objectIdOf(row), row[2]!);
   return found;
 }
 
-/** The entries of the principals that one of the patterns asks for. */
+/** Returns the entries of the principals that match one of the patterns. */
 export async function findAccessible(
   access: Access,
   principals: readonly string[],
@@ -37,8 +36,8 @@ export async function findAccessible(
   const parameters = new Parameters();
   const keys = parameters.add(principals.map(keyOfText), 'text[]');
   const patterns = bound.map(({ pattern, permission }) => ({ ...compilePattern(pattern, withChildren), permission }));
-  // Each principal may find the same objects, so only as many rows for each of them are so many objects. Rows that the rest
-  // of a pattern refuses must not take the place of others.
+  // Each principal may find the same objects, so the number of rows is limited for each. Rows that the rest of a pattern
+  // refuses must not take the place of others, so only patterns that the index compares in full are limited.
   const isExact = patterns.every(({ folder }, index) => bound[index]!.pattern === `${folder}*`);
   const cut =
     limit === undefined || !isExact ? '' : ` LIMIT ${parameters.add(limit * new Set(principals).size, 'bigint')}`;
@@ -53,24 +52,18 @@ export async function findAccessible(
     return `(SELECT e.parent, e.name, e.permission FROM coffer_entries e
       JOIN coffer_folders f ON f.parent = e.parent AND f.folder = e.folder WHERE ${conditions.join(' AND ')}${cut})`;
   });
-  // UNION, not UNION ALL: an object is there once, by however many principals and patterns it is found.
+  // UNION, not UNION ALL: an object is returned once, even when several principals and patterns find it.
   const { text, values } = parameters.bind(arms.join(' UNION '));
   const { rows } = await access.run({ text }, values);
   for (const row of rows) {
     const objectId = objectIdOf(row);
     const [, , permission] = row;
     const isWanted = patterns.some((pattern) => pattern.permission === permission && pattern.matches(objectId));
-    if (isWanted) add(found, objectId, permission!);
+    if (isWanted) addAccessible(found, objectId, permission!);
   }
   return found;
 }
 
 function objectIdOf([parent, name]: Row): string {
   return `${parent}${name}`;
-}
-
-function add(found: Found, objectId: string, permission: string): void {
-  const permissions = found.get(objectId);
-  if (permissions === undefined) found.set(objectId, new Set([permission]));
-  else permissions.add(permission);
 }

@@ -1,13 +1,13 @@
-// Arrays as PostgreSQL reads them. Objects are written by hundreds, and the texts in them are long: the driver looks at each
-// several times, and this only once.
+// Arrays as text that PostgreSQL parses. Objects are written by the hundred, with long texts. The driver's own conversion
+// reads each text several times, and this one only once.
 
-/** Control characters and surrogates, which JSON writes in a way of its own. */
+/** Control characters and surrogates, which JSON escapes in its own way. */
 const unlikeJson = /[^ -\ud7ff\ue000-\uffff]/;
 
-/** What most ids and principals are made of, and nothing that means something in an array. */
+/** Characters of most ids and principals, none of which has a meaning in an array. */
 const plain = /^[\w./:-]+$/;
 
-/** The texts, or nulls, as a value for a parameter of type `text[]`. */
+/** Returns the texts, or nulls, as the value of a parameter of type `text[]`. */
 export function textArray(items: readonly (string | null)[]): string {
   let text = '{';
   for (const [index, item] of items.entries()) {
@@ -17,14 +17,14 @@ export function textArray(items: readonly (string | null)[]): string {
   return `${text}}`;
 }
 
-/** The same for whole numbers. */
+/** Returns whole numbers as the value of an array parameter. */
 export function numberArray(items: readonly number[]): string {
   return `{${items.join(',')}}`;
 }
 
-/** In quotes, where it needs them; what is escaped with a backslash is the same as in JSON. */
+/** Quotes a text where an array requires it. JSON escapes with a backslash as arrays do. */
 function quote(item: string): string {
-  // Without quotes the word NULL, in any case, is no text.
+  // The word NULL without quotes, in any case, is no text.
   if (item.length !== 4 && plain.test(item)) return item;
   return unlikeJson.test(item) ? `"${item.replaceAll(/["\\]/g, '\\$&')}"` : JSON.stringify(item);
 }

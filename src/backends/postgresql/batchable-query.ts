@@ -1,23 +1,26 @@
-// Statements that read a little, of which several can be asked in one. Sending, planning and starting a statement costs
-// the server and the driver several times what most of these read, so those that come together share it.
+// Queries that read a few rows, several of which can share a statement. Sending, planning and starting a statement costs
+// the server and the driver several times the work of most of these reads, so simultaneous ones share it.
 import { textArray } from './array-text.ts';
 import { quick, type Row, type Statement } from './connection.ts';
 
-/** A value that stands for one parameter of a question; lists are written as `textArray`. */
+/** The value of one parameter; lists are written as `textArray`. */
 export type BatchValue = string | number;
 
 export interface BatchableQuery {
-  /** Asks once. */
+  /** The statement for one list of values. */
   readonly alone: Statement;
-  /** Asks any number of times: an array for each parameter. The place of the question, from 1, is the last column. */
+  /**
+   * The statement for any number of value lists: an array for each parameter. The last column is the list's place, from 1.
+   */
   readonly together: Statement;
-  /** How many are asked together at most, so that no answer becomes long. */
+  /** Maximum number of value lists in one statement, so that no result becomes long. */
   readonly maxTogether: number;
 }
 
 /**
- * A question of a name that is unique in this folder, which reads a few rows by key.
+ * Creates a query that reads a few rows by key.
  *
+ * @param name unique name in this folder
  * @param text a query whose parameters all have a type, `$1::text`
  */
 export function batchableQuery(name: string, text: string, { maxTogether = 64 } = {}): BatchableQuery {
@@ -26,9 +29,9 @@ export function batchableQuery(name: string, text: string, { maxTogether = 64 } 
 }
 
 /**
- * The same query for each row of arrays. Arrays come by way of queries of their own, so that the server does not know their
- * length beforehand: it would take the plan for these very values for better than one that it may keep. OFFSET 0 keeps the
- * query as it stands, one look into an index for each question.
+ * Returns the query for each row of arrays. The arrays come from subqueries, so the server does not know their length when
+ * it plans. Otherwise it would prefer a plan for these very values to one that it can keep. OFFSET 0 keeps the query as it
+ * is: one index lookup for each row.
  */
 function textTogether(text: string): string {
   const count = Math.max(0, ...Array.from(text.matchAll(/\$(\d+)::/g), ([, digits]) => Number(digits)));
@@ -39,14 +42,40 @@ function textTogether(text: string): string {
     CROSS JOIN LATERAL (${text.replaceAll(/\$(\d+)::/g, 'q.p$1::')} OFFSET 0) a`;
 }
 
-/** Several lots of values as the arrays of `together`. */
-export function arraysOf(lots: readonly (readonly BatchValue[])[]): readonly string[] {
-  return lots[0]!.map((_, index) => textArray(lots.map((values) => String(values[index]))));
+/** Returns lists of values as the arrays of `together`. */
+export function arraysOf(valueLists: readonly (readonly BatchValue[])[]): readonly string[] {
+  return valueLists[0]!.map((_, index) => textArray(valueLists.map((values) => String(values[index]))));
 }
 
-/** The rows of `together`, for each of the questions in their order. */
+/** Returns the rows of `together` for each list of values, in their order. */
 export function answersOf(rows: readonly Row[], count: number): readonly (readonly Row[])[] {
   const answers = Array.from({ length: count }, (): Row[] => []);
   for (const row of rows) answers[Number(row.at(-1)) - 1]!.push(row);
   return answers;
+}
+
+/**
+ * Names for queries that are compiled at run time, so that the server keeps the most frequent ones prepared. Their number is
+ * limited, because each takes memory in every connection.
+ */
+export class StatementNames {
+  readonly #prefix: string;
+  readonly #limit: number;
+  readonly #options: { readonly maxTogether: number };
+  readonly #queries = new Map<string, BatchableQuery>();
+
+  constructor(prefix: string, limit: number, options: { readonly maxTogether: number }) {
+    this.#prefix = prefix;
+    this.#limit = limit;
+    this.#options = options;
+  }
+
+  /** Returns the query of this text; `undefined` when no name is left. */
+  query(text: string): BatchableQuery | undefined {
+    const known = this.#queries.get(text);
+    if (known !== undefined || this.#queries.size >= this.#limit) return known;
+    const made = batchableQuery(`${this.#prefix}-${this.#queries.size + 1}`, text, this.#options);
+    this.#queries.set(text, made);
+    return made;
+  }
 }

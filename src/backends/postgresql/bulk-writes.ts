@@ -39,7 +39,7 @@ const detachBelow = prepared(
   'detach-below',
   `WITH emptied AS (
     SELECT l.parent, l.kind, l.list FROM coffer_lists l WHERE ${below} AND (l.live > 0 OR l.dead > 0)
-  ), doomed AS (
+  ), pending_deletion AS (
     INSERT INTO coffer_doomed_lists (parent, list) SELECT parent, list FROM emptied
   )
   UPDATE coffer_lists l SET list = nextval('coffer_numbers'), live = 0, dead = 0,
@@ -150,8 +150,8 @@ function run(access: UnitAccess, { text, values }: Compiled): Promise<Result> {
 }
 
 const lockAll = prepared('lock-all', 'SELECT 1 FROM coffer_lists ORDER BY parent, kind FOR UPDATE');
-const doomAll = prepared(
-  'doom-all',
+const detachAll = prepared(
+  'detach-all',
   `WITH gone AS (DELETE FROM coffer_lists RETURNING parent, list)
   INSERT INTO coffer_doomed_lists (parent, list) SELECT parent, list FROM gone`,
 );
@@ -165,6 +165,6 @@ const nothing: readonly SqlValue[] = [];
 /** Deletes all lists and their clocks, and counts the flush. The reaper deletes what is stored in the lists. */
 export async function flushStorage(access: UnitAccess): Promise<void> {
   await access.run(lockAll, nothing);
-  access.send(doomAll, nothing);
+  access.send(detachAll, nothing);
   access.send(countFlush, nothing);
 }

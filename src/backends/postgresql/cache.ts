@@ -1,4 +1,4 @@
-// The cache contract in a table. Each call is one statement of its own, outside any unit of work.
+// The cache contract in a table. Each call is one statement, outside any unit of work.
 import type { Clock } from '../../base/clock.ts';
 import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
@@ -13,11 +13,11 @@ import { keyOfText } from './text-key.ts';
 export interface PostgresCacheOptions {
   readonly pool: ConnectionPool;
   readonly clock: Clock;
-  /** Put before every key, so that several services may share the database. */
+  /** Prefix of every key, so that several services can share the database. */
   readonly prefix?: string;
 }
 
-/** Writes after which a few expired values are deleted. */
+/** Number of writes between two deletions of expired values. */
 const writesPerPurge = 50;
 
 const setValue = quick(
@@ -55,7 +55,7 @@ const purgeExpired = prepared(
 const flushFrom = prepared('cache-flush-from', 'DELETE FROM coffer_cache WHERE key >= $1');
 const flushBetween = prepared('cache-flush-between', 'DELETE FROM coffer_cache WHERE key >= $1 AND key < $2');
 
-/** A cache on the connections of the pool. */
+/** Opens a cache on the connections of the pool. */
 export function openPostgresCache(options: PostgresCacheOptions): CacheBackend {
   return new PostgresCache({ ...options, pool: options.pool.share() });
 }
@@ -86,7 +86,7 @@ class PostgresCache implements CacheBackend {
   }
 
   async delete(key: string): Promise<JsonValue | undefined> {
-    // One statement, so that of two callers only one gets the value.
+    // One statement, so that exactly one of two callers gets the value.
     const [row] = await this.#run(takeValue, [this.#key(key)]);
     return row === undefined || Number(row[1]) <= this.#clock.now() ? undefined : parseStoredJson(row[0]!);
   }

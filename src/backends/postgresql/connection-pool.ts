@@ -1,5 +1,5 @@
-// The connections to one server, shared by all backends with the same URL. Units of work hold a connection for longer
-// and may need a second one meanwhile (a read of committed state, the cache), so they never get the last one.
+// The connections to one server, shared by all backends with the same URL. A unit of work keeps its connection for longer
+// and may need a second one meanwhile (a read of committed state, the cache), so units never get the last connection.
 import { Client, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
@@ -7,34 +7,34 @@ import { Connection, type Result, type SqlValue, type Statement } from './connec
 import { isLostConnection, translateError, type BackendName } from './errors.ts';
 
 export interface ConnectionOptions {
-  /** `postgresql://user:password@host:port/database`, with the parameters that libpq knows. */
+  /** `postgresql://user:password@host:port/database`, with the parameters of libpq. */
   readonly url: string;
-  /** Connections kept open; default 25. */
+  /** Number of connections kept open; default 25. */
   readonly size?: number | undefined;
-  /** Further connections when all are busy, closed when idle; default 10. */
+  /** Number of further connections when all are busy, closed when idle; default 10. */
   readonly maxOverflow?: number | undefined;
-  /** Callers that may wait for a connection before others are refused; -1, the default: any number. */
+  /** Maximum number of callers that wait for a connection, before others are refused; -1, the default: unlimited. */
   readonly maxBacklog?: number | undefined;
   /** Age at which a connection is replaced; -1, the default: never. */
   readonly recycleSeconds?: number | undefined;
-  /** How long to wait for a connection; default 30. */
+  /** Maximum time to wait for a connection; default 30. */
   readonly timeoutSeconds?: number | undefined;
-  /** How long one statement may take; default 30. */
+  /** Maximum time of one statement; default 30. */
   readonly statementTimeoutSeconds?: number | undefined;
-  /** How long one statement may wait for a lock; default 10. */
+  /** Maximum time that one statement waits for a lock; default 10. */
   readonly lockTimeoutSeconds?: number | undefined;
-  /** Whether a pooler such as PgBouncer in transaction mode stands between. */
+  /** Whether a pooler such as PgBouncer in transaction mode is between service and server. */
   readonly isPooled?: boolean | undefined;
 }
 
-/** How long a server may be silent, at most, beyond the time that it allows a statement itself. */
+/** Maximum time without a response beyond the statement timeout of the server. */
 const maxGraceMs = 5000;
 const idleTimeoutMs = 30_000;
 const keepAliveMs = 10_000;
-/** A process that hangs must not keep its locks for ever. */
+/** Limit of an idle transaction, so that a process that hangs does not keep its locks. */
 const idleInTransactionMs = 60_000;
 
-/** Statements that share a connection, at most. */
+/** Maximum number of statements that share a connection. */
 const maxShared = 16;
 
 type Waiting = { readonly admit: () => void };
@@ -53,9 +53,9 @@ export class ConnectionPool {
   readonly #maxBacklog: number;
   readonly #timeoutMs: number;
   readonly #waiting = new Set<Waiting>();
-  /** When each connection was made, by the monotonic clock. */
+  /** Time at which each connection was opened, by the monotonic clock. */
   readonly #births = new WeakMap<PoolClient, number>();
-  /** Connections made before are not used any more: the server, or the network, may have forgotten them. */
+  /** Connections opened earlier are not used any more: the server or the network may have dropped them. */
   #trustedSince = 0;
   #shared: Shared | undefined;
   #units = 0;
@@ -64,23 +64,23 @@ export class ConnectionPool {
   constructor(options: ConnectionOptions) {
     const { size = 25, maxOverflow = 10, maxBacklog = -1, timeoutSeconds = 30 } = options;
     this.#options = options;
-    // One for a unit of work and one for what it needs beside it.
+    // One for a unit of work, and one for its reads of committed state.
     const max = Math.max(2, size + maxOverflow);
     this.#maxUnits = max - 1;
     this.#maxBacklog = maxBacklog;
     this.#timeoutMs = timeoutSeconds * 1000;
     this.place = placeOf(options.url);
     this.#pool = new Pool(configure(options, max, Math.min(size, max)));
-    // An idle connection broke, and is gone from the pool already.
+    // An idle connection broke. The pool has removed it already.
     this.#pool.on('error', () => {});
     this.#pool.on('connect', (client) => {
       this.#births.set(client, performance.now());
-      // A connection may also break between two owners, and what nobody listens to ends the process.
+      // A connection may also break while no backend uses it. Without a listener the error would end the process.
       client.on('error', () => {});
     });
   }
 
-  /** Counts another user of the pool, which closes when the last one lets go. */
+  /** Counts another user of the pool, which is closed when the last one leaves. */
   share(): this {
     this.#users++;
     return this;
@@ -92,7 +92,7 @@ export class ConnectionPool {
     if (this.#users === 0 && !this.#pool.ending) await this.#pool.end();
   }
 
-  /** How the connections are used at the moment. */
+  /** Returns the current use of the connections. */
   get state(): PoolState {
     const { totalCount: open, idleCount: idle, waitingCount } = this.#pool;
     return { limit: this.#maxUnits + 1, open, idle, waiting: waitingCount + this.#waiting.size };
@@ -118,12 +118,12 @@ export class ConnectionPool {
     });
   }
 
-  /** How long one statement may wait for a lock. */
+  /** Maximum time that one statement waits for a lock. */
   get lockMs(): number {
     return timeouts(this.#options).lockMs;
   }
 
-  /** What a transaction has to say first, where the session cannot say it once for all. */
+  /** First statement of each transaction, where a pooler keeps no settings in the session. */
   get opening(): Statement | undefined {
     if (this.#options.isPooled !== true) return undefined;
     const { statementMs, lockMs } = timeouts(this.#options);
@@ -134,7 +134,7 @@ export class ConnectionPool {
   }
 
   /**
-   * A connection for a unit of work.
+   * Takes a connection for a unit of work.
    *
    * @throws BackendUnavailable
    */
@@ -149,8 +149,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Runs one statement outside any unit of work. It is run again on another connection when its own turns out to be
-   * broken, so it has to be one that may run twice.
+   * Runs one statement outside any unit of work. When its connection turns out to be broken, the statement runs again on
+   * another one, so it must be safe to run twice.
    *
    * @throws BackendUnavailable
    */
@@ -177,7 +177,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Quick statements that come in one turn of the event loop go over one connection, one behind the other. */
+  /** Sends the quick statements of one turn of the event loop over one connection, one after another. */
   async #runShared(backend: BackendName, statement: Statement, values: readonly SqlValue[]): Promise<Result> {
     this.#shared ??= this.#openShared(backend);
     const shared = this.#shared;
@@ -203,7 +203,7 @@ export class ConnectionPool {
 
   #closeIfUnused(shared: Shared): void {
     if (shared.users > 0 || this.#shared === shared) return;
-    // Those who wanted it were told if it could not be had; the first release is the only one.
+    // The callers have received the error of a failed connection. Only the first release has an effect.
     shared.connection.then((connection) => connection.release()).catch(() => {});
   }
 
@@ -218,7 +218,7 @@ export class ConnectionPool {
     }
   }
 
-  /** After a silence of the network each old connection would have to be found out by waiting for it in vain. */
+  /** Takes a connection. After a silence of the network it discards old ones, each of which would time out first. */
   async #connect(): Promise<PoolClient> {
     for (;;) {
       const client = await this.#pool.connect();
@@ -233,7 +233,7 @@ export class ConnectionPool {
     const waiting = this.#pool.waitingCount + this.#waiting.size;
     const isFull = this.#pool.totalCount >= this.#maxUnits + 1;
     if (isFull && waiting >= this.#maxBacklog) {
-      throw new BackendUnavailable(backend, 'all PostgreSQL connections are busy, and enough callers wait for one');
+      throw new BackendUnavailable(backend, 'all PostgreSQL connections are busy, and too many callers wait for one');
     }
   }
 
@@ -243,7 +243,7 @@ export class ConnectionPool {
       return;
     }
     if (this.#maxBacklog >= 0 && this.#waiting.size + this.#pool.waitingCount >= this.#maxBacklog) {
-      throw new BackendUnavailable('storage', 'all PostgreSQL connections are busy, and enough callers wait for one');
+      throw new BackendUnavailable('storage', 'all PostgreSQL connections are busy, and too many callers wait for one');
     }
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -260,7 +260,7 @@ export class ConnectionPool {
     });
   }
 
-  /** Hands the place of a unit to the one that waits longest. */
+  /** Gives the place of a unit to the caller that has waited longest. */
   #leaveUnit(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#units--;
@@ -271,7 +271,7 @@ export class ConnectionPool {
   }
 }
 
-/** Returns where the driver connects to: the URL may leave it to parameters and to the environment. */
+/** Returns host and port of the server. The URL may leave them to parameters and to the environment. */
 function placeOf(url: string): string {
   const { host, port } = new Client({ connectionString: url });
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;

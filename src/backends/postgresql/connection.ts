@@ -1,30 +1,30 @@
-// One checked-out connection: statements are sent at once, without waiting for the answers to earlier ones, and come
-// back as rows of texts. The only file, with `connection-pool.ts`, that knows the driver.
+// A connection taken from the pool. Statements are sent without waiting for the results of earlier ones, and rows are
+// arrays of texts. Only this file and `connection-pool.ts` use the driver.
 import type { PoolClient } from 'pg';
 import { isStorableText } from '../../base/json.ts';
 import { isRefusal, isSilence } from './errors.ts';
 
-/** What a parameter may be; lists become arrays. Large whole numbers are exact up to 2^53. */
+/** Value of a parameter; lists become arrays. Whole numbers are exact up to 2^53. */
 export type SqlValue = string | number | boolean | null | readonly (string | number | null)[];
 
-/** A row as it comes over the wire. */
+/** A row as the server sends it. */
 export type Row = readonly (string | null)[];
 
-/** A lot of rows that take long to go through when there are many of them. */
+/** Rows that take long to scan when they are many. */
 export interface ScanTarget {
-  /** The whole of a list, a page of one that may be long, or the principals of an object. */
+  /** A whole list, a page that may be long, or the principals of an object. */
   readonly of: 'list' | 'page' | 'entries';
-  /** What tells it from all others of its kind. */
+  /** Unique name among the targets of its kind. */
   readonly name: string;
 }
 
 export interface Statement {
-  /** Under which the server keeps it prepared, unique for the text; absent: it is parsed each time. */
+  /** Name under which the server keeps it prepared, unique for the text; absent: the server parses it each time. */
   readonly name?: string;
   readonly text: string;
-  /** Whether it reads or changes a few rows by key, so that nobody minds to come after it. */
+  /** Whether it reads or changes a few rows by key, so that other statements can wait for it. */
   readonly isQuick?: boolean;
-  /** What it may have to go through as a whole. */
+  /** The rows that it may have to scan. */
   readonly scans?: ScanTarget;
   /** Whether it fails at once instead of waiting for a lock. */
   readonly failsOnLock?: boolean;
@@ -32,28 +32,28 @@ export interface Statement {
 
 export interface Result {
   readonly rows: readonly Row[];
-  /** How many rows were read or changed. */
+  /** Number of rows that were read or changed. */
   readonly count: number;
-  /** What the server says that it did: `COMMIT`, `UPDATE`. */
+  /** Command tag of the server: `COMMIT`, `UPDATE`. */
   readonly command: string;
 }
 
-/** A statement with a name of its own, which has to be unique in this folder. */
+/** Creates a prepared statement; the name is unique in this folder. */
 export function prepared(name: string, text: string): Statement {
   return { name, text };
 }
 
-/** The same for a statement that is done at once. */
+/** Creates a prepared statement that reads or changes a few rows by key. */
 export function quick(name: string, text: string): Statement {
   return { name, text, isQuick: true };
 }
 
-/** What stands for a text that cannot be stored: the server refuses it, and the transaction with it. */
+/** Replaces a text that cannot be stored: the server refuses it, and with it the transaction. */
 export const refusedByServer = '\0';
 
 /**
- * PostgreSQL has no null characters, and lone surrogates would reach it as another character. It is left to the server to
- * refuse them, as everything that is sent along depends on its answer.
+ * Replaces texts that PostgreSQL cannot store: it has no null characters, and would receive another character for a lone
+ * surrogate. The server refuses the replacement, because statements sent in the same transaction depend on the failure.
  */
 function faithful(value: SqlValue): SqlValue {
   if (typeof value === 'string') return isStorableText(value) ? value : refusedByServer;
@@ -63,10 +63,10 @@ function faithful(value: SqlValue): SqlValue {
 
 const asText = { getTypeParser: () => (value: string) => value };
 
-/** What the pool wants to know of a connection that it has given away. */
+/** Events of a connection that the pool needs to know. */
 export interface ConnectionEvents {
   released(): void;
-  /** The server does not answer. */
+  /** The server has not responded in time. */
   silent(): void;
 }
 
@@ -81,17 +81,17 @@ export class Connection {
   /** Host and port of the server, for messages. */
   readonly place: string;
 
-  /** @param keepsStatements `false` behind a pooler that hands each transaction to another server process */
+  /** @param keepsStatements `false` behind a pooler that gives each transaction to another server process */
   constructor(client: PoolClient, place: string, keepsStatements: boolean, events: ConnectionEvents) {
     this.place = place;
     this.#client = client;
     this.#keepsStatements = keepsStatements;
     this.#events = events;
-    // The statements under way learn of it by themselves; without a listener the process would end.
+    // The statements under way receive the error too. Without a listener the process would end.
     client.on('error', this.#markBroken);
   }
 
-  /** Sends a statement; errors are the driver's. */
+  /** Sends a statement; throws errors of the driver. */
   async run({ name, text }: Statement, values: readonly SqlValue[] = []): Promise<Result> {
     this.#gather();
     try {
@@ -110,7 +110,7 @@ export class Connection {
     }
   }
 
-  /** Lets the statements of this moment leave in one piece: each write to a socket costs more than what is written. */
+  /** Sends the statements of this moment together: each write to a socket costs more than its contents. */
   #gather(): void {
     if (this.#isGathering) return;
     this.#isGathering = true;
@@ -122,12 +122,12 @@ export class Connection {
     });
   }
 
-  /** Gives the connection back; one that is broken, or in doubt, is closed instead. */
+  /** Returns the connection to the pool. A broken or doubtful connection is closed instead. */
   release(isUsable = true): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
     const isBroken = this.#isBroken || !isUsable;
-    // A server that does not answer would keep a polite goodbye waiting.
+    // A server that does not respond would delay a regular goodbye.
     if (isBroken) this.#client.connection.stream.destroy();
     this.#client.release(isBroken);
     this.#client.off('error', this.#markBroken);

@@ -1,5 +1,5 @@
-// A PostgreSQL database for the storage and permission backends. Any number of processes may share it: whatever they
-// must agree on stands in its rows, and nothing of it is kept in a process.
+// A PostgreSQL database for the storage and permission backends. Any number of processes may share it: everything they must
+// agree on is in its rows, and none of it is cached in a process.
 import type { Clock } from '../../base/clock.ts';
 import type { BeginOptions, Database, ConditionalWrite, Transaction } from '../../contracts/database.ts';
 import type { ChangeHints } from '../../contracts/change-hints.ts';
@@ -27,31 +27,34 @@ import { PostgresUnit } from './unit.ts';
 export interface PostgresDatabaseOptions {
   readonly pool: ConnectionPool;
   readonly clock: Clock;
-  /** Reads that go through long lists, and such of long entries, so many of which are under way at once; 0: any number. Default 1. */
+  /**
+   * Maximum number of simultaneous reads that scan long lists, and of those that scan long entries; 0: unlimited. Default
+   * 1.
+   */
   readonly longReads?: number | undefined;
 }
 
 export interface PostgresDatabase extends Database {
   readonly clock: Clock;
-  /** Access to committed state, outside any unit of work. */
+  /** Returns access to committed state, outside any unit of work. */
   committed(backend: BackendName): Access;
-  /** Access inside a transaction that this database opened. */
+  /** Returns access inside a transaction that this database opened. */
   within(transaction: Transaction, backend: BackendName): UnitAccess;
-  /** The lists that the transaction has locked. */
+  /** Returns the lists that the transaction has locked. */
   listsOf(transaction: Transaction): ListLocks;
-  /** Starts the reaper, after rows were detached. */
+  /** Starts the reaper, after rows became unreachable. */
   wakeReaper(): void;
-  /** Deletes at once what the reaper would delete in small pieces. */
+  /** Deletes at once what the reaper would delete in chunks. */
   reapAll(): Promise<void>;
 }
 
-/** A database on the connections of the pool. Nothing is sent before it is used. */
+/** Opens a database on the connections of the pool. Nothing is sent before its first use. */
 export function openPostgresDatabase({ pool, clock, longReads = 1 }: PostgresDatabaseOptions): PostgresDatabase {
   const ofKind = {
     list: new LongReads({ atOnce: longReads, longMs: 50 }),
-    // Their answers, of megabytes, keep the service itself busy as well.
+    // Their results have megabytes, which keep the service itself busy too.
     page: new LongReads({ atOnce: longReads, longMs: 50 }),
-    // Of their answers, of hundreds of kilobytes, several at a time keep the service itself busy.
+    // Their results have hundreds of kilobytes. Several at a time would keep the service itself busy.
     entries: new LongReads({ atOnce: longReads, longMs: 10 }),
   };
   return new OpenDatabase(pool.share(), clock, ofKind);
@@ -133,7 +136,7 @@ class OpenDatabase implements PostgresDatabase {
   async initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]> {
     this.#requireOpen();
     const steps = await initializeComponent(this.#pool, 'storage', databaseComponent, options);
-    // What an earlier process has left half deleted.
+    // An earlier process may have left pending deletions.
     if (!options.dryRun || steps.length === 0) this.#reaper.wake();
     return steps;
   }
@@ -158,7 +161,7 @@ class OpenDatabase implements PostgresDatabase {
     await this.#pool.leave();
   }
 
-  /** Asked once; a failure is forgotten, so that the next query asks again. */
+  /** Reads the dialect once. A failure is not kept, so the next query reads it again. */
   #readDialect(): Promise<Dialect> {
     this.#dialect ??= readDialect((statement, values) => this.#pool.run('storage', statement, values)).catch(
       (error: unknown) => {

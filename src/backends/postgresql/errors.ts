@@ -1,4 +1,4 @@
-// Where errors of the driver become the failures that the contracts know. Nothing outside this folder sees the driver's.
+// Turns errors of the driver into the errors of the contracts. Code outside this folder never sees the driver's errors.
 import { BackendError, BackendUnavailable, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
 
 export type BackendName = 'storage' | 'permission' | 'cache';
@@ -7,13 +7,13 @@ interface Meaning {
   readonly what: string;
   /** What an operator can do. */
   readonly remedy?: string;
-  /** Whether it stays so until somebody does. */
+  /** Whether it lasts until an operator acts. */
   readonly isLasting?: boolean;
 }
 
 const pooling = 'behind a pooler, set postgresql_transaction_pooling';
 
-/** What SQLSTATE codes, or the two characters of their class, mean. */
+/** Meanings of SQLSTATE codes, or of the two characters of their class. */
 const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ['08', { what: 'the connection is broken' }],
   ['25006', { what: 'the server is read-only', remedy: 'name the one that takes writes in the URL, or set readonly' }],
@@ -46,7 +46,7 @@ const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
       remedy: 'if its maintenance is over, ALTER DATABASE … ALLOW_CONNECTIONS true',
     },
   ],
-  ['55P03', { what: 'a lock was not given in time', remedy: 'see who holds it in pg_stat_activity' }],
+  ['55P03', { what: 'a lock was not granted in time', remedy: 'see who holds it in pg_stat_activity' }],
   ['57', { what: 'the server stopped the statement or is going down' }],
   ['57014', { what: 'a statement took too long', remedy: 'postgresql_statement_timeout_seconds is the limit' }],
   ['57P03', { what: 'the server is starting or going down' }],
@@ -56,16 +56,16 @@ const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ['XX', { what: 'the server reports an internal error' }],
 ]);
 
-/** Codes of classes that have a meaning, which are mistakes of ours unless they end the session. */
+/** Codes of classes that have a meaning which are faults of the service, unless they end the session. */
 const mistakes: readonly string[] = ['08P01', '25P01', '25P02', '54001', '54011', '54023'];
 
-/** Lost races: running the unit of work again from its start helps. */
+/** Conflicts between transactions: the unit of work may run again. */
 const conflicts: readonly string[] = ['40001', '40003', '40P01', '23505'];
 
-/** Text that the server has no characters for, such as an escaped null character in JSON. */
+/** Codes for text that the server has no characters for, such as an escaped null character in JSON. */
 const unstorable: readonly string[] = ['22021', '22P05'];
 
-/** The server ended the session, or told so before it did. */
+/** Codes of a session that has ended or is about to end. */
 const sessionEnds: readonly string[] = [
   '08000',
   '08003',
@@ -80,27 +80,27 @@ const sessionEnds: readonly string[] = [
 const socketErrors: readonly string[] = ['ECONNRESET', 'EPIPE'];
 const lostMessages = /^(?:Connection terminated|Client has encountered a connection error|Client was closed)/;
 
-/** The code of an error: SQLSTATE from the server, or what the system says of a socket. */
+/** Returns the code of an error: SQLSTATE from the server, or the code of a socket error. */
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Whether the connection went away under a statement, which may well succeed on another one. */
+/** Returns whether the connection was lost during a statement, which may succeed on another connection. */
 export function isLostConnection(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== undefined) return sessionEnds.includes(code) || socketErrors.includes(code) || isFarewell(error, code);
   return error instanceof Error && lostMessages.test(error.message);
 }
 
-/** Whether a pooler ends the session: PgBouncer gives all its reasons the code of a violated protocol. */
+/** Returns whether a pooler ends the session: PgBouncer uses the code of a protocol violation for all its reasons. */
 function isFarewell(error: unknown, code: string): boolean {
   return code === '08P01' && error instanceof Error && 'severity' in error && error.severity === 'FATAL';
 }
 
-/** Whether the error came from the server, in good order, and leaves the connection usable. */
+/** Returns whether the server refused a statement in good order, so that the connection remains usable. */
 export function isRefusal(error: unknown): boolean {
   const code = codeOf(error);
-  // A server that has become read-only is a standby now; a new connection may find the one that took its place.
+  // A server that has become read-only is a standby now. A new connection may find its successor.
   return code !== undefined && isFromServer(error) && code !== '25006' && !isLostConnection(error);
 }
 
@@ -108,22 +108,23 @@ function isFromServer(error: unknown): boolean {
   return error instanceof Error && 'severity' in error;
 }
 
-/** Whether a lock was not given. */
+/** Returns whether a lock was refused. */
 export function isLockRefused(error: unknown): boolean {
   return codeOf(error) === '55P03';
 }
 
 /**
- * The error to throw on: the world's failures and lost races in the words of the contracts, mistakes of ours as they are.
+ * Returns the error to throw: failures of the server and conflicts as errors of the contracts, faults of the service
+ * unchanged.
  *
  * @param place host and port of the server, for the log
  */
 export function translateError(error: unknown, backend: BackendName, place: string): Error {
   if (error instanceof BackendError) return error;
-  if (!(error instanceof Error)) return new Error('something that is no error was thrown', { cause: error });
+  if (!(error instanceof Error)) return new Error('a value that is not an Error was thrown', { cause: error });
   const code = codeOf(error);
   if (code === undefined || !isFromServer(error)) {
-    // Without the mark of the server it comes from the driver or the socket.
+    // Errors without a severity come from the driver or the socket.
     return unavailable(backend, place, describe(error), error);
   }
   if (conflicts.includes(code)) return new TransactionConflict(`PostgreSQL: ${code}`, { cause: error });
@@ -144,17 +145,17 @@ function unavailable(
   return new BackendUnavailable(backend, message, { cause, reason: what, isLasting });
 }
 
-/** Whether the server did not answer a statement although it should have stopped it long ago. */
+/** Returns whether the server did not respond to a statement, even after its own timeout. */
 export function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('Query read timeout');
 }
 
 function describe(error: Error): Meaning {
-  if (isSilence(error)) return { what: 'the server did not answer in time' };
-  if (error.message.includes('timeout')) return { what: 'no connection could be had in time' };
+  if (isSilence(error)) return { what: 'the server did not respond in time' };
+  if (error.message.includes('timeout')) return { what: 'no connection became available in time' };
   const code = codeOf(error);
   if (isLostConnection(error)) return { what: `the connection broke${code === undefined ? '' : ` (${code})`}` };
-  // The driver's texts may hold names of hosts; they are beside it in the log.
+  // The driver's messages may contain host names. The log has them as the cause.
   const isOfSystem = code !== undefined && /^E[A-Z_]+$/.test(code);
   return { what: isOfSystem ? `the server cannot be reached (${code})` : 'no connection can be made' };
 }

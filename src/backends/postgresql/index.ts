@@ -1,4 +1,4 @@
-// The PostgreSQL backend as the service sees it. The driver is loaded when a database is opened.
+// The PostgreSQL backend: its description, settings and openers. The driver is loaded when a database is opened.
 import type { BuiltInBackend } from '../../contracts/backend-module.ts';
 import { type BackendKind } from '../../settings/backend-description.ts';
 import { refuseUrl, withoutPasswords } from '../../settings/backend-settings.ts';
@@ -6,7 +6,6 @@ import { setting } from '../../settings/definition.ts';
 import { duration, flag, integer } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { ConnectionPool } from './connection-pool.ts';
-import { findPostgresqlUrl } from './url.ts';
 
 const urlForm = 'postgresql://user:password@host:port/database';
 
@@ -94,4 +93,16 @@ async function openPool(all: Settings, kind: BackendKind): Promise<ConnectionPoo
     lockTimeoutSeconds: own.postgresql_lock_timeout_seconds,
     isPooled: own.postgresql_transaction_pooling,
   });
+}
+
+/**
+ * Returns the URL of `storage_url` and similar settings in the form of the driver. Accepts `postgresql://`, `postgres://`
+ * and, from existing deployments, the name of a Python driver after `+`. `undefined` for other URLs.
+ */
+function findPostgresqlUrl(url: string | undefined): string | undefined {
+  const match = /^postgres(?:ql)?(?:\+[a-z0-9]+)?:\/\/(.*)$/is.exec(url ?? '');
+  if (match === null) return undefined;
+  const normal = `postgresql://${match[1]}`;
+  // A host is required before the path, or as a parameter such as `host`.
+  return URL.canParse(normal) || /^postgresql:\/\/\/?[^/]*\?/.test(normal) ? normal : undefined;
 }

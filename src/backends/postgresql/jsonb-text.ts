@@ -1,16 +1,16 @@
-// JSON text that `jsonb` can read. Its numbers are exact decimals with at most 16,383 digits after the point, and what
-// goes beyond is only approximated; everything else is as it was sent.
+// JSON text that `jsonb` can parse. Its numbers are exact decimals with at most 16,383 digits after the point. Smaller
+// numbers are approximated, and everything else stays unchanged.
 import { formatJson, type JsonValue } from '../../base/json.ts';
 import { isNumberCode, replaceNumbers, someNumber } from '../../base/json-text.ts';
 import { refusedByServer } from './connection.ts';
 
 const maxFraction = 16_383;
-/** A number with fewer characters is extreme only by its exponent. */
+/** A shorter number is extreme only by its exponent. */
 const fewestChars = 12_000;
 const farDown = /[eE]-\d{4}/;
 const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** The text with its extreme numbers replaced; `undefined` when it holds none, as nearly all. Takes linear time. */
+/** Returns the text with its extreme numbers replaced; `undefined` when it has none, as most texts. Takes linear time. */
 export function findJsonbText(text: string): string | undefined {
   if (!mayHoldLongNumber(text) && !mayHoldFarDown(text)) return undefined;
   if (!someNumber(text, mayBeExtreme)) return undefined;
@@ -18,7 +18,7 @@ export function findJsonbText(text: string): string | undefined {
   return changed === text ? undefined : changed;
 }
 
-/** Whether so many characters follow each other that a number may be written with. Looks at few of the others. */
+/** Returns whether a run of characters is long enough for an extreme number. Looks at few of the other characters. */
 function mayHoldLongNumber(text: string): boolean {
   for (let start = 0; start + fewestChars <= text.length;) {
     let at = start + fewestChars - 1;
@@ -29,7 +29,7 @@ function mayHoldLongNumber(text: string): boolean {
   return false;
 }
 
-/** The search for a text takes a fraction of what that for a pattern does. */
+/** Looks for the two texts first, which takes a fraction of the time of the pattern. */
 function mayHoldFarDown(text: string): boolean {
   return (text.includes('e-') || text.includes('E-')) && farDown.test(text);
 }
@@ -38,7 +38,7 @@ function mayBeExtreme(token: string): boolean {
   return token.length >= fewestChars || farDown.test(token);
 }
 
-/** A value of a query as JSON text that `jsonb` can read. */
+/** Returns a value of a query as JSON text that `jsonb` can parse. */
 export function jsonbText(value: JsonValue): string {
   const text = formatJson(value);
   return holdsUnstorable(text) ? refusedByServer : (findJsonbText(text) ?? text);
@@ -46,7 +46,7 @@ export function jsonbText(value: JsonValue): string {
 
 const unstorable = /\\u(?:0000|d[89a-f])/i;
 
-/** Whether JSON text holds an escaped null character or lone surrogate; an escaped backslash begins no escape. */
+/** Returns whether JSON text has an escaped null character or lone surrogate; an escaped backslash starts no escape. */
 function holdsUnstorable(text: string): boolean {
   return unstorable.test(text) && unstorable.test(text.replaceAll('\\\\', ''));
 }
@@ -59,6 +59,6 @@ function approximate(token: string): string {
   if (scale <= maxFraction) return token;
   if (/^0*$/.test(digits)) return '0';
   const kept = digits.slice(0, Math.max(0, digits.length - (scale - maxFraction))).replace(/^0+/, '');
-  // What is too small to be told from zero is still not zero.
+  // A number that is too small to distinguish from zero is still not zero.
   return `${sign}${kept === '' ? '1' : kept}e-${maxFraction}`;
 }

@@ -1,5 +1,5 @@
-// Permission checks that a unit of work has made already. A batch asks the same few questions for each of its entries;
-// the unit remembers the answers until it changes an entry that they rest on itself.
+// Caches the permission checks of a unit of work. A batch makes the same few checks for each of its entries. A result is
+// dropped when the unit changes an entry that it depends on.
 import type { BoundPermission } from '../../contracts/permission.ts';
 
 interface Check {
@@ -8,10 +8,10 @@ interface Check {
 }
 
 export class KnownChecks {
-  /** By the list of principals, of which a request has one for each caller, and the text of the question. */
+  /** By the array of principals, which is the same one throughout a request, and the text of the check. */
   readonly #checks = new Map<readonly string[], Map<string, Check>>();
 
-  /** The answer given before, or that of the question asked now. */
+  /** Returns the result of an earlier check, or runs the check. */
   find(
     principals: readonly string[],
     bound: readonly BoundPermission[],
@@ -27,7 +27,7 @@ export class KnownChecks {
     return answer;
   }
 
-  /** The entries of these objects change. */
+  /** Drops the checks that depend on entries of these objects. */
   forget(objectIds: readonly string[]): void {
     for (const ofPrincipals of this.#checks.values()) {
       for (const [key, check] of ofPrincipals) {
@@ -36,7 +36,7 @@ export class KnownChecks {
     }
   }
 
-  /** Entries change that nobody lists. */
+  /** Drops all checks, when the changed entries are unknown. */
   forgetAll(): void {
     this.#checks.clear();
   }

@@ -8,7 +8,7 @@ import { prepared, type Result, type Row, type SqlValue, type Statement } from '
 import type { Inheritance } from './shared-transaction.ts';
 import type { ListsOfUnit, PostgresUnit } from './unit.ts';
 
-/** What is stored under an id. */
+/** The object or tombstone of an id. */
 export interface Entry {
   readonly object: StoredObject | undefined;
   readonly tombstone: Tombstone | undefined;
@@ -39,7 +39,7 @@ export class ListLock {
     return this.#state;
   }
 
-  /** The row as the table has it, or will have it. */
+  /** The row as it is in the table, or will be. */
   get row(): Row {
     const { clock, live, dead, horizon } = this.#state;
     return [this.list, clock === undefined ? null : String(clock), String(live), String(dead), String(horizon)];
@@ -52,7 +52,7 @@ export class ListLock {
   }
 }
 
-/** A locked list, and what is stored under one of its ids. */
+/** A locked list, and the object or tombstone of one of its ids. */
 interface LockedEntry {
   readonly list: ListLock;
   readonly entry: Entry;
@@ -97,7 +97,7 @@ export class ListLocks implements ListsOfUnit {
   /** Keys of objects that cannot be deleted as long as the unit has its lists. */
   readonly #kept = new Set<string>();
   /** Shared locks under way, which end before new lists are created. */
-  #holding: Promise<unknown> = Promise.resolve();
+  #sharing: Promise<unknown> = Promise.resolve();
 
   constructor(unit: PostgresUnit) {
     this.#unit = unit;
@@ -145,7 +145,7 @@ export class ListLocks implements ListsOfUnit {
     if (found !== undefined) return found;
     await this.#add(key);
     const created = await this.find(key, id);
-    if (created === undefined) throw new Error('the row of the list is gone although it was just locked');
+    if (created === undefined) throw new Error('the row of a locked list does not exist');
     return created;
   }
 
@@ -170,8 +170,8 @@ export class ListLocks implements ListsOfUnit {
   }
 
   /** Creates lists only after this promise has settled. */
-  holdBack(holding: Promise<unknown>): void {
-    this.#holding = Promise.allSettled([this.#holding, holding]);
+  delayCreation(sharing: Promise<unknown>): void {
+    this.#sharing = Promise.allSettled([this.#sharing, sharing]);
   }
 
   /** Whether waiting for the list keeps to the order of all units. */
@@ -239,7 +239,7 @@ export class ListLocks implements ListsOfUnit {
 
   /** Creates the list, without a clock, unless another transaction has done so meanwhile. */
   async #add(key: ListKey): Promise<void> {
-    await this.#holding;
+    await this.#sharing;
     this.want([key]);
     const { count } = await this.#unit.run('storage', insertRow, [key.parent, key.kind]);
     if (count > 0) this.#added.add(keyOfList(key));

@@ -1,13 +1,13 @@
-// Who of this process writes to which list, and who stands in line for it. Left to wait in the server, all of them would
-// be woken by each commit, only to find that another one was first; so one waits there, and the others here.
+// Which unit of this process writes to which list, and which units wait for it. In the server, each commit would wake all
+// that wait, and all but one would wait again. So one unit waits in the server, and the others wait here.
 import type { Inheritance, SharedTransaction } from './shared-transaction.ts';
 
-/** A unit of work that may stand in line. */
+/** A unit of work that may wait in a queue. */
 export interface QueuedUnit {
   readonly transaction: SharedTransaction;
-  /** It is the unit's turn, in its own transaction. */
+  /** Called when the unit is next and uses its own transaction. */
   start(): void;
-  /** It is the unit's turn, in a transaction that has the list. */
+  /** Called when the unit is next and joins a transaction that has locked the list. */
   join(transaction: SharedTransaction, inheritance: Inheritance): void;
 }
 
@@ -15,31 +15,31 @@ export class ListQueue {
   readonly #taken = new Set<string>();
   readonly #waiting = new Map<string, QueuedUnit[]>();
 
-  /** Gives the unit the turn of the list, or else has it wait; answers which. */
+  /** Gives the list to the unit, or adds the unit to the queue. Returns whether the unit has the list. */
   enter(list: string, unit: QueuedUnit): boolean {
     if (!this.#taken.has(list)) {
       this.#give(list, unit);
       return true;
     }
-    const line = this.#waiting.get(list);
-    if (line === undefined) this.#waiting.set(list, [unit]);
-    else line.push(unit);
+    const queue = this.#waiting.get(list);
+    if (queue === undefined) this.#waiting.set(list, [unit]);
+    else queue.push(unit);
     return false;
   }
 
-  /** Takes the next unit out of a line for lists that the transaction has. */
-  next({ turns }: SharedTransaction): QueuedUnit | undefined {
-    for (const list of turns) {
+  /** Removes the next unit from the queue of a list that the transaction has. */
+  next({ claimed }: SharedTransaction): QueuedUnit | undefined {
+    for (const list of claimed) {
       const unit = this.#shift(list);
       if (unit !== undefined) return unit;
     }
     return undefined;
   }
 
-  /** The transaction ends: the next in line take their turns. */
-  leave({ turns }: SharedTransaction): void {
-    const lists = [...turns];
-    turns.clear();
+  /** Releases the lists of a transaction that ends, and starts the next unit of each queue. */
+  leave({ claimed }: SharedTransaction): void {
+    const lists = [...claimed];
+    claimed.clear();
     for (const list of lists) {
       this.#taken.delete(list);
       const unit = this.#shift(list);
@@ -49,23 +49,23 @@ export class ListQueue {
     }
   }
 
-  /** The unit waits no longer. */
+  /** Removes a unit that stops waiting. */
   giveUp(list: string, unit: QueuedUnit): void {
-    const line = this.#waiting.get(list);
-    if (line?.includes(unit) !== true) return;
-    line.splice(line.indexOf(unit), 1);
-    if (line.length === 0) this.#waiting.delete(list);
+    const queue = this.#waiting.get(list);
+    if (queue?.includes(unit) !== true) return;
+    queue.splice(queue.indexOf(unit), 1);
+    if (queue.length === 0) this.#waiting.delete(list);
   }
 
   #give(list: string, { transaction }: QueuedUnit): void {
     this.#taken.add(list);
-    transaction.turns.add(list);
+    transaction.claimed.add(list);
   }
 
   #shift(list: string): QueuedUnit | undefined {
-    const line = this.#waiting.get(list);
-    const unit = line?.shift();
-    if (line?.length === 0) this.#waiting.delete(list);
+    const queue = this.#waiting.get(list);
+    const unit = queue?.shift();
+    if (queue?.length === 0) this.#waiting.delete(list);
     return unit;
   }
 }

@@ -1,5 +1,5 @@
-// Brings a component's tables up to date, and tells what is missing. Which version a database has stands in a table of
-// its own.
+// Updates the tables of a component, or reports pending updates. The version of each component is stored in a table of its
+// own.
 import { BackendError } from '../../contracts/errors.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Connection } from './connection.ts';
@@ -11,7 +11,7 @@ const createVersions = `CREATE TABLE IF NOT EXISTS coffer_versions (
   version integer NOT NULL
 )`;
 
-/** Any number will do, as long as nobody else uses it for something else. */
+/** Key of an advisory lock. Any number that no other application uses. */
 const lockNumber = 4_702_111_234;
 
 /**
@@ -36,7 +36,7 @@ export async function initializeComponent(
   }
 }
 
-/** Another encoding could not hold all that clients send. */
+/** Refuses other encodings, which could not store every text of clients. */
 async function requireUnicode(connection: Connection): Promise<void> {
   const [row] = (await connection.run({ text: 'SHOW server_encoding' })).rows;
   if (row?.[0] === 'UTF8') return;
@@ -57,10 +57,10 @@ async function migrate(connection: Connection, component: Component): Promise<re
   }
 }
 
-/** Does the next migration, if there is one left, in a transaction of its own. */
+/** Runs the next pending migration in a transaction of its own. */
 async function migrateOnce(connection: Connection, component: Component): Promise<string | undefined> {
   const { name, migrations } = component;
-  // Nothing to wait for when there is nothing to do, as at most starts.
+  // Most starts have nothing to migrate, so they take no lock.
   if ((await readVersion(connection, component)) === migrations.length) return undefined;
   await connection.run({ text: 'BEGIN' });
   try {
@@ -86,7 +86,7 @@ async function migrateOnce(connection: Connection, component: Component): Promis
   }
 }
 
-/** How many migrations the database has seen. */
+/** Returns the number of migrations that the database has. */
 async function readVersion(connection: Connection, { name, migrations }: Component): Promise<number> {
   const exists = await connection.run({ text: `SELECT to_regclass('coffer_versions') IS NOT NULL` });
   if (exists.rows[0]?.[0] !== 't') return 0;

@@ -1,8 +1,8 @@
-// Values beside the SQL text. Conditions are put together from parts, some of which turn out not to be needed, and the
-// server does not accept values that the text does not use: the numbers are given at the end.
+// Values of SQL parameters. Conditions are assembled from parts, some of which turn out to be unnecessary. The server
+// accepts only values that the text uses, so parameters are numbered at the end.
 import type { SqlValue } from './connection.ts';
 
-/** A statement made for one query. */
+/** A statement compiled for one query. */
 export interface Compiled {
   readonly text: string;
   readonly values: readonly SqlValue[];
@@ -11,13 +11,13 @@ export interface Compiled {
 export class Parameters {
   readonly #values: SqlValue[] = [];
 
-  /** Adds a value and returns what stands for it in the SQL text. */
+  /** Adds a value and returns its placeholder in the SQL text. */
   add(value: SqlValue, type: 'text' | 'text[]' | 'bigint' | 'jsonb' | 'jsonb[]'): string {
     this.#values.push(value);
     return `$${this.#values.length}::${type}`;
   }
 
-  /** The finished statement, with the values it uses. */
+  /** Returns the finished statement, with the values that it uses. */
   bind(text: string): Compiled {
     const numbers = new Map<number, number>();
     const numbered = text.replaceAll(/\$(\d+)::/g, (_, digits: string) => {

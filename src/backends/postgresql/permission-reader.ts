@@ -1,4 +1,4 @@
-// The reading half of the permission contract. The same code serves committed state and units of work.
+// Reads of the permission contract, for committed state and for units of work.
 import type {
   AccessibleOptions,
   BoundPermission,
@@ -9,8 +9,8 @@ import type {
   WalkPage,
 } from '../../contracts/permission.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
-import { walkPage } from '../sql/walk-page.ts';
-import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
+import { groupEntries, walkPage, type AccessibleObjects } from '../sql/permission-rows.ts';
+import { findAccessible, findAllAccessible } from './accessible-objects.ts';
 import type { Access } from './access.ts';
 import { textArray } from './array-text.ts';
 import { prepared, quick, type Row, type Statement } from './connection.ts';
@@ -21,8 +21,8 @@ const readMemberships = batchableQuery(
   'read-memberships',
   `SELECT m.principal FROM coffer_memberships m WHERE m.user_key IN ($1::text, 'system.Authenticated')`,
 );
-// One look for the folder of the object, and one for its entries. In a join the server may read all entries of a folder to
-// find those of one name.
+// One lookup for the folder of the object, and one for its entries. In a join the server may read all entries of a folder
+// to find those of one name.
 const entriesOfObject = `coffer_entries e WHERE e.parent = $1::text
   AND e.folder = (SELECT f.folder FROM coffer_folders f WHERE f.parent = $1::text) AND e.name = $2::text`;
 const readPrincipals = quick(
@@ -34,12 +34,12 @@ const readPrincipals = quick(
     AND e.name = b.name AND e.permission = b.permission OFFSET 0
   ) e`,
 );
-/** Whether an entry of the object, for one of the permissions, fulfils a condition. */
+/** Returns a condition: an entry of the object, for one of the permissions, meets `condition`. */
 const isAnyEntry = (condition: string): string => `EXISTS (
     SELECT FROM ${entriesOfObject} AND e.permission = ANY ($3::text[]) AND ${condition} OFFSET 0
   )`;
 const isNamed = isAnyEntry('e.principal_key = ANY ($4::text[])');
-// Few principals stand in an entry, but a user may be in many groups, so entries lead to memberships.
+// An entry has few principals, but a user may be in many groups, so the search starts from the entries.
 const isGiven = isAnyEntry(`EXISTS (
     SELECT FROM coffer_memberships m
     WHERE m.user_key IN ($5::text, 'system.Authenticated') AND m.principal = coalesce(e.principal, e.principal_key)
@@ -47,25 +47,25 @@ const isGiven = isAnyEntry(`EXISTS (
   )`);
 const checkEntries = batchableQuery('check-entries', `SELECT 1 WHERE ${isNamed}`);
 const checkEntriesOfMember = batchableQuery('check-entries-of-member', `SELECT 1 WHERE ${isNamed} OR ${isGiven}`);
-/** Principals of an object that are asked for together with those of others; more are read by themselves. */
-const mostGathered = 200;
+/** Maximum number of principals of an object that a batch reads; longer entries are read by a statement of their own. */
+const maxBatched = 200;
 const principalsOfObject = `SELECT e.permission, coalesce(e.principal, e.principal_key) FROM ${entriesOfObject}`;
-const readFewEntries = batchableQuery('read-few-entries', `${principalsOfObject} LIMIT ${mostGathered + 1}`);
+const readFewEntries = batchableQuery('read-few-entries', `${principalsOfObject} LIMIT ${maxBatched + 1}`);
 export const readEntries = batchableQuery('read-entries', principalsOfObject);
-// A row for each of them would cost the driver more than everything else.
+// One row for each principal would cost the driver more than the rest of the work.
 const readManyEntries = prepared(
   'read-many-entries',
   `SELECT e.permission, json_agg(coalesce(e.principal, e.principal_key))::text FROM ${entriesOfObject}
   GROUP BY e.permission`,
 );
-// Folders in order, then the names in each. A condition on both at once would read the folder from its start each time.
+// Folders in order, then the names in each. With one condition on both, the server would read the folder from its start.
 const objectsInFolder = prepared(
   'objects-in-folder',
   `SELECT e.parent, e.name FROM coffer_entries e
   WHERE e.parent = $2 AND e.folder = (SELECT folder FROM coffer_folders WHERE parent = $2) AND e.name > $3
   GROUP BY e.parent, e.name ORDER BY e.name LIMIT $1`,
 );
-// Folders that nothing is left in are passed over, or a page could be empty before the end.
+// Skips empty folders, which could make a page empty before the end.
 const objectsInFolders = (name: string, condition: string): Statement =>
   prepared(
     name,
@@ -117,9 +117,9 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     if (bound.length === 0) return false;
     const keys = textArray(principals.map(keyOfText));
     const asked = memberOf === undefined ? [keys] : [keys, keyOfText(memberOf)];
-    // Asked object by object, because others ask about the same ones: that the list is in, and what that is in.
-    const questions = questionsAbout(bound, asked);
-    const answers = await this.access.askAll(memberOf === undefined ? checkEntries : checkEntriesOfMember, questions);
+    // One query for each object: requests about records of a collection share those for collection and bucket.
+    const checks = checksOf(bound, asked);
+    const answers = await this.access.askAll(memberOf === undefined ? checkEntries : checkEntriesOfMember, checks);
     return answers.some((rows) => rows.length > 0);
   }
 
@@ -142,27 +142,27 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]> {
     if (objectIds.length === 0) return [];
-    const lots = objectIds.map((objectId) => {
+    const valueLists = objectIds.map((objectId) => {
       const { folder, name } = splitObjectId(objectId);
       return [folder, name];
     });
-    const answers = await this.askEntries(lots);
-    return answers.map((rows) => entriesOf(rows, permissions));
+    const answers = await this.askEntries(valueLists);
+    return answers.map((rows) => groupEntries(rows, permissions));
   }
 
-  /** The entries of objects, each named by its folder and its name there. */
-  protected async askEntries(lots: readonly (readonly string[])[]): Promise<readonly (readonly Row[])[]> {
-    const answers = await this.access.askAll(readFewEntries, lots);
+  /** Returns the entries of objects, each named by its folder and its name there. */
+  protected async askEntries(valueLists: readonly (readonly string[])[]): Promise<readonly (readonly Row[])[]> {
+    const answers = await this.access.askAll(readFewEntries, valueLists);
     const readWhole = async (few: readonly Row[], index: number): Promise<readonly Row[]> => {
-      if (few.length <= mostGathered) return few;
-      const [folder, name] = lots[index] as [string, string];
+      if (few.length <= maxBatched) return few;
+      const [folder, name] = valueLists[index] as [string, string];
       const scans = { of: 'entries', name: folder + name } as const;
       const { rows } = await this.access.run({ ...readManyEntries, scans }, [folder, name]);
       return rows.flatMap(([permission, principals]) =>
         (JSON.parse(principals!) as string[]).map((principal): Row => [permission!, principal]),
       );
     };
-    return answers.some((rows) => rows.length > mostGathered) ? Promise.all(answers.map(readWhole)) : answers;
+    return answers.some((rows) => rows.length > maxBatched) ? Promise.all(answers.map(readWhole)) : answers;
   }
 
   async entries(after: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
@@ -191,7 +191,7 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
       const user = users.get(key!) ?? { userId: key!, principals: [] };
       users.set(key!, user);
       user.principals.push(principal!);
-      // Rows from before the whole id was kept are without it.
+      // Old rows have no user id.
       if (userId !== null && userId !== undefined) user.userId = userId;
     }
     const found = [...users.values()];
@@ -199,31 +199,20 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
   }
 }
 
-function entriesOf(rows: readonly Row[], wanted: readonly string[] | undefined): ObjectPermissions {
-  const entries = new Map<string, string[]>();
-  for (const [permission, principal] of rows) {
-    if (wanted !== undefined && !wanted.includes(permission!)) continue;
-    const principals = entries.get(permission!);
-    if (principals === undefined) entries.set(permission!, [principal!]);
-    else principals.push(principal!);
-  }
-  return Object.fromEntries(entries);
-}
-
-/** The entries as questions: one for those of an object, which stand together, with what is asked about all of them. */
-function questionsAbout(bound: readonly BoundPermission[], asked: readonly string[]): readonly (readonly string[])[] {
-  const questions: string[][] = [];
+/** Returns the values of the queries: one query for each run of entries of one object, and `asked` in each. */
+function checksOf(bound: readonly BoundPermission[], asked: readonly string[]): readonly (readonly string[])[] {
+  const checks: string[][] = [];
   for (let index = 0; index < bound.length;) {
     const { objectId } = bound[index]!;
     const permissions: string[] = [];
     for (; bound[index]?.objectId === objectId; index++) permissions.push(bound[index]!.permission);
     const { folder, name } = splitObjectId(objectId);
-    questions.push([folder, name, textArray(permissions), ...asked]);
+    checks.push([folder, name, textArray(permissions), ...asked]);
   }
-  return questions;
+  return checks;
 }
 
-/** Folders, names and permissions of the entries. */
+/** Returns folders, names and permissions of the entries. */
 function boundColumns(bound: readonly BoundPermission[]): readonly (readonly string[])[] {
   const split = bound.map(({ objectId }) => splitObjectId(objectId));
   return [split.map(({ folder }) => folder), split.map(({ name }) => name), bound.map(({ permission }) => permission)];

@@ -1,5 +1,4 @@
-// The writing half of the permission contract, inside a unit of work. Nobody needs the answer to any of these, so they
-// are sent and cost no time of their own.
+// Writes of the permission contract inside a unit of work. No caller needs their results, so they are sent without waiting.
 import type { BoundPermission, ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
@@ -36,26 +35,26 @@ const removeObjects = prepared(
 );
 const removeFromAll = prepared('remove-from-all-entries', 'DELETE FROM coffer_entries WHERE principal_key = $1');
 
-const doomFolders = (name: string, condition: string): Statement =>
+const detachFolders = (name: string, condition: string): Statement =>
   prepared(
     name,
     `WITH gone AS (DELETE FROM coffer_folders WHERE ${condition} RETURNING parent, folder)
     INSERT INTO coffer_doomed_folders (parent, folder) SELECT parent, folder FROM gone`,
   );
-const doomFoldersBelow = doomFolders('setRollbackOnly-folders-below', 'parent >= $1 AND parent < $2');
-const doomAllFolders = doomFolders('setRollbackOnly-all-folders', 'true');
+const detachFoldersBelow = detachFolders('detach-folders-below', 'parent >= $1 AND parent < $2');
+const detachAllFolders = detachFolders('detach-all-folders', 'true');
 const removeAllMemberships = prepared('remove-all-memberships', 'DELETE FROM coffer_memberships');
 
 export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAccess> implements PermissionWriter {
   readonly #wakeReaper: () => void;
   readonly #checks = new KnownChecks();
-  readonly #kept: PendingEntries;
+  readonly #pending: PendingEntries;
 
   constructor(access: UnitAccess, wakeReaper: () => void) {
     super(access);
     this.#wakeReaper = wakeReaper;
-    this.#kept = new PendingEntries((statement, values) => access.send(statement, values));
-    access.unit.keepBack(() => this.#kept.flush());
+    this.#pending = new PendingEntries((statement, values) => access.send(statement, values));
+    access.unit.keepBack(() => this.#pending.flush());
   }
 
   override checkPermission(
@@ -64,7 +63,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     memberOf?: string,
   ): Promise<boolean> {
     const ask = (): Promise<boolean> => super.checkPermission(principals, bound, memberOf);
-    // Memberships change in many ways; what rests on them is asked each time.
+    // Memberships change in many ways, so checks that depend on them are not cached.
     return memberOf === undefined ? this.#checks.find(principals, bound, ask) : ask();
   }
 
@@ -89,7 +88,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
 
   async addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
     this.#checks.forget([objectId]);
-    this.#kept.add(objectId, { [permission]: [principal] });
+    this.#pending.add(objectId, { [permission]: [principal] });
   }
 
   async removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
@@ -108,17 +107,17 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     { isFresh = false }: { readonly isFresh?: boolean } = {},
   ): Promise<void> {
     this.#checks.forget(entries.map(({ objectId }) => objectId));
-    for (const { objectId, permissions } of entries) this.#kept.add(objectId, permissions, isFresh);
+    for (const { objectId, permissions } of entries) this.#pending.add(objectId, permissions, isFresh);
   }
 
-  /** In one statement each: calls take effect in their order. */
-  protected override askEntries(lots: readonly (readonly string[])[]): Promise<readonly (readonly Row[])[]> {
-    return this.access.askAll(readEntries, lots);
+  /** Reads the entries with one statement, so that calls take effect in their order. */
+  protected override askEntries(valueLists: readonly (readonly string[])[]): Promise<readonly (readonly Row[])[]> {
+    return this.access.askAll(readEntries, valueLists);
   }
 
   async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
     this.#checks.forget([objectId]);
-    this.#kept.replace(objectId, permissions);
+    this.#pending.replace(objectId, permissions);
   }
 
   async deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
@@ -132,17 +131,17 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     for (const [folder, all] of names) this.#send(removeObjects, folder, all);
   }
 
-  /** Takes the folders away and leaves their entries, which nobody can reach any more, to the background. */
+  /** Deletes the folders. Their entries become unreachable, and the reaper deletes them. */
   async deletePermissionsBelow(uri: string): Promise<void> {
     const { low, high } = rangeBelow(uri);
     this.#checks.forgetAll();
-    this.#send(doomFoldersBelow, low, high);
+    this.#send(detachFoldersBelow, low, high);
     this.access.unit.afterCommit(this.#wakeReaper);
   }
 
   async flush(): Promise<void> {
     this.#checks.forgetAll();
-    this.#send(doomAllFolders);
+    this.#send(detachAllFolders);
     this.#send(removeAllMemberships);
     this.access.unit.afterCommit(this.#wakeReaper);
   }

@@ -1,14 +1,14 @@
-// Questions about committed state, as they come from many requests at once. Those that arrive in one turn of the event
-// loop, or while others are under way, go in one statement; what is asked twice is asked once. Every answer is from after
-// the moment of asking, because a statement is put together when it leaves.
+// Batches queries of committed state from many requests. Queries that arrive in one turn of the event loop, or while others
+// are under way, share a statement, and equal ones are sent once. A statement is composed when it is sent, so each result
+// is newer than its query.
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Row } from './connection.ts';
 import { isRefusal, type BackendName } from './errors.ts';
 import { answersOf, arraysOf, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 
-/** Statements of one kind that are under way at the same time: the server does one while the answers to another are used. */
+/** Number of simultaneous statements of one query: the server runs one while the results of another are processed. */
 const maxLanes = 2;
-/** Nobody waits longer than this for a statement that is under way. */
+/** Maximum time that a query waits for a statement under way. */
 const patienceMs = 10;
 
 interface Asked {
@@ -18,18 +18,18 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** All questions to one database. */
+/** The batchers of all queries to one database. */
 export class QueryBatchers {
   readonly #pool: ConnectionPool;
   readonly #batchers = new Map<BatchableQuery, QueryBatcher>();
-  /** Those that have something to send at the end of this turn of the event loop. */
+  /** Batchers with a statement to send at the end of this turn of the event loop. */
   #starting: QueryBatcher[] = [];
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool;
   }
 
-  /** The rows that answer the question. */
+  /** Returns the rows of the query. */
   ask(backend: BackendName, query: BatchableQuery, values: readonly BatchValue[]): Promise<readonly Row[]> {
     let batcher = this.#batchers.get(query);
     if (batcher === undefined) {
@@ -39,7 +39,7 @@ export class QueryBatchers {
     return batcher.ask(values);
   }
 
-  /** What one turn asks leaves at once, so that it shares a connection and a packet. */
+  /** Sends the queries of one turn together, so that they share a connection and a packet. */
   #startLater(batcher: QueryBatcher): void {
     this.#starting.push(batcher);
     if (this.#starting.length > 1) return;
@@ -51,7 +51,7 @@ export class QueryBatchers {
   }
 }
 
-/** Questions of one kind. */
+/** Batches one query. */
 class QueryBatcher {
   readonly #pool: ConnectionPool;
   readonly #backend: BackendName;
@@ -60,7 +60,7 @@ class QueryBatcher {
   /** By their values. */
   #waiting = new Map<string, Asked>();
   #lanes = 0;
-  /** Questions in lanes. */
+  /** Number of value lists in lanes. */
   #underWay = 0;
   #isStarting = false;
 
@@ -86,7 +86,7 @@ class QueryBatcher {
     return asked.answer;
   }
 
-  /** Sends what waits. */
+  /** Sends the waiting queries. */
   start(): void {
     this.#isStarting = false;
     while (this.#mayStart()) void this.#runLane(this.#takeGroup());
@@ -98,7 +98,7 @@ class QueryBatcher {
     this.#startLater(this);
   }
 
-  /** A statement costs as much as several questions, so a second one does not leave with less than half of the first. */
+  /** A statement costs as much as several queries, so a second one is sent only with at least half as many as the first. */
   #mayStart(): boolean {
     const { size } = this.#waiting;
     if (size === 0) return false;
@@ -121,7 +121,7 @@ class QueryBatcher {
     return group;
   }
 
-  /** Never fails. */
+  /** Sends a statement and settles its queries. Never fails. */
   async #runLane(group: readonly Asked[]): Promise<void> {
     this.#lanes++;
     this.#underWay += group.length;
@@ -152,7 +152,7 @@ class QueryBatcher {
     return answersOf(rows, group.length);
   }
 
-  /** When the server refuses a statement, each question is asked by itself, so that none fails for the fault of another. */
+  /** When the server refuses a statement, runs each query by itself, so that none fails because of another. */
   async #settleAfter(group: readonly Asked[], error: unknown): Promise<void> {
     if (group.length === 1 || !isRefusal(originOf(error))) {
       for (const { reject } of group) reject(error);
@@ -170,12 +170,12 @@ class QueryBatcher {
   }
 }
 
-/** The driver's error that another one tells of, or the error itself. */
+/** Returns the driver's error behind a translated one, or the error itself. */
 function originOf(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? error.cause : error;
 }
 
-/** Texts may hold anything, so the lengths stand before them. */
+/** Returns a key. Texts may contain any character, so each is preceded by its length. */
 function keyOf(values: readonly BatchValue[]): string {
   let key = '';
   for (const value of values) key += typeof value === 'string' ? `${value.length}:${value}` : `${value};`;

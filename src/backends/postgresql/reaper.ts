@@ -1,28 +1,27 @@
-// Deletes in the background what a cascade has detached: rows of lists and folders that nobody can reach any more. So
-// deleting a bucket takes the same time whatever it holds, and the rest is done a little at a time, by any number of
-// processes, restarts included.
+// Deletes rows of lists and folders that a cascade has made unreachable, in the background. So the time to delete a bucket
+// does not depend on its contents. Any number of processes share the rest of the work, and continue it after a restart.
 import type { Connection, SqlValue } from './connection.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 
-/** Rows deleted in one transaction. */
+/** Number of rows deleted in one transaction. */
 const chunkRows = 5000;
 /**
- * How long to wait for rows that somebody else has locked, as those do who delete all entries of a principal: hardly at all,
- * or PostgreSQL finds a deadlock and ends one of those in the circle, which must not be a request.
+ * Maximum wait for rows that another transaction has locked, such as one that deletes all entries of a principal. It is
+ * very short: otherwise PostgreSQL may find a deadlock and end one of its transactions, which could be a request.
  */
 const lockTimeoutMs = 1;
 const lockNotAvailable = '55P03';
-/** As how many rows a list or folder counts, empty ones included, since each takes some statements. */
+/** Number of rows that a list or folder counts as in addition, because each takes some statements. */
 const rowsPerList = 50;
 
-interface Doomed {
+interface PendingDeletion {
   readonly table: string;
   readonly number: string;
-  /** What is in it, and the rest of the primary key after parent and number. */
+  /** Its tables, and the rest of their primary keys after parent and number. */
   readonly contents: readonly { readonly table: string; readonly key: readonly string[] }[];
 }
 
-const doomed: readonly Doomed[] = [
+const pendingDeletions: readonly PendingDeletion[] = [
   {
     table: 'coffer_doomed_lists',
     number: 'list',
@@ -38,7 +37,7 @@ const doomed: readonly Doomed[] = [
   },
 ];
 
-/** Deletes one chunk; returns whether more may be left that nobody else is deleting. */
+/** Deletes one chunk; returns whether more may be left that no other process is deleting. */
 export async function reapChunk(pool: ConnectionPool): Promise<boolean> {
   const connection = await pool.takeForUnit();
   try {
@@ -50,18 +49,18 @@ export async function reapChunk(pool: ConnectionPool): Promise<boolean> {
     return more;
   } catch (error) {
     connection.release(false);
-    // Somebody else is at the same rows: they are left to the next time.
+    // Another transaction has locked the same rows. They are left for the next chunk.
     if ((error as { readonly code?: unknown }).code === lockNotAvailable) return true;
     throw error;
   }
 }
 
-/** Takes a list and a folder in turns: where small ones are deleted all day, neither may wait for the other to end. */
+/** Alternates between lists and folders, so that neither waits for the other while small ones are deleted all the time. */
 async function deleteChunk(connection: Connection): Promise<boolean> {
   let rows = 0;
-  let left = doomed;
+  let left = pendingDeletions;
   while (left.length > 0 && rows < chunkRows) {
-    const found: Doomed[] = [];
+    const found: PendingDeletion[] = [];
     for (const kind of left) {
       const deleted = await deleteNext(connection, kind, Math.max(rowsPerList, chunkRows - rows));
       if (deleted === undefined) continue;
@@ -73,8 +72,8 @@ async function deleteChunk(connection: Connection): Promise<boolean> {
   return left.length > 0;
 }
 
-/** Deletes rows of one list or folder; returns how many, `undefined` when there is none that nobody else is deleting. */
-async function deleteNext(connection: Connection, kind: Doomed, most: number): Promise<number | undefined> {
+/** Deletes rows of one list or folder. Returns their number; `undefined` when none is left, or other processes have all. */
+async function deleteNext(connection: Connection, kind: PendingDeletion, most: number): Promise<number | undefined> {
   const { table, number, contents } = kind;
   const found = await connection.run({
     text: `SELECT parent, ${number} FROM ${table} LIMIT 1 FOR UPDATE SKIP LOCKED`,
@@ -92,27 +91,27 @@ async function deleteNext(connection: Connection, kind: Doomed, most: number): P
 }
 
 /**
- * Deletes rows of a table up to a bound that is looked up first: a statement that looks for them itself compares all with
- * all where the database has no statistics yet.
+ * Deletes rows of a table up to a bound that is looked up first. In one statement the server would compare all rows with
+ * all rows when the database has no statistics yet.
  */
 async function deleteContents(
   connection: Connection,
   number: string,
-  { table, key }: Doomed['contents'][number],
-  doomedKey: readonly SqlValue[],
+  { table, key }: PendingDeletion['contents'][number],
+  numberKey: readonly SqlValue[],
   most: number,
 ): Promise<number> {
-  const isRollbackOnly = `parent = $1 AND ${number} = $2`;
+  const isPending = `parent = $1 AND ${number} = $2`;
   const columns = key.join(', ');
   const { rows } = await connection.run(
-    { text: `SELECT ${columns} FROM ${table} WHERE ${isRollbackOnly} ORDER BY ${columns} LIMIT 1 OFFSET $3` },
-    [...doomedKey, most],
+    { text: `SELECT ${columns} FROM ${table} WHERE ${isPending} ORDER BY ${columns} LIMIT 1 OFFSET $3` },
+    [...numberKey, most],
   );
   const [bound] = rows;
   const end = key.map((_, n) => `$${n + 3}`).join(', ');
   const isBefore = bound === undefined ? '' : ` AND (${columns}) < (${end})`;
-  const { count } = await connection.run({ text: `DELETE FROM ${table} WHERE ${isRollbackOnly}${isBefore}` }, [
-    ...doomedKey,
+  const { count } = await connection.run({ text: `DELETE FROM ${table} WHERE ${isPending}${isBefore}` }, [
+    ...numberKey,
     ...(bound ?? []),
   ]);
   return count;

@@ -1,4 +1,4 @@
-// Puts entries into a list exactly as they are in another store, with a few statements for all of them.
+// Writes entries into a list exactly as they are in another store, with a few statements for all of them.
 import type { Restoration } from '../../contracts/storage.ts';
 import { restoredClock } from '../../core/lists/list-state.ts';
 import { isTombstone, StoredObject, type StoredEntry, type Tombstone } from '../../core/objects/stored.ts';
@@ -89,8 +89,8 @@ export async function restoreEntries(
 }
 
 /**
- * Whether nothing is in the way of the entries, except objects with the id of an object and tombstones with the id of a
- * tombstone. While a list is being filled nothing is, and one cheap query shows it.
+ * Returns whether no other entries have the ids or timestamps, except objects with the id of an object and tombstones with
+ * the id of a tombstone. While a list is being filled, one cheap query confirms it.
  */
 async function isFree(access: UnitAccess, list: ListLock, { objects, tombstones }: Sorted): Promise<boolean> {
   const { live, dead } = list.state;

@@ -1,10 +1,10 @@
-// The tables, as numbered migrations. Each runs in a transaction of its own together with the note that it was done,
-// and under a lock, so that any number of processes may migrate at once.
+// The tables, as numbered migrations. Each runs in one transaction with the update of the version, under a lock, so any
+// number of processes may migrate at once.
 import { batchedCreateFunction } from './batched-create-function.ts';
 import { conditionalWriteFunction } from './conditional-write-function.ts';
 
 export interface Migration {
-  /** What is done, for the operator. */
+  /** Description for the operator. */
   readonly summary: string;
   readonly sql: string;
 }
@@ -12,12 +12,12 @@ export interface Migration {
 /** A set of tables with a version of its own. */
 export interface Component {
   readonly name: 'database' | 'cache' | 'security';
-  /** Add at the end; never change what has been released. */
+  /** New migrations are added at the end. Released ones never change. */
   readonly migrations: readonly Migration[];
 }
 
-// All names start with `coffer_`, so that the tables may live beside those of others. Everything of one parent stands
-// under one key, the first column of each table, so that a distributed server can keep it together.
+// All names start with `coffer_`, so that the tables can share a database with others. The parent is the first column of
+// each key, so that a distributed server can keep the rows of one parent together.
 
 /** Storage and permissions. */
 export const databaseComponent: Component = {
@@ -26,32 +26,32 @@ export const databaseComponent: Component = {
     {
       summary: 'create the tables of lists, objects, tombstones and permissions',
       sql: `
-        -- Numbers of lists and folders. Emptied with its parent, a list gets a new number, and what is stored under the
-        -- old one is deleted later.
+        -- Numbers of lists and folders. A list that is emptied with its parent gets a new number. The rows under the old
+        -- one are deleted later.
         CREATE SEQUENCE coffer_numbers AS bigint;
 
-        -- The row of a list is the right to its next timestamp: who has locked it may write to the list.
+        -- A lock on the row of a list gives the right to its next timestamp, and to write to the list.
         CREATE TABLE coffer_lists (
           parent text COLLATE "C" NOT NULL,
           kind text COLLATE "C" NOT NULL,
           list bigint NOT NULL DEFAULT nextval('coffer_numbers'),
           -- The highest timestamp ever given; NULL when the list was only locked so far.
           clock bigint,
-          -- How many objects and tombstones there are.
+          -- Numbers of objects and tombstones.
           live bigint NOT NULL DEFAULT 0,
           dead bigint NOT NULL DEFAULT 0,
           PRIMARY KEY (parent, kind)
         ) WITH (fillfactor = 50);
         CREATE INDEX coffer_lists_by_kind ON coffer_lists (kind);
 
-        -- Timestamps are unique in a list because only one writer at a time may give them. An index that says so would
-        -- make each change of a timestamp wait for those who merely hold the object.
+        -- Timestamps are unique in a list because only one writer at a time may give them. A unique index would make each
+        -- change of a timestamp wait for shared locks on the object.
         CREATE TABLE coffer_objects (
           parent text COLLATE "C" NOT NULL,
           list bigint NOT NULL,
           id text COLLATE "C" NOT NULL,
           last_modified bigint NOT NULL,
-          -- What came in, byte for byte, and the same for filters and sorting.
+          -- The text as it was sent, byte for byte, and its attributes for filters and sorting.
           data text NOT NULL,
           attributes jsonb NOT NULL,
           PRIMARY KEY (parent, list, id)
@@ -75,7 +75,7 @@ export const databaseComponent: Component = {
         );
         CREATE INDEX coffer_memberships_by_principal ON coffer_memberships (principal);
 
-        -- The id of an object is the folder it lies in, up to the last slash, and a name there.
+        -- The id of an object is its folder, up to the last slash, and its name there.
         CREATE TABLE coffer_folders (
           parent text COLLATE "C" PRIMARY KEY,
           folder bigint NOT NULL DEFAULT nextval('coffer_numbers')
@@ -85,14 +85,14 @@ export const databaseComponent: Component = {
           folder bigint NOT NULL,
           name text COLLATE "C" NOT NULL,
           permission text COLLATE "C" NOT NULL,
-          -- Shortened when it is too long for an index; then the whole stands beside it.
+          -- Shortened when it is too long for an index; then the next column has the whole text.
           principal_key text COLLATE "C" NOT NULL,
           principal text COLLATE "C",
           PRIMARY KEY (parent, folder, name, permission, principal_key)
         );
         CREATE INDEX coffer_entries_by_principal ON coffer_entries (principal_key, parent, permission, name, folder);
 
-        -- What the background work still has to delete.
+        -- Lists and folders that are pending deletion.
         CREATE TABLE coffer_doomed_lists (
           parent text COLLATE "C" NOT NULL,
           list bigint NOT NULL,
@@ -104,9 +104,8 @@ export const databaseComponent: Component = {
           PRIMARY KEY (parent, folder)
         );
 
-        -- Arrays and objects are ordered by jsonb as the protocol wants it, but for the texts in them, which follow the
-        -- language of the database. This writes every text as three digits for each of its bytes, whose order is the
-        -- same in all languages.
+        -- jsonb orders arrays and objects as the protocol does, except for the texts in them, which follow the language of
+        -- the database. This function writes each byte of a text as three digits, which have one order in all languages.
         CREATE FUNCTION coffer_comparable_text(value text) RETURNS text LANGUAGE sql STABLE STRICT PARALLEL SAFE AS $$
           SELECT coalesce(string_agg(lpad(get_byte(convert_to(value, 'UTF8'), n)::text, 3, '0'), '' ORDER BY n), '')
           FROM generate_series(0, octet_length(value) - 1) AS n
@@ -136,9 +135,9 @@ export const databaseComponent: Component = {
     {
       summary: 'keep the whole id of users whose id is too long for an index',
       sql: `
-        -- As with principals of entries: absent where the key is the id.
+        -- As with principals of entries: NULL when the key is the id.
         ALTER TABLE coffer_memberships ADD COLUMN user_id text COLLATE "C";
-        -- Those who are members already are found in the groups, by the digest that their keys end with.
+        -- Existing members are found in the groups, by the digest at the end of their keys.
         UPDATE coffer_memberships m SET user_id = found.member
         FROM (
           SELECT DISTINCT listed.member
@@ -156,7 +155,7 @@ export const databaseComponent: Component = {
     {
       summary: 'keep the indexes by time apart from those by id',
       sql: `
-        -- In a collation of their own (with the same order), so that only queries that ask for it can use them.
+        -- In a collation of their own (with the same order), so that only queries that name it can use them.
         DROP INDEX coffer_objects_by_time;
         CREATE INDEX coffer_objects_by_time ON coffer_objects (parent COLLATE "POSIX", list, last_modified);
         DROP INDEX coffer_tombstones_by_time;
@@ -172,16 +171,16 @@ export const databaseComponent: Component = {
       sql: batchedCreateFunction,
     },
     {
-      summary: 'keep the highest timestamp of a deletion that no tombstone tells of',
+      summary: 'keep the highest timestamp of a deletion without a tombstone',
       sql: 'ALTER TABLE coffer_lists ADD COLUMN horizon bigint NOT NULL DEFAULT 0',
     },
     {
-      // As they are above, for databases that got them earlier.
+      // The functions above, for databases that were migrated earlier.
       summary: 'renew the functions that write',
       sql: conditionalWriteFunction + batchedCreateFunction,
     },
     {
-      // Beside the one of fewer parameters, which processes call that are still to be replaced.
+      // In addition to the function with fewer parameters, which older processes still call.
       summary: 'tell objects of the same timestamp apart in the function that does a write alone',
       sql: conditionalWriteFunction,
     },
@@ -199,7 +198,7 @@ export const cacheComponent: Component = {
     {
       summary: 'create the table of the cache',
       sql: `
-        -- Not worth the log: a cache may be lost with the server.
+        -- Unlogged: a cache may be lost with the server.
         CREATE UNLOGGED TABLE coffer_cache (
           key text COLLATE "C" PRIMARY KEY,
           value text NOT NULL,

@@ -1,5 +1,5 @@
-// The contract of security state in a table of the storage database. Each call is a statement of its own, outside any
-// unit of work, and as durable as any other write.
+// The contract of security state in a table of the storage database. Each call is one statement, outside any unit of work,
+// and as durable as other writes.
 import type { SecurityState } from '../../contracts/security-state.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import {

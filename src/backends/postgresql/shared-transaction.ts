@@ -1,5 +1,5 @@
-// A transaction on one connection. Units of work of this process that write to the same list go on in it one after the
-// other, each behind a savepoint, and are committed together: none of them waits for the commit of the one before.
+// A transaction on one connection, shared by units of work of this process that write to the same list. They run one after
+// another, each behind a savepoint, and are committed together, so none waits for the commit of the previous one.
 import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection, Result, Row, SqlValue, Statement } from './connection.ts';
@@ -9,54 +9,54 @@ const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
 const commit: Statement = { text: 'COMMIT' };
 const rollback: Statement = { text: 'ROLLBACK' };
 
-/** What a unit leaves to the one that goes on in its transaction. */
+/** State that a unit hands over to the next one in its transaction. */
 export interface Inheritance {
-  /** The rows of lists that are locked, as they will be after the writes so far. */
+  /** Rows of the locked lists, as they will be after the writes so far. */
   readonly lists: readonly { readonly key: ListKey; readonly row: Row; readonly isChanged: boolean }[];
   /** Lists that the transaction has waited for. */
   readonly wanted: readonly ListKey[];
-  /** Names of the lists that came into being with it. */
+  /** Names of the lists that the transaction has created. */
   readonly added: readonly string[];
-  /** Names of the objects that stay as long as it has its lists. */
+  /** Names of the objects that cannot be deleted while the transaction has its lists. */
   readonly kept: readonly string[];
 }
 
-/** Who sends statements. */
+/** A sender of statements: a unit, or the transaction itself. */
 export interface Sender {
-  /** The lists that it has locked or waits for. */
+  /** Returns the lists that it has locked or waits for. */
   contended(): readonly ListKey[];
 }
 
-/** Sends what belongs to no unit. */
-const nobody: Sender = { contended: () => [] };
+/** Sends statements of the transaction itself. */
+const noUnit: Sender = { contended: () => [] };
 
 export class SharedTransaction {
-  /** Lists whose turn it has, by name. */
-  readonly turns = new Set<string>();
+  /** Names of the lists that it has claimed in the queue. */
+  readonly claimed = new Set<string>();
   readonly #connection: Connection;
   readonly #opening: Statement | undefined;
   readonly #outcome: Promise<Error | undefined>;
-  #tell!: (error: Error | undefined) => void;
+  #settle!: (error: Error | undefined) => void;
   #isOpen = false;
   #isEnding = false;
   #units = 1;
-  /** The first thing that went wrong, and whose statement it was; the server refuses everything after it. */
+  /** The first failure and its sender. The server refuses all later statements. */
   #failure: { readonly error: Error; readonly by: Sender } | undefined;
 
   constructor(connection: Connection, opening: Statement | undefined) {
     this.#connection = connection;
     this.#opening = opening;
     this.#outcome = new Promise((resolve) => {
-      this.#tell = resolve;
+      this.#settle = resolve;
     });
   }
 
-  /** Whether anything was sent inside the transaction. */
+  /** Whether a statement was sent in the transaction. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  /** Units that have gone on in it, with the first. */
+  /** Number of units in it so far. */
   get units(): number {
     return this.#units;
   }
@@ -65,7 +65,7 @@ export class SharedTransaction {
     return this.#failure !== undefined;
   }
 
-  /** Why nothing of what the unit does can be kept any more. For the fault of another one it is run again by itself. */
+  /** Returns why the writes of the unit are lost; `undefined`: they are not. A unit that another one broke is retried. */
   failureOf(unit: Sender): Error | undefined {
     if (this.#failure === undefined || this.#failure.by === unit || this.#units === 1) return this.#failure?.error;
     const { error } = this.#failure;
@@ -75,7 +75,7 @@ export class SharedTransaction {
   /**
    * Waits until all units in it are committed.
    *
-   * @throws what has kept them from it
+   * @throws the failure that prevented the commit
    */
   async requireCommitted(unit: Sender): Promise<void> {
     const error = await this.#outcome;
@@ -89,18 +89,18 @@ export class SharedTransaction {
     if (this.#opening !== undefined) this.#sendQuietly(this.#opening);
   }
 
-  /** Lets another unit go on. */
-  goOn(): void {
+  /** Starts the part of another unit. */
+  addUnit(): void {
     this.#units++;
     this.#sendQuietly({ text: `SAVEPOINT ${nameOf(this.#units)}` });
   }
 
-  /** Everything is to be kept. Rows that one part has locked and another one changes cost the server more. */
-  unite(): void {
+  /** Merges the parts of all units. Rows that one part has locked and another one changes cost the server more. */
+  mergeUnits(): void {
     if (this.#units > 1) this.#sendQuietly({ text: `RELEASE SAVEPOINT ${nameOf(2)}` });
   }
 
-  /** Nothing more is to be sent. */
+  /** Records a failure, after which no statement is sent. */
   fail(error: Error, by: Sender): void {
     this.#failure ??= { error, by };
   }
@@ -115,14 +115,14 @@ export class SharedTransaction {
     }
   }
 
-  /** Undoes what the last unit has done; answers whether that was possible. */
+  /** Undoes the part of the last unit; returns whether that was possible. */
   async undoLast(last: Sender): Promise<boolean> {
     const isFaultOfAnother = (): boolean => this.#failure !== undefined && this.#failure.by !== last;
     if (isFaultOfAnother()) return false;
     try {
       await this.#connection.run({ text: `ROLLBACK TO SAVEPOINT ${nameOf(this.#units)}` });
     } catch {
-      // The connection is gone, or there is no such savepoint, because a unit before had failed already.
+      // The connection is lost, or the savepoint does not exist because an earlier unit had failed.
       return false;
     }
     if (isFaultOfAnother()) return false;
@@ -131,8 +131,9 @@ export class SharedTransaction {
   }
 
   /**
-   * Commits everything; never throws, for it is the units that are told. `onSent` is called once nobody can come before the
-   * commit any more.
+   * Commits everything. Never throws: the units receive the outcome.
+   *
+   * @param onSent called when the commit has been sent, so that later statements come after it
    */
   async commit(onSent: () => void): Promise<void> {
     this.#isEnding = true;
@@ -140,7 +141,7 @@ export class SharedTransaction {
     onSent();
     const failure = await committing;
     this.#connection.release();
-    this.#tell(failure);
+    this.#settle(failure);
   }
 
   async #findFailure(committing: Promise<Result>): Promise<Error | undefined> {
@@ -149,8 +150,8 @@ export class SharedTransaction {
       if (this.#failure !== undefined) return this.#failure.error;
       return command === 'COMMIT' ? undefined : new TransactionConflict('PostgreSQL rolled the transaction back');
     } catch (error) {
-      // What failed earlier says more. A connection lost here leaves it open whether the commit has happened, so it
-      // must not be taken for a lost race and run again.
+      // An earlier failure is more precise. When the connection is lost here, the commit may have happened, so the error is
+      // not a conflict, and the units do not run again.
       return this.#failure?.error ?? translateError(error, 'storage', this.#connection.place);
     }
   }
@@ -162,19 +163,19 @@ export class SharedTransaction {
     try {
       if (this.#isOpen) await this.#connection.run(rollback);
     } catch {
-      // A connection that cannot roll back is closed, and the server rolls back by itself.
+      // A connection that cannot roll back is closed. The server then rolls back.
       isUsable = false;
     }
     this.#connection.release(isUsable);
-    this.#tell(new TransactionConflict('another unit of the transaction failed', { cause: this.#failure?.error }));
+    this.#settle(new TransactionConflict('another unit of the transaction failed', { cause: this.#failure?.error }));
   }
 
   #sendQuietly(statement: Statement): void {
-    this.send('storage', statement, [], nobody).catch(() => {});
+    this.send('storage', statement, [], noUnit).catch(() => {});
   }
 
   #translate(error: unknown, backend: BackendName, { failsOnLock = false }: Statement, by: Sender): Error {
-    // Before the commit is sent nothing can have happened: a fresh connection may do better.
+    // Before the commit is sent nothing is committed, so the unit can run again on a new connection.
     if (isLostConnection(error) && !this.#isEnding) {
       return new TransactionConflict('the connection to PostgreSQL was lost', { cause: error });
     }
@@ -182,12 +183,12 @@ export class SharedTransaction {
     if (translated instanceof TransactionConflict || (failsOnLock && isLockRefused(error))) {
       return new TransactionConflict(translated.message, { cause: error, lists: by.contended() });
     }
-    // Each of them is done again by itself, so that none fails for the fault of another.
+    // Each unit is retried by itself, so that none fails because of another.
     return this.#units === 1 ? translated : new TransactionConflict(translated.message, { cause: translated });
   }
 }
 
-/** Each unit has a savepoint of its own: going back to that of another one would lose what is taken for written. */
+/** Returns the name of a unit's savepoint. Each unit has its own, so a rollback never undoes the part of an earlier one. */
 function nameOf(unit: number): string {
   return `coffer_unit_${unit}`;
 }

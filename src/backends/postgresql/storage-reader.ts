@@ -1,4 +1,4 @@
-// The reading half of the storage contract. The same code reads committed state and inside a unit of work.
+// Reads of the storage contract, for committed state and for units of work.
 import { runFromNow } from '../../base/steps.ts';
 import type { KindCount, ListClocks, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import { joinPage, mostBytesOfChar } from '../../core/objects/page-text.ts';
@@ -11,8 +11,7 @@ import { prepared, type Row, type SqlValue, type Statement, type ScanTarget } fr
 import { readListClocks } from './list-clocks.ts';
 import { readJoinedPage, readPageText } from './page-text.ts';
 import { compileCount, compilePage, readPageRows } from './page.ts';
-import { batchableQuery, type BatchValue } from './batchable-query.ts';
-import { StatementNames } from './statement-names.ts';
+import { batchableQuery, StatementNames, type BatchValue } from './batchable-query.ts';
 
 // The subselect makes the server look up the list first. In a join it may search all lists of the parent for the id.
 const fromObject = `FROM coffer_objects o WHERE o.parent = $1::text
@@ -132,7 +131,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
   }
 }
 
-/** Returns one page of the list, with tombstones when `includeDeleted` says so, whatever the query says. */
+/** Returns one page of the list. `includeDeleted` overrides the query. */
 export async function selectPage(
   access: Access,
   list: ListKey,

@@ -1,9 +1,9 @@
-// The writing half of the storage contract, for single objects. Every check is made under the lock of the list and before
-// the first change of an operation. So no statement that changes something fails for a reason of its own.
+// Writes of the storage contract for single objects. All checks of an operation happen under the lock of the list and
+// before its first change, so no statement that changes rows fails because of its contents.
 import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import { UnicityError } from '../../contracts/errors.ts';
-import { requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
+import { requireDeletions, requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
 import type {
   DeletedPage,
   DeleteOptions,
@@ -29,12 +29,12 @@ import { objectOf, PostgresStorageReader, readLongObject, selectPage } from './s
 
 // A cascade locks the row of the parent object and of its list exclusively, so it waits for all shared locks on them. Later
 // shared locks do not wait for the cascade, which could starve. So a unit locks the list that it writes to where it can.
-const selectHeld = `SELECT o.last_modified, o.data FROM coffer_lists l
+const selectShared = `SELECT o.last_modified, o.data FROM coffer_lists l
   JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
   WHERE l.parent = $1 AND l.kind = $2 AND o.id = $3 FOR KEY SHARE OF l, o`;
-const holdObject = prepared('hold-object', selectHeld);
-const holdEarlierObject: Statement = {
-  ...prepared('hold-earlier-object', `${selectHeld} NOWAIT`),
+const shareObject = prepared('share-object', selectShared);
+const shareEarlierObject: Statement = {
+  ...prepared('share-earlier-object', `${selectShared} NOWAIT`),
   failsOnLock: true,
 };
 const insertObjects = prepared(
@@ -71,14 +71,14 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   readonly #clock: Clock;
   readonly #lists: ListLocks;
   readonly #wakeReaper: () => void;
-  /** Sends what each call needs as soon as it comes, and lets the calls take effect one after another. */
+  /** Sends the statements of each call at once, and lets the calls take effect one after another. */
   readonly #inOrder = new InOrder();
-  /** Objects with a shared lock, which stay until the unit ends. Each entry of a batch asks for them again. */
+  /** Objects with a shared lock, which stay until the unit ends. Each entry of a batch locks them again. */
   readonly #shared = new Map<string, StoredObject>();
   /** Objects that were read without a lock. */
   readonly #seen = new Map<string, StoredObject>();
   /** New objects that are held back until another statement is sent, so that one statement stores those of a batch. */
-  readonly #kept = new Map<ListLock, StoredObject[]>();
+  readonly #pending = new Map<ListLock, StoredObject[]>();
 
   constructor(access: UnitAccess, lists: ListLocks, clock: Clock, wakeReaper: () => void) {
     super(access);
@@ -92,8 +92,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const known = await this.#lists.findKnown(list, id);
     if (known !== undefined) return known.object;
     const name = keyOfObject(list, id);
-    const held = this.#shared.get(name);
-    if (held !== undefined) return held;
+    const shared = this.#shared.get(name);
+    if (shared !== undefined) return shared;
     const object = await super.get(list, id);
     if (object !== undefined) this.#seen.set(name, object);
     return object;
@@ -111,20 +111,20 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   lockShared(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined> {
-    const held = this.#lockShared(list, id, below);
-    this.#lists.holdBack(held);
-    return held;
+    const shared = this.#lockShared(list, id, below);
+    this.#lists.delayCreation(shared);
+    return shared;
   }
 
   async #lockShared(list: ListKey, id: string, below: ListKey | undefined): Promise<StoredObject | undefined> {
     // Deleting the object, or a parent of it, locks the row of its list, which this unit has.
     if (this.#lists.has(list)) return (await this.#lists.findKnown(list, id))?.object;
-    const held = this.#shared.get(keyOfObject(list, id));
-    if (held !== undefined) return held;
+    const shared = this.#shared.get(keyOfObject(list, id));
+    if (shared !== undefined) return shared;
     // Statements take effect in the order in which they are sent, so the object is read under the lock.
     const [isKept, found] =
       below === undefined ? [false] : await Promise.all([this.#lists.lockBelow(below), this.#getKept(list, id)]);
-    const object = isKept ? found : await this.#holdRows(list, id);
+    const object = isKept ? found : await this.#lockRowsShared(list, id);
     if (object !== undefined) {
       this.#shared.set(keyOfObject(list, id), object);
       this.#lists.keep(keyOfObject(list, id));
@@ -132,8 +132,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return object;
   }
 
-  async #holdRows(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    const statement = this.#lists.isNext(list) ? holdObject : holdEarlierObject;
+  async #lockRowsShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    const statement = this.#lists.isNext(list) ? shareObject : shareEarlierObject;
     this.#lists.want([list]);
     const { rows } = await this.access.run(statement, [list.parent, list.kind, id]);
     return objectOf(id, rows[0]);
@@ -217,10 +217,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const { entries, more } = await selectPage(this.access, key, query, false);
     const objects = entries.filter((entry) => entry instanceof StoredObject);
     if (objects.length === 0) return { deletions: [], more };
-    const first = requireTimestamps(list.state, this.#clock.now(), objects.length);
-    const deletions = objects.map((old, index): Deletion => {
-      return { old, tombstone: { id: old.id, lastModified: first + index, deleted: true } };
-    });
+    const deletions = requireDeletions(list.state, this.#clock.now(), objects);
     const tombstones = deletions.map(({ tombstone }) => tombstone);
     this.access.unit.refuseFollowers();
     const [ids, times] = [tombstones.map(({ id }) => id), tombstones.map(({ lastModified }) => lastModified)];
@@ -271,16 +268,16 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   }
 
   #keep(list: ListLock, object: StoredObject): void {
-    const kept = this.#kept.get(list);
-    if (kept === undefined) this.#kept.set(list, [object]);
-    else if (kept.push(object) === chunkObjects) this.#flush();
+    const pending = this.#pending.get(list);
+    if (pending === undefined) this.#pending.set(list, [object]);
+    else if (pending.push(object) === chunkObjects) this.#flush();
   }
 
   /** Inserts the objects that were held back, list by list. */
   #flush(): void {
-    const kept = [...this.#kept];
-    this.#kept.clear();
-    for (const [list, objects] of kept) this.#insert(list, objects);
+    const pending = [...this.#pending];
+    this.#pending.clear();
+    for (const [list, objects] of pending) this.#insert(list, objects);
   }
 
   #insert({ key, list }: ListLock, objects: readonly StoredObject[]): void {

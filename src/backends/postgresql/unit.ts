@@ -1,5 +1,5 @@
-// A unit of work: a transaction, or a part of one that others are in as well. Writes are sent without waiting for their
-// answers, which come in order; whatever goes wrong is known at the latest when the commit is answered.
+// A unit of work: a transaction, or a part of a shared one. Writes are sent without waiting for their results, which arrive
+// in order. A failure is known at the latest when the commit returns.
 import type { Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
@@ -8,28 +8,28 @@ import type { BackendName } from './errors.ts';
 import type { QueuedUnit, ListQueue } from './list-queue.ts';
 import { SharedTransaction, type Inheritance, type Sender } from './shared-transaction.ts';
 
-/** Units that share a transaction, at most: those behind it wait as long as it is open. */
+/** Maximum number of units that share a transaction, which keeps other units waiting. */
 const maxUnits = 8;
 
 export interface UnitOptions {
   readonly connection: Connection;
-  /** What a transaction has to say first. */
+  /** First statement of each transaction, if any. */
   readonly opening: Statement | undefined;
   readonly queue: ListQueue;
-  /** How long it may stand in line. */
+  /** Maximum time in the queue of a list. */
   readonly lockMs: number;
   /** Whether it may share its transaction with others. */
   readonly mayShare: boolean;
   readonly onEnd: () => void;
 }
 
-/** The lists of a unit, which know what it leaves to others. */
+/** The lists of a unit, and their state for the next unit. */
 export interface ListsOfUnit {
   contended(): readonly ListKey[];
-  /** What the next unit in the transaction may take for granted. */
+  /** Returns the state that the next unit in the transaction may rely on. */
   leave(): Inheritance;
   inherit(inheritance: Inheritance): void;
-  /** The statements that store rows of lists that were changed by the units before. */
+  /** Returns the statements that store the rows of lists that earlier units have changed. */
   settle(inheritance: Inheritance): readonly (readonly [Statement, readonly SqlValue[]])[];
 }
 
@@ -45,17 +45,17 @@ interface Held {
 export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   readonly #options: UnitOptions;
   readonly #beforeCommit: (() => void)[] = [];
-  readonly #kept: (() => void)[] = [];
+  readonly #holdBacks: (() => void)[] = [];
   readonly #afterCommit: (() => void)[] = [];
   #transaction: SharedTransaction;
   #lists: ListsOfUnit | undefined;
   #isFlushing = false;
   #hasEnded = false;
   #mayBeFollowed: boolean;
-  /** What was there when it joined a transaction. */
+  /** State of the shared transaction when the unit joined it. */
   #inheritance: Inheritance | undefined;
-  /** While it stands in line: for which list, and what it has to send. */
-  #line: { readonly list: string; readonly held: Held[]; readonly timer: NodeJS.Timeout } | undefined;
+  /** While the unit waits in a queue: the list, and the statements to send. */
+  #queued: { readonly list: string; readonly held: Held[]; readonly timer: NodeJS.Timeout } | undefined;
 
   constructor(options: UnitOptions) {
     this.#options = options;
@@ -68,9 +68,9 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   }
 
   /**
-   * Runs a statement, which sees everything that was sent before.
+   * Runs a statement, which sees all writes sent before.
    *
-   * @param known what need not be asked for once a transaction is joined
+   * @param known returns the result without a query once the unit has joined a transaction
    */
   async run(
     backend: BackendName,
@@ -82,18 +82,18 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     this.#flushKept();
     const failure = this.#transaction.failureOf(this);
     if (failure !== undefined) throw failure;
-    if (this.#line !== undefined) return this.#hold(backend, statement, values, known);
-    // What is read before anything is locked or written may as well be read outside.
+    if (this.#queued !== undefined) return this.#hold(backend, statement, values, known);
+    // A read before the first lock or write needs no transaction.
     if (statement.isQuick !== true) this.#transaction.open();
     return this.#transaction.send(backend, statement, values, this);
   }
 
-  /** Sends a statement whose answer nobody needs. */
+  /** Sends a statement without awaiting its result. */
   send(backend: BackendName, statement: Statement, values: readonly SqlValue[]): void {
     this.#requireOpen();
     this.#flushKept();
     if (this.#transaction.hasFailed) return;
-    if (this.#line !== undefined) this.#hold(backend, statement, values).catch(() => {});
+    if (this.#queued !== undefined) this.#hold(backend, statement, values).catch(() => {});
     else {
       this.#transaction.open();
       this.#transaction.send(backend, statement, values, this).catch(() => {});
@@ -101,19 +101,19 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   }
 
   /**
-   * The unit is about to lock the list. As long as it has locked nothing it may wait for others of this process here; all
-   * that it sends from now on follows when it is its turn.
+   * Waits for the list in the queue of this process, when the unit has locked nothing yet. Later statements are sent when
+   * the unit is next.
    */
   enterQueue(list: string): void {
     const { mayShare, queue, lockMs } = this.#options;
-    if (!mayShare || this.#transaction.isOpen || this.#line !== undefined || queue.enter(list, this)) return;
+    if (!mayShare || this.#transaction.isOpen || this.#queued !== undefined || queue.enter(list, this)) return;
     const timer = setTimeout(() => {
-      const reason = 'a lock was not given in time';
+      const reason = 'a lock was not granted in time';
       const error = new BackendUnavailable('storage', `PostgreSQL: ${reason}; others write to the list`, { reason });
       this.#transaction.fail(error, this);
       this.#giveUp(error);
     }, lockMs);
-    this.#line = { list, held: [], timer };
+    this.#queued = { list, held: [], timer };
   }
 
   start(): void {
@@ -126,7 +126,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     this.#transaction = transaction;
     this.#inheritance = inheritance;
     void own.rollback();
-    transaction.goOn();
+    transaction.addUnit();
     this.#lists?.inherit(inheritance);
     this.#sendHeld();
   }
@@ -135,27 +135,27 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     return this.#lists?.contended() ?? [];
   }
 
-  /** Introduces its lists. */
+  /** Registers the lists of the unit. */
   reportLists(lists: ListsOfUnit): void {
     this.#lists = lists;
   }
 
-  /** Lets no other unit go on in its transaction, because the unit changes what followers could not take into account. */
+  /** Keeps other units out of the transaction, because the unit makes changes that `Inheritance` does not include. */
   refuseFollowers(): void {
     this.#mayBeFollowed = false;
   }
 
-  /** Registers a function that sends changes held back, and is called before any other statement is sent. */
+  /** Registers a function that sends held-back changes. It is called before any other statement is sent. */
   keepBack(flush: () => void): void {
-    this.#kept.push(flush);
+    this.#holdBacks.push(flush);
   }
 
-  /** Registers what is still to be sent when the transaction commits. */
+  /** Registers a function that sends the last statements before the commit. */
   beforeCommit(task: () => void): void {
     this.#beforeCommit.push(task);
   }
 
-  /** Registers what to do once the commit is known to have happened. */
+  /** Registers a task that runs once the unit is committed. */
   afterCommit(task: () => void): void {
     this.#afterCommit.push(task);
   }
@@ -188,7 +188,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     }
   }
 
-  /** Who goes on in the transaction, if anybody may, and waits for it. */
+  /** Returns a waiting unit that may join the transaction. */
   #findFollower(): QueuedUnit | undefined {
     const { units, hasFailed } = this.#transaction;
     if (!this.#mayBeFollowed || hasFailed || units >= maxUnits) return undefined;
@@ -196,34 +196,34 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   }
 
   async #commit(): Promise<void> {
-    this.#transaction.unite();
+    this.#transaction.mergeUnits();
     for (const task of this.#beforeCommit) task();
     this.#flushKept();
     this.#hasEnded = true;
     if (!this.#transaction.isOpen) return this.#end();
-    await this.#transaction.commit(() => this.#leaveLines());
+    await this.#transaction.commit(() => this.#leaveQueues());
     await this.#transaction.requireCommitted(this);
   }
 
   async #rollback(): Promise<void> {
     const inheritance = this.#inheritance;
     if (inheritance === undefined || !(await this.#transaction.undoLast(this))) return this.#end();
-    // Those before it wait for the commit. Nobody else joins: what it was refused the next one would be refused as well.
-    this.#transaction.unite();
+    // Earlier units wait for the commit. No other unit joins: it could meet the failure of this one too.
+    this.#transaction.mergeUnits();
     for (const [statement, values] of this.#lists!.settle(inheritance)) {
       this.#transaction.send('storage', statement, values, this).catch(() => {});
     }
-    await this.#transaction.commit(() => this.#leaveLines());
+    await this.#transaction.commit(() => this.#leaveQueues());
   }
 
-  /** Ends the transaction with nothing kept. */
+  /** Ends the transaction, and keeps nothing. */
   #end(): Promise<void> {
     const ending = this.#transaction.rollback();
-    this.#leaveLines();
+    this.#leaveQueues();
     return ending;
   }
 
-  #leaveLines(): void {
+  #leaveQueues(): void {
     this.#options.queue.leave(this.#transaction);
   }
 
@@ -234,16 +234,16 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     known?: () => Result | undefined,
   ): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#line!.held.push({ backend, statement, values, known, resolve, reject });
+      this.#queued!.held.push({ backend, statement, values, known, resolve, reject });
     });
   }
 
   #sendHeld(): void {
-    const line = this.#line;
-    if (line === undefined) return;
-    this.#line = undefined;
-    clearTimeout(line.timer);
-    for (const { backend, statement, values, known, resolve, reject } of line.held) {
+    const queued = this.#queued;
+    if (queued === undefined) return;
+    this.#queued = undefined;
+    clearTimeout(queued.timer);
+    for (const { backend, statement, values, known, resolve, reject } of queued.held) {
       const result = this.#inheritance === undefined ? undefined : known?.();
       if (result !== undefined) resolve(result);
       else this.#transaction.send(backend, statement, values, this).then(resolve, reject);
@@ -251,19 +251,19 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   }
 
   #giveUp(error: Error): void {
-    const line = this.#line;
-    if (line === undefined) return;
-    this.#line = undefined;
-    clearTimeout(line.timer);
-    this.#options.queue.giveUp(line.list, this);
-    for (const { reject } of line.held) reject(error);
+    const queued = this.#queued;
+    if (queued === undefined) return;
+    this.#queued = undefined;
+    clearTimeout(queued.timer);
+    this.#options.queue.giveUp(queued.list, this);
+    for (const { reject } of queued.held) reject(error);
   }
 
-  /** What was kept back leaves in the order in which those who keep it were registered; they send nothing else. */
+  /** Sends held-back changes in the order of their registration. The functions send nothing else. */
   #flushKept(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    for (const flush of this.#kept) flush();
+    for (const flush of this.#holdBacks) flush();
     this.#isFlushing = false;
   }
 

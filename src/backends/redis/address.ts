@@ -1,7 +1,7 @@
-// Which Redis server, or cluster, a backend connects to, from the setting that names it.
+// Parses the setting that names a Redis server or cluster.
 
 export interface RedisAddress {
-  /** One server, or some nodes of a cluster, which tell the others. */
+  /** The server, or some nodes of a cluster, which know the others. */
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
   readonly isCluster: boolean;
   readonly tls: boolean;
@@ -11,16 +11,16 @@ export interface RedisAddress {
   readonly db: number;
 }
 
-/** The server when none is set. */
+/** The server when the setting is absent. */
 export const defaultRedisUrl = 'redis://127.0.0.1:6379/0';
 
-/** What is accepted, as a noun phrase for error messages. */
+/** The accepted form, as a noun phrase for error messages. */
 export const redisUrlForm =
   'redis://[[user]:password@]host[:port][/database], rediss:// for TLS, or redis+cluster://host:port,host:port';
 
 const pattern = /^(redis|rediss|redis\+cluster|rediss\+cluster):\/\/(?:([^/@]*)@)?([^/@?#]+)(?:\/(\d{1,5})?)?$/;
 
-/** The address behind `storage_url` and its like; `undefined` when it names something else. */
+/** Returns the address of `storage_url` and similar settings; `undefined` for other URLs. */
 export function findRedisAddress(url: string | undefined): RedisAddress | undefined {
   const match = pattern.exec(url === undefined || url === '' ? defaultRedisUrl : url);
   if (match === null) return undefined;
@@ -54,7 +54,7 @@ export function formatRedisPlace(address: RedisAddress): string {
   return `${scheme}://${user}${hosts.join()}${isCluster ? '' : `/${db}`}`;
 }
 
-/** The same text for every way to write one address, so that backends of one server are known as such. */
+/** Returns the same text for every way to write an address, so that backends of one server are recognised. */
 export function redisIdentity({ nodes, isCluster, tls, username, db }: RedisAddress): string {
   const hosts = nodes.map(({ host, port }) => `${host}:${port}`).toSorted();
   return JSON.stringify([hosts, isCluster, tls, username, db]);
@@ -67,7 +67,7 @@ function parseNode(text: string): { host: string; port: number } | undefined {
   return { host: match[1]!.replace(/^\[|\]$/g, ''), port };
 }
 
-/** Percent-encoded user and password; a colon in front of the password alone may be left out by nobody. */
+/** Splits percent-encoded user and password. The colon is required before a password without a user. */
 function splitCredentials(text: string): readonly [user: string | undefined, password: string | undefined] {
   const colon = text.indexOf(':');
   const [user, password] = colon === -1 ? [text, ''] : [text.slice(0, colon), text.slice(colon + 1)];

@@ -1,5 +1,5 @@
-// The cache contract on Redis. A value carries its end by the service's clock, and its key expires on the server as well:
-// whichever comes first ends it.
+// The cache contract on Redis. A value stores its expiry by the service's clock, and its key expires on the server too. The
+// earlier of the two ends it.
 import type { Clock } from '../../base/clock.ts';
 import { formatJson, parseStoredJson, type JsonValue } from '../../base/json.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
@@ -9,9 +9,9 @@ import { script } from './script.ts';
 
 export interface RedisCacheOptions extends RedisClientOptions {
   readonly clock: Clock;
-  /** Text before the names of all keys, as for the database. */
+  /** Prefix of the names of all keys, as for the database. */
   readonly root?: string | undefined;
-  /** Text before every key of the cache. */
+  /** Prefix of every key of the cache. */
   readonly prefix?: string | undefined;
 }
 
@@ -21,7 +21,7 @@ interface Cached {
   readonly text: string;
 }
 
-/** Replaces the end of a value, when it is still the value whose end was read. */
+/** Replaces the expiry of a value, if the value is still the one that was read. */
 const expireScript = script(`
 local found = redis.call('GET', KEYS[1])
 if found ~= ARGV[1] then return 0 end
@@ -29,7 +29,7 @@ redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1
 `);
 
-/** Adds to a number, or starts it; ARGV: what to add, the time, and end and time to live of a new one. */
+/** Adds to a sum, or starts it. ARGV: the addend, the time, and expiry and time to live of a new sum. */
 const incrementScript = script(`
 local found = redis.call('GET', KEYS[1])
 if found then
@@ -44,7 +44,7 @@ redis.call('SET', KEYS[1], ARGV[3] .. ':' .. ARGV[1], 'PX', ARGV[4])
 return tonumber(ARGV[1])
 `);
 
-/** Moves a moment on; ARGV: by how much, from when at least, the time, and end and time to live. */
+/** Advances an instant. ARGV: the milliseconds to add, the earliest start, the time, and expiry and time to live. */
 const advanceScript = script(`
 local found = redis.call('GET', KEYS[1])
 local moment = tonumber(ARGV[2])
@@ -60,9 +60,9 @@ return text
 `);
 
 /**
- * Connects to a cache.
+ * Opens a cache.
  *
- * @throws BackendUnavailable when there is no server to talk to
+ * @throws BackendUnavailable when no server responds
  */
 export async function openRedisCache(options: RedisCacheOptions): Promise<CacheBackend> {
   const client = new RedisClient(options);
@@ -79,7 +79,7 @@ class RedisCache implements CacheBackend {
   constructor(client: RedisClient, { clock, root = defaultPrefix, prefix = '' }: RedisCacheOptions) {
     this.#client = client;
     this.#clock = clock;
-    // Apart from the data, so that a flush of the cache on the same server spares it.
+    // Separate from the data, so that a flush of the cache on the same server does not delete data.
     this.#prefix = `${root}cache:${prefix}`;
   }
 
@@ -143,7 +143,7 @@ class RedisCache implements CacheBackend {
     return this.#client.close();
   }
 
-  /** The arguments of `SET` after the key. */
+  /** Returns the arguments of `SET` after the key. */
   #stored(text: string, ttlSeconds: number): readonly [string, 'PX', number] {
     const milliseconds = Math.max(Math.ceil(ttlSeconds * 1000), 1);
     return [`${this.#clock.now() + milliseconds}:${text}`, 'PX', milliseconds];

@@ -1,5 +1,5 @@
-// The only file that knows the driver: one connection for a server, or one for each node of a cluster, over which all
-// commands travel pipelined. Nothing waits for longer than the timeout, and nothing is ever sent twice unasked.
+// The only file that uses the driver: one connection to a server, or one to each node of a cluster, with all commands
+// pipelined. No command waits for longer than the timeout, and no write is sent twice.
 import { Cluster, Redis } from 'ioredis';
 import { BackendUnavailable, requireStorable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
@@ -11,15 +11,15 @@ import type { Script } from './script.ts';
 export interface RedisClientOptions {
   readonly address: RedisAddress;
   /**
-   * How long a command may wait for its place in the pool, how long it may take from then on, waiting for a connection
-   * included, and how long units wait for each other. Default 10.
+   * Time limit of a command in the queue of the pool, and again from its start, including the wait for a connection. Also
+   * the time limit of units that wait for each other. Default 10.
    */
   readonly timeoutSeconds?: number | undefined;
-  /** Commands under way at the same time. Default 50. */
+  /** Maximum number of commands under way. Default 50. */
   readonly poolSize?: number | undefined;
   /**
-   * How many commands may wait for a lost connection to come back, default 1000, and for a place in the pool, default any
-   * number; more are refused at once.
+   * Maximum number of commands that wait for a lost connection, default 1000, and for a place in the pool, default
+   * unlimited. More are refused at once.
    */
   readonly maxBacklog?: number | undefined;
 }
@@ -29,7 +29,7 @@ type Argument = string | number;
 export const defaultTimeoutSeconds = 10;
 const defaultMaxBacklog = 1000;
 const maxReconnectDelayMs = 1000;
-/** How long a server may take to say goodbye; the driver waits for those, too, that are gone already. */
+/** Time limit of the end of a connection. The driver also waits for servers that are gone already. */
 const disconnectTimeoutMs = 300;
 
 export class RedisClient {
@@ -41,11 +41,11 @@ export class RedisClient {
   readonly #maxBacklog: number;
   readonly #timeoutMs: number;
   readonly #pool: CommandPool;
-  /** Scripts the server has been sent on the present connection. */
+  /** Scripts that the server has received on the present connection. */
   readonly #known = new Set<Script>();
   #waiting = 0;
   #lostNodes = 0;
-  /** What went wrong with the connection since the last answer. */
+  /** The last error of the connection since the last response. */
   #trouble: Error | undefined;
 
   constructor({
@@ -63,9 +63,9 @@ export class RedisClient {
     this.#redis = address.isCluster ? createCluster(address, timeoutSeconds) : createRedis(address, timeoutSeconds);
     this.#redis.on('close', () => this.#known.clear());
     this.#redis.on('-node', () => this.#lostNodes++);
-    // The driver asks replicas to answer reads. They may be behind, and here only a master may say what there is.
+    // The driver makes replicas answer reads. Replicas may be behind, so here only masters answer.
     this.#redis.on('+node', (node: Redis) => Object.assign(node, { readonly: async () => 'OK' }));
-    // Each command reports its own failure; without a listener the driver would print them as well.
+    // Each command reports its own failure. Without a listener the driver would also print it.
     this.#redis.on('error', (error: Error) => this.#noteTrouble(error));
   }
 
@@ -74,21 +74,21 @@ export class RedisClient {
     return this.#address.db;
   }
 
-  /** How many connections to nodes of the cluster have ended. */
+  /** Number of connections to nodes of the cluster that have ended. */
   get lostNodes(): number {
     return this.#lostNodes;
   }
 
-  /** How the places for commands are used at the moment. */
+  /** Returns the current use of the command pool. */
   get poolState(): PoolState {
     return this.#pool.state;
   }
 
-  /** @throws BackendUnavailable when there is no server to talk to */
+  /** @throws BackendUnavailable when no server responds */
   async connect(backend: BackendName): Promise<void> {
     try {
       await this.#redis.connect();
-      // The server has not said anything yet; a cluster has told its nodes.
+      // A server has not responded yet. A cluster has: it has returned its nodes.
       if (!this.isCluster) await this.call(backend, 'PING');
     } catch (error) {
       this.#redis.disconnect();
@@ -96,13 +96,13 @@ export class RedisClient {
     }
   }
 
-  /** One command, of one key: those of several would meet keys of other slots. */
+  /** Sends a command with one key. The keys of a command with several could lie in different slots. */
   async call(backend: BackendName, command: string, ...args: readonly Argument[]): Promise<unknown> {
     requireStorableArguments(args);
     return this.#send(backend, () => this.#redis.call(command, [...args]));
   }
 
-  /** A command that only reads: it is sent again when the connection breaks under it. */
+  /** Sends a command that only reads. It is sent again when the connection breaks meanwhile. */
   async read(backend: BackendName, command: string, ...args: readonly Argument[]): Promise<unknown> {
     requireStorableArguments(args);
     return this.#sendTwice(backend, () => this.#redis.call(command, [...args]));
@@ -119,17 +119,17 @@ export class RedisClient {
     );
   }
 
-  /** A script. On a server, commands sent before are executed before it, and those sent later after it. */
+  /** Runs a script. A single server executes it after all earlier commands and before all later ones. */
   run(backend: BackendName, script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     return this.#send(backend, () => this.#evaluate(script, keys, args));
   }
 
-  /** A script that only reads: it is sent again when the connection breaks under it. */
+  /** Runs a script that only reads. It is sent again when the connection breaks meanwhile. */
   query(backend: BackendName, script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     return this.#sendTwice(backend, () => this.#evaluate(script, keys, args));
   }
 
-  /** As `query`, with keys of any slot: for a server that has them all, and not for a cluster. */
+  /** Runs a script as `query` does, with keys of any slot; for single servers only. */
   queryAnywhere(
     backend: BackendName,
     script: Script,
@@ -160,7 +160,7 @@ export class RedisClient {
     });
   }
 
-  /** Deletes every key that starts with the prefix, a few at a time. */
+  /** Deletes every key that starts with the prefix, in chunks. */
   async deletePrefix(backend: BackendName, prefix: string): Promise<void> {
     const match = `${prefix.replaceAll(/[*?[\]\\]/g, String.raw`\$&`)}*`;
     const nodes = this.#redis instanceof Cluster ? this.#redis.nodes('master') : [this.#redis];
@@ -174,12 +174,12 @@ export class RedisClient {
     }
   }
 
-  /** Ends the connection after what was sent has been answered. */
+  /** Ends the connection after all commands have their responses. */
   async close(): Promise<void> {
     try {
       await this.#redis.quit();
     } catch {
-      // There is no connection that could be ended in good order.
+      // The connection is lost already.
       this.#redis.disconnect();
     }
   }
@@ -208,11 +208,11 @@ export class RedisClient {
     return this.#sendScript(script, keys, args);
   }
 
-  /** The text of a script travels once per connection, its hash from then on. */
+  /** Sends the text of a script once per connection, and only its hash from then on. */
   async #sendScript(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     requireStorableArguments(keys);
     requireStorableArguments(args);
-    // As an array, because a call cannot take as many arguments as a large unit of work makes.
+    // An array, because a call cannot take as many arguments as a large unit of work has.
     const call = (command: 'EVAL' | 'EVALSHA', text: string): Promise<unknown> =>
       this.#redis.call(command, [text, keys.length, ...keys, ...args]);
     if (!this.#known.has(script) && !this.isCluster) {
@@ -238,7 +238,7 @@ export class RedisClient {
     try {
       const before = this.#trouble;
       const answer = await this.#pool.start(backend, start);
-      // What went wrong meanwhile went wrong after this command.
+      // Errors of the connection during the command came after its response.
       if (this.#trouble === before) this.#trouble = undefined;
       return answer;
     } catch (error) {
@@ -257,13 +257,13 @@ export class RedisClient {
       return await this.#send(backend, command);
     } catch (error) {
       if (!(error instanceof BackendUnavailable) || !isConnectionLoss(error.cause)) throw error;
-      // Who was silent for so long will hardly answer now, and the caller has waited enough.
+      // A server that was silent for this long will hardly respond now, and the caller has waited long enough.
       if (performance.now() - began > this.#timeoutMs / 2) throw error;
       return this.#send(backend, command);
     }
   }
 
-  /** The driver limits the time of a command on one node, and not how long it looks for a node that takes it. */
+  /** Limits the time of a command. The driver limits it on one node only, and not the search for a node. */
   async #within<T>(answer: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_, reject) => {
@@ -289,7 +289,7 @@ export class RedisClient {
 }
 
 /**
- * Refuses what would be another key or value on the server, where lone surrogates become U+FFFD, or on other backends.
+ * Refuses texts that would become another key or value on the server, where lone surrogates become U+FFFD.
  *
  * @throws UnstorableText before anything is sent
  */
@@ -298,21 +298,21 @@ function requireStorableArguments(args: readonly Argument[]): void {
 }
 
 /**
- * A cluster sends a script where the first key lies, and nothing but its keys says what else it touches.
+ * Verifies that all keys of a script lie in one slot. A cluster sends a script to the node of its first key.
  *
- * @throws Error when the keys do not all carry the hash tag of the first
+ * @throws Error when a key does not carry the hash tag of the first
  */
 export function requireOneSlot(keys: readonly string[]): void {
   const [first, ...others] = keys;
   if (first === undefined) throw new Error('a script needs a key');
   if (others.length === 0) return;
   const tag = first.startsWith('{') ? first.slice(0, first.indexOf('}') + 1) : '';
-  // Between the braces of an empty tag the server finds nothing, and takes the whole key.
+  // An empty tag does not count: the server then hashes the whole key.
   const isOneSlot = tag.length > 2 && others.every((key) => key.startsWith(tag));
   if (!isOneSlot) throw new Error('the keys of a script do not belong to one slot');
 }
 
-/** The driver puts the command with its arguments beside an error, but neither data nor passwords belong into a log. */
+/** Removes the command with its arguments, which the driver adds to errors: logs must not contain data or passwords. */
 export function forgetCommand(error: unknown): void {
   if (error instanceof Error && 'command' in error) delete error.command;
 }
@@ -324,13 +324,13 @@ function commonOptions({ tls, username, password }: RedisAddress, timeoutSeconds
     ...(tls ? { tls: {} } : {}),
     commandTimeout: timeoutSeconds * 1000,
     connectTimeout: timeoutSeconds * 1000,
-    // A connection on which nothing comes back is given up, so that the next command finds its way to a new server.
+    // A silent connection is closed, so that the next command can find a new server.
     socketTimeout: timeoutSeconds * 1000,
-    // What was under way when a connection broke fails at once: nobody knows whether the server has done it.
+    // A command under way when a connection breaks fails at once, because the server may have executed it or not.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     disconnectTimeout: disconnectTimeoutMs,
-    // The first answer of a server without room is its farewell, and shall reach somebody who listens.
+    // A server without room responds once and closes the connection. That response must reach a command with a listener.
     disableClientInfo: true,
   };
 }
@@ -344,9 +344,9 @@ function createRedis(address: RedisAddress, timeoutSeconds: number): Redis {
     db: address.db,
     lazyConnect: true,
     retryStrategy: reconnectDelay,
-    // A server that loads its data says so in answer to each command, at once.
+    // A server that loads its data reports it in response to each command, at once.
     enableReadyCheck: false,
-    // After a failover the address may belong to a replica: the connection has to find its way anew.
+    // After a failover the address may belong to a replica, so the connection must be opened anew.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
 }
@@ -357,7 +357,7 @@ function createCluster(address: RedisAddress, timeoutSeconds: number): Cluster {
     redisOptions: commonOptions(address, timeoutSeconds),
     clusterRetryStrategy: reconnectDelay,
     slotsRefreshTimeout: timeoutSeconds * 1000,
-    // Zero turns the driver's own repetition of commands off, which could write twice.
+    // Zero turns off the driver's own retries, which could write twice.
     retryDelayOnFailover: 0,
     retryDelayOnMoved: 10,
   });

@@ -7,9 +7,15 @@ import type { RedisClient } from './client.ts';
 import { dirname, escapeTag, parentOf, unescapeTag, type Keys } from './keys.ts';
 import { planMemberships, type Membership } from './membership-plan.ts';
 import type { EntryChange } from './permission-log.ts';
-import { listWrites, localEntryWrites, principalsIn, type Program } from './program.ts';
+import {
+  listWrites,
+  localEntryWrites,
+  principalsIn,
+  TaggedProgram,
+  type Program,
+  type SlotProgram,
+} from './program.ts';
 import { membersWithPrefix, placesBelow, registeredKinds } from './registries.ts';
-import { TaggedProgram, type SlotProgram } from './tagged-program.ts';
 import type { UnitContents } from './unit.ts';
 
 /** Duration of the leases of a commit. After it only the version check protects the lists. */
@@ -38,8 +44,10 @@ export class ClusterCommit {
   }
 
   /**
-   * @throws TransactionConflict when nothing was written and the unit may be run again; BackendUnavailable when it
-   * cannot be said how much was written
+   * Commits a unit of work.
+   *
+   * @throws TransactionConflict when nothing was written and the unit may run again; BackendUnavailable when the outcome is
+   *   unknown
    */
   async run(contents: UnitContents, version: string): Promise<void> {
     await this.#announce(contents);
@@ -146,7 +154,7 @@ export class ClusterCommit {
       case 'clearBelow': {
         const above = dirname(change.uri);
         const places = new Set(await placesBelow(this.#client, keys, 'e', change.uri));
-        // The ids may be of other things than objects, whose places all lie at the URI or below it.
+        // Other ids than those of objects may lie directly at the parent of the URI. All others lie at the URI or below it.
         const score = await this.#client.read('permission', 'ZSCORE', `${keys.shard(above)}e`, escapeTag(above));
         if (score !== null) places.add(escapeTag(above));
         for (const place of places) clear(place, `${change.uri}/`);
@@ -181,16 +189,16 @@ export class ClusterCommit {
   }
 
   /** Plans the verifications by slot. A unit that writes several slots takes leases on its lists as well. */
-  #planVerifications({ overlays, held, isFlushed }: UnitContents, isLone: boolean): TaggedProgram {
+  #planVerifications({ overlays, required, isFlushed }: UnitContents, isLone: boolean): TaggedProgram {
     const keys = this.#keys;
     const program = new TaggedProgram();
     for (const { list, version } of isFlushed ? [] : overlays) {
       const [lease] = keys.lease(list);
       const meta = keys.meta(list);
-      const hold = isLone ? [] : ['lease', lease, leaseMs];
-      program.add(keys.tag(list.parent), ['version', meta, lease, version, ...hold], [meta, lease]);
+      const taken = isLone ? [] : ['lease', lease, leaseMs];
+      program.add(keys.tag(list.parent), ['version', meta, lease, version, ...taken], [meta, lease]);
     }
-    for (const { list, id } of held) {
+    for (const { list, id } of required) {
       const [, objects] = keys.list(list);
       program.add(keys.tag(list.parent), ['exists', objects, id], [objects]);
     }
@@ -200,8 +208,9 @@ export class ClusterCommit {
   /** @param own slot that verifies and writes in one step, later */
   async #verify(relied: TaggedProgram, own: string | undefined, version: string): Promise<void> {
     const others = relied.tags.filter((tag) => tag !== own);
-    const held = await allSettled(others.map((tag) => this.#execute(relied.of(tag), version)));
-    if (held.includes(false)) throw new TransactionConflict('another process has changed what the unit relies on');
+    const verified = await allSettled(others.map((tag) => this.#execute(relied.of(tag), version)));
+    if (verified.includes(false))
+      throw new TransactionConflict('another process has changed a list or object of the unit');
   }
 
   async #apply(

@@ -1,29 +1,29 @@
-// How many commands of a process may be under way at the same time. All of them travel over one connection, pipelined, so
-// a place in this pool is what a connection is in the pool of a driver that waits for each answer. Commands start in the
-// order in which they came: units of work rely on it.
+// Limits the commands of a process that are under way. All of them share one connection and are pipelined, so a place in
+// this pool corresponds to a connection of other drivers. Commands start in the order of the calls, which units of work
+// rely on.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
 import type { BackendName } from './errors.ts';
 
 export interface CommandPoolOptions {
-  /** Commands under way, at most. */
+  /** Maximum number of commands under way. */
   readonly size: number;
-  /** How long a command may wait for its place. */
+  /** Maximum time that a command waits for its place. */
   readonly timeoutMs: number;
-  /** Commands that may wait; more are refused at once. */
+  /** Maximum number of waiting commands; more are refused at once. */
   readonly maxBacklog: number;
 }
 
-/** Places of a pool unless set. */
+/** Default number of places. */
 export const defaultPoolSize = 50;
 
-/** Places at the head of the queue that are given up together. */
+/** Number of used places at the head of the queue that are freed together. */
 const maxTaken = 1024;
 
-const busy = 'all places of the connection pool are taken';
+const busy = 'all places of the command pool are in use';
 
 interface Waiting {
-  /** By the monotonic clock. All wait for the same time, so that deadlines come in the order of the queue. */
+  /** By the monotonic clock. All wait for the same time, so deadlines ascend in the queue. */
   readonly deadline: number;
   readonly start: () => void;
   readonly refuse: () => void;
@@ -32,23 +32,23 @@ interface Waiting {
 export class CommandPool {
   readonly #options: CommandPoolOptions;
   #underWay = 0;
-  /** Those from `#first` on wait. */
+  /** The entries from `#first` on wait. */
   #queue: Waiting[] = [];
   #first = 0;
-  /** One for all that wait: most get their place long before. */
+  /** One timer for all waiting commands: most of them start long before. */
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: CommandPoolOptions) {
     this.#options = options;
   }
 
-  /** How the places are used at the moment. */
+  /** Returns the current use of the places. */
   get state(): PoolState {
     return { limit: this.#options.size, open: this.#underWay, idle: 0, waiting: this.#waiting };
   }
 
   /**
-   * Starts a command, now or when a place becomes free. Each command that was started has to be followed by `end`.
+   * Starts a command, now or when a place becomes free. The caller calls `end` after each started command.
    *
    * @throws BackendUnavailable when too many commands wait, or this one has waited too long; it was not started then
    */
@@ -58,11 +58,11 @@ export class CommandPool {
       this.#underWay++;
       return command();
     }
-    if (this.#waiting >= maxBacklog) throw refusal(backend, 'and enough commands wait for one');
+    if (this.#waiting >= maxBacklog) throw refusal(backend, 'and too many commands wait for one');
     return new Promise((resolve, reject) => {
       this.#queue.push({
         deadline: performance.now() + timeoutMs,
-        // Sent right there: a later command must not overtake this one.
+        // Started in this step, so that no later command overtakes it.
         start: () => resolve(command()),
         refuse() {
           reject(
@@ -77,7 +77,7 @@ export class CommandPool {
     });
   }
 
-  /** Hands the place of a command that has ended to the one that waits longest. */
+  /** Gives the place of a finished command to the one that has waited longest. */
   end(): void {
     const next = this.#shift();
     if (next === undefined) this.#underWay--;

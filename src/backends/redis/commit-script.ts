@@ -19,7 +19,7 @@ if not everywhere then
   local declared = {}
   for _, key in ipairs(KEYS) do declared[key] = true end
   call = function(command, key, ...)
-    if not declared[key] then error('the script was to touch a key that was not declared: ' .. key) end
+    if not declared[key] then error('the script uses an undeclared key: ' .. key) end
     return redis.call(command, key, ...)
   end
 end
@@ -172,7 +172,7 @@ end
 `;
 
 const memberships = `
-function operations.hold()
+function operations.registerPrincipal()
   local shard, principal = take(), take()
   call('ZADD', shard .. 'h', 0, principal)
 end
@@ -205,7 +205,7 @@ function operations.expelBelow()
     end
   end
 end
-function operations.expelEverybody()
+function operations.clearMemberships()
   for _, shard in ipairs(takeMany()) do
     for _, principal in ipairs(members(shard .. 'h', '')) do expelAll(principal) end
     unlink(shard .. 'h')

@@ -1,4 +1,4 @@
-// A Redis database: the connection, the turns of its units of work, and the commit that makes their writes happen.
+// A Redis database: the client, the queues of its units of work, and the commit of their writes.
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { ChangeHints } from '../../contracts/change-hints.ts';
@@ -15,9 +15,8 @@ import { Keys } from './keys.ts';
 import { Leases } from './leases.ts';
 import type { ListOverlay } from './list-overlay.ts';
 import { ListReads } from './list-reads.ts';
-import { verifications, writesEverywhere } from './program.ts';
+import { verifications, writesEverywhere, type SlotProgram } from './program.ts';
 import { bringUpToDate } from './schema.ts';
-import type { SlotProgram } from './tagged-program.ts';
 import { ListQueue } from './list-queue.ts';
 import { LockWaits } from './lock-waits.ts';
 import { PublishTransport } from './publish-transport.ts';
@@ -25,16 +24,16 @@ import { RedisUnit, type UnitContents, type UnitHost } from './unit.ts';
 
 export interface RedisDatabaseOptions extends RedisClientOptions {
   readonly clock: Clock;
-  /** Text before the names of all keys. Default `coffer:`. */
+  /** Prefix of the names of all keys. Default `coffer:`. */
   readonly prefix?: string | undefined;
 }
 
 export const defaultPrefix = 'coffer:';
 
 /**
- * Connects to a database. Storage and permission backends created on the same one share its units of work.
+ * Opens a database. Storage and permission backends created on the same one share its units of work.
  *
- * @throws BackendUnavailable when there is no server to talk to
+ * @throws BackendUnavailable when no server responds
  */
 export async function openRedisDatabase(options: RedisDatabaseOptions): Promise<RedisDatabase> {
   const database = new RedisDatabase(options);
@@ -56,10 +55,10 @@ export class RedisDatabase implements Database, UnitHost {
   readonly #cluster: ClusterCommit | undefined;
   readonly #open = new Set<RedisUnit>();
   readonly #closers: (() => void)[] = [];
-  /** Makes the versions of this process differ from those of any other. */
+  /** Distinguishes the versions of this process from those of others. */
   readonly #mark = randomBytes(9).toString('base64url');
   #commits = 0;
-  /** Whether the database was found to have an older layout. */
+  /** Whether the database has an older layout. */
   #isOlder = false;
   #closing: Promise<void> | undefined;
 
@@ -89,7 +88,7 @@ export class RedisDatabase implements Database, UnitHost {
     return unit;
   }
 
-  /** The unit behind a transaction that this database opened. */
+  /** Returns the unit behind a transaction that this database opened. */
   requireUnit(transaction: Transaction): RedisUnit {
     if (transaction instanceof RedisUnit && transaction.belongsTo(this)) return transaction;
     throw new Error('the transaction belongs to another database');
@@ -104,7 +103,7 @@ export class RedisDatabase implements Database, UnitHost {
       if (this.#cluster === undefined) await this.#commitEverywhere(contents);
       else await this.#cluster.run(contents, this.#nextVersion());
     } catch (error) {
-      // The commit on a cluster holds lists of its own accord.
+      // The commit on a cluster takes leases on its own.
       this.release(contents.overlays, this.client.isCluster);
       if (!(error instanceof TransactionConflict)) throw error;
       const lists = contents.overlays.map(({ list }) => list);
@@ -116,7 +115,7 @@ export class RedisDatabase implements Database, UnitHost {
   release(overlays: readonly ListOverlay[], isHeld = false): void {
     for (const { list, isLeased } of overlays) {
       if (!isLeased && !isHeld) continue;
-      // A lease that cannot be given back ends by itself.
+      // A lease that cannot be released expires.
       const [lease] = this.keys.lease(list);
       this.#execute({ operations: ['release', lease], keys: [lease] }, '').catch(() => {});
     }
@@ -127,7 +126,7 @@ export class RedisDatabase implements Database, UnitHost {
     if (this.#open.size === 0) for (const close of this.#closers.splice(0)) close();
   }
 
-  /** An empty database is marked by the first start; an older layout may still be used by other processes. */
+  /** The first start marks an empty database. Other processes may still use an older layout. */
   get needsMigration(): boolean {
     return this.#isOlder;
   }
@@ -143,7 +142,7 @@ export class RedisDatabase implements Database, UnitHost {
     return this.#closing;
   }
 
-  /** One script for everything: the server holds every slot. */
+  /** Commits with one script: the server has every slot. */
   async #commitEverywhere(contents: UnitContents): Promise<void> {
     const { keys } = this;
     const probed = keys.probe();
@@ -152,7 +151,7 @@ export class RedisDatabase implements Database, UnitHost {
     if (!done) throw new TransactionConflict('another process has changed the same list');
   }
 
-  /** Runs operations of the commit script; answers whether they were done, or found a conflict and did nothing. */
+  /** Runs operations of the commit script. Returns whether they were done; `false`: a conflict, and nothing was written. */
   async #execute({ operations, keys }: SlotProgram, version: string): Promise<boolean> {
     const everywhere = this.client.isCluster ? '0' : '1';
     const args = [this.keys.root, this.clock.now(), version, everywhere, this.#mark, ...operations];

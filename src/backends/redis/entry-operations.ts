@@ -1,10 +1,10 @@
-// The operations of the commit script on permission entries. The entries of an object are read once and written once by a
-// script, whatever the number of its changes: a script that took a step of the length of the entry for each principal held
-// the server for seconds, and a cluster replaced the node in the middle of it.
+// The operations of the commit script on permission entries. A script reads and writes the entries of an object once,
+// however many changes it makes. With one pass over the entry for each principal, a script could block the server for
+// seconds, and a cluster would replace the node meanwhile.
 
-/** Lua; uses what the foundation of the commit script defines. `settle` writes what the operations have left to write. */
+/** Lua, which uses the definitions of the commit script. `settle` writes the changes of the operations. */
 export const entryOperations = `
--- Principals in the order they came: the list may hold some that were taken out since, at tells.
+-- Principals in the order of insertion. The list may contain removed ones; at contains only present ones.
 local function setOf(principals)
   local set = { list = {}, at = {} }
   for n, principal in ipairs(principals) do
@@ -13,7 +13,7 @@ local function setOf(principals)
   end
   return set
 end
--- Entries with everybody who holds a permission, or has held one since they were read: whether the grants have them.
+-- Entries with all holders of a permission since they were read, and whether the set of grants contains them.
 local function readEntries(place, object)
   local entries = { place = place, object = object, permissions = {}, holders = {} }
   local text = call('HGET', tagOf(place) .. 'e', object)
@@ -31,7 +31,7 @@ local function add(entries, permission, principal)
   set.at[principal] = #set.list
   entries.holders[principal] = entries.holders[principal] or 'new'
 end
--- The principal as the members of the set of grants begin with it, before U+0001 and the object.
+-- The escaped principal, with which members of the set of grants begin, before U+0001 and the object.
 local function escapePrincipal(principal)
   return (principal:gsub('\\2', '\\2\\3'):gsub('\\1', '\\2\\2'))
 end
@@ -45,7 +45,7 @@ end
 local function forgetPlace(place, principal)
   if everywhere then call('SREM', who(principal) .. 'p', place) end
 end
--- What the entries are written as; adds to the grants of the object before anything refers to them.
+-- Returns the text of the entries. Adds to the grants of the object before the text refers to them.
 local function encodeEntries(entries)
   local grants, all, after = tagOf(entries.place) .. 'g', {}, {}
   for permission, set in pairs(entries.permissions) do
@@ -64,7 +64,7 @@ local function encodeEntries(entries)
   entries.after = after
   return next(all) and cjson.encode(all)
 end
--- The text of the entries is what counts. The grants follow it: they name too many while it changes, and never too few.
+-- The text of the entries is authoritative. While it changes, the grants may name too many objects, never too few.
 local function writeEntries(changed)
   for _, entries in ipairs(changed) do
     local text = encodeEntries(entries)

@@ -1,13 +1,13 @@
-// Where errors of the driver become the failures that the contracts know. Nothing outside this folder sees the driver's.
+// Turns errors of the driver into the errors of the contracts. Code outside this folder never sees the driver's errors.
 import { BackendError, BackendUnavailable } from '../../contracts/errors.ts';
 
 export type BackendName = 'storage' | 'permission' | 'cache' | 'queue';
 
-/** Commands with many arguments are refused to those who have no password with other words than short ones. */
+/** Errors of credentials. Commands with many arguments are refused to unauthenticated clients with words of their own. */
 const credentials = /NOAUTH |WRONGPASS |NOPERM |unauthenticated/;
 const fullHouse = /max number of clients/;
 
-/** What the error codes of the server mean, and what an operator can do. */
+/** Meanings of the error codes of the server, and what an operator can do. */
 const meanings: readonly (readonly [code: RegExp, what: string, remedy?: string])[] = [
   [/OOM /, 'the server has reached its memory limit', 'raise its maxmemory'],
   [/READONLY /, 'the server is a read-only replica', 'name the one that takes writes in the URL'],
@@ -18,40 +18,40 @@ const meanings: readonly (readonly [code: RegExp, what: string, remedy?: string]
   [/MASTERDOWN /, 'the server has lost its master'],
   [/CLUSTERDOWN /, 'the cluster is down'],
   [/TRYAGAIN /, 'the cluster is moving the data'],
-  // The node has lost the slot, or sees too few others, since it began with the script.
+  // The node has lost the slot, or has lost contact to other nodes, since the script began.
   [/Script attempted to (?:access a non local key|execute)/, 'the cluster is moving the data'],
   [credentials, 'the server refuses the credentials', 'check the URL'],
   [fullHouse, 'the server has no connection left', 'raise its maxclients'],
-  [/timed out|ETIMEDOUT|socket timeout/i, 'the server did not answer in time'],
+  [/timed out|ETIMEDOUT|socket timeout/i, 'the server did not respond in time'],
   [/Failed to refresh slots|None of startup nodes/, 'no node of the cluster can be reached'],
 ];
 
-/** Codes of sockets and of the driver that all say: there is no connection. */
+/** Codes of sockets and of the driver for a missing connection. */
 const connection =
   /ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|Connection is closed|max retries per request|Stream isn't writeable|Too many Cluster redirections|connection close/i;
 
-/** Whether the error says that the connection was lost, so that nobody knows what became of the command. */
+/** Returns whether the connection was lost, so that the outcome of the command is unknown. */
 export function isConnectionLoss(error: unknown): boolean {
   return error instanceof Error && connection.test(textOf(error));
 }
 
-/** Whether it is the reason for which the connection will end, by the server's will or by ours. */
+/** Returns whether the error is the reason why the server or the driver ends the connection. */
 export function isFarewell(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return fullHouse.test(error.message) || credentials.test(error.message) || error.message.startsWith('READONLY');
 }
 
-/** Whether it says that the connection has ended, and not why. */
+/** Returns whether the error says only that the connection has ended, and not why. */
 export function isMereEnd(error: Error): boolean {
   return /ECONNRESET|EPIPE/.test(textOf(error));
 }
 
 /**
- * The error to throw on: failures of the world become `BackendUnavailable`, a backend's own errors and mistakes of
- * ours stay as they are.
+ * Returns the error to throw: failures of the server as `BackendUnavailable`, errors of the backend and faults of the
+ * service unchanged.
  *
  * @param place host and port of the server, for the log
- * @param trouble the last thing that went wrong with the connection, which says more than that there is none
+ * @param trouble the last error of the connection, which is more precise than its end
  */
 export function translateError(error: unknown, backend: BackendName, place: string, trouble?: Error): unknown {
   if (error instanceof BackendError || !(error instanceof Error)) return error;
@@ -69,7 +69,7 @@ function unreachable(text: string): string {
   return `the server cannot be reached${code === undefined ? '' : ` (${code})`}`;
 }
 
-/** The message with what the driver put beside it: codes, and the last of several errors. */
+/** Returns the message with the details that the driver adds: codes, and the last of several errors. */
 function textOf(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const last = 'lastNodeError' in error && error.lastNodeError instanceof Error ? error.lastNodeError.message : '';

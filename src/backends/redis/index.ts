@@ -1,4 +1,4 @@
-// The Redis backend as the service sees it. The driver is loaded when a database is opened.
+// The Redis backend: its description, settings and openers. The driver is loaded when a database is opened.
 import type { BuiltInBackend } from '../../contracts/backend-module.ts';
 import { type BackendKind } from '../../settings/backend-description.ts';
 import { refuseUrl } from '../../settings/backend-settings.ts';
@@ -23,7 +23,7 @@ const poolSize = setting(
   { default: 50 },
 );
 
-/** The settings of the core with another default: a connection of PostgreSQL costs its server much more than a command here. */
+/** Settings of the core with another default: a connection to PostgreSQL costs its server much more than a command here. */
 const poolSizes = { storage_pool_size: poolSize, permission_pool_size: poolSize, cache_pool_size: poolSize };
 
 /** Keeps everything in a Redis server or cluster, for any number of processes. */

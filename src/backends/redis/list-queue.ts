@@ -1,5 +1,5 @@
-// Turns inside one process: of the units that want to write one list, one works at a time and the others wait in the order
-// they came. The server would tell them apart by versions alone, but then all but one would have worked in vain.
+// Queues of units of one process that write the same list: one works at a time, the others wait in the order of their
+// calls. The server would detect the conflict by versions, but then all but one would have worked in vain.
 import type { Holder, LockWaits } from './lock-waits.ts';
 
 interface Waiter {
@@ -7,60 +7,59 @@ interface Waiter {
   readonly resume: () => void;
 }
 
-interface Turn {
+interface Queue {
   holder: Holder;
   readonly waiting: Waiter[];
 }
 
 export class ListQueue {
   readonly #waits: LockWaits;
-  readonly #turns = new Map<string, Turn>();
+  readonly #queues = new Map<string, Queue>();
 
   constructor(waits: LockWaits) {
     this.#waits = waits;
   }
 
   /**
-   * Waits for the turn.
+   * Waits until the holder has the list.
    *
-   * @throws TransactionConflict when those in front wait for the holder themselves; BackendUnavailable when it takes
-   *   too long
+   * @throws TransactionConflict when a holder in front waits for this one; BackendUnavailable when the wait takes too long
    */
   async take(name: string, holder: Holder): Promise<void> {
-    const turn = this.#turns.get(name);
-    if (turn === undefined) {
-      this.#turns.set(name, { holder, waiting: [] });
+    const queue = this.#queues.get(name);
+    if (queue === undefined) {
+      this.#queues.set(name, { holder, waiting: [] });
       return;
     }
-    if (turn.holder === holder) return;
+    if (queue.holder === holder) return;
     await this.#waits.wait(
       holder,
-      () => inFront(turn, holder),
+      () => inFront(queue, holder),
       (resume) => {
         const waiter: Waiter = { holder, resume };
-        turn.waiting.push(waiter);
-        return () => void turn.waiting.splice(turn.waiting.indexOf(waiter), 1);
+        queue.waiting.push(waiter);
+        return () => void queue.waiting.splice(queue.waiting.indexOf(waiter), 1);
       },
     );
   }
 
-  /** Passes the turn on to whoever waited longest. */
+  /** Gives the list to the holder that has waited longest. */
   release(name: string, holder: Holder): void {
-    const turn = this.#turns.get(name);
-    if (turn?.holder !== holder) return;
-    const next = turn.waiting.shift();
+    const queue = this.#queues.get(name);
+    if (queue?.holder !== holder) return;
+    const next = queue.waiting.shift();
     if (next === undefined) {
-      this.#turns.delete(name);
+      this.#queues.delete(name);
       return;
     }
-    turn.holder = next.holder;
+    queue.holder = next.holder;
     next.resume();
   }
 }
 
-/** The one who has the turn, and those who get it before the holder. */
-function inFront(turn: Turn, holder: Holder): readonly Holder[] {
-  const others = turn.waiting.map((waiter) => waiter.holder);
+/** Returns the holder of the list, and those that get it before the given one. */
+function inFront(queue: Queue, holder: Holder): readonly Holder[] {
+  const others = queue.waiting.map((waiter) => waiter.holder);
   const place = others.indexOf(holder);
-  return [turn.holder, ...(place === -1 ? others : others.slice(0, place))].filter((other) => other !== holder);
+  return [queue.holder, ...(place === -1 ? others : others.slice(0, place))].filter((other) => other !== holder);
 }

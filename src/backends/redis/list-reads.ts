@@ -10,14 +10,14 @@ import { script } from './script.ts';
 /** Which entries a read selects: live objects, tombstones, or both. */
 export type Part = 'live' | 'dead' | 'both';
 
-/** What the hash of a list says. The replies of all scripts begin with it. */
+/** The hash of a list. The replies of all scripts begin with it. */
 export interface ListVersion extends Pick<ListState, 'clock' | 'horizon'> {
   /** `''` when the list was never written. */
   readonly version: string;
 }
 
 export interface ListRange extends ListVersion {
-  /** In order, at most as many as asked for. */
+  /** In order, at most the requested number. */
   readonly entries: readonly StoredEntry[];
   /** Whether more entries of the range may follow. */
   readonly more: boolean;
@@ -29,7 +29,7 @@ export interface VersionedList extends ListState {
 }
 
 export interface ListHead extends VersionedList {
-  /** One for each id asked for; `undefined` when the id has neither object nor tombstone. */
+  /** One for each requested id; `undefined` when the id has neither object nor tombstone. */
   readonly entries: readonly (StoredEntry | undefined)[];
 }
 
@@ -76,7 +76,7 @@ return { state[1], state[2], state[3], rows, #ids }
 `);
 
 /** Number of bytes after which a script reads no more texts. The reader runs it again for the rest. */
-export const mostReplyBytes = 8_000_000;
+const mostReplyBytes = 8_000_000;
 
 /** Common part of the head scripts: the state of the list, and the object or tombstone of each id. */
 const readHead = `
@@ -173,9 +173,7 @@ export class ListReads {
     return { ...versionOf(reply), entries, more: entries.length < selected || selected === limit };
   }
 
-  /**
-   * Reads the state of a list and the entries of all ids, or of the first ids when the texts are long.
-   */
+  /** Reads the state of a list and the entries of all ids, or of the first ids when the texts are long. */
   async head(list: ListKey, ids: readonly string[]): Promise<ListHead> {
     const args = [mostReplyBytes, ...ids];
     const reply = (await this.#client.query('storage', headScript, this.#keys.list(list), args)) as Reply;

@@ -1,29 +1,30 @@
-// Who waits for whom inside one process, so that units which would wait in a circle are told so at once, and those that
-// have waited for too long are told so as well: each of those in front may wait for a server that does not answer.
+// Which holders in this process wait for which others. A wait that would close a circle fails at once. A wait that takes
+// too long fails too, because a holder in front may wait for a server that does not respond.
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
 
-/** Whoever takes turns or holds objects; compared by identity. */
+/** A unit of work that waits for lists or objects, or has them; compared by identity. */
 export type Holder = object;
 
-/** Those that someone waits for, as they are when asked. */
+/** Returns the holders that another one waits for at the moment. */
 export type Blockers = () => Iterable<Holder>;
 
-const tooLong = 'others kept what the request needs for too long';
+const tooLong = 'other requests kept a lock for too long';
 
 export class LockWaits {
   readonly #timeoutMs: number;
   readonly #waiting = new Map<Holder, Set<Blockers>>();
 
-  /** @param timeoutMs the longest that anybody waits */
+  /** @param timeoutMs maximum time of a wait */
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
   }
 
   /**
-   * Waits for others.
+   * Waits for other holders.
    *
-   * @param join lines up; is given what ends the wait, and returns what leaves the line
-   * @throws TransactionConflict when those it would wait for wait for it; BackendUnavailable when it takes too long
+   * @param join joins a queue; receives a function that ends the wait, and returns one that leaves the queue
+   * @throws TransactionConflict when one of the others waits for this holder; BackendUnavailable when the wait takes too
+   *   long
    */
   async wait(holder: Holder, blockers: Blockers, join: (resume: () => void) => () => void): Promise<void> {
     const ended = this.#begin(holder, blockers);

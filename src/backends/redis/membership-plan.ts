@@ -1,5 +1,5 @@
-// What the membership changes of a unit come to on a cluster, where each user's principals lie in a slot of their own: for
-// each user and principal the last word, found by asking the registries whom the sweeping changes concern.
+// Plans the membership changes of a unit on a cluster, where each user's principals lie in a slot of their own: the last
+// change for each user and principal. The registries name the users of changes that concern all users.
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
 import { membersWithPrefix } from './registries.ts';
@@ -11,7 +11,7 @@ export interface Membership {
   readonly isMember: boolean;
 }
 
-/** The state of each membership that the changes touch; what they add must have been announced already. */
+/** Returns the final state of each membership that changes. New memberships must have been announced already. */
 export async function planMemberships(
   client: RedisClient,
   keys: Keys,
@@ -35,7 +35,7 @@ export async function planMemberships(
         await expelAll(change.principal);
         break;
       case 'expelBelow':
-      case 'expelEverybody': {
+      case 'clearMemberships': {
         const prefix = change.kind === 'expelBelow' ? change.prefix : '';
         await Promise.all((await membersWithPrefix(client, keys, 'h', prefix)).map(expelAll));
         break;

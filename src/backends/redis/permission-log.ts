@@ -1,5 +1,5 @@
-// The changes of entries and memberships that a unit of work has buffered, in their order. They say what to do, not what
-// comes of it: the server applies them to what it finds at the commit, and reads of the unit to what they have found.
+// The changes of entries and memberships that a unit of work has buffered, in their order. They are operations, not
+// results: the server applies them to its state at the commit, and reads of the unit apply them to what they have read.
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 
 export type EntryChange =
@@ -20,7 +20,7 @@ export type MembershipChange =
   | { readonly kind: 'admit' | 'expel'; readonly userId: string; readonly principal: string }
   | { readonly kind: 'expelAll'; readonly principal: string }
   | { readonly kind: 'expelBelow'; readonly prefix: string }
-  | { readonly kind: 'expelEverybody' };
+  | { readonly kind: 'clearMemberships' };
 
 /** permission → principals, of one object. */
 export type Entries = ReadonlyMap<string, ReadonlySet<string>>;
@@ -33,7 +33,7 @@ export class PermissionLog {
     return this.entries.length === 0 && this.memberships.length === 0;
   }
 
-  /** The objects that changes have given entries to. */
+  /** Returns the objects to which changes add entries. */
   granted(): ReadonlySet<string> {
     const ids = new Set<string>();
     for (const change of this.entries)
@@ -41,12 +41,12 @@ export class PermissionLog {
     return ids;
   }
 
-  /** The users whom changes have given principals. */
+  /** Returns the users to whom changes give principals. */
   admitted(): ReadonlySet<string> {
     return new Set(this.memberships.flatMap((change) => (change.kind === 'admit' ? [change.userId] : [])));
   }
 
-  /** The entries of an object after the changes. */
+  /** Returns the entries of an object after the changes. */
   entriesAfter(objectId: string, stored: Entries): Entries {
     if (this.entries.length === 0) return stored;
     const entries = new Map([...stored].map(([permission, principals]) => [permission, new Set(principals)] as const));
@@ -55,7 +55,7 @@ export class PermissionLog {
     return entries;
   }
 
-  /** The principals of a user after the changes. */
+  /** Returns the principals of a user after the changes. */
   principalsAfter(userId: string, stored: readonly string[]): ReadonlySet<string> {
     const principals = new Set(stored);
     for (const change of this.memberships) {
@@ -72,7 +72,7 @@ export class PermissionLog {
         case 'expelBelow':
           for (const principal of principals) if (principal.startsWith(change.prefix)) principals.delete(principal);
           break;
-        case 'expelEverybody':
+        case 'clearMemberships':
           principals.clear();
           break;
       }
@@ -81,7 +81,7 @@ export class PermissionLog {
   }
 }
 
-/** The entries of an object as the server has them. */
+/** Parses the stored entries of an object. */
 export function parseEntries(text: string | null | undefined): Entries {
   if (text === null || text === undefined) return new Map();
   const entries = JSON.parse(text) as Record<string, string[]>;

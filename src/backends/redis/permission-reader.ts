@@ -1,5 +1,5 @@
-// The reading half of the permission contract. An object's entries are one text, so a check fetches one field for each
-// object; sorted sets of grants lead from principals to objects.
+// Reads of the permission contract. The entries of an object are one text, so a check reads one field per object. Sorted
+// sets of grants lead from principals to objects.
 import type {
   AccessibleOptions,
   BoundPermission,
@@ -16,10 +16,10 @@ import { parseEntries, type Entries, type PermissionLog } from './permission-log
 import { PermissionWalk } from './permission-walk.ts';
 import { script } from './script.ts';
 
-/** Most fields asked for at once. */
+/** Maximum number of fields in one request. */
 const fieldChunk = 1000;
 
-/** Sets, whose number comes first, and then fields of hashes, behind the number of the fields of each. */
+/** Reads sets, whose number comes first, and then fields of hashes, preceded by the number of fields of each hash. */
 const lookScript = script(`
 local found, at = {}, 2
 for n, key in ipairs(KEYS) do
@@ -40,7 +40,7 @@ interface Part {
 }
 
 interface Stored {
-  /** Of each user. */
+  /** Principals of each user. */
   readonly members: readonly (readonly string[])[];
   readonly found: readonly (readonly [objectId: string, entries: Entries])[];
 }
@@ -64,12 +64,12 @@ export class RedisPermissionReader implements PermissionReader {
     this.#keys = keys;
   }
 
-  /** The changes that reads must see; committed state has none. */
+  /** Returns the changes that reads must see; committed state has none. */
   protected log(): PermissionLog | undefined {
     return undefined;
   }
 
-  /** Resolves when what was called before reading entries has taken effect. */
+  /** Resolves when the calls before a read have taken effect. */
   protected async settled(): Promise<void> {
     // Committed state waits for nothing.
   }
@@ -119,7 +119,7 @@ export class RedisPermissionReader implements PermissionReader {
     const ids = new Set(await this.#candidates(principals, wanted));
     for (const id of this.log()?.granted() ?? []) ids.add(id);
     const all = [...ids];
-    // Where fewer are enough, no more are loaded than it takes to find them.
+    // With a limit, entries are loaded in pieces until enough objects are found.
     const piece = limit === Infinity ? all.length : Math.max(limit, fieldChunk);
     for (let start = 0; start < all.length && found.size < limit; start += piece) {
       for (const [objectId, entries] of await this.#load(all.slice(start, start + piece))) {
@@ -170,13 +170,13 @@ export class RedisPermissionReader implements PermissionReader {
     return { found: [...all, ...added].filter(({ principals }) => principals.length > 0), next };
   }
 
-  /** The objects that the server has no entries of. */
+  /** Returns the objects of the log that have no stored entries. */
   async #addedObjects(log: PermissionLog): Promise<readonly (readonly [string, Entries])[]> {
     const stored = await this.#loadStored([...log.granted()]);
     return stored.flatMap(([id, entries]) => (entries.size > 0 ? [] : [[id, log.entriesAfter(id, entries)] as const]));
   }
 
-  /** The users of whom the server knows no principals. */
+  /** Returns the users of the log that have no stored principals. */
   async #addedUsers(log: PermissionLog): Promise<readonly Memberships[]> {
     const users = Array.from(log.admitted(), async (userId) => {
       const stored = await this.#members(this.#keys.memberships(userId));
@@ -193,7 +193,7 @@ export class RedisPermissionReader implements PermissionReader {
     return (await this.#client.read('permission', 'SMEMBERS', key)) as readonly string[];
   }
 
-  /** The ids of a parent's objects whose entries hold the principal. */
+  /** Returns the ids of a parent's objects with the principal in their entries. */
   async #grantedIn(parent: string, principal: string): Promise<readonly string[]> {
     const grants = grantsOf(principal);
     const key = this.#keys.granted(parent);
@@ -201,7 +201,7 @@ export class RedisPermissionReader implements PermissionReader {
     return (members as readonly string[]).map((member) => member.slice(grants.length));
   }
 
-  /** Objects that the principals may have been granted something on, as the server knows them. */
+  /** Returns the objects that may grant something to the principals, as stored. */
   async #candidates(principals: readonly string[], wanted: readonly Wanted[] | undefined): Promise<readonly string[]> {
     if (wanted?.length === 0) return [];
     const found = principals.map(async (principal) => {
@@ -213,7 +213,7 @@ export class RedisPermissionReader implements PermissionReader {
     return wanted === undefined ? ids : ids.filter((id) => wanted.some(({ pattern }) => pattern.matches(id)));
   }
 
-  /** Where to look: in one place when the patterns say which, else wherever the principal may be in an entry. */
+  /** Returns the parents to search: one when the patterns name it, otherwise all where the principal may be in an entry. */
   async #parentsOf(principal: string, wanted: readonly Wanted[] | undefined): Promise<readonly string[]> {
     if (wanted?.every(({ pattern }) => pattern.flat) === true) {
       return [...new Set(wanted.map(({ pattern }) => parentOf(`${pattern.folder}*`)))];
@@ -221,12 +221,12 @@ export class RedisPermissionReader implements PermissionReader {
     return (await this.#members(this.#keys.places(principal))).map(unescapeTag);
   }
 
-  /** The entries of objects, with the changes; objects without any are left out. */
+  /** Returns the entries of objects with the changes applied; objects without entries are left out. */
   async #load(objectIds: readonly string[]): Promise<ReadonlyMap<string, Entries>> {
     return (await this.#look(objectIds, undefined)).entries;
   }
 
-  /** As `load`, with the principals that a user has by memberships at the same moment. */
+  /** Returns entries as `#load` does, and the principals that a user has by memberships at the same moment. */
   async #look(objectIds: readonly string[], userId: string | undefined): Promise<Seen> {
     await this.settled();
     const log = this.log();
@@ -245,15 +245,15 @@ export class RedisPermissionReader implements PermissionReader {
     return { entries, principals };
   }
 
-  /** The entries of objects as the server has them. */
+  /** Returns the stored entries of objects. */
   async #loadStored(objectIds: readonly string[]): Promise<readonly (readonly [string, Entries])[]> {
     await this.settled();
     return (await this.#readStored(objectIds, [])).found;
   }
 
   /**
-   * Entries and memberships as the server has them. On a single server all of them belong to one moment: who is put into a
-   * group after it has lost a permission must not be found in the group by a check that still finds the permission.
+   * Reads stored entries and memberships. On a single server all belong to one moment. Otherwise a check could combine a
+   * permission that a group has lost with a membership that was added later.
    */
   async #readStored(objectIds: readonly string[], users: readonly string[]): Promise<Stored> {
     const parts = this.#partsOf(objectIds);
@@ -280,7 +280,7 @@ export class RedisPermissionReader implements PermissionReader {
     return { members, found };
   }
 
-  /** Where the entries of objects are, a limited number of objects in each part. */
+  /** Returns the keys of the entries of objects, with a limited number of objects in each part. */
   #partsOf(objectIds: readonly string[]): readonly Part[] {
     const parts: { readonly key: string; readonly ids: string[] }[] = [];
     const last = new Map<string, string[]>();

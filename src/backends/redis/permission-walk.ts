@@ -1,21 +1,21 @@
-// Walks over all entries and all memberships. The registries say where they are, in an order that stays; within one
-// hash or set that is too large for a page the server's own cursor leads on.
+// Walks over all entries and all memberships. The registries name their keys in a stable order. Within a hash or set that
+// is too large for a page, the walk uses the server's cursor.
 import type { WalkPage } from '../../contracts/permission.ts';
 import { compareText } from '../../core/query/compare.ts';
 import type { RedisClient } from './client.ts';
 import { unescapeTag, type Keys } from './keys.ts';
 import { parseEntries, type Entries } from './permission-log.ts';
 
-/** Names taken from a registry at once. */
+/** Number of names that are read from a registry at once. */
 const namesPerStep = 100;
 
-/** Where a walk is: which registry, the last name of it, and, while inside what that name stands for, the cursor. */
+/** Position of a walk: the registry, its last name and, within the key of that name, the cursor. */
 type Place = readonly [shard: number, name?: string, cursor?: string];
 
-/** Everything that the names of one sort of registry stand for. */
+/** The keys that the names of one kind of registry stand for. */
 interface Registered<T> {
   readonly registry: 'e' | 'h';
-  /** Key of what a name stands for. */
+  /** Returns the key of a name. */
   readonly key: (name: string) => string;
   readonly commands: readonly [size: 'HLEN' | 'SCARD', all: 'HGETALL' | 'SMEMBERS', scan: 'HSCAN' | 'SSCAN'];
   readonly parse: (name: string, reply: readonly string[]) => readonly T[];
@@ -30,7 +30,7 @@ export class PermissionWalk {
     this.#keys = keys;
   }
 
-  /** Objects with entries. */
+  /** Returns a page of objects with entries. */
   entries(from: string | undefined, limit: number): Promise<WalkPage<readonly [objectId: string, entries: Entries]>> {
     return this.#page<readonly [string, Entries]>(from, limit, {
       registry: 'e',
@@ -42,7 +42,7 @@ export class PermissionWalk {
     });
   }
 
-  /** Users with principals. */
+  /** Returns a page of users with principals. */
   async memberships(
     from: string | undefined,
     limit: number,
@@ -59,7 +59,7 @@ export class PermissionWalk {
         'SMEMBERS',
         this.#keys.memberships(userId),
       )) as string[];
-      // A user is met at each principal, and taken at the first.
+      // A user occurs once for each principal, and counts at the first one.
       return principals.toSorted(compareText)[0] === principal ? [[userId, principals] as const] : [];
     });
     return { found: (await Promise.all(users)).flat(), next };
@@ -91,7 +91,7 @@ export class PermissionWalk {
     return { found, next: shard < this.#keys.shards.length ? formatPlace([shard, after]) : undefined };
   }
 
-  /** A part of what one name stands for. */
+  /** Returns a part of the key of one name. */
   async #scan<T>(
     shard: number,
     name: string,
@@ -105,7 +105,7 @@ export class PermissionWalk {
   }
 }
 
-/** How many of the first sizes fit into a space together. */
+/** Returns how many of the first sizes fit into the space together. */
 function countFitting(sizes: readonly number[], space: number): number {
   let sum = 0;
   const over = sizes.findIndex((size) => (sum += size) > space);

@@ -1,4 +1,4 @@
-// The writing half of the permission contract: every call is noted in the unit of work and applied at its commit.
+// Writes of the permission contract. The unit of work records each call and applies it at the commit.
 import { requireStorable } from '../../contracts/errors.ts';
 import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
 import type { RedisClient } from './client.ts';
@@ -67,11 +67,11 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
 
   async flush(): Promise<void> {
     this.#note({ kind: 'clearAll' });
-    this.#noteMembership({ kind: 'expelEverybody' });
+    this.#noteMembership({ kind: 'clearMemberships' });
   }
 
   protected override settled(): Promise<void> {
-    return this.#unit.turnsTaken();
+    return this.#unit.listsReady();
   }
 
   protected override log(): PermissionLog {
@@ -79,7 +79,7 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
     return this.#unit.permissions;
   }
 
-  /** Texts are checked as they come: a commit may take several steps, of which none may be refused. */
+  /** Records a change. Texts are checked now: a commit may take several steps, none of which may be refused. */
   #note(change: EntryChange): void {
     for (const text of textsIn(change)) requireStorable(text);
     this.log().entries.push(change);

@@ -9,12 +9,12 @@ import type { UnitContents } from './unit.ts';
 export type Program = string[];
 
 /** Returns the conditions of the commit. */
-export function verifications({ overlays, held, isFlushed }: UnitContents, keys: Keys): Program {
+export function verifications({ overlays, required, isFlushed }: UnitContents, keys: Keys): Program {
   const program: Program = [];
   if (!isFlushed) {
     for (const { list, version } of overlays) program.push('version', keys.meta(list), keys.lease(list)[0], version);
   }
-  for (const { list, id } of held) program.push('exists', keys.list(list)[1], id);
+  for (const { list, id } of required) program.push('exists', keys.list(list)[1], id);
   return program;
 }
 
@@ -125,7 +125,17 @@ function membershipWrites(change: MembershipChange, keys: Keys): Program {
   switch (change.kind) {
     case 'admit': {
       const { userId, principal } = change;
-      return ['hold', keys.shard(principal), principal, 'join', principal, userId, 'admit', userId, principal];
+      return [
+        'registerPrincipal',
+        keys.shard(principal),
+        principal,
+        'join',
+        principal,
+        userId,
+        'admit',
+        userId,
+        principal,
+      ];
     }
     case 'expel':
       return ['expel', change.userId, change.principal];
@@ -133,11 +143,51 @@ function membershipWrites(change: MembershipChange, keys: Keys): Program {
       return ['expelAll', change.principal];
     case 'expelBelow':
       return ['expelBelow', change.prefix, ...counted(keys.shardsOf(change.prefix))];
-    case 'expelEverybody':
-      return ['expelEverybody', ...counted(keys.shards)];
+    case 'clearMemberships':
+      return ['clearMemberships', ...counted(keys.shards)];
   }
 }
 
 export function counted(values: readonly string[]): readonly string[] {
   return [String(values.length), ...values];
+}
+
+/** One run of the commit script on a cluster. */
+export interface SlotProgram {
+  readonly operations: Program;
+  /** Every key that the operations touch. */
+  readonly keys: readonly string[];
+}
+
+const nothing: SlotProgram = { operations: [], keys: [] };
+
+/** Operations of the commit script by slot, in their order within each, with the keys that they touch. */
+export class TaggedProgram {
+  readonly #byTag = new Map<string, { readonly operations: string[]; readonly keys: Set<string> }>();
+
+  /**
+   * Adds operations.
+   *
+   * @param tag hash tag that all keys of the operations carry
+   * @param keys every key that the operations touch
+   */
+  add(tag: string, operations: Program, keys: readonly string[]): void {
+    if (operations.length === 0) return;
+    let known = this.#byTag.get(tag);
+    if (known === undefined) {
+      known = { operations: [], keys: new Set() };
+      this.#byTag.set(tag, known);
+    }
+    for (const each of operations) known.operations.push(each);
+    for (const key of keys) known.keys.add(key);
+  }
+
+  get tags(): readonly string[] {
+    return [...this.#byTag.keys()];
+  }
+
+  of(tag: string): SlotProgram {
+    const known = this.#byTag.get(tag);
+    return known === undefined ? nothing : { operations: known.operations, keys: [...known.keys] };
+  }
 }

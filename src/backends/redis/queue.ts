@@ -1,4 +1,4 @@
-// A list on a Redis server that messages are pushed to, for other programs to take them from.
+// A list on a Redis server to which messages are pushed, for other programs to consume.
 import { RedisClient, type RedisClientOptions } from './client.ts';
 
 export interface RedisQueue {
@@ -7,7 +7,7 @@ export interface RedisQueue {
   close(): Promise<void>;
 }
 
-/** Connects when first used, and again whenever the connection was lost. */
+/** Opens a queue. It connects with the first message, and again after a lost connection. */
 export function openRedisQueue(options: RedisClientOptions): RedisQueue {
   const client = new RedisClient(options);
   let connecting: Promise<void> | undefined;

@@ -1,17 +1,17 @@
-// Questions to the registries: which parents, kinds and principals there may be. They name too many at times, never too few.
+// Reads of the registries: which parents, kinds and principals may exist. They may list too many, never too few.
 import { compareLists } from '../../core/objects/list-order.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { compareText } from '../../core/query/compare.ts';
 import type { RedisClient } from './client.ts';
 import { escapeTag, unescapeTag, type Keys } from './keys.ts';
 
-/** Kinds that any list of the shards has. */
+/** Returns the kinds of all lists of the shards. */
 export async function registeredKinds(client: RedisClient, shards: readonly string[]): Promise<ReadonlySet<string>> {
   const found = await Promise.all(shards.map((shard) => client.read('storage', 'SMEMBERS', `${shard}kinds`)));
   return new Set((found as string[][]).flat());
 }
 
-/** The members of one sorted set of texts, over all shards that may know the prefix. */
+/** Returns the members of one sorted set of texts with the prefix, over all shards that may list it. */
 export async function membersWithPrefix(
   client: RedisClient,
   keys: Keys,
@@ -25,7 +25,7 @@ export async function membersWithPrefix(
   return (found as string[][]).flat().filter((member) => member.startsWith(prefix));
 }
 
-/** The parents, escaped, that one sorted set knows: the URI itself and those below it. */
+/** Returns the parents, escaped, in one sorted set: the URI itself and those below it. */
 export async function placesBelow(
   client: RedisClient,
   keys: Keys,
@@ -47,8 +47,8 @@ export async function placesBelow(
 }
 
 /**
- * The first lists after one that were ever written, by parent and then by kind. Each registry has its part of them, so
- * a few are taken from each, and again from where the first of them ends.
+ * Returns the first lists after the given one that were ever written, by parent and then by kind. Each registry has a part
+ * of them. So the function reads a few from each, and continues where the first of these parts ends.
  */
 export async function listsAfter(
   client: RedisClient,
@@ -81,7 +81,7 @@ export async function listsAfter(
   }
 }
 
-/** Where the lists of a kind go on after a list, as `ZRANGEBYLEX` wants it. */
+/** Returns where the lists of a kind continue after a list, for `ZRANGEBYLEX`. */
 function lowestAfter(after: ListKey | undefined, kind: string): string {
   if (after === undefined) return '-';
   return `${compareText(kind, after.kind) > 0 ? '[' : '('}${escapeTag(after.parent)}`;

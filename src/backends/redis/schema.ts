@@ -1,4 +1,4 @@
-// The version of the layout of keys, and what has to be true of a server that is to keep data.
+// The version of the layout of keys, and the requirements for a server that keeps data.
 import type { RedisClient } from './client.ts';
 import { grantsOf, unescapeTag, type Keys } from './keys.ts';
 import { parseEntries } from './permission-log.ts';
@@ -6,10 +6,10 @@ import { membersWithPrefix } from './registries.ts';
 
 const layout = 2;
 
-/** Most arguments of one command that adds grants. */
+/** Maximum number of arguments of one command that adds grants. */
 const maxArguments = 2000;
 
-/** What has to be done to a database, or was done. */
+/** The steps of a migration, done or pending. */
 export interface SchemaSteps {
   /** One line for each step. */
   readonly lines: readonly string[];
@@ -18,9 +18,9 @@ export interface SchemaSteps {
 }
 
 /**
- * Marks an empty database as one of this layout, and changes one of an older layout.
+ * Marks an empty database with this layout, or migrates one with an older layout.
  *
- * @param dryRun whether nothing is done
+ * @param dryRun whether to report the steps only
  * @throws Error when a newer version has written the database, or the server may evict data
  */
 export async function bringUpToDate(client: RedisClient, keys: Keys, dryRun: boolean): Promise<SchemaSteps> {
@@ -41,7 +41,7 @@ export async function bringUpToDate(client: RedisClient, keys: Keys, dryRun: boo
   return { lines: [`${work} (Redis layout, version ${layout})`], isOlder };
 }
 
-/** Data has no time to live, so only policies that evict any key can lose it. */
+/** Requires a server that never evicts data. Data has no time to live, so only the `allkeys-` policies evict it. */
 async function requireKeeping(client: RedisClient): Promise<void> {
   const memory = String(await client.read('storage', 'INFO', 'memory'));
   const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? 'noeviction';
@@ -53,9 +53,9 @@ async function requireKeeping(client: RedisClient): Promise<void> {
   }
 }
 
-/** Layout 1 had a set for each principal of a parent, and a set of these principals. */
+/** Migrates from layout 1, which had a set for each principal of a parent, and a set of these principals. */
 async function regrant(client: RedisClient, keys: Keys): Promise<void> {
-  // Processes of the older version probe this key before they write: now they fail, instead of writing what is not found.
+  // Processes of the older version probe this key before they write. Now their writes fail instead of being lost.
   await client.call('storage', 'HSET', `${keys.schema()}!`, 'closed', 1);
   for (const place of await membersWithPrefix(client, keys, 'e', '')) {
     const parent = unescapeTag(place);

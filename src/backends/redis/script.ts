@@ -1,9 +1,9 @@
-// A Lua script with the hash the server knows it by.
+// A Lua script with the hash by which the server knows it.
 import { createHash } from 'node:crypto';
 
 export interface Script {
   readonly source: string;
-  /** SHA-1 of the source, which is how `EVALSHA` names it. */
+  /** SHA-1 of the source, the argument of `EVALSHA`. */
   readonly hash: string;
 }
 

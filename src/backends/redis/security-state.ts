@@ -1,5 +1,5 @@
 // The contract of security state on Redis: three keys for each purpose, all in one slot, so that each call is one script.
-// The keys have no time to live of their own: a server with a `volatile-` policy would evict them first.
+// The keys have no time to live: a server with a `volatile-` policy would evict them first.
 import type { Clock } from '../../base/clock.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
 import type {
@@ -19,8 +19,8 @@ export interface RedisSecurityStateOptions extends SecurityStateLimits {
   readonly clock: Clock;
 }
 
-// KEYS: the entries (field: key; value: expiry, requester and value), the expiries (sorted set of keys), and the number
-// of entries per requester. ARGV: the time, the key, and what each script says.
+// KEYS: the entries (field: key; value: expiry, requester and value), the expiries (sorted set of keys), and the number of
+// entries per requester. ARGV: the time, the key, and the arguments of each script.
 const preamble = `
 local entries, expiries, counts = KEYS[1], KEYS[2], KEYS[3]
 local now, key = tonumber(ARGV[1]), ARGV[2]
@@ -64,8 +64,8 @@ end
 `;
 
 /**
- * ARGV: requester, value, expiry, maximum of all entries, maximum of the requester, what to do, limit of a counter.
- * Answers `done`, `live` with the expiry of the entry that is there, `again`, or what is full.
+ * ARGV: requester, value, expiry, maximum of all entries, maximum of the requester, action, limit of a counter. Returns
+ * `done`, `live` with the expiry of the existing entry, `again`, or the limit that is reached.
  */
 const insertScript = script(`${preamble}
 local entry = { requester = ARGV[3], value = ARGV[4], expiry = ARGV[5] }
@@ -92,7 +92,7 @@ insert(key, entry)
 return { 'done' }
 `);
 
-/** ARGV: `get`, `remove`, `decrement`, or `take` with the value. Answers expiry, requester and value of the entry. */
+/** ARGV: `get`, `remove`, `decrement`, or `take` with the value. Returns expiry, requester and value of the entry. */
 const useScript = script(`${preamble}
 local action = ARGV[3]
 if not known then return false end
@@ -109,7 +109,7 @@ if action ~= 'get' then remove(key, known) end
 return { known.expiry, known.requester, known.value }
 `);
 
-/** A store on the connection of a database, which closes it. */
+/** Creates a store on the connection of a database, which closes it. */
 export function createRedisSecurityState(options: RedisSecurityStateOptions): SecurityState {
   return new RedisSecurityState(options);
 }
@@ -173,7 +173,7 @@ class RedisSecurityState implements SecurityState {
   }
 
   /**
-   * @returns `undefined` when something was stored; otherwise when the live entry expires that keeps it from being stored
+   * @returns `undefined` when the entry was stored; otherwise the expiry of the live entry that prevents it
    * @throws SecurityStateFull
    */
   async #insert(

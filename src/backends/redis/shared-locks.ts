@@ -6,7 +6,7 @@ import type { Holder, LockWaits } from './lock-waits.ts';
 
 /** What a unit claims: to keep an object, to delete one, or to delete everything in the lists at and below a URI. */
 export type Claim =
-  | { readonly kind: 'hold' | 'delete'; readonly list: ListKey; readonly id: string }
+  | { readonly kind: 'share' | 'delete'; readonly list: ListKey; readonly id: string }
   | { readonly kind: 'cascade'; readonly uri: string };
 
 interface Request {
@@ -38,7 +38,7 @@ export class SharedLocks {
     const own = this.#granted.get(holder);
     if (own?.has(nameOf(claim)) === true) return;
     const request: Request = { claim, holder };
-    if (claim.kind !== 'hold') this.#removals++;
+    if (claim.kind !== 'share') this.#removals++;
     if (!this.#isBlocked(request)) {
       this.#grant(request);
       return;
@@ -48,7 +48,7 @@ export class SharedLocks {
 
   /** Releases all claims of a holder. */
   release(holder: Holder): void {
-    for (const { claim } of this.#granted.get(holder)?.values() ?? []) if (claim.kind !== 'hold') this.#removals--;
+    for (const { claim } of this.#granted.get(holder)?.values() ?? []) if (claim.kind !== 'share') this.#removals--;
     if (!this.#granted.delete(holder)) return;
     this.#admit();
   }
@@ -81,7 +81,7 @@ export class SharedLocks {
         },
       );
     } catch (error) {
-      if (request.claim.kind !== 'hold') this.#removals--;
+      if (request.claim.kind !== 'share') this.#removals--;
       // Other claims may have waited for this one only.
       this.#admit();
       throw error;
@@ -95,7 +95,7 @@ export class SharedLocks {
   }
 
   #isBlocked(request: Request): boolean {
-    if (request.claim.kind === 'hold' && this.#removals === 0) return false;
+    if (request.claim.kind === 'share' && this.#removals === 0) return false;
     return this.#blockers(request).next().done !== true;
   }
 
@@ -113,12 +113,12 @@ export class SharedLocks {
 }
 
 function excludes(a: Claim, b: Claim): boolean {
-  if (a.kind === 'hold') return b.kind !== 'hold' && removes(b, a);
-  return b.kind === 'hold' && removes(a, b);
+  if (a.kind === 'share') return b.kind !== 'share' && removes(b, a);
+  return b.kind === 'share' && removes(a, b);
 }
 
-function removes(claim: Claim, held: Extract<Claim, { readonly list: ListKey }>): boolean {
-  const { list, id } = held;
+function removes(claim: Claim, shared: Extract<Claim, { readonly list: ListKey }>): boolean {
+  const { list, id } = shared;
   if (claim.kind === 'cascade') return list.parent === claim.uri || list.parent.startsWith(`${claim.uri}/`);
   return claim.id === id && claim.list.kind === list.kind && claim.list.parent === list.parent;
 }

@@ -1,5 +1,5 @@
-// The reading half of the storage contract. When a committed list is written while it is read in pieces, it is read again in
-// larger pieces, in the end in a single one, so that clock and entries always belong together.
+// Reads of the storage contract. When a committed list is written during a read in pieces, the read starts again with
+// larger pieces, and in the end with a single one. So clock and entries always belong together.
 import type { KindCount, ListClocks, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import type { ListState } from '../../core/lists/list-state.ts';
 import { runFromNow } from '../../base/steps.ts';

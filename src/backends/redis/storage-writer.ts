@@ -1,8 +1,8 @@
-// The writing half of the storage contract. Every write changes the overlay of its list, under the turn of the list. Reads see
-// the overlays of their own unit.
+// Writes of the storage contract. Each write changes the overlay of its list while the unit has the list. Reads see the
+// overlays of their own unit.
 import { InOrder } from '../../base/in-order.ts';
 import { UnicityError } from '../../contracts/errors.ts';
-import { requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
+import { requireDeletions, requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
 import type {
   DeletedPage,
   DeleteOptions,
@@ -27,12 +27,14 @@ import { selectNewest, selectPage } from './select.ts';
 import { RedisStorageReader } from './storage-reader.ts';
 import type { RedisUnit } from './unit.ts';
 
-/** Number of entries fetched at once. No other unit changes a list under its turn, so larger pieces have no advantage. */
+/**
+ * Number of entries fetched at once. No other unit changes a list that the unit has, so larger pieces have no advantage.
+ */
 const piece = 1000;
 
 export class RedisStorageWriter extends RedisStorageReader implements StorageWriter {
   readonly #unit: RedisUnit;
-  /** Reads what each call needs as soon as it comes, and lets the calls take effect one after another. */
+  /** Sends the reads of each call at once, and lets the calls take effect one after another. */
   readonly #inOrder = new InOrder();
 
   constructor(client: RedisClient, keys: Keys, reads: ListReads, unit: RedisUnit) {
@@ -127,13 +129,11 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     const { entries, more } = await selectPage(this.#view(overlay), 'live', query, piece);
     const objects = entries.filter((entry) => entry instanceof StoredObject);
     for (const { id } of objects) await this.#unit.outlive(list, id);
-    const first = requireTimestamps(overlay.state, this.#unit.now, objects.length);
-    const deletions = objects.map((old, index): Deletion => {
-      const tombstone: Tombstone = { id: old.id, lastModified: first + index, deleted: true };
+    const deletions = requireDeletions(overlay.state, this.#unit.now, objects);
+    for (const { old, tombstone } of deletions) {
       this.#learnFrom(overlay, old);
       overlay.put(old.id, tombstone, { clock: tombstone.lastModified });
-      return { old, tombstone };
-    });
+    }
     return { deletions, more };
   }
 
@@ -249,7 +249,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     if (!overlay.knows(id)) await this.#view(overlay).byIds([id]);
   }
 
-  /** Keeps an entry that a selection found. */
+  /** Records an entry that a selection found. */
   #learnFrom(overlay: ListOverlay, entry: StoredObject | Tombstone): void {
     if (!overlay.knows(entry.id)) overlay.learn(entry.id, entry);
   }

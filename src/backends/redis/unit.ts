@@ -1,5 +1,5 @@
-// A unit of work: what it has read under its turns, and what it will write. Nothing is on the server before the commit, which
-// verifies that no other process has changed the lists of the unit meanwhile.
+// A unit of work: the lists that it has read and locked, and its writes. The server receives nothing before the commit,
+// which verifies that no other process has changed the lists of the unit meanwhile.
 import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import type { Transaction } from '../../contracts/database.ts';
@@ -13,11 +13,11 @@ import type { Leases } from './leases.ts';
 import { PermissionLog } from './permission-log.ts';
 import type { ListQueue } from './list-queue.ts';
 
-/** Everything a unit wants written, and what it relies on. */
+/** The writes of a unit, and the conditions of its commit. */
 export interface UnitContents {
   readonly overlays: readonly ListOverlay[];
   /** Objects that must still exist at the commit. */
-  readonly held: readonly { readonly list: ListKey; readonly id: string }[];
+  readonly required: readonly { readonly list: ListKey; readonly id: string }[];
   /** URIs below which all lists are emptied, except those of the overlays. */
   readonly cascades: readonly string[];
   /** Whether all lists are deleted before the overlays are written. */
@@ -25,7 +25,7 @@ export interface UnitContents {
   readonly permissions: PermissionLog;
 }
 
-/** What units of one database share. */
+/** The parts that units of one database share. */
 export interface UnitHost {
   readonly clock: Clock;
   readonly queue: ListQueue;
@@ -46,9 +46,9 @@ export class RedisUnit implements Transaction {
   readonly #host: UnitHost;
   readonly #overlays = new Map<string, Promise<ListOverlay>>();
   readonly #ready = new Map<string, ListOverlay>();
-  readonly #turns = new Set<string>();
+  readonly #queued = new Set<string>();
   readonly #inOrder = new InOrder();
-  readonly #held = new Map<string, { readonly list: ListKey; readonly id: string }>();
+  readonly #required = new Map<string, { readonly list: ListKey; readonly id: string }>();
   #cascades: string[] = [];
   #isFlushed = false;
   #isOpen = true;
@@ -86,13 +86,13 @@ export class RedisUnit implements Transaction {
     return undefined;
   }
 
-  /** Returns the overlay of a list. Takes the turn of the list first, and reads its state and some of its entries. */
+  /** Returns the overlay of a list. Waits for the list first, and reads its state and some of its entries. */
   async overlay(list: ListKey, ids: readonly string[] = []): Promise<ListOverlay> {
     this.requireOpen();
     const name = keyOfList(list);
     let opening = this.#overlays.get(name);
     if (opening === undefined) {
-      // Turns are taken in the order of the calls. Otherwise units with the same order of calls could deadlock.
+      // Lists are queued for in the order of the calls. Otherwise units with the same order of calls could deadlock.
       opening = this.#inOrder.run(Promise.resolve(), () => this.#open(name, list, ids));
       this.#overlays.set(name, opening);
       opening.catch(() => this.#overlays.delete(name));
@@ -100,15 +100,15 @@ export class RedisUnit implements Transaction {
     return opening;
   }
 
-  /** Resolves when each turn requested so far was taken or refused. */
-  async turnsTaken(): Promise<void> {
+  /** Resolves when the unit has got or been refused each list requested so far. */
+  async listsReady(): Promise<void> {
     if (this.#overlays.size > this.#ready.size) await Promise.allSettled(this.#overlays.values());
   }
 
   /** Locks an object, so that other units of this process wait before they delete it. */
   async lockShared(list: ListKey, id: string): Promise<void> {
     this.requireOpen();
-    await this.#naming(list, this.#host.sharedLocks.take({ kind: 'hold', list, id }, this));
+    await this.#naming(list, this.#host.sharedLocks.take({ kind: 'share', list, id }, this));
   }
 
   /** Returns the conflict with a process that has changed a list meanwhile. The retry takes a lease on the list. */
@@ -120,10 +120,10 @@ export class RedisUnit implements Transaction {
 
   /** Makes the commit fail when another process has deleted the object. */
   relyOn(list: ListKey, id: string): void {
-    this.#held.set(keyOfObject(list, id), { list, id });
+    this.#required.set(keyOfObject(list, id), { list, id });
   }
 
-  /** Waits for the units of this process that have locked an object, before it is deleted. */
+  /** Waits for other units of this process that have locked an object, before its deletion. */
   async outlive(list: ListKey, id: string): Promise<void> {
     await this.#naming(list, this.#host.sharedLocks.take({ kind: 'delete', list, id }, this));
     this.requireOpen();
@@ -145,7 +145,7 @@ export class RedisUnit implements Transaction {
     this.#cascades = [];
     this.#overlays.clear();
     this.#ready.clear();
-    this.#held.clear();
+    this.#required.clear();
   }
 
   async commit(): Promise<void> {
@@ -156,7 +156,7 @@ export class RedisUnit implements Transaction {
     const writes =
       this.#isFlushed || this.#cascades.length > 0 || !permissions.isEmpty || overlays.some(({ isDirty }) => isDirty);
     // Lists with an overlay are verified as a whole, with all their objects.
-    const held = [...this.#held.values()].filter(({ list }) => !this.#ready.has(keyOfList(list)));
+    const required = [...this.#required.values()].filter(({ list }) => !this.#ready.has(keyOfList(list)));
     try {
       if (!writes) {
         this.#host.release(overlays);
@@ -164,12 +164,12 @@ export class RedisUnit implements Transaction {
       }
       const answer = this.#host.commit({
         overlays,
-        held,
+        required,
         cascades: this.#cascades,
         isFlushed: this.#isFlushed,
         permissions,
       });
-      if (this.#host.sendsAtOnce) this.#releaseTurns();
+      if (this.#host.sendsAtOnce) this.#releaseLists();
       await answer;
     } finally {
       this.#end();
@@ -185,9 +185,9 @@ export class RedisUnit implements Transaction {
 
   async #open(name: string, list: ListKey, ids: readonly string[]): Promise<ListOverlay> {
     await this.#naming(list, this.#host.queue.take(name, this));
-    this.#turns.add(name);
+    this.#queued.add(name);
     if (!this.#isOpen) {
-      this.#releaseTurns();
+      this.#releaseLists();
       this.requireOpen();
     }
     let overlay: ListOverlay;
@@ -222,14 +222,14 @@ export class RedisUnit implements Transaction {
     }
   }
 
-  #releaseTurns(): void {
+  #releaseLists(): void {
     this.#host.sharedLocks.release(this);
-    for (const name of this.#turns) this.#host.queue.release(name, this);
-    this.#turns.clear();
+    for (const name of this.#queued) this.#host.queue.release(name, this);
+    this.#queued.clear();
   }
 
   #end(): void {
-    this.#releaseTurns();
+    this.#releaseLists();
     this.#host.ended(this);
   }
 }

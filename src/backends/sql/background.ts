@@ -1,4 +1,4 @@
-// Work that is done a little at a time beside everything else: a step, a pause, the next step, until nothing is left.
+// Background work in steps: a step, a pause, the next step, until nothing is left. Requests run during the pauses.
 
 const defaultPauseMs = 20;
 const pauseAfterFailureMs = 5000;
@@ -9,20 +9,20 @@ export class Background {
   #timer: NodeJS.Timeout | undefined;
   /** The step under way. */
   #step: Promise<void> | undefined;
-  /** Counts calls: one that came during a step may be about what the step has not seen. */
+  /** Number of calls. A call during a step may announce work that the step has not seen. */
   #calls = 0;
   #isStopped = false;
 
   /**
-   * @param work does a step; answers whether more may be left
-   * @param pauseMs how long to wait before the next one
+   * @param work does a step; returns whether more work may be left
+   * @param pauseMs pause before the next step
    */
   constructor(work: () => Promise<boolean>, pauseMs: () => number = () => defaultPauseMs) {
     this.#work = work;
     this.#pauseMs = pauseMs;
   }
 
-  /** Called when there may be something to do. */
+  /** Starts the work unless it runs already. Called when there may be work. */
   wake(): void {
     this.#calls++;
     this.#schedule(this.#pauseMs());
@@ -41,7 +41,7 @@ export class Background {
       this.#timer = undefined;
       this.#step = this.#run();
     }, delayMs);
-    // The work can wait for the next start; it must not keep the process alive.
+    // The work can wait for the next start, and must not keep the process alive.
     this.#timer.unref();
   }
 
@@ -51,7 +51,7 @@ export class Background {
     try {
       if ((await this.#work()) || this.#calls !== calls) delayMs = this.#pauseMs();
     } catch {
-      // Whatever is wrong with the database shows in the requests; what is left stays and is tried again.
+      // Requests report what is wrong with the database. The work stays and is tried again.
       delayMs = pauseAfterFailureMs;
     }
     this.#step = undefined;

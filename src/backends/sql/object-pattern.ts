@@ -1,26 +1,26 @@
-// Object ids as the tables keep them, a folder and a name in it, and patterns of object ids in which `*` stands for any
-// text, everything else for itself.
+// Object ids as the tables store them, split into folder and name, and patterns of object ids: `*` matches any text, every
+// other character itself.
 import { folderOf, parsePattern } from '../../core/permissions/object-pattern.ts';
 import { rangeOfPrefix, type TextRange } from './text-range.ts';
 
 export interface SplitObjectId {
-  /** Up to and including the last slash; `''` when there is none. */
+  /** Up to and including the last slash; `''` without a slash. */
   readonly folder: string;
   readonly name: string;
 }
 
-/** The folder of an object id and its name there. */
+/** Splits an object id into its folder and its name there. */
 export function splitObjectId(objectId: string): SplitObjectId {
   const folder = folderOf(objectId);
   return { folder, name: objectId.slice(folder.length) };
 }
 
 export interface ObjectPattern {
-  /** All matching ids lie in this one folder; `undefined` when they may lie in several. */
+  /** The one folder of all matching ids; `undefined` when they may lie in several. */
   readonly folder: string | undefined;
-  /** The one name all matching ids have in it; `undefined` when they may have several. */
+  /** The one name of all matching ids in it; `undefined` when they may have several. */
   readonly name: string | undefined;
-  /** Where the folders of all matching ids are found. */
+  /** Range of the folders of all matching ids. */
   readonly folders: TextRange;
   matches(objectId: string): boolean;
 }
@@ -28,7 +28,7 @@ export interface ObjectPattern {
 /**
  * Compiles a pattern.
  *
- * @param withChildren `false`: `*` stands for text without `/`
+ * @param withChildren `false`: `*` matches text without `/`
  */
 export function compilePattern(pattern: string, withChildren: boolean): ObjectPattern {
   const parsed = parsePattern(pattern, withChildren);

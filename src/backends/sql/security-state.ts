@@ -1,5 +1,5 @@
-// The contract of security state in SQL that SQLite and PostgreSQL share. Each call is one statement; a trigger keeps the
-// number of entries of each purpose, so that no statement counts the whole table.
+// The contract of security state in SQL, shared by SQLite and PostgreSQL. Each call is one statement. A trigger counts the
+// entries of each purpose, so that no statement counts the whole table.
 import type { Clock } from '../../base/clock.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
 import type {
@@ -11,10 +11,10 @@ import type {
 } from '../../contracts/security-state.ts';
 
 const table = 'coffer_security_state';
-/** Entries that are inserted between two deletions of expired ones. */
+/** Number of inserts between two deletions of expired entries. */
 const insertsPerPurge = 50;
 
-/** Inserts unless a limit is reached; an entry that is live is exempt from the limits. */
+/** Inserts unless a limit is reached. A live entry is exempt from the limits. */
 function inserting(onConflict: string): string {
   return `INSERT INTO ${table} AS held (purpose, key, requester, value, expires_at)
     SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS text), CAST($4 AS text), CAST($5 AS double precision)
@@ -32,7 +32,7 @@ function inserting(onConflict: string): string {
     RETURNING 1`;
 }
 
-/** Statements by name. Parameters: purpose, key, and what the methods below say. */
+/** Statements by name. Parameters: purpose, key, and those that the methods below pass. */
 export const securityStatements = {
   increment: inserting(`
       value = CASE WHEN held.expires_at > $6 THEN CAST(CAST(held.value AS integer) + 1 AS text) ELSE excluded.value END,
@@ -58,17 +58,23 @@ export const securityStatements = {
 export type SecurityStatement = keyof typeof securityStatements | 'purge';
 type Value = string | number | null;
 
-/** What differs between the databases. */
+/** The parts that differ between the databases. */
 export interface SecurityTable {
   readonly name: string;
   readonly needsMigration?: boolean;
-  /** Runs one of `securityStatements`; `purge` deletes a thousand expired entries of a purpose, returning a row for each. */
+  /**
+   * Runs one of `securityStatements`. `purge` deletes a thousand expired entries of a purpose and returns a row for each.
+   */
   run(statement: SecurityStatement, values: readonly Value[]): Promise<readonly (readonly Value[])[]>;
   initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-/** The statement `purge`. @param locking what keeps two processes from waiting for each other's deletions */
+/**
+ * Returns the statement `purge`.
+ *
+ * @param locking clause that keeps two processes from waiting for each other's deletions
+ */
 export function purgeStatement(locking = ''): string {
   return `DELETE FROM ${table} WHERE purpose = $1 AND key IN (
     SELECT key FROM ${table} WHERE purpose = $1 AND expires_at <= $2 LIMIT 1000 ${locking}
@@ -149,7 +155,7 @@ export class SqlSecurityState implements SecurityState {
   }
 
   /**
-   * @returns `undefined` when the statement has stored something; otherwise the live entry that keeps it from doing so
+   * @returns `undefined` when the statement has stored an entry; otherwise the live entry that prevents it
    * @throws SecurityStateFull
    */
   async #insert(
@@ -169,7 +175,7 @@ export class SqlSecurityState implements SecurityState {
       if ((await this.#table.run(statement, values)).length > 0) return undefined;
       const live = await this.#find(entry);
       if (live !== undefined) return live;
-      // What has expired still counts until it is deleted.
+      // Expired entries still count until they are deleted.
       if (await this.#purge(purpose)) continue;
       const isOwnShare = requester !== null && (await this.#countOf(purpose, requester)) >= share;
       throw new SecurityStateFull(purpose, isOwnShare ? 'requester' : 'purpose', ttlSeconds);

@@ -1,4 +1,4 @@
-// Access of a backend to its tables: to committed state by snapshots, inside a unit of work by the writer.
+// Access to the tables: committed state through snapshots, or the state of a unit of work through the writer.
 import type { Connection } from './connection.ts';
 import type { BackendName } from './errors.ts';
 import type { Changes, ReadCache } from './read-cache.ts';
@@ -42,7 +42,7 @@ export function accessUnit(unit: WriterUnit, backend: BackendName): UnitAccess {
     async run(operation) {
       const startedAt = performance.now();
       const result = unit.run(backend, operation);
-      // Others are served between two operations on large objects.
+      // Other requests run between two operations on large objects.
       if (performance.now() - startedAt > longOperationMs) await pause('urgent');
       return result;
     },

@@ -1,33 +1,32 @@
-// Finds the objects on which principals have permissions. Where the patterns lead to few folders, only those are
-// looked at; otherwise the principals' own entries are, whichever is less work.
+// Finds the objects on which principals have permissions. When the patterns allow few folders, only these are searched.
+// Otherwise the entries of the principals are, because that is less work.
 import type { BoundPattern } from '../../contracts/permission.ts';
 import type { Connection } from './connection.ts';
 import { compilePattern, type ObjectPattern } from '../sql/object-pattern.ts';
+import { addAccessible, type AccessibleObjects } from '../sql/permission-rows.ts';
 import type { Steps } from '../../base/steps.ts';
 
-/** Object id → permissions. */
-export type AccessibleObjects = ReadonlyMap<string, ReadonlySet<string>>;
 type Found = Map<string, Set<string>>;
 type FolderRow = readonly [folder: number, uri: string];
 
-/** With more folders below a pattern, the entries of the principal are walked instead. */
+/** Maximum number of folders of a pattern that are searched one by one. With more, the entries of the principal are. */
 const maxFolders = 100;
-/** Principals that are looked up without a pause; a user may be in very many groups. */
+/** Number of principals that are looked up without a pause; a user may be in very many groups. */
 const principalsPerStep = 200;
-/** Rows that one statement returns. */
+/** Maximum number of rows that one statement returns. */
 const windowRows = 2000;
 
-/** Every entry of the principals. */
+/** Returns every entry of the principals. */
 export function* findAllAccessible(connection: Connection, principals: readonly string[]): Steps<AccessibleObjects> {
   const found: Found = new Map();
   for (const [index, principal] of [...new Set(principals)].entries()) {
     if (index > 0 && index % principalsPerStep === 0) yield;
-    yield* walkEntries(connection, principal, (objectId, permission) => add(found, objectId, permission));
+    yield* walkEntries(connection, principal, (objectId, permission) => addAccessible(found, objectId, permission));
   }
   return found;
 }
 
-/** The entries of the principals that one of the patterns asks for. */
+/** Returns the entries of the principals that match one of the patterns. */
 export function* findAccessible(
   connection: Connection,
   principals: readonly string[],
@@ -44,11 +43,11 @@ export function* findAccessible(
       if (found.size >= limit) return found;
       if (folders === undefined) {
         yield* walkEntries(connection, principal, (objectId, name) => {
-          if (name === permission && pattern.matches(objectId)) add(found, objectId, permission);
+          if (name === permission && pattern.matches(objectId)) addAccessible(found, objectId, permission);
         });
       } else {
         yield* walkFolders(connection, principal, permission, folders, pattern, (objectId) => {
-          add(found, objectId, permission);
+          addAccessible(found, objectId, permission);
           return found.size >= limit;
         });
       }
@@ -57,7 +56,7 @@ export function* findAccessible(
   return found;
 }
 
-/** The folders that matching objects can lie in, or `undefined` when they are too many. */
+/** Returns the folders that matching objects can lie in; `undefined` when they are too many. */
 function findFolders(connection: Connection, { folder, folders }: ObjectPattern): readonly FolderRow[] | undefined {
   if (folder !== undefined) return connection.all<FolderRow>('SELECT folder, uri FROM folders WHERE uri = ?', folder);
   const { low, high } = folders;
@@ -73,7 +72,7 @@ function findFolders(connection: Connection, { folder, folders }: ObjectPattern)
   return rows.length > maxFolders ? undefined : rows;
 }
 
-/** All entries of a principal. */
+/** Visits all entries of a principal. */
 function* walkEntries(
   connection: Connection,
   principal: string,
@@ -97,7 +96,7 @@ function* walkEntries(
   }
 }
 
-/** The entries of a principal with one permission, in some folders, until `visit` says that it is enough. */
+/** Visits the entries of a principal with one permission, in some folders, until `visit` returns that it is enough. */
 function* walkFolders(
   connection: Connection,
   principal: string,
@@ -125,10 +124,4 @@ function* walkFolders(
       for (const [name] of names) if (pattern.matches(uri + name) && visit(uri + name)) return;
     } while (names.length === windowRows);
   }
-}
-
-function add(found: Found, objectId: string, permission: string): void {
-  const permissions = found.get(objectId);
-  if (permissions === undefined) found.set(objectId, new Set([permission]));
-  else permissions.add(permission);
 }

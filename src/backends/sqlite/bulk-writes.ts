@@ -1,5 +1,5 @@
-// Writes to whole lists and subtrees. A write that may change many rows goes in steps, between which reads are served. The
-// unit of work remains the only writer until it ends.
+// Writes to whole lists and subtrees. A write that may change many rows runs in steps, and reads run between them. The unit
+// of work remains the only writer until it ends.
 import type { Steps } from '../../base/steps.ts';
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
@@ -17,7 +17,7 @@ const chunkRows = 2000;
 /**
  * Empties every list whose parent is the URI or lies below it.
  *
- * @returns whether any of them held something
+ * @returns whether any of them had contents
  */
 export function deleteBelow(connection: Connection, uri: string, now: number): boolean {
   const { low, high } = rangeBelow(uri);

@@ -9,28 +9,28 @@ import { cacheMigrations } from './schema.ts';
 import { rangeOfPrefix } from '../sql/text-range.ts';
 
 export interface SqliteCacheOptions {
-  /** The file of a database. The cache is kept beside it (`cachePathFor`), created with its folder when absent. */
+  /** The file of a database. The cache has a file next to it (`cachePathFor`), created with its folder when absent. */
   readonly path: string;
   readonly clock: Clock;
-  /** Put before every key, so that several services may share the file. */
+  /** Prefix of every key, so that several services can share the file. */
   readonly prefix?: string;
-  /** How long to keep asking while another process writes. */
+  /** Time for which an operation is retried while another process writes. */
   readonly busyTimeoutMs?: number;
-  /** Larger files are not checked completely; default 0. */
+  /** Maximum size of a file that is checked completely; default 0. */
   readonly maxCheckedBytes?: number;
 }
 
-/** Writes after which a few expired values are deleted. */
+/** Number of writes between two deletions of expired values. */
 const writesPerPurge = 20;
 const purgedRows = 100;
 
-/** Where the cache belonging to a database file is kept: `coffer.sqlite3` → `coffer-cache.sqlite3`. */
+/** Returns the file of the cache of a database: `coffer.sqlite3` → `coffer-cache.sqlite3`. */
 export function cachePathFor(databasePath: string): string {
   return companionPath(databasePath, 'cache');
 }
 
 /**
- * Opens a cache file. A value survives restarts, and crashes of the process; loss of power may take the last ones.
+ * Opens a cache file. Values survive restarts and crashes of the process; a power loss may take the last ones.
  *
  * @throws BackendUnavailable when the file cannot be opened or is damaged; Error when a newer version has migrated it
  */
@@ -83,7 +83,7 @@ class SqliteCache implements CacheBackend {
 
   delete(key: string): Promise<JsonValue | undefined> {
     return this.#file.run((connection) => {
-      // One statement, so that of two processes only one gets the value.
+      // One statement, so that exactly one of two processes gets the value.
       const sql = 'DELETE FROM cache WHERE key = ? RETURNING value, expires_at';
       const [row] = connection.all<[string, number]>(sql, this.#prefix + key);
       return row === undefined || row[1] <= this.#clock.now() ? undefined : parseStoredJson(row[0]);

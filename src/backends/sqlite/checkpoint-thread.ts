@@ -1,25 +1,25 @@
-// A thread that moves the write-ahead log into the database file. That reads, writes and flushes as many pages as the
-// log holds, for hundreds of milliseconds on a busy disk, during which nobody could be served.
+// A thread that moves the write-ahead log into the database file. That reads, writes and flushes all pages of the log,
+// which would block the event loop for hundreds of milliseconds on a busy disk.
 import { Worker } from 'node:worker_threads';
 import type { Synchronous } from './connection.ts';
 
 /**
- * `PASSIVE` moves what it can without anybody noticing. `RESTART` moves everything, so that the log begins anew; nobody
- * can write meanwhile, and reads that began before are waited for.
+ * `PASSIVE` moves what it can without blocking other connections. `RESTART` moves everything, so that the log starts anew;
+ * it blocks writers meanwhile, and waits for reads that began before.
  */
 export type CheckpointMode = 'PASSIVE' | 'RESTART';
 
 export interface Moved {
   /** Whether everything in the log is in the file now. */
   readonly isComplete: boolean;
-  /** How many pages the log holds, moved or not. */
+  /** Number of pages in the log, moved or not. */
   readonly frames: number;
 }
 
-/** How long `RESTART` waits for reads that began before: those of other processes, and our own that take too long. */
+/** Time that `RESTART` waits for reads that began before, of other processes or long ones of this process. */
 const patienceMs = 20;
 
-/** As text, because neither the compiled nor the uncompiled source could be named by one path. */
+/** A text, because one path could not name both the compiled and the uncompiled source. */
 const threadSource = `
 const { createRequire } = require('node:module');
 const { parentPort, workerData } = require('node:worker_threads');
@@ -39,7 +39,7 @@ parentPort.on('message', (mode) => {
 export class CheckpointThread {
   readonly #path: string;
   readonly #synchronous: Synchronous;
-  /** Started when first needed, and keeps the process alive only while it has work; another one takes the place of a thread that failed. */
+  /** Started when first needed, and restarted after a failure. It keeps the process alive only while it works. */
   #worker: Worker | undefined;
 
   /** @param path of the database file */
@@ -48,7 +48,7 @@ export class CheckpointThread {
     this.#synchronous = synchronous;
   }
 
-  /** Moves the log, or a part of it; ask again only when this has ended. */
+  /** Moves the log, or a part of it. Callers wait for the end before the next call. */
   async move(mode: CheckpointMode): Promise<Moved> {
     const worker = (this.#worker ??= this.#start());
     return new Promise((resolve) => {
@@ -57,22 +57,22 @@ export class CheckpointThread {
         worker.unref();
         resolve(moved);
       };
-      // The log is as good as before, and grows until a later attempt succeeds.
+      // The log stays valid, and grows until a later attempt succeeds.
       const giveUp = (): void => settle({ isComplete: false, frames: 0 });
       worker.on('message', settle).on('exit', giveUp);
       worker.ref();
-      tell(worker, mode);
+      send(worker, mode);
     });
   }
 
-  /** Ends the thread, when nothing is being moved. */
+  /** Ends the thread, when no move is under way. */
   async close(): Promise<void> {
     const worker = this.#worker;
     if (worker === undefined) return;
     await new Promise<void>((resolve) => {
       worker.once('exit', () => resolve());
       worker.ref();
-      tell(worker, 'close');
+      send(worker, 'close');
     });
   }
 
@@ -80,7 +80,7 @@ export class CheckpointThread {
     const workerData = { from: import.meta.url, path: this.#path, synchronous: this.#synchronous, patienceMs };
     const resourceLimits = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 };
     const worker = new Worker(threadSource, { eval: true, workerData, resourceLimits });
-    // Disks may be full, or broken: whoever writes to the database next is told so.
+    // The disk may be full or broken. The next write to the database reports it.
     worker.on('error', () => undefined);
     worker.on('exit', () => {
       if (this.#worker === worker) this.#worker = undefined;
@@ -89,7 +89,7 @@ export class CheckpointThread {
   }
 }
 
-function tell(worker: Worker, message: CheckpointMode | 'close'): void {
+function send(worker: Worker, message: CheckpointMode | 'close'): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have none
   worker.postMessage(message);
 }

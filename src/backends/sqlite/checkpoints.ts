@@ -1,17 +1,19 @@
-// When the write-ahead log is moved into the database file: once it is long enough for that to be worth it, beside the
-// service. Only what was added meanwhile is moved while nobody writes, and then the log begins anew.
+// Decides when the write-ahead log is moved into the database file: once it is long enough, in parallel to requests.
+// Writers wait only while the pages added meanwhile are moved. Then the log starts anew.
 import type { CheckpointThread } from './checkpoint-thread.ts';
 import type { Connection } from './connection.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { WriterQueue } from './writer-queue.ts';
 
-/** Pages in the log that are worth moving; 16 MB of them. Pages that change often are moved once for many changes. */
+/**
+ * Number of pages in the log from which a move is worth it, 16 MB. Pages that change often are moved once for many changes.
+ */
 const defaultFrames = 4000;
-/** Commits between two looks at how long the log is, which cost as much as a small commit. */
+/** Number of commits between two looks at the length of the log, which cost as much as a small commit. */
 const commitsPerLook = 8;
-/** Pages in the log at which a commit moves them itself, should the thread never succeed. */
+/** Number of pages in the log at which a commit moves them itself, in case the thread never succeeds. */
 const framesOfLastResort = 32_768;
-/** How long the end of long reads is waited for, and others are not begun. */
+/** Time to wait for the end of long reads, while new ones wait. */
 const patienceMs = 2000;
 
 export interface CheckpointParts {
@@ -19,7 +21,7 @@ export interface CheckpointParts {
   readonly writer: Connection;
   readonly queue: WriterQueue;
   readonly snapshots: Pick<Snapshots, 'betweenLongReads'>;
-  /** Pages in the log that are worth moving. */
+  /** Number of pages in the log from which a move is worth it. */
   readonly frames?: number | undefined;
 }
 
@@ -28,7 +30,7 @@ export class Checkpoints {
   readonly #queue: WriterQueue;
   readonly #thread: CheckpointThread;
   readonly #frames: number;
-  /** How many pages the log holds when the next attempt is due. */
+  /** Number of pages in the log at which the next attempt is due. */
   #due: number;
   #running: Promise<void> | undefined;
   #commits = 0;
@@ -43,10 +45,10 @@ export class Checkpoints {
   }
 
   /**
-   * To be called after each commit. Never throws: a log that cannot be moved now is moved later, and the requests that
-   * meet the failure report it.
+   * Looks at the log after a commit. Never throws: a log that cannot be moved now is moved later, and requests that meet
+   * the failure report it.
    *
-   * @param connection any that is in no transaction
+   * @param connection any connection outside a transaction
    */
   look(connection: Connection): void {
     if (++this.#commits % commitsPerLook !== 0) return;
@@ -57,12 +59,12 @@ export class Checkpoints {
     this.#running = this.#run().then(end, end);
   }
 
-  /** Resolves when nothing is being moved any more. */
+  /** Resolves when no move is under way. */
   get ended(): Promise<void> {
     return this.#running ?? Promise.resolve();
   }
 
-  /** Ends when nothing is being moved any more. The queue has to be closed before. */
+  /** Ends the thread when no move is under way. The queue must be closed before. */
   async close(): Promise<void> {
     await this.ended;
     await this.#thread.close();
@@ -70,20 +72,20 @@ export class Checkpoints {
 
   async #run(): Promise<void> {
     await this.#thread.move('PASSIVE');
-    // While somebody still reads what stands at the end of the log it cannot begin anew.
+    // The log cannot start anew while a read uses its end.
     await this.#snapshots.betweenLongReads(patienceMs, async () => {
-      // What has come together behind those who were reading.
+      // Moves the pages that were added during the long reads.
       await this.#thread.move('PASSIVE');
       await this.#queue.whileIdle(async () => {
         const { isComplete, frames } = await this.#thread.move('RESTART');
-        // Where somebody reads all the same, as much again has to come together.
+        // When a read prevented the restart, the next attempt waits for as many pages again.
         this.#due = (isComplete ? 0 : frames) + this.#frames;
       });
     });
   }
 }
 
-/** Returns 0 when SQLite does not say. */
+/** Returns the number of pages in the log; 0 when SQLite does not report it. */
 function framesInLog(connection: Connection): number {
   try {
     return connection.get<[busy: number, frames: number]>('PRAGMA wal_checkpoint(NOOP)')?.[1] ?? 0;

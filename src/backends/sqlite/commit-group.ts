@@ -4,17 +4,17 @@ import { translateError } from './errors.ts';
 import { Changes } from './read-cache.ts';
 
 export class CommitGroup {
-  /** Settles when the group is known to be durable, or known to be lost; where nobody asks for that, when it is committed. */
+  /** Settles when the group is durable or lost; for background work only, when it is committed. */
   readonly outcome: Promise<void>;
   readonly startedAt: number;
-  /** What its units have changed, those that were rolled back included. */
+  /** Changes of its units, including those that were rolled back. */
   readonly changes = new Changes();
   units = 0;
-  /** Whether any of them is told that its writes are durable. */
+  /** Whether a unit is reported as durable. */
   mustLast = false;
-  /** How long COMMIT has kept everybody waiting, the flush not included. */
+  /** Duration of COMMIT without the flush, during which the event loop was blocked. */
   commitMs = 0;
-  /** Why the group can no longer be committed. */
+  /** The failure that prevents the commit of the group. */
   failure: BackendUnavailable | undefined;
   #resolve!: () => void;
   #reject!: (error: unknown) => void;
@@ -25,16 +25,16 @@ export class CommitGroup {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // A group may hold nothing but rolled-back units, whom its failure does not concern.
+    // A group may have only units that were rolled back, which its failure does not affect.
     this.outcome.catch(() => undefined);
   }
 
-  /** Tells all units that their writes are durable, unless the group has failed. */
+  /** Reports to all units that their writes are durable, unless the group has failed. */
   succeed(): void {
     this.#resolve();
   }
 
-  /** Tells all units, those to come included, that nothing of the group was kept. The first reason counts. */
+  /** Reports to all units, including later ones, that no write of the group was kept. The first error counts. */
   fail(error: unknown): BackendUnavailable {
     if (this.failure === undefined) {
       const translated = translateError(error, 'storage');

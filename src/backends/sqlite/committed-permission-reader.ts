@@ -1,24 +1,24 @@
-// Checks of permissions by entries and memberships that are remembered. Whether somebody has access is decided here from
-// the few principals that most entries have, and the few groups that most users are in. Of many, only those are looked up
-// that stand on the other side, and what was found is remembered. Where there are many on both sides, SQLite decides.
+// Permission checks from cached entries and memberships. Most entries have few principals, and most users are in few
+// groups, so a check compares cached lists. Of a long list, only the principals of the other side are looked up, and the
+// results are cached. When both sides are long, SQLite decides.
 import type { Steps } from '../../base/steps.ts';
 import type { BoundPermission, ObjectPermissions } from '../../contracts/permission.ts';
+import { groupEntries } from '../sql/permission-rows.ts';
 import type { CommittedAccess } from './access.ts';
 import type { Connection } from './connection.ts';
 import { TooMany, type ReadCache } from './read-cache.ts';
 import {
   findGrant,
-  groupEntries,
   readEntries,
   readEntryRows,
   readInEntry,
   readPrincipals,
   SqlitePermissionReader,
-  type PermissionQuestion,
+  type PermissionCheck,
 } from './permission-reader.ts';
 
-/** Everybody who has logged in has its principals as well. */
-const anybody = 'system.Authenticated';
+/** Every authenticated user has its principals too. */
+const everyUser = 'system.Authenticated';
 
 export class CommittedPermissionReader extends SqlitePermissionReader {
   protected override readonly access: CommittedAccess;
@@ -35,8 +35,8 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
   ): Promise<boolean> {
     if (bound.length === 0) return Promise.resolve(false);
     return this.access.run((connection, cache) => {
-      const question = { principals, bound, memberOf };
-      return isGranted(connection, cache, question) ?? findGrant(connection, question);
+      const check = { principals, bound, memberOf };
+      return isGranted(connection, cache, check) ?? findGrant(connection, check);
     });
   }
 
@@ -47,7 +47,7 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
   override getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
     return this.access.run((connection, cache) => {
       const own = recallPrincipals(connection, cache, userId);
-      const all = recallPrincipals(connection, cache, anybody);
+      const all = recallPrincipals(connection, cache, everyUser);
       const isKept = !(own instanceof TooMany) && !(all instanceof TooMany);
       return new Set(isKept ? [...own, ...all] : readPrincipals(connection, userId));
     });
@@ -67,17 +67,17 @@ function* entrySteps(
   return yield* readEntries(connection, objectId, permissions);
 }
 
-/** An entry whose object has too many to be kept. */
+/** An entry of an object with too many principals to cache. */
 interface LargeEntry {
   readonly whole: TooMany;
   readonly bound: BoundPermission;
 }
 
-/** The answer to the question; `undefined` where there are many on both sides. */
+/** Returns the result of the check; `undefined` when both sides are long. */
 function isGranted(
   connection: Connection,
   cache: ReadCache,
-  { principals, bound, memberOf }: PermissionQuestion,
+  { principals, bound, memberOf }: PermissionCheck,
 ): boolean | undefined {
   const small: (readonly string[])[] = [];
   const large: LargeEntry[] = [];
@@ -85,7 +85,7 @@ function isGranted(
     const entries = recallEntries(connection, cache, one.objectId);
     if (entries instanceof TooMany) {
       const entry = { whole: entries, bound: one };
-      if (standsIn(connection, cache, entry, principals)) return true;
+      if (isInEntry(connection, cache, entry, principals)) return true;
       large.push(entry);
       continue;
     }
@@ -96,21 +96,21 @@ function isGranted(
   }
   if (memberOf === undefined || (small.length === 0 && large.length === 0)) return false;
   let isCertain = true;
-  for (const userId of [memberOf, anybody]) {
+  for (const userId of [memberOf, everyUser]) {
     const given = recallPrincipals(connection, cache, userId);
     if (given instanceof TooMany) {
       if (small.some((entry) => isGiven(connection, cache, { whole: given, userId }, entry))) return true;
       if (large.length > 0) isCertain = false;
     } else if (given.length > 0) {
       if (small.some((entry) => entry.some((principal) => given.includes(principal)))) return true;
-      if (large.some((entry) => standsIn(connection, cache, entry, given))) return true;
+      if (large.some((entry) => isInEntry(connection, cache, entry, given))) return true;
     }
   }
   return isCertain ? false : undefined;
 }
 
-/** Whether any of the principals stands in an entry that has many. */
-function standsIn(
+/** Returns whether any of the principals is in an entry with many. */
+function isInEntry(
   connection: Connection,
   cache: ReadCache,
   { whole, bound }: LargeEntry,
@@ -119,7 +119,7 @@ function standsIn(
   return cache.hasAny(whole, bound.permission, principals, (unknown) => readInEntry(connection, bound, unknown));
 }
 
-/** Whether a user who was given many principals has any of these. */
+/** Returns whether a user with many principals has any of these. */
 function isGiven(
   connection: Connection,
   cache: ReadCache,

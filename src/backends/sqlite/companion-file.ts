@@ -1,5 +1,5 @@
-// A SQLite file beside that of the database, for state that is independent of the unit of work. SQLite has one writer per
-// file: in the database's own file a write would wait for the very request that makes it.
+// A SQLite file next to the database, for state that is independent of the unit of work. SQLite has one writer per file: in
+// the file of the database, such a write would wait for the unit of work of the same request.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, translateError, type BackendName } from './errors.ts';
@@ -12,13 +12,13 @@ const retryMs = 5;
 export interface CompanionFileOptions {
   readonly path: string;
   readonly migrations: readonly Migration[];
-  /** What errors call the backend. */
+  /** Name of the backend in errors. */
   readonly backend: BackendName;
-  /** How long an operation is tried again while another process writes. */
+  /** Time for which an operation is retried while another process writes. */
   readonly busyTimeoutMs?: number | undefined;
   /** Largest file in bytes that is checked completely when it is opened; default 0. */
   readonly maxCheckedBytes?: number | undefined;
-  /** What is lost when the file is deleted because it is damaged. */
+  /** The loss when a damaged file is deleted, for messages. */
   readonly loss: string;
 }
 
@@ -28,7 +28,7 @@ export class CompanionFile {
   #isClosed = false;
 
   /**
-   * Opens the file. What was written survives restarts and crashes of the process; loss of power may take the last writes.
+   * Opens the file. Writes survive restarts and crashes of the process; a power loss may take the last ones.
    *
    * @throws BackendUnavailable when the file cannot be opened or is damaged; Error when a newer version has migrated it
    */
@@ -36,7 +36,7 @@ export class CompanionFile {
     const { path, migrations, backend, maxCheckedBytes = 0, loss } = options;
     requireWritable(path, backend);
     this.#options = options;
-    // Without an fsync for each commit; the file stays consistent all the same.
+    // NORMAL omits the fsync for each commit. The file stays consistent.
     const remedy = `stop the service and delete the file with its -wal and -shm (${loss})`;
     this.#connection = openSound({ path, synchronous: 'NORMAL', backend, maxCheckedBytes, remedy });
     try {
@@ -47,7 +47,7 @@ export class CompanionFile {
     }
   }
 
-  /** Runs one operation, again and again while another process holds the write lock. */
+  /** Runs one operation, and retries it while another process holds the write lock. */
   async run<T>(operation: (connection: Connection) => T): Promise<T> {
     const { path, backend, busyTimeoutMs = 5000 } = this.#options;
     const startedAt = performance.now();

@@ -1,5 +1,5 @@
-// Conditional writes. Those that wait at the same time share one turn of the writer, which does once what they have in
-// common: the savepoint, and reading and storing the rows of their lists.
+// Conditional writes. Those that wait at the same time share one unit of the writer, which does their common work once: the
+// savepoint, and reading and storing the rows of their lists.
 import type { Clock } from '../../base/clock.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import type { ConditionalWrite } from '../../contracts/database.ts';
@@ -9,8 +9,7 @@ import { keyOfObject } from '../../core/lists/list-key.ts';
 import { conditionalTimestamp, putChange, removalChange, unwritten } from '../../core/lists/list-state.ts';
 import { isSameObject, StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
-import { countPrincipals, deleteEntries, Folders, replaceEntries } from './entry-rows.ts';
-import { grantAll } from './grant-all.ts';
+import { countPrincipals, deleteEntries, Folders, grantAll, replaceEntries } from './entry-rows.ts';
 import { ListRows } from './list-rows.ts';
 import type { Changes } from './read-cache.ts';
 import { findObject, insertObjects, putObject, removeObject, type Found, type NewRow } from './object-rows.ts';
@@ -20,10 +19,10 @@ import type { WriterQueue, WriterUnit } from './writer-queue.ts';
 const maxTogether = 100;
 const maxCharsTogether = 100_000;
 
-/** A unit of work grants more principals than this, in steps between which reads are served. */
+/** Maximum number of principals that a write grants. A unit of work grants more, in steps. */
 const mostPrincipals = 100;
 
-/** User id under which all conditional writes wait for their turn. */
+/** User id under which all conditional writes wait in the queue. */
 const sharedUser = '';
 
 interface Waiting {
@@ -46,7 +45,7 @@ export class ConditionalWrites {
   write(write: ConditionalWrite): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ write, resolve, reject });
-      if (this.#waiting.length === 1) void this.#takeTurn();
+      if (this.#waiting.length === 1) void this.#runNext();
     });
   }
 
@@ -59,8 +58,8 @@ export class ConditionalWrites {
     return end === -1 ? this.#waiting.length : end;
   }
 
-  /** Waits for the turn, and does the writes that wait by then. Never fails. */
-  async #takeTurn(): Promise<void> {
+  /** Waits for the writer, and does the writes that wait by then. Never fails. */
+  async #runNext(): Promise<void> {
     let unit: WriterUnit;
     try {
       unit = await this.#queue.begin({ userId: sharedUser });
@@ -69,7 +68,7 @@ export class ConditionalWrites {
       return;
     }
     const together = this.#waiting.splice(0, this.#countTogether());
-    if (this.#waiting.length > 0) void this.#takeTurn();
+    if (this.#waiting.length > 0) void this.#runNext();
     try {
       const now = this.#clock.now();
       const stamps = unit.run('storage', (connection) => {
@@ -110,7 +109,7 @@ class Round {
     this.#now = now;
   }
 
-  /** Returns the timestamp of each write; `undefined` for those that found something else than they expected. */
+  /** Returns the timestamp of each write; `undefined` for those whose expected state differs. */
   run(writes: readonly ConditionalWrite[]): readonly (number | undefined)[] {
     const stamps = writes.map((write) => this.#do(write));
     this.#insertRows();

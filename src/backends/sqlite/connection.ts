@@ -1,6 +1,5 @@
-// One connection to a database file: statements prepared once, rows as tuples, and the one SQL function through which
-// a statement asks the query evaluator. The only file, with `errors.ts`, `process-lock.ts` and `checkpoint-thread.ts`, that
-// knows the driver.
+// One connection to a database file: statements prepared once, rows as tuples, and the SQL function with which statements
+// call the query evaluator. Only this file, `errors.ts`, `process-lock.ts` and `checkpoint-thread.ts` use the driver.
 import { pathToFileURL } from 'node:url';
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';
 import { requireStorable } from '../../contracts/errors.ts';
@@ -16,15 +15,15 @@ export interface ConnectionOptions {
   readonly path: string;
   /** Whether the connection refuses to write. */
   readonly readOnly?: boolean;
-  /** Whether the file lies on a disk that cannot be written and is changed by nobody, so that there are no locks either. */
+  /** Whether the file is on a read-only disk and never changes, so no locks are needed. */
   readonly isImmutable?: boolean;
   readonly synchronous: Synchronous;
 }
 
-/** `FULL` survives loss of power; `NORMAL` may lose the last commits then, but never tears the file. */
+/** `FULL` survives a power loss; `NORMAL` may lose the last commits then, but never damages the file. */
 export type Synchronous = 'EXTRA' | 'FULL' | 'NORMAL' | 'OFF';
 
-/** Blocks the process, so it is kept short; who waits for a lock longer does so with timers. */
+/** Time of a blocking wait for a lock, which is short. Longer waits use timers. */
 const driverTimeoutMs = 10;
 const openTimeoutMs = 5000;
 const maxStatements = 300;
@@ -32,14 +31,14 @@ const maxStatements = 300;
 export class Connection {
   readonly #driver: DatabaseSyncInstance;
   readonly #statements = new Map<string, StatementSyncInstance>();
-  /** What `coffer_matches` tests during the statement that is running. */
+  /** Filters of `coffer_matches` during the running statement. */
   #filters: readonly Filter[] = [];
 
-  /** Opens the file, which is created with its folder when it does not exist. */
+  /** Opens the file, and creates it with its folder when it does not exist. */
   constructor({ path, readOnly = false, isImmutable = false, synchronous }: ConnectionOptions) {
     if (!isImmutable) createPrivateFile(path);
     this.#driver = new DatabaseSync(isImmutable ? `${pathToFileURL(path).href}?immutable=1` : path, {
-      // Another process may be creating or recovering the file; nobody is being served yet, so blocking is fine.
+      // Another process may be creating or recovering the file. No requests are served yet, so blocking is fine.
       timeout: openTimeoutMs,
       enableForeignKeyConstraints: false,
       returnArrays: true,
@@ -54,7 +53,7 @@ export class Connection {
   }
 
   #configure(readOnly: boolean, isImmutable: boolean, synchronous: Synchronous): void {
-    // Reads the header, so that what is no database is refused here.
+    // Reads the header, so that a file that is not a database is refused here.
     const mode = this.get<[string]>('PRAGMA journal_mode')?.[0];
     if (mode !== 'wal' && !isImmutable) this.#switchToWal();
     const settings = [
@@ -78,7 +77,7 @@ export class Connection {
     );
   }
 
-  /** SQLite does not wait by itself when two processes switch a new file at the same time. */
+  /** Switches to WAL with retries, because SQLite does not wait when two processes switch a new file at the same time. */
   #switchToWal(): void {
     const deadline = Date.now() + openTimeoutMs;
     for (;;) {
@@ -92,26 +91,26 @@ export class Connection {
     }
   }
 
-  /** Whether a transaction is open; SQLite ends it by itself on some errors. */
+  /** Whether a transaction is open. SQLite ends it by itself on some errors. */
   get inTransaction(): boolean {
     return this.#driver.isTransaction;
   }
 
   /**
-   * Another number than before when another connection has committed to the file meanwhile. Inside a transaction it stays,
-   * and looking at it fixes the snapshot of one that has read nothing yet.
+   * Returns a number that changes when another connection has committed to the file. Inside a transaction it stays the
+   * same. Reading it takes the snapshot of a transaction that has read nothing yet.
    */
   get dataVersion(): number {
     return this.get<[number]>('PRAGMA data_version')![0];
   }
 
-  /** Runs statements that take no parameters and are not worth keeping. */
+  /** Runs statements without parameters that are not worth caching. */
   exec(sql: string): void {
     this.#driver.exec(sql);
   }
 
   /**
-   * The first row as a tuple, `undefined` when there is none.
+   * Returns the first row as a tuple; `undefined` when the result is empty.
    *
    * @throws UnstorableText
    */
@@ -121,7 +120,7 @@ export class Connection {
   }
 
   /**
-   * All rows as tuples.
+   * Returns all rows as tuples.
    *
    * @throws UnstorableText
    */
@@ -130,7 +129,7 @@ export class Connection {
     return this.#prepare(sql).all(...parameters) as Row[];
   }
 
-  /** All rows of a statement in which `coffer_matches` tests these filters. */
+  /** Returns all rows of a statement in which `coffer_matches` tests these filters. */
   allMatching<Row extends readonly SqlValue[]>(
     filters: readonly Filter[],
     sql: string,
@@ -145,7 +144,7 @@ export class Connection {
   }
 
   /**
-   * Runs a statement for its effect; returns how many rows changed.
+   * Runs a statement; returns the number of changed rows.
    *
    * @throws UnstorableText
    */
@@ -154,7 +153,7 @@ export class Connection {
     return this.#prepare(sql).run(...parameters).changes;
   }
 
-  /** Runs the operation in a transaction of its own, which is rolled back when it throws. */
+  /** Runs the operation in a transaction of its own, and rolls back when it throws. */
   inWriteTransaction<T>(operation: () => T): T {
     this.run('BEGIN IMMEDIATE');
     try {
@@ -168,8 +167,8 @@ export class Connection {
   }
 
   /**
-   * The driver cannot give up statements before they are collected as garbage, so SQLite may keep the file open for a
-   * while. It holds no locks then.
+   * Closes the connection. The driver frees statements by garbage collection only, so SQLite may keep the file open for a
+   * while, without locks.
    */
   close(): void {
     this.#statements.clear();
@@ -177,8 +176,8 @@ export class Connection {
   }
 
   /**
-   * The statement, prepared on first use; the oldest one makes room for a new one. To find out which was not used for longest
-   * would cost each statement more than it costs a few to be prepared again.
+   * Returns the statement, prepared on first use. The oldest one makes room for a new one. A record of the last use would
+   * cost every statement more than preparing a few again.
    */
   #prepare(sql: string): StatementSyncInstance {
     const known = this.#statements.get(sql);
@@ -194,8 +193,8 @@ export class Connection {
 }
 
 /**
- * Refuses what the driver would bind as something else: it cuts text at a null character, replaces lone surrogates by
- * U+FFFD, and binds NaN as NULL. A key that is bound as another one reads and changes what belongs to others.
+ * Refuses values that the driver would bind as others: it cuts text at a null character, replaces lone surrogates by
+ * U+FFFD, and binds NaN as NULL. A changed key could read or change other rows.
  *
  * @throws UnstorableText
  */
@@ -207,9 +206,8 @@ function requireFaithful(parameters: readonly SqlValue[]): void {
 }
 
 /**
- * SQLite looks for a number behind LIMIT and OFFSET when it plans a statement, in a parameter too, and so prepares the
- * statement anew each time that the parameter is given: that takes longer than most statements do. An expression it leaves
- * alone.
+ * Adds a term to LIMIT and OFFSET. SQLite uses the value of their parameters when it plans a statement, so it would prepare
+ * the statement again for each value, which takes longer than most statements. It does not do that for an expression.
  */
 function withFreeLimits(sql: string): string {
   return sql.replaceAll(/\b(LIMIT|OFFSET) \?/g, '$1 ? + 0');

@@ -1,12 +1,12 @@
 // Names of the files of SQLite backends, from the setting that names the database.
 import { resolve } from 'node:path';
 
-/** The file, below the working folder, when none is set. */
+/** The file, relative to the working folder, when the setting is absent. */
 export const defaultSqliteFile = 'data/coffer.sqlite3';
 
 /**
- * The absolute path behind `storage_url` and its like: a plain path, `sqlite:relative/file` or `sqlite:///absolute/file`.
- * `undefined` when it names something else, such as another kind of database.
+ * Returns the absolute path of `storage_url` and similar settings: a plain path, `sqlite:relative/file` or
+ * `sqlite:///absolute/file`. `undefined` for other values, such as the URL of another kind of database.
  */
 export function findSqliteFile(url: string | undefined, cwd: string = process.cwd()): string | undefined {
   if (url === undefined || url === '') return resolve(cwd, defaultSqliteFile);
@@ -20,11 +20,11 @@ export function findSqliteFile(url: string | undefined, cwd: string = process.cw
     return relative === undefined || relative === '' ? undefined : resolve(cwd, relative);
   }
   const path = decode(rest.slice(2));
-  // Between the second and the third slash a URL has a host, and a file has none.
+  // A URL has its host between the second and the third slash. A file has no host.
   return path === undefined || !path.startsWith('/') || path === '/' ? undefined : resolve(path);
 }
 
-/** Returns the name of a file beside that of the database: `coffer.sqlite3` and `cache` → `coffer-cache.sqlite3`. */
+/** Returns the name of a file next to the database: `coffer.sqlite3` and `cache` → `coffer-cache.sqlite3`. */
 export function companionPath(databasePath: string, name: string): string {
   const hasExtension = /\.[^./\\]+$/.test(databasePath);
   return hasExtension ? databasePath.replace(/(\.[^./\\]+)$/, `-${name}$1`) : `${databasePath}-${name}`;

@@ -1,5 +1,5 @@
 // Opens a database file for the storage and permission backends: one connection that writes, others that read, and the
-// turns of the writer.
+// queue of the writer.
 import { existsSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
@@ -9,10 +9,9 @@ import { accessCommitted, accessUnit, type CommittedAccess, type UnitAccess } fr
 import { CheckpointThread } from './checkpoint-thread.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { Connection, type Synchronous } from './connection.ts';
-import { Damage } from './damage.ts';
 import { translating, type BackendName } from './errors.ts';
 import { isWritable, requireWritable, sizeOf } from './file-access.ts';
-import { findFaults, openSound } from './integrity.ts';
+import { Damage, findFaults, openSound } from './integrity.ts';
 import { WalFile } from './wal-file.ts';
 import { ConditionalWrites } from './conditional-writes.ts';
 import { ReadCache } from './read-cache.ts';
@@ -29,22 +28,22 @@ import { Snapshots } from './snapshots.ts';
 import { WriterQueue, WriterUnit, type WriterQueueOptions } from './writer-queue.ts';
 
 export interface SqliteDatabaseOptions extends WriterQueueOptions {
-  /** The file; it and its folder are created when absent. */
+  /** The file, which is created with its folder when absent. */
   readonly path: string;
   readonly clock: Clock;
-  /** Default `FULL`: a commit survives loss of power. */
+  /** Default `FULL`: a commit survives a power loss. */
   readonly synchronous?: Synchronous;
-  /** Pages in the write-ahead log that are worth moving into the file. */
+  /** Number of pages in the write-ahead log from which they are moved into the file. */
   readonly checkpointFrames?: number;
-  /** About how many bytes of what was read are remembered; 0: none. */
+  /** Approximate size of the read cache in bytes; 0: none. */
   readonly cacheBytes?: number;
-  /** Whether no other process may serve the file meanwhile. */
+  /** Whether other processes may not serve the file at the same time. */
   readonly isExclusive?: boolean;
-  /** Whether nothing will be written, so that the disk may be one that cannot be written. */
+  /** Whether nothing will be written, so the disk may be read-only. */
   readonly isReadonly?: boolean;
-  /** Larger files are not checked completely; default 0. */
+  /** Maximum size of a file that is checked completely; default 0. */
   readonly maxCheckedBytes?: number;
-  /** Of more principals in the entries of one object, or of one user, only those are remembered that somebody asks about. */
+  /** Maximum number of cached principals per object or user. With more, only those that requests ask for are cached. */
   readonly mostPrincipals?: number;
 }
 
@@ -53,13 +52,13 @@ const defaultMemoryBytes = 33_554_432;
 export interface SqliteDatabase extends Database {
   readonly path: string;
   readonly clock: Clock;
-  /** Access to committed state, outside any unit of work. */
+  /** Returns access to committed state, outside any unit of work. */
   committed(backend: BackendName): CommittedAccess;
-  /** Access inside a transaction that this database opened. */
+  /** Returns access inside a transaction that this database opened. */
   within(transaction: Transaction, backend: BackendName): UnitAccess;
-  /** Starts the reaper, after rows were detached. */
+  /** Starts the reaper, after rows became unreachable. */
   wakeReaper(): void;
-  /** Deletes at once what the reaper would delete in small pieces. */
+  /** Deletes at once what the reaper would delete in chunks. */
   reapAll(): Promise<void>;
 }
 
@@ -67,7 +66,7 @@ export interface SqliteDatabase extends Database {
  * Opens a database file. Storage and permission backends created on the same one share its transactions.
  *
  * @throws BackendUnavailable when the file cannot be opened, is damaged, or is served by another process; Error when a
- * newer version has migrated it
+ *   newer version has migrated it
  */
 export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDatabase {
   const { path, isReadonly = false, isExclusive = false } = options;
@@ -82,12 +81,12 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
   }
 }
 
-/** @param isFixed whether the disk cannot be written */
+/** @param isFixed whether the disk is read-only */
 function openFile(options: SqliteDatabaseOptions, isFixed: boolean, unlock: () => void): SqliteDatabase {
-  // SQLite finds its way through a log that was not moved into the file by files next to it.
+  // SQLite reads a log that was not moved into the file with the help of files next to it.
   const isImmutable = isFixed && sizeOf(`${options.path}-wal`) === 0;
   const { path, clock, synchronous = 'FULL', cacheBytes = defaultMemoryBytes } = options;
-  // Where a commit has to be on the disk, it is flushed in the background and not by SQLite.
+  // A commit that must be durable is flushed in the background and not by SQLite.
   const log = synchronous === 'FULL' || synchronous === 'EXTRA' ? new WalFile(path) : undefined;
   const ofCommits = log === undefined ? synchronous : 'NORMAL';
   const maxCheckedBytes = options.maxCheckedBytes ?? 0;
@@ -160,14 +159,14 @@ function createDatabase(
   if (!isFixed && pendingMigrations(writer, databaseMigrations).length === 0) reaping.wake();
   let closing: Promise<void> | undefined;
 
-  /** A newer version may have migrated the file since it was opened. */
+  /** Refuses the file when a newer version has migrated it since it was opened. */
   function requireKnown(): void {
     snapshots.run('storage', (connection) => requireKnownSchema(connection, databaseMigrations, path));
   }
 
   async function migrate(): Promise<readonly string[]> {
     const done: string[] = [];
-    // Where nothing is to be done, another process that is writing need not be waited for.
+    // Without pending migrations, another process that writes need not be waited for.
     while (pendingOf(snapshots).length > 0) {
       const unit = await queue.begin();
       let line: string | undefined;
@@ -194,7 +193,7 @@ function createDatabase(
     try {
       writer.all('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // Everything committed is safe in the log; the next start moves it over.
+      // Every commit is safe in the log. The next start moves it.
     }
     writer.close();
     unlock();
@@ -207,7 +206,7 @@ function createDatabase(
     clock,
     begin: ({ userId } = {}) => queue.begin({ userId }),
     writeConditionally: (write) => conditionalWrites.write(write),
-    /** A reader changes no file of an older version, which another process may be serving. */
+    /** A reader does not migrate a file of an older version, which another process may be serving. */
     get needsMigration() {
       return isReadonly && readSchemaVersion(writer) > 0;
     },

@@ -1,15 +1,16 @@
-// The rows of entries and of the folders that they lie in.
-import type { ObjectPermissions } from '../../contracts/permission.ts';
+// The rows of permission entries and of their folders.
+import type { ObjectEntries, ObjectPermissions } from '../../contracts/permission.ts';
 import type { Steps } from '../../base/steps.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, SqlValue } from './connection.ts';
+import { RowInsert } from './row-insert.ts';
 
-/** Numbers of folders, as long as nobody else changes them. */
+/** Numbers of folders, valid while no other code changes them. */
 export class Folders {
-  /** The one asked for last: what is written together lies together, mostly. */
+  /** The last one: successive writes mostly use the same folder. */
   #last: { readonly uri: string; readonly folder: number } | undefined;
 
-  /** The folder, `undefined` when there is none yet. */
+  /** Returns the folder; `undefined` when absent. */
   find(connection: Connection, uri: string): number | undefined {
     if (this.#last?.uri === uri) return this.#last.folder;
     const folder = connection.get<[number]>('SELECT folder FROM folders WHERE uri = ?', uri)?.[0];
@@ -17,7 +18,7 @@ export class Folders {
     return folder;
   }
 
-  /** The folder, which is made when there is none yet. */
+  /** Returns the folder, and creates it when absent. */
   ensure(connection: Connection, uri: string): number {
     const known = this.find(connection, uri);
     if (known !== undefined) return known;
@@ -26,7 +27,7 @@ export class Folders {
     return folder;
   }
 
-  /** To be called when folders are taken away. */
+  /** Forgets the folder, when folders are deleted. */
   forget(): void {
     this.#last = undefined;
   }
@@ -49,17 +50,17 @@ export function grant(
   );
 }
 
-/** Rows that are changed without a pause. */
+/** Number of rows that are changed without a pause. */
 const rowsPerStep = 100;
 
-/** How many principals there are in all entries together. */
+/** Returns the number of principals in all entries. */
 export function countPrincipals(permissions: ObjectPermissions): number {
   let count = 0;
   for (const principals of Object.values(permissions)) count += principals.length;
   return count;
 }
 
-/** Puts principals in place of those of the permissions named. Those who stay are not touched. */
+/** Replaces the principals of the named permissions. Rows of principals that stay are not touched. */
 export function* replaceEntries(
   connection: Connection,
   objectId: string,
@@ -102,7 +103,7 @@ function revoke(connection: Connection, folder: number, name: string, permission
   );
 }
 
-/** Takes away all entries of an object. */
+/** Deletes all entries of an object. */
 export function deleteEntries(connection: Connection, objectId: string): void {
   const { folder, name } = splitObjectId(objectId);
   connection.run(
@@ -110,4 +111,30 @@ export function deleteEntries(connection: Connection, objectId: string): void {
     folder,
     name,
   );
+}
+
+const columns = 4;
+const insert = new RowInsert('INSERT OR IGNORE INTO entries (folder, name, permission, principal)', columns);
+
+/** Number of new rows that are stored without a pause. */
+const insertedPerStep = 96;
+
+/** Adds principals to entries of many objects, with few statements. */
+export function* grantAll(connection: Connection, entries: readonly ObjectEntries[], folders: Folders): Steps<void> {
+  let values: SqlValue[] = [];
+  for (const { objectId, permissions } of entries) {
+    const { folder: uri, name } = splitObjectId(objectId);
+    for (const [permission, principals] of Object.entries(permissions)) {
+      if (principals.length === 0) continue;
+      const folder = folders.ensure(connection, uri);
+      for (const principal of principals) {
+        values.push(folder, name, permission, principal);
+        if (values.length < insertedPerStep * columns) continue;
+        insert.run(connection, values);
+        values = [];
+        yield;
+      }
+    }
+  }
+  insert.run(connection, values);
 }

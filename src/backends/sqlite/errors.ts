@@ -1,16 +1,16 @@
-// Where errors of the driver become the failures that the contracts know. Nothing outside this folder sees the driver's.
+// Turns errors of the driver into the errors of the contracts. Code outside this folder never sees the driver's errors.
 import { BackendError, BackendUnavailable } from '../../contracts/errors.ts';
 
 export type BackendName = 'storage' | 'permission' | 'cache';
 
-/** What a primary result code of SQLite means to an operator. */
+/** The meaning of a primary result code of SQLite for an operator. */
 interface Meaning {
   readonly what: string;
   /** What an operator can do. */
   readonly remedy?: string;
-  /** Whether it stays so until somebody does. */
+  /** Whether it lasts until an operator acts. */
   readonly isLasting?: boolean;
-  /** How SQLite's own message begins: the driver leaves the code out of errors that `all` throws. */
+  /** Beginnings of SQLite's own messages: errors that `all` throws have no code. */
   readonly messages: readonly string[];
 }
 
@@ -80,26 +80,26 @@ function resultCode(error: unknown): number | undefined {
   return undefined;
 }
 
-/** Whether another connection holds a lock, so that trying again later may help. */
+/** Returns whether another connection holds a lock, so that a later attempt may succeed. */
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error);
   return code !== undefined && busyCodes.includes(code);
 }
 
-/** Whether a unique index has refused the row. */
+/** Returns whether a unique index has refused the row. */
 export function isTaken(error: unknown): boolean {
   return resultCode(error) === constraintCode;
 }
 
-/** Whether SQLite has found the file damaged, in an error of the driver or one that was made from it. */
+/** Returns whether SQLite has found the file damaged, from an error of the driver or a translated one. */
 export function isDamage(error: unknown): boolean {
   const code = resultCode(error instanceof BackendUnavailable ? error.cause : error);
   return code !== undefined && damageCodes.includes(code);
 }
 
 /**
- * The error to throw on: failures of the world become `BackendUnavailable`, a backend's own errors and mistakes of
- * ours stay as they are.
+ * Returns the error to throw: failures of file or disk as `BackendUnavailable`, errors of the backend and faults of the
+ * service unchanged.
  */
 export function translateError(error: unknown, backend: BackendName): unknown {
   if (error instanceof BackendError || !(error instanceof Error)) return error;
@@ -115,7 +115,7 @@ export function translateError(error: unknown, backend: BackendName): unknown {
   return new BackendUnavailable(backend, message, { cause: error, reason: what, isLasting });
 }
 
-/** Runs the operation and translates what it throws. */
+/** Runs the operation and translates its errors. */
 export function translating<T>(backend: BackendName, operation: () => T): T {
   try {
     return operation();

@@ -1,4 +1,4 @@
-// The file of a database before SQLite opens it: who may read it, and whether it can be written.
+// The file of a database before SQLite opens it: its owner's access only, and whether it can be written.
 import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -8,8 +8,8 @@ const fileMode = 0o600;
 const folderMode = 0o700;
 
 /**
- * Creates the file, and its folder, for the owner alone, unless they exist. SQLite gives the same mode to the files that it
- * keeps next to it. An existing file is not opened: closing it again would give up the locks that SQLite has on it.
+ * Creates the file, and its folder, for the owner alone, unless they exist. SQLite gives the same mode to its other files.
+ * An existing file is not opened, because closing it would release the locks that SQLite has on it.
  */
 export function createPrivateFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: folderMode });
@@ -21,9 +21,9 @@ export function createPrivateFile(path: string): void {
 }
 
 /**
- * Creates the file when it does not exist, and makes sure that it can be written.
+ * Creates the file when it does not exist, and verifies that it can be written.
  *
- * @throws BackendUnavailable with what to do about it
+ * @throws BackendUnavailable with a remedy
  */
 export function requireWritable(path: string, backend: BackendName): void {
   try {
@@ -45,7 +45,7 @@ export function requireWritable(path: string, backend: BackendName): void {
   }
 }
 
-/** Whether the file and its folder can be written, so that SQLite can keep its other files next to it. */
+/** Returns whether the file and its folder can be written, so that SQLite can create its other files there. */
 export function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
@@ -56,7 +56,7 @@ export function isWritable(path: string): boolean {
   }
 }
 
-/** Size in bytes of the file and of the changes that were not moved into it yet. */
+/** Returns the size in bytes of the file and its log. */
 export function sizeWithLog(path: string): number {
   return sizeOf(path) + sizeOf(`${path}-wal`);
 }

@@ -39,7 +39,7 @@ export function jsonPathOf({ path }: Field): string | undefined {
   return path.every((key) => plainKey.test(key)) ? `$${path.map((key) => `."${key}"`).join('')}` : undefined;
 }
 
-/** Whether the field is a member of the entry itself, or below one, and not an attribute. */
+/** Returns whether the field is, or lies below, a member of the entry itself and not an attribute. */
 export function isOwnField(field: Field): boolean {
   return field.path[0] === 'id' || field.path[0] === 'last_modified';
 }

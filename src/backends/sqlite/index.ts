@@ -1,4 +1,4 @@
-// The SQLite backend as the service sees it. The driver is loaded when a database is opened.
+// The SQLite backend: its description, settings and openers. The driver is loaded when a database is opened.
 import type { BuiltInBackend } from '../../contracts/backend-module.ts';
 import { type BackendKind } from '../../settings/backend-description.ts';
 import { refuseUrl } from '../../settings/backend-settings.ts';
@@ -42,7 +42,7 @@ export const sqlite: BuiltInBackend = {
     forms: `a file, ${urlForms}`,
     ownForms: urlForms,
     names: (kind) =>
-      `a file, ${defaultSqliteFile} unless set${kind === 'cache' ? '; the cache has a file of its own beside it' : ''}`,
+      `a file, ${defaultSqliteFile} unless set${kind === 'cache' ? '; the cache has a file of its own next to it' : ''}`,
     example: defaultSqliteFile,
     isOwn: (url) => /^sqlite:/i.test(url) && findSqliteFile(url) !== undefined,
   },
@@ -88,7 +88,7 @@ export const sqlite: BuiltInBackend = {
       database,
       storage: () => createSqliteStorage(database),
       permission: () => createSqlitePermission(database),
-      // A disk that cannot be written holds no counters.
+      // Counters cannot be stored on a read-only disk.
       securityState: (limits) =>
         isReadonly && !isWritable(path)
           ? undefined

@@ -1,5 +1,5 @@
-// The rows of lists as one unit of work sees them. The unit is the only writer, so a row that it has read changes through
-// this class alone.
+// The rows of lists as one unit of work sees them. The unit is the only writer, so only this class changes a row that it
+// has read.
 import { changeState, unwritten, type ListChange } from '../../core/lists/list-state.ts';
 import { keyOfList } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
@@ -13,7 +13,7 @@ interface KnownRow {
 
 export class ListRows {
   readonly #known = new Map<string, KnownRow>();
-  /** The row that was found last: most units write to one list. */
+  /** The last row: most units write to one list. */
   #last: KnownRow | undefined;
   /** Rows that have changed since they were stored. */
   readonly #changed = new Set<KnownRow>();
@@ -32,7 +32,7 @@ export class ListRows {
   /** Changes the row of a list that exists. `store` writes it. */
   change(connection: Connection, list: ListKey, change: ListChange): void {
     const known = this.#find(connection, list);
-    if (known === undefined) throw new Error('a list changes that does not exist');
+    if (known === undefined) throw new Error('cannot change a list that does not exist');
     const { clock = known.row.clock, horizon, live, dead } = changeState(known.row, change);
     known.row = { list: known.row.list, clock, horizon, live, dead };
     this.#changed.add(known);

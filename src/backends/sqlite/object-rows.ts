@@ -1,4 +1,4 @@
-// The rows of objects and tombstones: what is stored under an id, and how it is replaced. Callers update the row of the list.
+// The rows of objects and tombstones: lookup by id, and replacement. Callers update the row of the list.
 import { TransactionConflict } from '../../contracts/errors.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { Connection, SqlValue } from './connection.ts';
@@ -7,7 +7,7 @@ import { listColumns, type ListRow, type ListTuple } from './lists.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
 import { RowInsert } from './row-insert.ts';
 
-/** A list, when it exists, and what is stored under one of its ids. */
+/** A list, when it exists, and the object and tombstone of an id. */
 export interface Found {
   readonly list: ListRow | undefined;
   readonly object: StoredObject | undefined;
@@ -38,12 +38,12 @@ export function insertObjects(connection: Connection, rows: readonly NewRow[]): 
   try {
     insert.run(connection, values);
   } catch (error) {
-    if (isTaken(error)) throw new TransactionConflict('an id that was drawn at random is taken', { cause: error });
+    if (isTaken(error)) throw new TransactionConflict('a random id is taken', { cause: error });
     throw error;
   }
 }
 
-/** Reads the row of the list and what is stored under the id, in one query. */
+/** Reads the row of the list, and object and tombstone of the id, with one query. */
 export function findObject(connection: Connection, { kind, parent }: ListKey, id: string): Found {
   const row = connection.get<[...ListTuple, modified: number | null, data: string | null, deleted: number | null]>(
     `SELECT ${listColumns}, o.last_modified, o.data, t.last_modified FROM lists l
@@ -64,7 +64,7 @@ export function findObject(connection: Connection, { kind, parent }: ListKey, id
   };
 }
 
-/** A list, when it exists, and whether something is stored under one of its ids; `undefined` stands for nothing. */
+/** A list, when it exists, and whether an id has an object or a tombstone; `undefined` stands for absence. */
 export interface Presence {
   readonly list: ListRow | undefined;
   readonly object: unknown;
@@ -94,7 +94,7 @@ export function findPresence(connection: Connection, { kind, parent }: ListKey, 
   };
 }
 
-/** Stores a live object in place of what was found under its id. */
+/** Stores a live object in place of the rows that were found under its id. */
 export function putObject(
   connection: Connection,
   list: number,

@@ -1,8 +1,8 @@
-// How long background work pauses between two pieces. Nobody says how busy the service is, so that is measured: a pause in
-// which others had much to do is followed by a longer one, and where nobody wants anything there is hardly any.
+// Computes the pauses of background work from the load of the service, measured as the use of the event loop. A pause in
+// which requests had much work is followed by a longer one. Without requests the pauses are minimal.
 import { performance } from 'node:perf_hooks';
 
-/** How long the event loop has worked and how long it has waited, both in milliseconds since it began. */
+/** Milliseconds that the event loop has worked and waited since it began. */
 export interface LoopTimes {
   readonly active: number;
   readonly idle: number;
@@ -10,28 +10,28 @@ export interface LoopTimes {
 
 /** Lets the event loop turn. */
 const shortestPauseMs = 1;
-/** The work gets on, however busy everybody else is. */
+/** The work continues, even under full load. */
 const longestPauseMs = 50;
-/** How much the last pause counts among all before it: single ones are short and say little. */
+/** Weight of the last pause among all before it. Single pauses are short and say little. */
 const weightOfLast = 0.2;
 
 export class Pace {
   readonly #readTimes: () => LoopTimes;
   #pausedAt: LoopTimes;
-  /** The part of the time, from 0 to 1, that others needed for themselves. Until something is known: all. */
+  /** Share of the time, from 0 to 1, that requests have used. It starts at 1, when nothing is known. */
   #othersShare = 1;
   #workMs = 0;
 
-  /** @param readTimes of the event loop */
+  /** @param readTimes reads the times of the event loop */
   constructor(readTimes: () => LoopTimes = () => performance.eventLoopUtilization()) {
     this.#readTimes = readTimes;
     this.#pausedAt = readTimes();
   }
 
   /**
-   * The pause has ended.
+   * Measures the pause that ends.
    *
-   * @param waitedMs how long others were let through since, which is their time, busy or not
+   * @param waitedMs time since then in which other work went first; it counts as load
    */
   resume(waitedMs: number): void {
     const { active, idle } = this.#readTimes();
@@ -42,16 +42,16 @@ export class Pace {
   }
 
   /**
-   * A piece is done.
+   * Starts a pause after a chunk.
    *
-   * @param workMs for how long it kept everybody else waiting
+   * @param workMs time for which the chunk kept other work waiting
    */
   pause(workMs: number): void {
     this.#workMs = workMs;
     this.#pausedAt = this.#readTimes();
   }
 
-  /** How long the pause should be: in it others can do in peace what they need, going by what they needed lately. */
+  /** Returns the pause in milliseconds, proportional to the recent load of other work. */
   get pauseMs(): number {
     const quiet = 1 - this.#othersShare;
     const fair = quiet <= 0 ? longestPauseMs : (this.#workMs * this.#othersShare) / quiet;

@@ -33,7 +33,7 @@ const maxPaths = 3;
 /** `data` is the row number for a text that is too long to be read before it is known to be on the page. */
 type EntryRow = [id: string, lastModified: number, data: string | number | null];
 
-/** Returns one page of the list, with tombstones when `includeDeleted` says so, whatever the query says. */
+/** Returns one page of the list. `includeDeleted` overrides the query. */
 export function selectPage(
   connection: Connection,
   list: ListRow,
@@ -267,7 +267,9 @@ class FoundEntries {
 /** Texts up to this length are always read with their rows. */
 const leastInlineBytes = 1024;
 
-/** Returns the length up to which the texts of so many rows are read with them, so that they do not exceed a page. */
+/**
+ * Returns the length up to which the texts of `rows` rows are read with them, so that together they do not exceed a page.
+ */
 function inlineBytes(rows: number, maxBytes: number | undefined): number | undefined {
   if (maxBytes === undefined) return undefined;
   return Math.max(leastInlineBytes, Math.floor(maxBytes / Math.min(Math.max(1, rows), mostRows)));

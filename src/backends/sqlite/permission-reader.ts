@@ -1,4 +1,4 @@
-// The reading half of the permission contract. The same code serves committed state and units of work.
+// Reads of the permission contract, for committed state and for units of work.
 import type {
   AccessibleOptions,
   BoundPermission,
@@ -8,17 +8,17 @@ import type {
   PermissionReader,
   WalkPage,
 } from '../../contracts/permission.ts';
-import { findAccessible, findAllAccessible, type AccessibleObjects } from './accessible-objects.ts';
+import { findAccessible, findAllAccessible } from './accessible-objects.ts';
 import type { Access } from './access.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
-import { walkPage } from '../sql/walk-page.ts';
+import { groupEntries, walkPage, type AccessibleObjects } from '../sql/permission-rows.ts';
 import { readObjectsAfter } from './permission-walk.ts';
 import type { Steps } from '../../base/steps.ts';
 
-/** Entries that one statement looks up; few in practice, so that few statements are kept. */
+/** Maximum number of entries that one statement looks up; most checks have few, so few statements are cached. */
 const boundPerStatement = 16;
-/** Rows of entries that are read without a pause, counting one for each object more. */
+/** Number of rows that are read without a pause; each object counts as one more. */
 const rowsPerStep = 2000;
 
 export class SqlitePermissionReader implements PermissionReader {
@@ -89,9 +89,9 @@ export class SqlitePermissionReader implements PermissionReader {
   async memberships(after: string | undefined, limit: number): Promise<WalkPage<Memberships>> {
     const found = await this.access.run((connection) => {
       const users = 'SELECT DISTINCT user_id FROM user_principals WHERE user_id > ? ORDER BY user_id LIMIT ?';
-      const anybody = 'SELECT DISTINCT user_id FROM user_principals ORDER BY user_id LIMIT ?';
+      const allUsers = 'SELECT DISTINCT user_id FROM user_principals ORDER BY user_id LIMIT ?';
       const rows =
-        after === undefined ? connection.all<[string]>(anybody, limit) : connection.all<[string]>(users, after, limit);
+        after === undefined ? connection.all<[string]>(allUsers, limit) : connection.all<[string]>(users, after, limit);
       return rows.map(([userId]) => {
         const sql = 'SELECT principal FROM user_principals WHERE user_id = ?';
         return { userId, principals: connection.all<[string]>(sql, userId).map(([principal]) => principal) };
@@ -110,15 +110,15 @@ function inChunks(bound: readonly BoundPermission[]): readonly (readonly BoundPe
   return chunks;
 }
 
-/** What `checkPermission` is asked. */
-export interface PermissionQuestion {
+/** The arguments of `checkPermission`. */
+export interface PermissionCheck {
   readonly principals: readonly string[];
   readonly bound: readonly BoundPermission[];
   readonly memberOf: string | undefined;
 }
 
-/** Whether an entry grants what is asked. */
-export function findGrant(connection: Connection, { principals, bound, memberOf }: PermissionQuestion): boolean {
+/** Returns whether one of the entries grants access. */
+export function findGrant(connection: Connection, { principals, bound, memberOf }: PermissionCheck): boolean {
   const among = JSON.stringify(principals);
   return (
     isAnyEntry(connection, bound, 'e.principal IN (SELECT value FROM json_each(?))', among) ||
@@ -126,18 +126,18 @@ export function findGrant(connection: Connection, { principals, bound, memberOf 
   );
 }
 
-/** The principals that count for a user. */
+/** Returns the principals that count for a user. */
 export function readPrincipals(connection: Connection, userId: string): readonly string[] {
   const sql = `SELECT principal FROM user_principals WHERE user_id IN (?, 'system.Authenticated')`;
   return connection.all<[string]>(sql, userId).map(([principal]) => principal);
 }
 
-/** Whether the principal of an entry counts for a user: few stand in an entry, but a user may be in many groups. */
+/** Whether the principal of an entry counts for a user. An entry has few principals, but a user may be in many groups. */
 const isGiven = `EXISTS (
   SELECT 1 FROM user_principals u WHERE u.user_id IN (?, 'system.Authenticated') AND u.principal = e.principal
 )`;
 
-/** Whether a condition with one parameter holds for any row of the entries. */
+/** Returns whether a condition with one parameter holds for any row of the entries. */
 function isAnyEntry(
   connection: Connection,
   bound: readonly BoundPermission[],
@@ -150,7 +150,7 @@ function isAnyEntry(
   });
 }
 
-/** `FROM … WHERE …` for the rows of the entries, as `e`. */
+/** Returns `FROM … WHERE …` for the rows of the entries, as `e`. */
 function fromEntries(bound: readonly BoundPermission[]): { readonly sql: string; readonly parameters: SqlValue[] } {
   const parameters: SqlValue[] = [];
   for (const { objectId, permission } of bound) {
@@ -183,7 +183,7 @@ function* readManyEntries(
   return found;
 }
 
-/** The existing entries of one object. */
+/** Returns the existing entries of one object. */
 export function* readEntries(
   connection: Connection,
   objectId: string,
@@ -194,7 +194,7 @@ export function* readEntries(
   return groupEntries(all, permissions);
 }
 
-/** Those that have been read, and with pauses all that come after them. */
+/** Returns the given rows and, in steps, all rows after them. */
 function* readRestOfEntries(
   connection: Connection,
   objectId: string,
@@ -223,7 +223,7 @@ function* readRestOfEntries(
 
 export type EntryRow = readonly [permission: string, principal: string];
 
-/** Permissions and principals in the entries of one object, in their order. */
+/** Returns permissions and principals of the entries of one object, in their order. */
 export function readEntryRows(connection: Connection, objectId: string, limit: number): readonly EntryRow[] {
   const { folder, name } = splitObjectId(objectId);
   return connection.all<[string, string]>(
@@ -235,7 +235,7 @@ export function readEntryRows(connection: Connection, objectId: string, limit: n
   );
 }
 
-/** Which of the principals stand in one entry. */
+/** Returns those of the principals that are in one entry. */
 export function readInEntry(
   connection: Connection,
   { objectId, permission }: BoundPermission,
@@ -246,16 +246,4 @@ export function readInEntry(
     WHERE f.uri = ? AND e.folder = f.folder AND e.name = ? AND e.permission = ? AND e.principal = j.value`;
   const rows = connection.all<[string]>(sql, JSON.stringify(principals), folder, name, permission);
   return rows.map(([principal]) => principal);
-}
-
-/** The entries that rows say, all of them unless permissions are named. */
-export function groupEntries(rows: readonly EntryRow[], permissions: readonly string[] | undefined): ObjectPermissions {
-  const entries = new Map<string, string[]>();
-  for (const [permission, principal] of rows) {
-    if (permissions !== undefined && !permissions.includes(permission)) continue;
-    const principals = entries.get(permission);
-    if (principals === undefined) entries.set(permission, [principal]);
-    else principals.push(principal);
-  }
-  return Object.fromEntries(entries);
 }

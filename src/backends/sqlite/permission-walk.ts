@@ -1,13 +1,13 @@
-// The walk over all objects that have entries, by folder and then by name.
+// Walks over all objects that have entries, by folder and then by name.
 import type { ObjectEntries } from '../../contracts/permission.ts';
 import type { Steps } from '../../base/steps.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import type { Connection } from './connection.ts';
 
-/** Objects whose entries are read, and folders that are looked into, without a pause. */
+/** Number of objects that are read, and of folders that are visited, without a pause. */
 const objectsPerStep = 500;
 
-/** Objects with entries after one. Folders that nothing is left in are passed over. */
+/** Returns the objects with entries after the given one. Empty folders are skipped. */
 export function* readObjectsAfter(
   connection: Connection,
   after: string | undefined,
@@ -36,7 +36,7 @@ export function* readObjectsAfter(
   }
 }
 
-/** Adds the objects of a folder whose names come after one, until there are as many as wanted. */
+/** Adds the objects of a folder after the given name, up to the limit. */
 function* readFolder(
   connection: Connection,
   { folder, uri }: { readonly folder: number; readonly uri: string },
@@ -71,12 +71,12 @@ function* readFolder(
   }
 }
 
-/** All entries of the objects of a folder whose names are in a range, both ends included. */
+/** Reports all entries of the objects of a folder in a range of names, both ends included. */
 function readNames(
   connection: Connection,
   folder: number,
   [low, high]: readonly [string, string],
-  tell: (name: string, permissions: Readonly<Record<string, readonly string[]>>) => void,
+  report: (name: string, permissions: Readonly<Record<string, readonly string[]>>) => void,
 ): void {
   const rows = connection.all<[string, string, string]>(
     `SELECT name, permission, principal FROM entries WHERE folder = ? AND name BETWEEN ? AND ?
@@ -91,7 +91,7 @@ function readNames(
     if (principals === undefined) entries.set(permission, [principal]);
     else principals.push(principal);
     if (rows[index + 1]?.[0] === name) continue;
-    tell(name, Object.fromEntries(entries));
+    report(name, Object.fromEntries(entries));
     entries = new Map();
   }
 }

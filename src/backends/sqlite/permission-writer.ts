@@ -1,4 +1,4 @@
-// The writing half of the permission contract, inside a unit of work.
+// Writes of the permission contract inside a unit of work.
 import type {
   BoundPermission,
   ObjectEntries,
@@ -6,20 +6,19 @@ import type {
   PermissionWriter,
 } from '../../contracts/permission.ts';
 import type { UnitAccess } from './access.ts';
-import { countPrincipals, deleteEntries, Folders, grant, replaceEntries } from './entry-rows.ts';
-import { grantAll } from './grant-all.ts';
+import { countPrincipals, deleteEntries, Folders, grant, grantAll, replaceEntries } from './entry-rows.ts';
 import type { Changes } from './read-cache.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { SqlitePermissionReader } from './permission-reader.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 
-/** Principals that are added without looking for a pause. */
+/** Maximum number of principals that are added in one step. */
 const mostAtOnce = 100;
-/** Objects whose entries are changed without a pause. */
+/** Number of objects whose entries are deleted without a pause. */
 const objectsPerStep = 100;
 
-interface Answer {
+interface Result {
   readonly bound: readonly BoundPermission[];
   readonly isGranted: Promise<boolean>;
 }
@@ -28,10 +27,10 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   readonly #changes: Changes;
   readonly #wakeReaper: () => void;
   /**
-   * Answers given in this unit, as the entries of a batch ask for the same. Nobody else changes entries or memberships while
-   * it lasts; what it changes itself is forgotten.
+   * Results of checks of this unit, because the entries of a batch make the same checks. No other unit changes entries or
+   * memberships meanwhile; the unit's own changes remove the results that they affect.
    */
-  readonly #answers = new Map<string, Answer>();
+  readonly #results = new Map<string, Result>();
   readonly #folders = new Folders();
 
   constructor(access: UnitAccess, wakeReaper: () => void) {
@@ -45,12 +44,12 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     bound: readonly BoundPermission[],
     memberOf?: string,
   ): Promise<boolean> {
-    const question = JSON.stringify([principals, bound, memberOf]);
-    const known = this.#answers.get(question);
+    const key = JSON.stringify([principals, bound, memberOf]);
+    const known = this.#results.get(key);
     if (known !== undefined) return known.isGranted;
-    // Kept before anybody can write: the answer is about the entries as they are now.
+    // Cached before a later call can write: the result depends on the present entries.
     const isGranted = super.checkPermission(principals, bound, memberOf);
-    this.#answers.set(question, { bound, isGranted });
+    this.#results.set(key, { bound, isGranted });
     return isGranted;
   }
 
@@ -78,7 +77,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
-    this.#answers.clear();
+    this.#results.clear();
     this.#changes.ofEntries(objectId);
     return this.access.run((connection) => {
       const { folder, name } = splitObjectId(objectId);
@@ -107,7 +106,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   addToAces(entries: readonly ObjectEntries[]): Promise<void> {
     const objectIds = new Set(entries.map(({ objectId }) => objectId));
     for (const objectId of objectIds) this.#changes.ofEntries(objectId);
-    this.#forgetAnswers(objectIds);
+    this.#forgetResults(objectIds);
     const folders = this.#folders;
     const [first] = entries;
     if (first !== undefined && entries.length === 1 && countPrincipals(first.permissions) <= mostAtOnce) {
@@ -116,54 +115,54 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     return (
       this.access
         .read((connection) => grantAll(connection, entries, folders))
-        // Of what was asked between two steps.
-        .finally(() => this.#forgetAnswers(objectIds))
+        // Removes results of checks between two steps.
+        .finally(() => this.#forgetResults(objectIds))
     );
   }
 
   replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
     const objectIds = new Set([objectId]);
-    this.#forgetAnswers(objectIds);
+    this.#forgetResults(objectIds);
     this.#changes.ofEntries(objectId);
     return this.access
       .read((connection) => replaceEntries(connection, objectId, permissions, this.#folders))
-      .finally(() => this.#forgetAnswers(objectIds));
+      .finally(() => this.#forgetResults(objectIds));
   }
 
   deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
-    this.#answers.clear();
+    this.#results.clear();
     for (const objectId of objectIds) this.#changes.ofEntries(objectId);
     return this.access
       .read(function* (connection) {
-        // Neighbours in the table one after the other: each page of it is read once, however large the table is.
+        // In the order of the table, so that each of its pages is read once.
         for (const [index, objectId] of objectIds.toSorted().entries()) {
           if (index > 0 && index % objectsPerStep === 0) yield;
           deleteEntries(connection, objectId);
         }
       })
-      .finally(() => this.#answers.clear());
+      .finally(() => this.#results.clear());
   }
 
-  /** Takes the folders away and leaves their entries, which nobody can reach any more, to the reaper. */
+  /** Deletes the folders. Their entries become unreachable, and the reaper deletes them. */
   deletePermissionsBelow(uri: string): Promise<void> {
-    this.#answers.clear();
+    this.#results.clear();
     this.#folders.forget();
     this.#changes.ofEverything();
     return this.access.run((connection) => {
       const { low, high } = rangeBelow(uri);
-      const doomed = connection.run(
+      const detached = connection.run(
         'INSERT INTO doomed_folders (folder) SELECT folder FROM folders WHERE uri >= ? AND uri < ?',
         low,
         high,
       );
-      if (doomed === 0) return;
+      if (detached === 0) return;
       connection.run('DELETE FROM folders WHERE uri >= ? AND uri < ?', low, high);
       this.#wakeReaper();
     });
   }
 
   flush(): Promise<void> {
-    this.#answers.clear();
+    this.#results.clear();
     this.#folders.forget();
     this.#changes.ofEverything();
     return this.access.run((connection) => {
@@ -173,14 +172,14 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     });
   }
 
-  #forgetAnswers(objectIds: ReadonlySet<string>): void {
-    for (const [question, { bound }] of this.#answers) {
-      if (bound.some(({ objectId }) => objectIds.has(objectId))) this.#answers.delete(question);
+  #forgetResults(objectIds: ReadonlySet<string>): void {
+    for (const [key, { bound }] of this.#results) {
+      if (bound.some(({ objectId }) => objectIds.has(objectId))) this.#results.delete(key);
     }
   }
 
   #run(sql: string, ...parameters: readonly string[]): Promise<void> {
-    this.#answers.clear();
+    this.#results.clear();
     return this.access.run((connection) => {
       connection.run(sql, ...parameters);
     });

@@ -1,17 +1,17 @@
-// Which numbers SQLite reads from JSON text exactly as JavaScript does. Its reader of decimals is exact up to 15 digits
-// only, and keeps integers that a double would round; rows with any other number are left to the query evaluator.
+// Decides which numbers SQLite reads from JSON text exactly as JavaScript does. SQLite parses decimals exactly up to 15
+// digits only, and keeps integers that a double would round. The query evaluator handles rows with any other number.
 import type { JsonValue } from '../../base/json.ts';
 import { endOfStrings, someNumber } from '../../base/json-text.ts';
 
-// A cheap look that finds all suspects, and false ones too: digests and identifiers in strings.
+// A cheap pattern that finds all suspects, and false ones too: digests and identifiers in strings.
 const mayHoldDifficultNumber = /\d[.eE]|\d{16}|-0/;
 const plainNumber = /^-?(?=[\d.]{1,16}$)(?:0|[1-9]\d{0,14})(?:\.\d+)?$/;
 
-/** Of a text from this length on, the first strings are skipped before the look, because most of it may be one of them. */
+/** In a text of at least this length, the first strings are skipped, because one of them may be most of the text. */
 const longTextChars = 100_000;
 const skippedStrings = 100;
 
-/** Whether every number of the JSON text is read alike by SQLite and JavaScript. */
+/** Returns whether SQLite and JavaScript read every number of the JSON text alike. */
 export function holdsPlainNumbersOnly(text: string): boolean {
   const end = text.length < longTextChars ? 0 : endOfStrings(text, skippedStrings);
   const rest = end === 0 ? text : text.slice(end);
@@ -24,7 +24,7 @@ function holdsDifficultNumber(text: string): boolean {
   return someNumber(text, (token) => !isPlainToken(token));
 }
 
-/** Whether SQLite can compare the number with numbers of plain rows. */
+/** Returns whether SQLite can compare the number with numbers of plain rows. */
 export function isPlainNumber(value: JsonValue): value is number {
   return typeof value === 'number' && isPlainToken(String(value));
 }

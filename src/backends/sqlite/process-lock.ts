@@ -1,6 +1,6 @@
-// The right of one process to serve a database file. It is a lock of the operating system, which SQLite takes on a file of
-// its own next to the database: it ends with the process, however that ends, and holds across containers that share the
-// file, where process ids say nothing.
+// The right of one process to serve a database file. It is a lock of the operating system, which SQLite takes on a file
+// next to the database. It ends with the process in any case, and works across containers that share the file, where
+// process ids do not.
 import { randomUUID } from 'node:crypto';
 import { realpathSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -10,7 +10,7 @@ import { BackendUnavailable } from '../../contracts/errors.ts';
 import { isBusy, isDamage, translating } from './errors.ts';
 import { createPrivateFile } from './file-access.ts';
 
-/** How long a process that is writing its number is waited for. */
+/** Time to wait for another process that is writing its process id. */
 const timeoutMs = 500;
 
 interface Held {
@@ -18,14 +18,14 @@ interface Held {
   users: number;
 }
 
-/** Locks of this process. What is opened twice in one process shares its lock. */
+/** Locks of this process. Databases of one file in one process share its lock. */
 const held = new Map<string, Held>();
 
 /**
- * Takes the right to serve the file, which exists.
+ * Takes the right to serve an existing file.
  *
- * @returns what gives it back
- * @throws BackendUnavailable that names the process that has it
+ * @returns a function that releases it
+ * @throws BackendUnavailable with the process that has it
  */
 export function takeProcessLock(path: string): () => void {
   const file = realpathSync(path);
@@ -36,7 +36,7 @@ export function takeProcessLock(path: string): () => void {
   return () => {
     if (--own.users > 0) return;
     held.delete(file);
-    // The driver keeps a connection open until its statements are collected as garbage, and with it an open transaction.
+    // The driver frees statements by garbage collection, and until then keeps the connection and its transaction open.
     own.lock.exec('ROLLBACK');
     own.lock.close();
   };
@@ -47,7 +47,7 @@ function lockFile(file: string): DatabaseSyncInstance {
     return openLock(file);
   } catch (error) {
     if (!isDamage(error)) throw error;
-    // Nothing in it has to last, so it is written without flushes, and a loss of power may leave anything there.
+    // The file is written without flushes, so a power loss may leave anything in it. Its contents need not last.
     rmSync(`${file}-lock`, { force: true });
     return openLock(file);
   }
@@ -60,7 +60,7 @@ function openLock(file: string): DatabaseSyncInstance {
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF');
     const token = randomUUID();
-    // Writing down who has the lock ends it for a moment, in which another process may come.
+    // Storing the holder releases the lock for a moment, in which another process may take it.
     for (;;) {
       lock.exec('BEGIN IMMEDIATE');
       lock.exec('CREATE TABLE IF NOT EXISTS holder (token TEXT, pid INTEGER, host TEXT)');

@@ -1,17 +1,19 @@
-// Deletes in the background what a cascade has detached: rows of lists and folders that nobody can reach any more. So
-// deleting a bucket takes the same time whatever it holds, and the rest is done a little at a time, restarts included.
+// Deletes rows of lists and folders that a cascade has made unreachable, in the background. So the time to delete a bucket
+// does not depend on its contents. The rest is deleted in chunks, also after a restart.
 import type { Checkpoints } from './checkpoints.ts';
 import type { Connection } from './connection.ts';
 import { Pace } from './pacing.ts';
 import type { WriterQueue } from './writer-queue.ts';
 
-/** Rows deleted in the first unit of work; the others delete as many as the time they take allows. */
+/** Number of rows of the first chunk. Later chunks depend on the time that rows take. */
 const firstRows = 250;
 const fewestRows = 50;
 const mostRows = 5000;
-/** As how many rows a list and a folder count, empty ones included. */
+/** Number of rows that a list and a folder count as in addition, even empty ones. */
 const rowsPerList = 10;
-/** How long everybody else waits for a unit and its commit, which takes longer than the unit where ids are scattered. */
+/**
+ * Time of a chunk with its commit, which blocks other work. The commit takes longer than the deletion for scattered ids.
+ */
 const chunkMs = 10;
 
 export class Reaper {
@@ -26,14 +28,14 @@ export class Reaper {
     this.#pace = pace;
   }
 
-  /** How long to wait before the next chunk. */
+  /** Returns the pause before the next chunk. */
   get pauseMs(): number {
     return this.#pace.pauseMs;
   }
 
   /** Deletes one chunk; returns whether more is left. */
   async reapChunk(): Promise<boolean> {
-    // What is added to the log meanwhile, everybody who writes has to wait for.
+    // Pages that are added to the log during a checkpoint delay all writers.
     await this.#checkpoints.ended;
     const askedAt = performance.now();
     const unit = await this.#queue.begin({ priority: 'background' });
@@ -55,15 +57,15 @@ export class Reaper {
 }
 
 /**
- * How many rows take the time of a chunk, going by what so many have taken; it does not grow faster than by half, and not
- * when there were fewer.
+ * Returns the number of rows of the next chunk, from the time of the last one. It grows by half at most, and only when the
+ * last chunk was full.
  */
 function nextRows(rows: number, tookMs: number, wereAsMany: boolean): number {
   const fitting = Math.round(rows * Math.min(chunkMs / tookMs, wereAsMany ? 1.5 : 1));
   return Math.max(fewestRows, Math.min(fitting, mostRows));
 }
 
-/** Takes a list and a folder in turns: where small ones are deleted all day, neither may wait for the other to end. */
+/** Alternates between lists and folders, so that neither waits for the other while small ones are deleted all the time. */
 function deleteChunk(connection: Connection, chunkRows: number): boolean {
   for (let left = chunkRows; left > 0;) {
     const ofList = deleteFromList(connection, left);
@@ -74,7 +76,7 @@ function deleteChunk(connection: Connection, chunkRows: number): boolean {
   return true;
 }
 
-/** Deletes rows of one list; returns how many, `undefined` when there is no list. */
+/** Deletes rows of one list. Returns their number; `undefined` when no list is left. */
 function deleteFromList(connection: Connection, most: number): number | undefined {
   const list = connection.get<[number]>('SELECT list FROM doomed_lists LIMIT 1')?.[0];
   if (list === undefined) return undefined;
@@ -94,7 +96,7 @@ function deleteFromList(connection: Connection, most: number): number | undefine
   return objects + tombstones;
 }
 
-/** Deletes rows of one folder; returns how many, `undefined` when there is no folder. */
+/** Deletes rows of one folder. Returns their number; `undefined` when no folder is left. */
 function deleteFromFolder(connection: Connection, most: number): number | undefined {
   const folder = connection.get<[number]>('SELECT folder FROM doomed_folders LIMIT 1')?.[0];
   if (folder === undefined) return undefined;

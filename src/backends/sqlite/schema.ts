@@ -1,30 +1,30 @@
-// The tables of a database file, as numbered migrations. The number of the last one applied is kept in the header of
-// the file (`user_version`), inside the same transaction as its changes.
+// The tables of a database file, as numbered migrations. The header of the file (`user_version`) has the number of the last
+// one. It is written in the same transaction as the changes.
 import type { Connection } from './connection.ts';
 
 export interface Migration {
-  /** What is done, for the operator. */
+  /** Description for the operator. */
   readonly summary: string;
   readonly sql: string;
 }
 
-/** Whether an object takes so long to look at that a walk pauses after it; in SQL, as the index has it. */
+/** Whether an object is so long that a scan pauses after it; SQL, equal to the condition of the index. */
 export const isLong = 'octet_length(data) > 262144';
 
-/** Storage and permission. Add at the end; never change what has been released. */
+/** Storage and permission. New migrations are added at the end. Released ones never change. */
 export const databaseMigrations: readonly Migration[] = [
   {
     summary: 'create the tables of lists, objects, tombstones and permissions',
     sql: `
-      -- A list outlives its contents. Emptied with its parent, it gets a new number and the rows under the old one are
-      -- doomed, so AUTOINCREMENT: a number must not come back while its rows are still there.
+      -- A list outlives its contents. When it is emptied with its parent, it gets a new number, and the rows under the old
+      -- one are pending deletion. AUTOINCREMENT, because a number must not be reused while its rows exist.
       CREATE TABLE lists (
         list INTEGER PRIMARY KEY AUTOINCREMENT,
         kind TEXT NOT NULL,
         parent TEXT NOT NULL,
         -- The highest timestamp ever given.
         clock INTEGER NOT NULL,
-        -- How many objects and tombstones there are.
+        -- Numbers of objects and tombstones.
         live INTEGER NOT NULL,
         dead INTEGER NOT NULL
       ) STRICT;
@@ -51,7 +51,7 @@ export const databaseMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE UNIQUE INDEX tombstones_by_time ON tombstones (list, last_modified);
 
-      -- Members of users: the groups they are in.
+      -- The groups of users.
       CREATE TABLE user_principals (
         user_id TEXT NOT NULL,
         principal TEXT NOT NULL,
@@ -59,8 +59,8 @@ export const databaseMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX user_principals_by_principal ON user_principals (principal, user_id);
 
-      -- An object id is the uri of a folder, which ends in a slash or is empty, and a name in it. Deleted with its
-      -- parent, a folder goes and its entries are doomed; its number must not come back.
+      -- An object id is the uri of a folder, which ends in a slash or is empty, and a name in it. When a folder is deleted
+      -- with its parent, its entries are pending deletion. Its number must not be reused.
       CREATE TABLE folders (
         folder INTEGER PRIMARY KEY AUTOINCREMENT,
         uri TEXT NOT NULL UNIQUE
@@ -74,13 +74,13 @@ export const databaseMigrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX entries_by_principal ON entries (principal, folder, permission, name);
 
-      -- What the reaper still has to delete.
+      -- Lists and folders that are pending deletion.
       CREATE TABLE doomed_lists (list INTEGER PRIMARY KEY) STRICT;
       CREATE TABLE doomed_folders (folder INTEGER PRIMARY KEY) STRICT;
     `,
   },
   {
-    summary: 'keep the highest timestamp of a deletion that no tombstone tells of',
+    summary: 'keep the highest timestamp of a deletion without a tombstone',
     sql: 'ALTER TABLE lists ADD COLUMN horizon INTEGER NOT NULL DEFAULT 0',
   },
   {
@@ -93,7 +93,7 @@ export const databaseMigrations: readonly Migration[] = [
   },
 ];
 
-/** The cache, which lives in a file of its own. */
+/** The cache, in a file of its own. */
 export const cacheMigrations: readonly Migration[] = [
   {
     summary: 'create the table of the cache',
@@ -109,7 +109,7 @@ export const cacheMigrations: readonly Migration[] = [
   },
 ];
 
-/** Security state, which lives in a file of its own. */
+/** Security state, in a file of its own. */
 export const securityStateMigrations: readonly Migration[] = [
   {
     summary: 'create the tables of security state',
@@ -142,7 +142,7 @@ export const securityStateMigrations: readonly Migration[] = [
   },
 ];
 
-/** How many migrations the file has seen. */
+/** Returns the number of migrations that the file has. */
 export function readSchemaVersion(connection: Connection): number {
   return connection.get<[number]>('PRAGMA user_version')?.[0] ?? 0;
 }
@@ -162,12 +162,12 @@ export function requireKnownSchema(connection: Connection, migrations: readonly 
   }
 }
 
-/** One line for each migration that is still to be done. */
+/** Returns one line for each pending migration. */
 export function pendingMigrations(connection: Connection, migrations: readonly Migration[]): readonly string[] {
   return migrations.slice(readSchemaVersion(connection)).map((migration) => describe(migrations, migration));
 }
 
-/** Does the next migration, if there is one left, inside the transaction that is open; returns its line. */
+/** Applies the next pending migration inside the open transaction, and returns its line. */
 export function applyNextMigration(connection: Connection, migrations: readonly Migration[]): string | undefined {
   const version = readSchemaVersion(connection);
   const migration = migrations[version];

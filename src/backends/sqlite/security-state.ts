@@ -1,5 +1,5 @@
-// The contract of security state in a SQLite file of its own, so that a request may count and take codes while its unit of
-// work has the turn to write.
+// The contract of security state in a SQLite file of its own, so that a request can count and take codes while its unit of
+// work is the writer of the database.
 import type { SecurityState } from '../../contracts/security-state.ts';
 import {
   purgeStatement,
@@ -13,9 +13,9 @@ import { companionPath } from './database-path.ts';
 import { securityStateMigrations } from './schema.ts';
 
 export interface SqliteSecurityStateOptions extends SqlSecurityStateOptions {
-  /** The file of a database. The state is kept beside it, in `coffer-security.sqlite3` for `coffer.sqlite3`. */
+  /** The file of a database. The state is next to it, in `coffer-security.sqlite3` for `coffer.sqlite3`. */
   readonly path: string;
-  /** Largest file in bytes that is checked completely when it is opened; default 0. */
+  /** Maximum size in bytes of a file that is checked completely when it is opened; default 0. */
   readonly maxCheckedBytes?: number;
 }
 
@@ -28,7 +28,7 @@ const statements = new Map<SecurityStatement, string>(
 );
 
 /**
- * Opens the file. The state survives restarts and crashes of the process; loss of power may take the last seconds.
+ * Opens the file. The state survives restarts and crashes of the process; a power loss may take the last seconds.
  *
  * @throws BackendUnavailable when the file cannot be opened; Error when a newer version has migrated it
  */

@@ -204,15 +204,15 @@ function isFew(connection: Connection, selection: CompiledSelection, direction: 
 }
 
 /**
- * Returns the number of rows for the next window, from the time that the last one took. Few rows may take longer, since
- * each statement has a cost of its own.
+ * Returns the number of rows for the next window, from the time that the last one took. A window of few rows may take
+ * longer, since each statement has a cost of its own.
  */
 function nextRows(rows: number, tookMs: number): number {
   const fitting = Math.round(rows * Math.min((rows <= fewRows ? fewRowsMs : windowMs) / tookMs, 4));
   return Math.max(1, Math.min(fitting, mostRows));
 }
 
-/** Returns the far end of a window of so many rows; `undefined` when the whole range fits into it. */
+/** Returns the far end of a window of `rows` rows; `undefined` when the whole range fits into it. */
 function findEdge(
   connection: Connection,
   { list, tables }: CompiledSelection,

@@ -1,6 +1,6 @@
-// Reads of durable state. Short reads run at once and share one snapshot until the event loop turns, with a cache of what
-// that snapshot, or an earlier one with the same data, has returned. Long reads have connections of their own, whose snapshots
-// last while other requests are served. While a commit is being flushed to the disk, reads see the state before it.
+// Reads of durable state. Short reads run at once and share one snapshot until the event loop turns. Their cache has what
+// that snapshot, or an earlier one with the same data, has returned. Long reads have connections of their own, whose
+// snapshots last while other requests run. While a commit is being flushed to the disk, reads see the state before it.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Connection } from './connection.ts';
 import { translateError, type BackendName } from './errors.ts';
@@ -40,7 +40,7 @@ export class Snapshots {
   /** Number of long reads that hold a snapshot. */
   #longSnapshots = 0;
   /** Whether long reads have to wait before they begin. */
-  #areLongReadsHeld = false;
+  #areLongReadsBlocked = false;
   /** Called when the last of these snapshots has ended. */
   #drained: (() => void) | undefined;
   #closed = false;
@@ -74,7 +74,7 @@ export class Snapshots {
     });
   }
 
-  /** Runs the operation, reports an error that it throws, and translates the error. */
+  /** Runs the operation; reports an error that it throws, and translates it. */
   #guard<T>(backend: BackendName, operation: () => T): T {
     try {
       return operation();
@@ -114,7 +114,7 @@ export class Snapshots {
     for (const go of this.#held.splice(0)) go();
   }
 
-  /** Refuses all later reads: the last commit may be lost, and must not be seen while that is unknown. */
+  /** Refuses all later reads: the last commit may be lost, and must not be seen while its outcome is unknown. */
   fail(failure: BackendUnavailable): void {
     this.#failure = failure;
     this.#letGo();
@@ -179,7 +179,7 @@ export class Snapshots {
    * time new ones begin and the task runs in any case, since a present long read may itself wait for another read.
    */
   async betweenLongReads(patienceMs: number, task: () => Promise<void>): Promise<void> {
-    this.#areLongReadsHeld = true;
+    this.#areLongReadsBlocked = true;
     const drained = new Promise<void>((resolve) => {
       this.#drained = resolve;
     });
@@ -198,7 +198,7 @@ export class Snapshots {
   }
 
   #letLongReadsBegin(): void {
-    this.#areLongReadsHeld = false;
+    this.#areLongReadsBlocked = false;
     for (const go of this.#held.splice(0)) go();
   }
 
@@ -220,7 +220,7 @@ export class Snapshots {
       return await this.#longLimit.run(async () => {
         const connection = this.#free.pop() ?? this.#guard(backend, this.#open);
         try {
-          while (this.#isHeld || this.#areLongReadsHeld) await this.#untilReleased();
+          while (this.#isHeld || this.#areLongReadsBlocked) await this.#untilReleased();
           if (this.#failure !== undefined) throw this.#failure;
           return await this.#inSnapshot(backend, connection, read);
         } finally {

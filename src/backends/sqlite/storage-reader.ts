@@ -1,4 +1,4 @@
-// The reading half of the storage contract. The same code reads committed state, with a cache, and inside a unit of work.
+// Reads of the storage contract, for committed state with its cache and for units of work.
 import type { KindCount, ListClocks, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import { joinPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
@@ -12,7 +12,7 @@ import type { ReadCache } from './read-cache.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
 import { pause, type Steps } from '../../base/steps.ts';
 
-/** Length in bytes up to which texts of committed objects are read in the turn of the event loop that asks for them. */
+/** Maximum size in bytes of the text of a committed object that is read in the same turn of the event loop. */
 const mostBytesAtOnce = 262_144;
 
 export class SqliteStorageReader implements StorageReader {
@@ -97,7 +97,7 @@ export class SqliteStorageReader implements StorageReader {
   }
 }
 
-/** Returns the live object, `undefined` when there is none. */
+/** Returns the live object; `undefined` when absent. */
 function readObject(connection: Connection, list: ListKey, id: string): StoredObject | undefined {
   const object = readShortObject(connection, list, id, noLimit);
   return object === 'long' ? undefined : object;

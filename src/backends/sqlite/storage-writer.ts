@@ -1,5 +1,5 @@
-// The writing half of the storage contract, for single objects. A unit of work is the only writer of the file, so what it
-// has read stays true until it ends. Every check precedes the first change of an operation.
+// Writes of the storage contract for single objects. A unit of work is the only writer of the file, so rows that it has
+// read stay the same until it ends. All checks of an operation precede its first change.
 import type { Clock } from '../../base/clock.ts';
 import type { Steps } from '../../base/steps.ts';
 import { UnicityError } from '../../contracts/errors.ts';
@@ -40,8 +40,8 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   readonly #clock: Clock;
   readonly #wakeReaper: () => void;
   /**
-   * Objects that the unit writes below: each entry of a batch asks for them again. No other unit changes them meanwhile,
-   * and the unit forgets them when it may have changed one itself.
+   * Objects that the unit writes below, because each entry of a batch reads them again. No other unit changes them
+   * meanwhile, and the unit forgets them when it may have changed one itself.
    */
   readonly #parents = new Map<string, Promise<StoredObject | undefined>>();
   readonly #rows = new ListRows();
@@ -170,7 +170,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     this.#changes.ofEverything();
   }
 
-  /** Forgets what was read before, and what is read between two steps: a later step may change it. */
+  /** Writes in steps. Forgets rows that were read before, and between two steps: a later step may change them. */
   #inSteps<T>(write: (connection: Connection) => Steps<T>): Promise<T> {
     this.#forget();
     return this.access.read(write).finally(() => this.#forget());
@@ -259,7 +259,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 }
 
-/** Returns the objects, from a place on, that are written in one step. */
+/** Returns the objects from a place on that are written in one step. */
 function takeStep(objects: readonly NewObject[], start: number): readonly NewObject[] {
   let chars = 0;
   const step = objects.slice(start, start + objectsPerStep);

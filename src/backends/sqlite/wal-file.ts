@@ -1,5 +1,5 @@
-// Flushes the write-ahead log to the disk without holding up the event loop, as SQLite itself would: its own flush is part
-// of COMMIT, and nobody is served for as long as the disk takes.
+// Flushes the write-ahead log to the disk without blocking the event loop. SQLite's own flush is part of COMMIT, and would
+// block it for as long as the disk takes.
 import { open, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -8,24 +8,24 @@ export class WalFile {
   readonly #path: string;
   #file: FileHandle | undefined;
 
-  /** @param path of the database file */
+  /** @param path path of the database file */
   constructor(path: string) {
     this.#path = path;
   }
 
   /**
-   * Makes everything durable that has been committed so far.
+   * Makes all commits so far durable.
    *
-   * @throws BackendUnavailable when the disk reports an error. What has become of the log is not known then, and a flush
-   * that succeeds later does not tell: systems report a lost page once.
+   * @throws BackendUnavailable when the disk reports an error. The state of the log is unknown then, and a later flush that
+   *   succeeds does not prove it: systems report a lost page once.
    */
   async flush(): Promise<void> {
     try {
-      // Until the last connection is closed SQLite keeps to one file.
+      // SQLite uses one log file until the last connection is closed.
       this.#file ??= await this.#open();
       await this.#file.datasync();
     } catch (error) {
-      const message = 'SQLite: the disk could not keep what was written; look at it, and start the service again';
+      const message = 'SQLite: the disk failed to store a write; check the disk, and restart the service';
       throw new BackendUnavailable('storage', message, { cause: error });
     }
   }
@@ -36,7 +36,7 @@ export class WalFile {
   }
 
   async #open(): Promise<FileHandle> {
-    // The file may be new, and then its name has to last as well. Windows keeps names without being asked.
+    // The file may be new, and then its name must be flushed too. Windows does that by itself.
     if (process.platform !== 'win32') {
       const folder = await open(dirname(this.#path), 'r');
       try {

@@ -1,6 +1,6 @@
-// The one writer of a database file. Units of work take turns: among users the one is next who has written for the shortest
-// time, and those of one user come in the order they asked. Each lives in a savepoint of its own, and those that arrive
-// together are made durable by one COMMIT and one flush, after which they are answered.
+// The single writer of a database file. The next user is the one whose units have run for the shortest time; units of one
+// user run in the order of their calls. Each unit has a savepoint. One COMMIT and one flush make the units of a group
+// durable, and then their requests are answered.
 import type { Transaction } from '../../contracts/database.ts';
 import { FairQueue } from '../../base/fair-queue.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -11,35 +11,37 @@ import { isBusy, translateError, type BackendName } from './errors.ts';
 import type { Changes } from './read-cache.ts';
 
 export interface WriterQueueOptions {
-  /** Units after which a group is committed although more are waiting. */
+  /** Number of units after which a group is committed although more are waiting. */
   readonly maxGroupUnits?: number;
   /** Time since its BEGIN after which a group is committed although more are waiting. */
   readonly maxGroupMilliseconds?: number;
-  /** How long to keep asking while another process holds the file's write lock. */
+  /** Time for which BEGIN is retried while another process has the write lock of the file. */
   readonly busyTimeoutMs?: number;
 }
 
-/** What happens around each COMMIT. */
+/** Functions that are called around each COMMIT. */
 export interface CommitHooks {
-  /** Right before it. */
+  /** Called directly before it. */
   readonly before?: () => void;
-  /** Right after it, while no transaction is open. Never throws. */
+  /** Called directly after it, while no transaction is open. Never throws. */
   readonly done?: () => void;
-  /** Makes it durable, where COMMIT itself does not. The next group is committed after that. */
+  /** Makes it durable when COMMIT itself does not. The next group is committed after that. */
   readonly flush?: (() => Promise<void>) | undefined;
-  /** When the group is durable, or lost. Not when a flush has failed and nobody knows. Never throws. */
+  /** Called when the group is durable or lost, but not after a failed flush, whose outcome is unknown. Never throws. */
   readonly settled?: (changes: Changes) => void;
-  /** Called with each error of the driver that a unit or a commit meets. */
+  /** Called with each driver error of a unit or a commit. */
   readonly failed?: (error: unknown) => void;
 }
 
 /**
- * `background` work is let through when nothing else waits, or after so many turns of others. It can be done again, so it is
- * answered when it is committed, and need not be durable then.
+ * `background` work runs when nothing else waits, or after `turnsBeforeBackground` other units. It can be repeated, so it
+ * is answered when it is committed, and need not be durable then.
  */
 export type Priority = 'normal' | 'background';
 const turnsBeforeBackground = 50;
-/** Background work of which COMMIT took so long is flushed by itself: else the next unit would wait for all of it. */
+/**
+ * Total time of COMMIT after which background work is flushed by itself. Otherwise the next unit would wait for all of it.
+ */
 const longestUnflushedMs = 10;
 const firstRetryMs = 5;
 const longestRetryMs = 100;
@@ -56,7 +58,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** An open turn. Spent after `commit` or `rollback`. */
+/** The open unit. It cannot be used after `commit` or `rollback`. */
 export class WriterUnit implements Transaction {
   readonly #queue: WriterQueue;
   readonly #group: CommitGroup;
@@ -75,12 +77,12 @@ export class WriterUnit implements Transaction {
     return this.#queue === queue;
   }
 
-  /** Where the unit notes what it is going to change. */
+  /** The changes of the group, to which the unit adds its own before it makes them. */
   get changes(): Changes {
     return this.#group.changes;
   }
 
-  /** How long the COMMIT of its group has kept everybody waiting; known once `commit` has resolved. */
+  /** Duration of the COMMIT of its group without the flush; known once `commit` has resolved. */
   get commitMs(): number {
     return this.#group.commitMs;
   }
@@ -93,7 +95,7 @@ export class WriterUnit implements Transaction {
       return operation(this.#connection);
     } catch (error) {
       this.#queue.noteFailure(error);
-      // On some errors (disk full, input/output) SQLite has undone the whole transaction, earlier units included.
+      // On some errors (disk full, input/output) SQLite has undone the whole transaction, including earlier units.
       if (!this.#connection.inTransaction) throw this.#group.fail(error);
       throw translateError(error, backend);
     }
@@ -139,11 +141,11 @@ export class WriterQueue {
   #retry: NodeJS.Timeout | undefined;
   #commit: NodeJS.Immediate | undefined;
   #isFlushing = false;
-  /** How long COMMIT took since the last flush. */
+  /** Total time of COMMIT since the last flush. */
   #unflushedMs = 0;
-  /** Set for good when a flush has failed: SQLite counts on what may not be on the disk. */
+  /** Set for good when a flush has failed: SQLite relies on pages that may not be on the disk. */
   #broken: BackendUnavailable | undefined;
-  /** What waits for the end of the group. */
+  /** Task that waits for the end of the group. */
   #task: (() => Promise<void>) | undefined;
   #isPaused = false;
   #closed = false;
@@ -160,10 +162,10 @@ export class WriterQueue {
   }
 
   /**
-   * Waits for the turn.
+   * Waits until no other unit writes, and opens one.
    *
-   * @param options.userId whom it is for: among users the one is next who has written for the shortest time. Absent: nobody in
-   * particular
+   * @param options.userId the user of the request: the user whose units have run for the shortest time is next. Absent: no
+   *   user
    * @throws BackendUnavailable when another process keeps the file locked, the disk has failed, or the queue is closed
    */
   begin({ priority = 'normal', userId }: TurnOptions = {}): Promise<WriterUnit> {
@@ -182,15 +184,15 @@ export class WriterQueue {
     this.#hooks.failed?.(error);
   }
 
-  /** One unit writes at a time; others wait for their turn. */
+  /** One unit writes at a time; others wait. */
   get state(): PoolState {
     return { limit: 1, open: 1, idle: this.#current === undefined ? 1 : 0, waiting: this.#waiting.length };
   }
 
   /**
-   * Ends the group and runs the task before another one begins. One at a time.
+   * Ends the group, and runs the task before another one begins. One task at a time.
    *
-   * @throws whatever the task throws
+   * @throws the error of the task
    */
   whileIdle(task: () => Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -199,7 +201,7 @@ export class WriterQueue {
     });
   }
 
-  /** Refuses new units and waits until those that asked before have ended and are committed. */
+  /** Refuses new units, and waits until those that called before are committed. */
   close(): Promise<void> {
     this.#closed = true;
     return new Promise((resolve) => {
@@ -208,11 +210,11 @@ export class WriterQueue {
     });
   }
 
-  /** Does whatever is due next, unless a unit holds the turn. */
+  /** Does the next step, unless a unit is open. */
   #advance(): void {
     if (this.#current !== undefined || this.#retry !== undefined || this.#isPaused) return;
     if (this.#group !== undefined && this.#isComplete(this.#group)) {
-      // The last unit may have taken long, and so may the commit: others are served between the two.
+      // The last unit may have taken long, and so may the commit. Requests run between the two.
       if (!this.#isFlushing) this.#endGroupNextTurn();
     } else if (this.#task !== undefined) {
       if (!this.#isFlushing) this.#pauseFor(this.#task);
@@ -220,7 +222,7 @@ export class WriterQueue {
       if (this.#group !== undefined) this.#grant(this.#group);
       else this.#openGroup();
     } else if (this.#isFlushing) {
-      // Whoever arrives meanwhile joins the next group, which is committed when the flush has ended.
+      // Units that arrive meanwhile join the next group, which is committed when the flush has ended.
     } else if (this.#group === undefined) {
       for (const close of this.#closers.splice(0)) close();
     } else {
@@ -263,7 +265,7 @@ export class WriterQueue {
     try {
       this.#connection.run('SAVEPOINT unit');
     } catch (error) {
-      // Thrown before any unit could begin: the group ends here, and whoever waits starts another one.
+      // Thrown before any unit could begin. The group ends here, and the waiting units start another one.
       this.noteFailure(error);
       this.#nextWaiter().reject(group.fail(error));
       this.#advance();
@@ -293,13 +295,13 @@ export class WriterQueue {
         const delay = Math.min(firstRetryMs * 2 ** attempt, longestRetryMs);
         this.#retry = setTimeout(() => {
           this.#retry = undefined;
-          // Those who waited may have been refused meanwhile, because a flush has failed.
+          // The waiting units may have been refused meanwhile, because a flush has failed.
           if (this.#hasWaiters()) this.#openGroup(attempt + 1, startedAt);
           else this.#advance();
         }, delay);
         return;
       }
-      // Everybody has waited for the same lock; to let each wait for it again would only stretch the outage.
+      // All of them have waited for this lock. Separate waits of each would only prolong the outage.
       this.#refuseAll(translateError(error, 'storage'));
       this.#advance();
       return;
@@ -317,7 +319,7 @@ export class WriterQueue {
       group.failure !== undefined ||
       this.#task !== undefined ||
       group.units >= this.#options.maxGroupUnits ||
-      // Before the flush has ended nothing is won by turning somebody away.
+      // Until the flush has ended, a longer group delays nothing.
       (!this.#isFlushing && performance.now() - group.startedAt >= this.#options.maxGroupMilliseconds)
     );
   }
@@ -362,10 +364,10 @@ export class WriterQueue {
     this.#hooks.settled?.(group.changes);
   }
 
-  /** Nothing can be undone here any more: what the disk holds is found out by the next start. */
+  /** Fails for good. The commit cannot be undone; the next start finds out what the disk has. */
   #break(group: CommitGroup, error: unknown): void {
     this.#broken = group.fail(error);
-    // It has seen what may be lost.
+    // The next group may have seen writes that are lost.
     this.#group?.fail(this.#broken);
     this.#refuseAll(this.#broken);
   }

@@ -1,31 +1,31 @@
-// What a contract suite is made of: named cases as data, to be run by whatever test runner a backend's author uses,
-// and the contexts that author provides. Assertions throw `AssertionError` of node:assert.
+// The parts of a contract suite: named cases as data, which any test runner can run, and the contexts that the author of
+// the backend provides. Assertions throw `AssertionError` of node:assert.
 import type { Clock } from '../../base/clock.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
 import type { Database } from '../../contracts/database.ts';
 import type { PermissionBackend } from '../../contracts/permission.ts';
 import type { StorageBackend } from '../../contracts/storage.ts';
 
-/** What a case takes for granted and not every backend can do. */
+/** An ability that a case needs and not every backend has. */
 export type Ability = 'rollback' | 'atomicAcrossParents';
 
 export interface ContractCase<Context> {
-  /** A whole sentence that says what holds. */
+  /** A sentence that states the behaviour. */
   readonly name: string;
-  /** Abilities without which the case makes no sense for a backend; absent: none. */
+  /** Abilities that the case needs; absent: none. */
   readonly needs?: readonly Ability[];
   /** Throws unless the sentence is true. The context must be empty and used for this case only. */
   run(context: Context): Promise<void>;
 }
 
-/** A clock that stands still until told otherwise. Hand it to the backend when opening it. */
+/** A clock that only moves when a test moves it. Open the backend with it. */
 export interface TestClock extends Clock {
   set(milliseconds: number): void;
   /** Negative numbers step back. */
   advance(milliseconds: number): void;
 }
 
-/** A clock at a fixed moment, or at the one given. */
+/** Returns a clock at a fixed time, or at the given one. */
 export function createTestClock(start = 1_700_000_000_000): TestClock {
   let time = start;
   return {
@@ -51,7 +51,7 @@ export interface PermissionContext {
   readonly permission: PermissionBackend;
 }
 
-/** For a database that both backends share. */
+/** The context of a database that both backends share. */
 export interface TransactionContext extends StorageContext, PermissionContext {}
 
 export interface CacheContext {
@@ -65,7 +65,7 @@ export type PermissionCase = ContractCase<PermissionContext>;
 export type TransactionCase = ContractCase<TransactionContext>;
 export type CacheCase = ContractCase<CacheContext>;
 
-/** The abilities of the case that the database does not declare; run the case when there are none. */
+/** Returns the abilities of the case that the database lacks. The case runs when it lacks none. */
 export function missingAbilities(testCase: ContractCase<never>, database: Database): readonly Ability[] {
   return (testCase.needs ?? []).filter((ability) => !database.abilities[ability]);
 }

@@ -1,8 +1,8 @@
-// Texts that a backend may take for others: those that every backend has to keep apart, and those that none can store.
+// Texts that a backend may mistake for others: storable ones that it must distinguish, and ones that no backend can store.
 import assert from 'node:assert/strict';
 import { UnstorableText } from '../../contracts/errors.ts';
 
-/** Texts that can be stored. Several differ only in what a backend may fold, trim, unescape or read as a pattern. */
+/** Storable texts. Several differ only in characters that a backend may fold, trim, unescape or read as a pattern. */
 export const oddTexts: readonly string[] = [
   'plain',
   'PLAIN',
@@ -62,7 +62,7 @@ export const oddTexts: readonly string[] = [
   '😀'.repeat(500),
 ];
 
-/** Texts that cannot be stored, each with those that it would become where it is cut, replaced or left as it is. */
+/** Texts that cannot be stored, each with the texts that it becomes when it is cut or replaced. */
 export const unstorableTexts: readonly string[] = [
   'plain\0',
   '\0plain',
@@ -73,7 +73,7 @@ export const unstorableTexts: readonly string[] = [
   'plain\ud800\ud800',
 ];
 
-/** What a text that cannot be stored would be taken for. */
+/** Returns the texts for which a text that cannot be stored may be mistaken. */
 export const lookalikes: readonly string[] = [
   'plain',
   'plain\ufffd',
@@ -84,7 +84,7 @@ export const lookalikes: readonly string[] = [
   'plain\ufffd\ufffd',
 ];
 
-/** A storable text that stands for one that is nowhere. */
+/** A storable text that does not occur anywhere. */
 const nowhere = 'nowhere';
 
 /** Requires a call to refuse every text that cannot be stored. */
@@ -98,7 +98,7 @@ export async function requireRefusal(call: (text: string) => Promise<unknown>): 
   }
 }
 
-/** Requires a call to refuse every text that cannot be stored, or to do what it does for one that is nowhere. */
+/** Requires a call to refuse every text that cannot be stored, or to treat it as a text that does not occur. */
 export async function requireNothing(call: (text: string) => Promise<unknown>): Promise<void> {
   const expected = await call(nowhere);
   for (const text of unstorableTexts) {

@@ -1,4 +1,4 @@
-// Runs work in a transaction the way the service does: committed when it succeeds, rolled back when it throws.
+// Runs work in a transaction as the service does: commits when it succeeds, and rolls back when it throws.
 import type { PermissionWriter } from '../../contracts/permission.ts';
 import type { StorageWriter } from '../../contracts/storage.ts';
 import type { TransactionContext } from './contract-case.ts';
@@ -18,7 +18,7 @@ export async function inUnit<T>(database: Database, work: (transaction: Transact
   return result;
 }
 
-/** Runs the work in a transaction of its own and takes it back. */
+/** Runs the work in a transaction of its own and rolls it back. */
 export async function inRolledBackUnit(
   database: Database,
   work: (transaction: Transaction) => Promise<unknown>,
@@ -31,7 +31,7 @@ export async function inRolledBackUnit(
   }
 }
 
-/** Both writers of one transaction. */
+/** The writers of storage and permissions of one transaction. */
 export interface Writers {
   readonly storage: StorageWriter;
   readonly permission: PermissionWriter;

@@ -1,4 +1,4 @@
-// The same scenarios for each backend: a list of ways to start a service, each with a fresh store of its own.
+// A list of ways to start a service, one per backend, each with an empty store, for scenarios that run on every backend.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,11 +7,11 @@ import { startTestService, type TestService, type TestServiceOptions } from './s
 
 export interface TestBackend {
   readonly name: string;
-  /** Starts a service with an empty store, which is gone when the service is closed. */
+  /** Starts a service with an empty store, which is deleted when the service is closed. */
   start(options?: TestServiceOptions): Promise<TestService>;
 }
 
-/** The backends of this version; those that need a server take part when the environment names one. */
+/** The backends of this version. Those that need a server take part when the environment names one. */
 export const testBackends: readonly TestBackend[] = [
   { name: 'memory', start: startTestService },
   { name: 'sqlite', start: startOnSqlite },
@@ -23,7 +23,7 @@ export function forEachBackend(declare: (backend: TestBackend) => void): void {
   for (const backend of testBackends) declare(backend);
 }
 
-/** Each service has keys of its own; they stay behind, as the server is one for tests. */
+/** Each service has keys of its own. They remain, because the server is one for tests. */
 function redisBackends(url: string | undefined): readonly TestBackend[] {
   if (url === undefined || url === '') return [];
   return [
@@ -43,7 +43,7 @@ async function startOnSqlite(options: TestServiceOptions = {}): Promise<TestServ
   const folder = await mkdtemp(path.join(tmpdir(), 'coffer-test-'));
   const cleanUp = (): Promise<void> => rm(folder, { recursive: true, force: true });
   const file = path.join(folder, 'coffer.sqlite3');
-  // Nothing of this has to survive a power loss, and waiting for the disk is most of the time otherwise.
+  // The data need not survive a power loss, and waiting for the disk would take most of the time.
   const settings: Record<string, string> = {
     sqlite_synchronous: 'OFF',
     ...settingsFor('sqlite', file),
@@ -65,13 +65,13 @@ async function startOnSqlite(options: TestServiceOptions = {}): Promise<TestServ
   }
 }
 
-/** A read-only service does not make a store, it finds the one that a writable service has left. */
+/** A read-only service creates no store, so a writable service has created it before. */
 async function prepareStore(settings: Readonly<Record<string, string>>): Promise<void> {
   if (settings['readonly'] === undefined) return;
   await (await startTestService({ settings: { ...settings, readonly: 'false' } })).close();
 }
 
-/** Everything on one backend. */
+/** Returns settings with everything on one backend. */
 function settingsFor(backend: string, url: string): Readonly<Record<string, string>> {
   const kinds = ['storage', 'permission', 'cache'];
   return Object.fromEntries(

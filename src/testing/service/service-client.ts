@@ -1,5 +1,5 @@
-// A running service and a client for it, for tests of plugins and of the service itself: real HTTP over a loopback
-// port with kept connections, and full control over what is sent.
+// A running service and a client for it, for tests of plugins and of the service itself: real HTTP over a loopback port
+// with keep-alive connections, and full control of the requests.
 import { Agent, request as sendRequest, type IncomingMessage } from 'node:http';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../contracts/logger.ts';
@@ -7,23 +7,23 @@ import { createService, type Service, type ServiceOptions } from '../../app/serv
 import { settingsOf } from '../../backends/load-settings.ts';
 
 export interface TestServiceOptions {
-  /** Settings as a configuration file would hold them; memory backends unless they name others. */
+  /** Settings as a configuration file contains them; memory backends unless they name others. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly plugins?: NonNullable<ServiceOptions['plugins']>;
   readonly clock?: Clock;
   readonly authorization?: NonNullable<ServiceOptions['authorization']>;
-  /** Silent unless given. */
+  /** Default: no log. */
   readonly logger?: Logger;
 }
 
 export interface TestRequest {
-  /** Name of a user, each with credentials of their own; anonymous unless given. */
+  /** Name of a user, each with credentials of its own; anonymous by default. */
   readonly auth?: string;
-  /** A list sends the header once for each value. */
+  /** An array sends the header once for each value. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Sent as JSON, with its media type unless the headers name another one. */
   readonly body?: unknown;
-  /** Sent as it is and without a media type, instead of `body`. */
+  /** Sent unchanged and without a media type, instead of `body`. */
   readonly raw?: string | Uint8Array;
 }
 
@@ -31,7 +31,7 @@ export interface TestResponse {
   readonly status: number;
   /** By lower-case name; repeated headers are joined with a comma. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The parsed body; `undefined` when it is empty or no JSON. */
+  /** The parsed body; `undefined` when it is empty or not JSON. */
   readonly body: unknown;
   readonly text: string;
 }
@@ -45,9 +45,9 @@ export interface TestClient {
 export interface TestService extends TestClient {
   /** `http://127.0.0.1:port` */
   readonly origin: string;
-  /** Answers a request without a socket. */
+  /** Handles a request without a socket. */
   readonly answer: Service['answer'];
-  /** A client that authenticates as this user unless a request says otherwise. */
+  /** Returns a client that authenticates as this user unless a request says otherwise. */
   asUser(name: string): TestClient;
   /** Closes the connections and stops the service. */
   close(): Promise<void>;
@@ -55,7 +55,7 @@ export interface TestService extends TestClient {
 
 const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** The event loop is that of the tests as well: how late it is says nothing about the service. */
+/** The event loop is also that of the tests, so its delay says nothing about the service. */
 const defaults = { userid_hmac_secret: 'secret for tests', max_event_loop_delay_ms: '0' };
 
 /** Starts a service on a free loopback port. */
@@ -83,7 +83,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   };
 }
 
-/** The `Authorization` header of a user, for clients that have to be told. */
+/** Returns the `Authorization` header of a user, for other clients. */
 export function authorizationOf(user: string): string {
   return `Basic ${Buffer.from(`${user}:secret of ${user}`).toString('base64')}`;
 }
@@ -103,7 +103,7 @@ function exchange(
   const headers = headersOf(options, body);
   const { hostname, port } = new URL(origin);
   return new Promise((resolve, reject) => {
-    // The path is handed over as it is: a URL object would tidy up what tests want to get wrong.
+    // The path is passed unchanged: a URL object would normalise paths that tests make invalid on purpose.
     const outgoing = sendRequest({ agent, hostname, port, method, path, headers });
     outgoing.on('error', reject);
     outgoing.on('response', (incoming) => void readResponse(incoming).then(resolve, reject));
@@ -150,11 +150,11 @@ function parseOrNothing(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Plain text and empty bodies are for the test to judge.
+    // The test judges plain text and empty bodies.
     return undefined;
   }
 }
 
 function ignore(): void {
-  // Tests that want to see the log bring a logger of their own.
+  // Tests of the log pass a logger of their own.
 }

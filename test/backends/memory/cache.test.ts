@@ -11,7 +11,7 @@ async function present(cache: ReturnType<typeof createMemoryCache>, count: numbe
 }
 
 describe('memory cache', () => {
-  it('evicts the oldest down to four fifths when it grows too large', async () => {
+  it('evicts the oldest values down to four fifths of its size', async () => {
     const cache = createMemoryCache({ clock: createTestClock(), maxSizeBytes: 1000 });
     // Each takes 94 bytes: 4 of the key, 90 of the quoted value.
     for (let n = 0; n < 10; n++) await cache.set(`key${n}`, value, 60);
@@ -21,7 +21,7 @@ describe('memory cache', () => {
     expect(await cache.get('keyA')).toBe(value);
   });
 
-  it('evicts what has expired before anything else', async () => {
+  it('evicts expired values first', async () => {
     const clock = createTestClock();
     const cache = createMemoryCache({ clock, maxSizeBytes: 1000 });
     for (let n = 0; n < 10; n++) await cache.set(`key${n}`, value, n < 5 ? 60 : 1);
@@ -30,7 +30,7 @@ describe('memory cache', () => {
     expect(await present(cache, 10)).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('counts a value that is set again as new and once', async () => {
+  it('counts a replaced value once, and as new', async () => {
     const cache = createMemoryCache({ clock: createTestClock(), maxSizeBytes: 1000 });
     for (let n = 0; n < 10; n++) await cache.set(`key${n}`, value, 60);
     for (let n = 0; n < 5; n++) await cache.set(`key${n}`, value, 60);
@@ -38,7 +38,7 @@ describe('memory cache', () => {
     expect(await present(cache, 10)).toEqual([0, 1, 2, 3, 4, 8, 9]);
   });
 
-  it('does not let one large value push out all others', async () => {
+  it('does not store a value that would evict all others', async () => {
     const cache = createMemoryCache({ clock: createTestClock(), maxSizeBytes: 1000 });
     await cache.set('key0', value, 60);
     await cache.set('key1', 'old', 60);
@@ -46,7 +46,7 @@ describe('memory cache', () => {
     expect(await present(cache, 2)).toEqual([0]);
   });
 
-  it('sets free the room of values taken out', async () => {
+  it('frees the room of taken values', async () => {
     const cache = createMemoryCache({ clock: createTestClock(), maxSizeBytes: 1000 });
     for (let n = 0; n < 50; n++) {
       await cache.set(`key${n}`, value, 60);
@@ -58,7 +58,7 @@ describe('memory cache', () => {
     expect(await present(cache, 10)).toHaveLength(10);
   });
 
-  it('tells keys apart that differ only in where the prefix ends', async () => {
+  it('distinguishes keys that differ only in the end of the prefix', async () => {
     const clock = createTestClock();
     const cache = createMemoryCache({ clock, prefix: 'coffer:' });
     await cache.set('a', 1, 60);

@@ -16,7 +16,7 @@ function open(): TransactionContext {
 }
 
 describe('memory transactions', () => {
-  it('that are rolled back leave everything as if they had never been', async () => {
+  it('leave no trace when they are rolled back', async () => {
     await fc.assert(
       fc.asyncProperty(anyHistory(start), async (steps) => {
         const [one, other] = [open(), open()];

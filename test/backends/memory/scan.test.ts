@@ -1,4 +1,4 @@
-// Long reads of the memory backend: they pause, others are served meanwhile, and they go on as if nothing had happened.
+// Long reads of the memory backend: they run in steps, and other requests between the steps do not change their results.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { pause } from '../../../src/base/steps.ts';
 import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
@@ -47,7 +47,7 @@ const few: Filter = { field: parseField('n'), operator: 'eq', value: 7 };
 const sorts = [['last_modified'], ['-last_modified'], ['id'], ['-id'], ['n', 'id'], ['-n', '-id']];
 
 describe('long reads of the memory backend', () => {
-  it.each(sorts)('find the same as looking at everything, sorted by %s', async (...names) => {
+  it.each(sorts)('find the same entries as the query evaluator, sorted by %s', async (...names) => {
     const sort = sortBy(...names);
     for (const includeDeleted of [false, true]) {
       for (const filters of [[], [few]]) {
@@ -60,7 +60,7 @@ describe('long reads of the memory backend', () => {
     }
   });
 
-  it('find those of many ids', async () => {
+  it('find the entries of many ids', async () => {
     const ids = entries.map(({ id }) => id).filter((_, n) => n % 2 === 0);
     const query: PageQuery = { filters: [few], sort: sortBy('id'), limit: 10_000, ids };
     const expected = answerByTheBook(query).filter(({ id }) => ids.includes(id));
@@ -68,7 +68,7 @@ describe('long reads of the memory backend', () => {
     expect(await storage.reader.countAll(list, { filters: [few], ids })).toBe(expected.length);
   });
 
-  it('let others read and write meanwhile, and see nothing of it', async () => {
+  it('let other requests read and write between steps, and do not see these writes', async () => {
     const order: string[] = [];
     const query: PageQuery = { filters: [few], sort: sortBy('last_modified'), limit: count, includeDeleted: true };
     const long = storage.reader.listAll(list, query).then(({ entries: found }) => {
@@ -90,7 +90,7 @@ describe('long reads of the memory backend', () => {
     expect(order).toEqual(['written', 'short', 'long']);
   });
 
-  it('take effect in a unit of work before what was asked for after them', async () => {
+  it('take effect in a unit of work before later calls', async () => {
     await inRolledBackUnit(database, async (transaction) => {
       const writer = storage.writer(transaction);
       const query: PageQuery = { filters: [few], sort: sortBy('-last_modified'), limit: count };
@@ -114,7 +114,7 @@ describe('deletions of very many objects', () => {
   const all: PageQuery = { filters: [], sort: sortBy('-last_modified'), limit: count };
   const live = entries.filter((entry) => !isTombstone(entry)).length;
 
-  it('let others read meanwhile, as if nothing had happened until all of it has', async () => {
+  it('let other requests read in between, which see all of the deletion or none', async () => {
     await inRolledBackUnit(database, async (transaction) => {
       let isDone = false;
       const deletion = storage
@@ -139,7 +139,7 @@ describe('deletions of very many objects', () => {
     });
   });
 
-  it('leave nothing behind when they are undone, whatever else the unit has done', async () => {
+  it('leave no trace when they are rolled back, with any other changes of the unit', async () => {
     const everything: PageQuery = { ...all, includeDeleted: true };
     const before = await storage.reader.listAll(list, everything);
     const [{ id }] = before.entries as [StoredEntry];
@@ -161,7 +161,7 @@ describe('deletions of very many objects', () => {
     }
   });
 
-  it('take the entries of the objects away, and give them back when they are undone', async () => {
+  it('delete the entries of the objects, and a rollback restores them', async () => {
     const uris = ['1', '2', '3'].map((id) => `/buckets/z/collections/y/records/${id}`);
     const both = { read: ['alice', 'bob'], write: ['alice'] };
     await inUnit(database, async (transaction) => {
@@ -196,7 +196,7 @@ describe('entries below an object', () => {
     ...(await permission.reader.getAccessibleObjects(['alice'])).keys(),
   ];
 
-  it('go in one step, come back with the unit of work that is undone, and make room for new ones', async () => {
+  it('are deleted in one step, restored by a rollback, and make room for new ones', async () => {
     for (const id of ['1', '2']) await grant(`${below}/${id}`);
     await inRolledBackUnit(database, async (transaction) => {
       const writer = permission.writer(transaction);

@@ -12,7 +12,7 @@ import { anyFilter, anyQuery, changeOf, type Change } from '../../contract/queri
 
 const list = { kind: 'record', parent: '/buckets/a/collections/b' };
 
-/** The answer by the book: look at everything, sort it all, cut. */
+/** Returns the expected result: evaluates and sorts all entries, and cuts the page. */
 function selectSimply(entries: readonly StoredEntry[], query: PageQuery): { ids: readonly string[]; more: boolean } {
   const { ids, filters, sort, after, limit } = query;
   const found = entries
@@ -50,7 +50,7 @@ async function fill(changes: readonly Change[]): Promise<{
 }
 
 describe('memory lists', () => {
-  it('answer every query as looking at everything would', async () => {
+  it('answer every query as the query evaluator does', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(changeOf(1000), { maxLength: 25, size: 'max' }),
@@ -68,7 +68,7 @@ describe('memory lists', () => {
     );
   });
 
-  it('look inside a large object a few times for a page in any order, however many are compared', async () => {
+  it('parse a large object a few times for a page in any order, however many are compared', async () => {
     const texts = Array.from({ length: 60 }, (_, n) => `{"n":${(n * 37) % 60},"text":"${'x'.repeat(70_000)}"}`);
     const { storage, live } = await fill(texts.map((text, n) => ({ id: `id${n}`, text, lastModified: 2000 + n })));
     const sort = ['n', 'id'].map((name) => ({ field: parseField(name), direction: 'ascending' }) as const);
@@ -83,7 +83,7 @@ describe('memory lists', () => {
     expect(entries.map(({ id }) => id)).toEqual(expected.ids);
   });
 
-  it('count what looking at everything would count', async () => {
+  it('count as the query evaluator does', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(changeOf(1000), { maxLength: 25, size: 'max' }),

@@ -3,7 +3,7 @@ import { UnitQueue } from '../../../src/backends/memory/unit-queue.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 
 describe('unit queue', () => {
-  it('gives the turn in the order it was asked for', async () => {
+  it('opens units in the order of the calls', async () => {
     const queue = new UnitQueue();
     const order: number[] = [];
     await Promise.all(
@@ -20,7 +20,7 @@ describe('unit queue', () => {
     expect(order).toEqual([1, 1, 2, 2, 3, 3, 4, 4]);
   });
 
-  it('lets a user who asks for one turn wait for one turn of a user who asks for many', async () => {
+  it('delays a user with one unit by one unit of a user with many', async () => {
     const queue = new UnitQueue();
     const order: string[] = [];
     const first = await queue.begin('zoe');
@@ -37,7 +37,7 @@ describe('unit queue', () => {
     expect(order).toEqual(['tom', 'zoe', 'zoe', 'zoe']);
   });
 
-  it('runs reads at once while the unit has changed nothing', async () => {
+  it('runs reads at once while the unit has no writes', async () => {
     const queue = new UnitQueue();
     let ran = 0;
     await queue.begin();
@@ -45,7 +45,7 @@ describe('unit queue', () => {
     expect(ran).toBe(1);
   });
 
-  it('runs waiting reads between a changed unit and the next one', async () => {
+  it('runs waiting reads between a unit with writes and the next one', async () => {
     const queue = new UnitQueue();
     const first = await queue.begin();
     let value = 'changed';
@@ -72,7 +72,7 @@ describe('unit queue', () => {
     expect(undone).toEqual([3, 2, 1]);
   });
 
-  it('rejects the read that failed and runs the others', async () => {
+  it('rejects a failed read and runs the others', async () => {
     const queue = new UnitQueue();
     const unit = await queue.begin();
     unit.record(() => undefined);
@@ -94,7 +94,7 @@ describe('unit queue', () => {
     await expect(unit.rollback()).resolves.toBeUndefined();
   });
 
-  it('does not hand the turn on twice when a unit is rolled back twice', async () => {
+  it('opens one next unit only when a unit is rolled back twice', async () => {
     const queue = new UnitQueue();
     const first = await queue.begin();
     const second = queue.begin();
@@ -106,7 +106,7 @@ describe('unit queue', () => {
     expect(third).toBe(false);
   });
 
-  it('closes after the units that had asked before, and refuses others', async () => {
+  it('closes after the units that called before, and refuses others', async () => {
     const queue = new UnitQueue();
     const first = await queue.begin();
     const second = queue.begin();

@@ -1,5 +1,5 @@
-// Writes that are a unit of work of their own, as one process sends them: together where they can be, and never one waiting
-// for the list of another.
+// Conditional writes as one process sends them: together when possible, and without waiting for the locked list of another
+// write.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { ConditionalWrite } from '../../../src/contracts/database.ts';
@@ -9,12 +9,12 @@ import { CountingProxy } from '../../support/counting-proxy.ts';
 import { cloneDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
 import { lockTable } from '../../support/table-lock.ts';
 
-/** The transactions that wrote what has the timestamps. */
+/** Returns the transactions that wrote the entries with these timestamps. */
 const lastTransactions = `SELECT DISTINCT o.xmin FROM coffer_objects o WHERE o.last_modified = ANY ($1::bigint[])
   AND o.parent IN ('/buckets/b/collections/c12', '/buckets/b/collections/c13')`;
 
 let proxy: CountingProxy;
-/** By way of the proxy, which brings answers back together. */
+/** Through the proxy, which delivers responses together. */
 let stores: OpenPostgres;
 let direct: OpenPostgres;
 let drop: () => Promise<void>;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   proxy = await CountingProxy.start(database.url);
   stores = openPostgres(systemClock, { url: proxy.url, size: 4, maxOverflow: 0 });
   direct = openPostgres(systemClock, { url: database.url, size: 6, maxOverflow: 0 });
-  // Lists come into being in a transaction of their own.
+  // Lists are created in a transaction of their own.
   await write(...Array.from({ length: 30 }, (_, n) => newRecord(listOf(n))));
 });
 afterAll(async () => {
@@ -40,7 +40,7 @@ function listOf(number: number): ListKey {
   return { kind: 'record', parent: `/buckets/b/collections/c${number}` };
 }
 
-/** A record under an id that was drawn just now. */
+/** A record with a new random id. */
 function freshRecord(list: ListKey): ConditionalWrite {
   return { ...newRecord(list), isFresh: true };
 }
@@ -62,8 +62,8 @@ function write(...writes: readonly ConditionalWrite[]): Promise<readonly unknown
   return writeTo(stores, ...writes);
 }
 
-describe('writes alone on PostgreSQL', () => {
-  it('that come together share one transaction and one round trip, whatever their lists.', async () => {
+describe('conditional writes on PostgreSQL', () => {
+  it('share one transaction and one round trip with simultaneous ones to any lists.', async () => {
     const writes = Array.from({ length: 30 }, (_, n) => [newRecord(listOf(n)), newRecord(listOf(n))]).flat();
     // Prepares the statement on the connection.
     await write(newRecord(listOf(0)));
@@ -73,7 +73,7 @@ describe('writes alone on PostgreSQL', () => {
     expect([cost.roundTrips, cost.statements]).toEqual([1, writes.length + 2]);
   });
 
-  it('that create under ids drawn just now are one statement, and done with it.', async () => {
+  it('are one statement when they create objects with new random ids.', async () => {
     const writes = Array.from({ length: 30 }, (_, n) => [freshRecord(listOf(n)), freshRecord(listOf(n % 3))]).flat();
     await write(freshRecord(listOf(0)));
     const cost = await proxy.costOf(async () => {
@@ -82,7 +82,7 @@ describe('writes alone on PostgreSQL', () => {
     expect([cost.roundTrips, cost.statements]).toEqual([1, 1]);
   });
 
-  it('that create under ids drawn just now wait by themselves for lists that are locked, or not there yet.', async () => {
+  it('with new random ids wait separately for lists that are locked or absent.', async () => {
     const transaction = await direct.database.begin();
     const { timestamp } = await direct.storage.writer(transaction).lock(listOf(7));
     const waiting = writeTo(direct, freshRecord(listOf(7)), freshRecord(listOf(7)));
@@ -98,7 +98,7 @@ describe('writes alone on PostgreSQL', () => {
     expect(new Set(stamps).size).toBe(2);
   });
 
-  it('that are few wait for those under way, but not for long, and go together.', async () => {
+  it('wait a short time for those under way when they are few, and are sent together.', async () => {
     const table = await lockTable(direct, 'coffer_entries');
     const first = writeTo(direct, ...Array.from({ length: 12 }, (_, n) => freshRecord(listOf(n))));
     await table.waitedForBy(1);
@@ -117,7 +117,7 @@ describe('writes alone on PostgreSQL', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('that are many do not wait for those under way.', async () => {
+  it('do not wait for those under way when they are many.', async () => {
     const table = await lockTable(direct, 'coffer_entries');
     const first = writeTo(direct, ...Array.from({ length: 4 }, (_, n) => freshRecord(listOf(n))));
     await table.waitedForBy(1);
@@ -127,7 +127,7 @@ describe('writes alone on PostgreSQL', () => {
     expect([...(await first), ...(await second)]).not.toContain(undefined);
   });
 
-  it('wait for a list that somebody has locked, and hold up no other list meanwhile.', async () => {
+  it('wait for a list that another transaction has locked, and delay no other list.', async () => {
     const transaction = await direct.database.begin();
     const { timestamp } = await direct.storage.writer(transaction).lock(listOf(1));
     const waiting = writeTo(direct, newRecord(listOf(1)), newRecord(listOf(1)));
@@ -141,13 +141,13 @@ describe('writes alone on PostgreSQL', () => {
     for (const stamp of await waiting) expect(stamp).toBeGreaterThan(timestamp!);
   });
 
-  it('are told to be done again when another one of the same transaction fails, and nothing is left of them.', async () => {
+  it('are all retried when another one of their transaction fails, and leave no trace.', async () => {
     const lists = [listOf(5), listOf(6)];
     const clocks = (): Promise<readonly unknown[]> =>
       Promise.all(lists.map((list) => stores.storage.reader.resourceTimestamp(list)));
     const before = await clocks();
     const good = newRecord(lists[0]!);
-    // No service sends this on: it is refused with a 400.
+    // A service does not pass this on: it responds with 400.
     const bad = newRecord(lists[1]!, '{"n":"\\u0000"}');
     const results = await Promise.allSettled([good, bad].map((each) => stores.database.writeConditionally!(each)));
     expect(results.map((result) => result.status === 'rejected' && result.reason)).toEqual([

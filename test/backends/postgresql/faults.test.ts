@@ -1,5 +1,5 @@
-// What clients see when the server restarts, dies, hangs or has no connection to give: refusals in bounded time, and
-// everything as before once it is back, without a restart of the service.
+// Responses when the server restarts, dies, hangs or has no free connection: refusals in bounded time, and normal service
+// once it is back, without a restart of the service.
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -38,13 +38,13 @@ async function write({ database, storage }: OpenPostgres, id: string): Promise<v
   await inUnit(database, (transaction) => storage.writer(transaction).update(list, id, '{}'));
 }
 
-/** Resolves when the promise has failed because of the backend; that it does so in time is the limit of the test's own. */
+/** Resolves when the promise has failed because of the backend. The time limit is that of the test. */
 async function expectRefusal(promise: Promise<unknown>): Promise<void> {
   await expect(promise).rejects.toBeInstanceOf(BackendUnavailable);
 }
 
 describe('sessions that the server has ended', () => {
-  test('are not noticed by reads outside of a unit of work', async () => {
+  test('do not fail reads outside of a unit of work', async () => {
     const backends = open();
     await write(backends, 'x');
     await Promise.all([1, 2, 3].map(() => backends.storage.reader.get(list, 'x')));
@@ -53,7 +53,7 @@ describe('sessions that the server has ended', () => {
     expect(found.map((object) => object?.id)).toEqual(['x', 'x', 'x']);
   });
 
-  test('end a unit of work as a lost race, of which nothing is left', async () => {
+  test('end a unit of work with a conflict, and nothing of it is stored', async () => {
     const backends = open();
     const unit = await backends.database.begin();
     await backends.storage.writer(unit).create(list, 'lost', '{}');
@@ -65,7 +65,7 @@ describe('sessions that the server has ended', () => {
     await write(backends, 'x');
   });
 
-  test('make a commit fail rather than pass for done', async () => {
+  test('fail a commit', async () => {
     const backends = open();
     const unit = await backends.database.begin();
     await backends.storage.writer(unit).create(list, 'uncommitted', '{}');
@@ -77,8 +77,8 @@ describe('sessions that the server has ended', () => {
 });
 
 describe('a session that ends as soon as it has begun', () => {
-  test('is a refusal, and not the end of the process.', async () => {
-    // One piece: welcome, ready, and the end. Between them the driver hands the connection over.
+  test('is a refusal, and does not end the process.', async () => {
+    // One packet: welcome, ready, and the end. Between them the driver returns the connection.
     const message = (type: string, body: string): string =>
       `${type}${String.fromCodePoint(0, 0, 0, body.length + 4)}${body}`;
     const farewell = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0';
@@ -97,7 +97,7 @@ describe('a session that ends as soon as it has begun', () => {
 });
 
 describe('a server that is down', () => {
-  test('is told at once, and found again when it is back', async () => {
+  test('is reported at once, and used again when it is back', async () => {
     const backends = open();
     const cache = openCache(systemClock, { url });
     onTestFinished(() => cache.close());
@@ -117,7 +117,7 @@ describe('a server that is down', () => {
 });
 
 describe('a server that hangs', () => {
-  test('is given up in bounded time, whatever it was doing', { timeout: 40_000 }, async () => {
+  test('fails every call in bounded time', { timeout: 40_000 }, async () => {
     const backends = open({ statementTimeoutSeconds: 0.5, timeoutSeconds: 1.5 });
     await write(backends, 'x');
     const unit = await backends.database.begin();
@@ -140,7 +140,7 @@ describe('a server that hangs', () => {
   });
 
   // Proves S-230, S-233, S-237.
-  test('is a 503 with a time to come back, and no more when it has woken up', { timeout: 40_000 }, async () => {
+  test('is a 503 with Retry-After, and works again when it responds', { timeout: 40_000 }, async () => {
     const settings = {
       ...postgresqlSettings(url),
       postgresql_statement_timeout_seconds: '0.5',
@@ -169,7 +169,7 @@ describe('a server that hangs', () => {
 });
 
 describe('a network that falls silent', () => {
-  test('is found out once, and not again by each of the old connections.', async () => {
+  test('is detected once, and not again on each of the old connections.', async () => {
     const network = await TcpProxy.to(server.port);
     onTestFinished(() => network.close());
     const through = new URL(url);
@@ -181,11 +181,11 @@ describe('a network that falls silent', () => {
     network.fallSilent();
     network.mend();
     await expectRefusal(write(backends, 'x'));
-    // Over one of the old connections a write would fail, as nothing ever comes back on these.
+    // A write over one of the old connections would fail, because no response ever arrives on it.
     for (const id of ['x', 'y', 'z']) await write(backends, id);
   });
 
-  test('keeps a unit of work no longer than one statement, although it has to be rolled back.', async () => {
+  test('delays a unit of work by one statement at most, although it must be rolled back.', async () => {
     const network = await TcpProxy.to(server.port);
     onTestFinished(() => network.close());
     const through = new URL(url);
@@ -201,7 +201,7 @@ describe('a network that falls silent', () => {
 
 describe('the connections', () => {
   // Proves S-241.
-  test('are never all taken by units of work, which may need the cache to go on', async () => {
+  test('are never all taken by units of work, which may need the cache too', async () => {
     const options = { url, size: 1, maxOverflow: 0, timeoutSeconds: 5 };
     const backends = open(options);
     const cache = openCache(systemClock, options);
@@ -219,7 +219,7 @@ describe('the connections', () => {
   });
 
   // Proves S-243.
-  test('that do not become free in time are a refusal, and the next caller gets one', async () => {
+  test('are refused when none becomes free in time, and the next caller gets one', async () => {
     const backends = open({ size: 1, maxOverflow: 1, timeoutSeconds: 0.3 });
     const unit = await backends.database.begin();
     await expectRefusal(backends.database.begin());
@@ -231,15 +231,15 @@ describe('the connections', () => {
     const backends = open({ size: 1, maxOverflow: 1, maxBacklog: 1 });
     const unit = await backends.database.begin();
     const patient = backends.database.begin();
-    // Were it to wait, those that came first would have waited for too long as well by then.
+    // If it waited, the earlier callers would have timed out too by then.
     await expectRefusal(backends.database.begin());
     await unit.rollback();
     await (await patient).rollback();
   });
 });
 
-describe('a lock that is not given', () => {
-  test('is waited for in the order of lists, and against it is a lost race that tells the lists', async () => {
+describe('a lock that is not granted', () => {
+  test('is waited for in the order of lists, and is otherwise a conflict with the names of the lists', async () => {
     const backends = open();
     const [early, late] = ['/buckets/a', '/buckets/b'].map((parent) => ({ kind: 'record', parent }));
     for (const each of [early!, late!]) {

@@ -1,5 +1,5 @@
-// Ids that were drawn at random are inserted without looking: should one be taken all the same, the unit of work is a lost
-// race, which is run again with another id, and nothing is overwritten.
+// Objects with random ids are inserted without a lookup. When an id is taken nevertheless, the unit of work fails with a
+// conflict and is retried with another id. Nothing is overwritten.
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { TransactionConflict } from '../../../src/contracts/errors.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
   await migrateDatabase(url);
 });
 
-test('A random id that is taken is a lost race, and the object that has it stays.', async () => {
+test('A random id that is taken is a conflict, and the existing object stays.', async () => {
   const { database, storage } = openPostgres(systemClock, { url });
   onTestFinished(() => database.close());
   const create = (id: string, text: string): Promise<unknown> =>

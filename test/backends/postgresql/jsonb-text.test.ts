@@ -26,7 +26,7 @@ describe('JSON text for jsonb', () => {
     expect(findJsonbText(json)).toBeUndefined();
   });
 
-  it('has an extreme number alone replaced', () => {
+  it('replaces an extreme number that is the whole text', () => {
     expect(findJsonbText(long)).toBe('1e-16383');
   });
 });

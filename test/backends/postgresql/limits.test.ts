@@ -1,5 +1,5 @@
-// What PostgreSQL cannot hold or index as it is: long texts, numbers beyond its decimals, null characters, and texts
-// whose order depends on the language of the database.
+// Values that PostgreSQL cannot store or index directly: long texts, numbers beyond its decimals, null characters, and
+// texts whose order depends on the language of the database.
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { UnstorableText } from '../../../src/contracts/errors.ts';
@@ -49,20 +49,17 @@ describe('extreme values', () => {
     '1.5e-16390',
   ];
 
-  test.each(numbers.map((text) => [text.slice(0, 20), text]))(
-    'such as %s come out as they went in',
-    async (_, text) => {
-      const backends = open(url);
-      await store(backends, [(parseJson(`{"n":${text}}`) as JsonObject)['n']!]);
-      expect((await backends.storage.reader.get(list, 'v0'))!.text).toBe(`{"n":${text}}`);
-      const positive = await backends.storage.reader.countAll(list, { filters: [compare('n', 'gt', 0)] });
-      expect(positive).toBe(text.startsWith('-') || text.startsWith('0e') ? 0 : 1);
-      const filter = compare('n', 'eq', (parseJson(`[${text}]`) as readonly JsonValue[])[0]!);
-      expect(await backends.storage.reader.countAll(list, { filters: [filter] })).toBe(1);
-    },
-  );
+  test.each(numbers.map((text) => [text.slice(0, 20), text]))('such as %s are returned unchanged', async (_, text) => {
+    const backends = open(url);
+    await store(backends, [(parseJson(`{"n":${text}}`) as JsonObject)['n']!]);
+    expect((await backends.storage.reader.get(list, 'v0'))!.text).toBe(`{"n":${text}}`);
+    const positive = await backends.storage.reader.countAll(list, { filters: [compare('n', 'gt', 0)] });
+    expect(positive).toBe(text.startsWith('-') || text.startsWith('0e') ? 0 : 1);
+    const filter = compare('n', 'eq', (parseJson(`[${text}]`) as readonly JsonValue[])[0]!);
+    expect(await backends.storage.reader.countAll(list, { filters: [filter] })).toBe(1);
+  });
 
-  test('are told from texts that only look like them', () => {
+  test('are distinguished from texts that look like them', () => {
     expect(findJsonbText('{"a":"1e-20000","b":1.5e-3}')).toBeUndefined();
     expect(findJsonbText('{"a":"\\"1e-20000","b":1e-20000}')).toBe('{"a":"\\"1e-20000","b":1e-16383}');
   });
@@ -75,7 +72,7 @@ describe('extreme values', () => {
     await expect(storage.reader.countAll(list, { filters: [], ids: ['a\0'] })).rejects.toThrow(UnstorableText);
   });
 
-  test('such as long principals and members are kept whole and found again', async () => {
+  test('such as long principals and members are stored whole and found again', async () => {
     const { database, permission } = open(url);
     const principals = ['short', 'x'.repeat(5000), `${'x'.repeat(4999)}y`, '\u{1f600}'.repeat(3000)];
     await inUnit(database, async (transaction) => {
@@ -132,7 +129,7 @@ describe.each([
     await migrateDatabase(url);
   });
 
-  test('sorts all values as the evaluator does.', { timeout: 60_000 }, async () => {
+  test('sorts all values as the query evaluator does.', { timeout: 60_000 }, async () => {
     const backends = open(url);
     const words = [
       'aa',
@@ -168,7 +165,7 @@ describe.each([
   });
 });
 
-test('What a cascade has left is deleted in the background, by any number of processes.', async () => {
+test('Any number of processes delete pending deletions in the background.', async () => {
   const url = await createDatabase();
   await migrateDatabase(url);
   const processes = [open(url), open(url), open(url)];
@@ -197,6 +194,6 @@ test('What a cascade has left is deleted in the background, by any number of pro
     );
     return Number(left[0]![0]);
   };
-  // A process that was woken by the deletion may be at it already, and others leave it what it holds.
+  // A process that the deletion has woken may be deleting already. Others skip what it has locked.
   await expect.poll(countLeft, { timeout: 10_000 }).toBe(0);
 });

@@ -5,7 +5,7 @@ import { startTestService } from '../../../src/testing/index.ts';
 import { postgresqlSettings } from '../../support/backends.ts';
 import { borrowDatabase } from '../../support/postgresql.ts';
 
-it('are refused with 400, and other writes of the same moment succeed.', async () => {
+it('Ids longer than the database can index are refused with 400, and simultaneous writes succeed.', async () => {
   const { url, giveBack } = await borrowDatabase();
   const settings = { ...postgresqlSettings(url), max_id_length: '0', bucket_create_principals: 'system.Authenticated' };
   const service = await startTestService({ settings });

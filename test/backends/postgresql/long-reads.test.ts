@@ -1,4 +1,4 @@
-// Reads that go through long lists take turns; nobody else waits for them.
+// Reads that scan long lists take turns, and delay no other reads.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LongReads } from '../../../src/backends/postgresql/long-reads.ts';
 
@@ -7,7 +7,7 @@ beforeEach(() => {
   time = 0;
 });
 
-/** A read that ends when it is told to, and takes so long. */
+/** A read that ends when the test says so, with a given duration. */
 class Read {
   isUnderWay = false;
   #finish: (error?: Error) => void = () => {};
@@ -41,7 +41,7 @@ function begin(reads: LongReads, list: string, count: number): { read: Read; ans
   });
 }
 
-/** Lets a list become known as long. */
+/** Makes a list known as long. */
 async function takeLong(reads: LongReads, list: string): Promise<void> {
   const [only] = begin(reads, list, 1);
   await settle();
@@ -51,7 +51,7 @@ async function takeLong(reads: LongReads, list: string): Promise<void> {
 
 const underWay = (begun: { read: Read }[]): readonly boolean[] => begun.map(({ read }) => read.isUnderWay);
 
-/** Lets everything happen that nothing else has to happen for. */
+/** Lets all pending microtasks and timers run. */
 function settle(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
@@ -59,7 +59,7 @@ function settle(): Promise<void> {
 }
 
 describe('reads of long lists', () => {
-  it('are all under way at once when the list is known as short', async () => {
+  it('run at the same time when the list is known as short', async () => {
     const reads = new LongReads({ atOnce: 2, longMs: 50, now: () => time });
     const [only] = begin(reads, 'a', 1);
     only!.read.end(49);
@@ -67,7 +67,7 @@ describe('reads of long lists', () => {
     expect(underWay(begin(reads, 'a', 4))).toEqual([true, true, true, true]);
   });
 
-  it('of lists that nobody knows take turns of their own', async () => {
+  it('of unknown lists take turns of their own', async () => {
     const reads = new LongReads({ atOnce: 2, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
     begin(reads, 'a', 4);
@@ -80,7 +80,7 @@ describe('reads of long lists', () => {
     expect(underWay(begun)).toEqual([true, true, true]);
   });
 
-  it('take turns, in the order in which they came, once the list is known as long', async () => {
+  it('take turns in the order of the calls, once the list is known as long', async () => {
     const reads = new LongReads({ atOnce: 2, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
     const begun = begin(reads, 'a', 4);
@@ -96,7 +96,7 @@ describe('reads of long lists', () => {
     expect(await Promise.all(begun.map(({ answer }) => answer))).toHaveLength(4);
   });
 
-  it('need no turns any more when the list has become short', async () => {
+  it('stop taking turns when the list has become short', async () => {
     const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
     const [last] = begin(reads, 'a', 1);
@@ -105,7 +105,7 @@ describe('reads of long lists', () => {
     expect(underWay(begin(reads, 'a', 3))).toEqual([true, true, true]);
   });
 
-  it('hand on their turn when they fail', async () => {
+  it('pass their turn on when they fail', async () => {
     const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
     const [first, second] = begin(reads, 'a', 2);
@@ -115,13 +115,13 @@ describe('reads of long lists', () => {
     expect(second!.read.isUnderWay).toBe(true);
     second!.read.end(60);
     expect(await second!.answer).toBe('rows');
-    // Nobody has kept a turn.
+    // The failed read has released its turn.
     const [third] = begin(reads, 'a', 1);
     await settle();
     expect(third!.read.isUnderWay).toBe(true);
   });
 
-  it('take no turns where any number may be under way', async () => {
+  it('take no turns when the number is unlimited', async () => {
     const reads = new LongReads({ atOnce: 0, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
     const begun = begin(reads, 'a', 5);

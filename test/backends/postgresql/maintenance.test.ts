@@ -1,5 +1,4 @@
-// Maintenance of the database under a running service: requests are refused with 503 in every phase, and go on by
-// themselves afterwards.
+// Maintenance of the database under a running service: every phase is a 503, and the service recovers without a restart.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { isLostConnection, translateError } from '../../../src/backends/postgresql/errors.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
@@ -32,7 +31,7 @@ const endSessions = (name: string): string =>
   `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND pid <> pg_backend_pid()`;
 
 describe('a database under maintenance', () => {
-  test('that takes no connections is a 503 for every request, and nothing is left of it afterwards', async () => {
+  test('that takes no connections is a 503 for every request, and works again afterwards', async () => {
     const client = service.asUser('alice');
     expect(await doWork(client, 'before')).toEqual(soundWork());
     await administer((name) => `ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
@@ -62,7 +61,7 @@ describe('a database under maintenance', () => {
   });
 });
 
-/** How many statements to go on; with `all` each one fails in its turn. */
+/** Step between the failing statements; with `all` each one fails in turn. */
 const stride = process.env['COFFER_STATEMENT_FAULTS'] === 'all' ? 1 : 4;
 
 const failures: readonly Failure[] = [
@@ -75,7 +74,7 @@ const failures: readonly Failure[] = [
   { code: '25P04' },
 ];
 
-test('A failure of the server in any statement is a 503 at most, and passes.', { timeout: 600_000 }, async () => {
+test('A failure of the server in any statement is at most a 503, and passes.', { timeout: 600_000 }, async () => {
   const faults = PostgresqlFaults.install();
   const client = service.asUser('alice');
   let [runs, refused] = [0, 0];
@@ -92,7 +91,7 @@ test('A failure of the server in any statement is a 503 at most, and passes.', {
   console.log(`${runs} runs, ${refused} of them saw 503`);
 });
 
-test('The goodbye of a pooler, with the code of a violated protocol, is a lost connection; an error with it is a mistake.', () => {
+test('The farewell of a pooler, with the code of a protocol violation, is a lost connection; an error with that code is a fault.', () => {
   const error = (severity: string): Error =>
     Object.assign(new Error('no more connections allowed'), { code: '08P01', severity });
   expect(isLostConnection(error('FATAL'))).toBe(true);

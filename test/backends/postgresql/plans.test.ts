@@ -1,5 +1,5 @@
-// Plans of PostgreSQL's own making: whatever it believes about the tables, objects are found by their ids, and pages by
-// their timestamps, without reading the rest of a list.
+// Plans of PostgreSQL: with any statistics, it finds objects by their ids and pages by their timestamps, without reading
+// the rest of a list.
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Access } from '../../../src/backends/postgresql/access.ts';
 import { compileCount, compilePage } from '../../../src/backends/postgresql/page.ts';
@@ -12,7 +12,7 @@ import { planPage, planSelection } from '../../../src/core/query/plan-page.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { runSql } from '../../support/postgresql-setup.ts';
 
-// The names of statements belong to the process, and there is an end to them: here they begin anew.
+// Names of statements belong to the process and are limited. These tests start anew.
 vi.resetModules();
 const { StoredObject } = await import('../../../src/core/objects/stored.ts');
 const { cloneDatabase, openPostgres } = await import('../../support/postgresql.ts');
@@ -37,7 +37,7 @@ function nodesOf(plan: Plan): readonly Plan[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
-/** The plans of all statements that everyday work prepares on a connection, for any values. */
+/** Returns the plans of all statements that everyday requests prepare on a connection, for any values. */
 async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]>> {
   const { url, drop } = await cloneDatabase();
   const { database, storage, permission } = openPostgres(systemClock, { url, size: 1, maxOverflow: 0 });
@@ -67,7 +67,7 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
     await writer.listAll(long, { ...newest, after: [2000], includeDeleted: true });
     await writer.listAll(long, { ...newest, after: [2000] });
   });
-  // Several requests at once, by way of the same connection.
+  // Several requests at once, over the same connection.
   const objectId = `${long.parent}/records/e`;
   const bound = [{ objectId, permission: 'read' }];
   await Promise.all(
@@ -75,7 +75,7 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
       storage.reader.get(long, `e${n}`),
       storage.reader.listAll(long, { ...newest, limit: n }),
       storage.reader.listAll(long, { ...newest, limit: n, includeDeleted: true, filters: [since(n)] }),
-      // What has to be sorted is asked for by itself, and not prepared.
+      // Pages that must be sorted are separate statements, and not prepared.
       storage.reader.listAll(long, { ...newest, sort: idOrder, filters: [since(n)] }),
       permission.reader.checkPermission([`acme:${n}`], bound),
       permission.reader.checkPermission([`acme:${n}`], bound, `acme:${n}`),
@@ -87,10 +87,10 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
   );
 }
 
-/** The plans of what was prepared on any connection, made on one. */
+/** Returns the plans, on one connection, of statements that any connection has prepared. */
 async function explainAll(committed: Access, access: Access): Promise<ReadonlyMap<string, readonly Plan[]>> {
   const ask = { text: 'SELECT name, statement, cardinality(parameter_types) FROM pg_prepared_statements' };
-  // There are two connections, one of which is that of the unit.
+  // Two connections, one of which is that of the unit.
   const known = [await access.run(ask, []), await committed.run(ask, [])].flatMap(({ rows }) => rows);
   await access.run({ text: 'SET LOCAL plan_cache_mode = force_generic_plan' }, []);
   const plans = new Map<string, readonly Plan[]>();
@@ -141,12 +141,12 @@ describe.each([
     }
     for (const [name, nodes] of plans) {
       for (const { 'Index Name': index = '', 'Index Cond': condition = '' } of nodes) {
-        // What begins with the list alone reads all of it.
+        // A condition on the list alone reads all of it.
         if (/^coffer_(objects|tombstones)_pkey$/.test(index)) expect(condition, name).toMatch(/\bid\b/);
         if (index.startsWith('coffer_entries')) expect(condition, name).toMatch(/\bname\b/);
       }
     }
-    // What does not begin with the list, or the folder, reads those of all lists, or folders, of the parent.
+    // A condition without list or folder reads those of all lists or folders of the parent.
     const byKey = ['read-object-together', 'read-few-entries-together', 'check-entries-together'];
     for (const name of [...byKey, 'check-entries-of-member-together']) {
       const conditions = (plans.get(name) ?? []).flatMap(({ 'Index Name': index = '', 'Index Cond': condition }) =>
@@ -163,7 +163,7 @@ describe.each([
   });
 });
 
-test('What has to be read as a whole is shared among processes of the server.', async () => {
+test('Several processes of the server share a scan of a whole list.', async () => {
   const { url, drop } = await cloneDatabase();
   const { database, storage } = openPostgres(systemClock, { url });
   onTestFinished(async () => {

@@ -1,4 +1,4 @@
-// The backends behind a pooler that hands each transaction to another session of the server.
+// The backends behind a pooler that gives each transaction to another session of the server.
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ConnectionPool } from '../../../src/backends/postgresql/connection-pool.ts';
@@ -10,7 +10,7 @@ import { createDatabase, openPostgres, ReusedDatabase } from '../../support/post
 
 const list = { kind: 'record', parent: '/buckets/b/collections/c' };
 
-test('Behind a pooler nothing is left in a session.', async () => {
+test('Behind a pooler no state is left in a session.', async () => {
   const url = await databaseWithTables();
   const pool = new ConnectionPool({ url, size: 1, maxOverflow: 1, isPooled: true, lockTimeoutSeconds: 3 });
   const { database, storage } = openPostgres(systemClock, { url, size: 1, maxOverflow: 1, isPooled: true });
@@ -25,7 +25,7 @@ test('Behind a pooler nothing is left in a session.', async () => {
   expect(rows).toEqual([['0', '0', '0']]);
 });
 
-test('Timeouts are told with each transaction.', async () => {
+test('Each transaction sets its timeouts.', async () => {
   const url = await databaseWithTables();
   const { database } = openPostgres(systemClock, {
     url,
@@ -66,7 +66,7 @@ function describePgbouncer(program: NonNullable<typeof found>): void {
 
   describeDatabase('postgresql behind PgBouncer', (clock) => reused.open(clock));
 
-  test('serves many units at the same time, more than it has sessions.', async () => {
+  test('serves more units at the same time than it has sessions.', async () => {
     const { database, storage } = openPostgres(systemClock, { url: pooler.url(name), isPooled: true });
     onTestFinished(() => database.close());
     const lists = ['p', 'q', 'r'].map((id) => ({ kind: 'record', parent: `/buckets/${id}/collections/c` }));

@@ -1,5 +1,5 @@
-// Reads of committed state as one process sends them: together where they come together, each with the answer that it
-// would have got alone, and none at the expense of another.
+// Reads of committed state as one process sends them: simultaneous ones together. Each gets the result that it would get
+// alone, and none fails because of another.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -21,7 +21,7 @@ import { lockTable } from '../../support/table-lock.ts';
 const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
 const newest: PageQuery = { filters: [], sort: [{ field: lastModifiedField, direction: 'descending' }], limit: 100 };
 const byId: PageQuery = { ...newest, sort: [{ field: idField, direction: 'ascending' }] };
-/** Which statement it went with: two that go on at the same time may have begun in the same microsecond. */
+/** Identifies the statement of a query: two simultaneous ones may have begun in the same microsecond. */
 const askWhich = batchableQuery(
   'ask-which',
   `SELECT pg_backend_pid() || ' ' || statement_timestamp() FROM (SELECT count(*) FROM coffer_memberships m WHERE m.user_key = $1::text) k`,
@@ -29,7 +29,7 @@ const askWhich = batchableQuery(
 const readTwice = batchableQuery('read-twice', 'SELECT $1::text, 2 * $2::bigint');
 
 let proxy: CountingProxy;
-/** By way of the proxy, which brings answers back together. */
+/** Through the proxy, which delivers responses together. */
 let stores: OpenPostgres;
 let direct: OpenPostgres;
 let access: Access;
@@ -39,7 +39,7 @@ beforeAll(async () => {
   const database = await cloneDatabase();
   ({ drop } = database);
   proxy = await CountingProxy.start(database.url);
-  // One connection, so that none is opened while something is counted.
+  // One connection, so that none is opened during a count.
   stores = openPostgres(systemClock, { url: proxy.url, size: 1, maxOverflow: 0 });
   direct = openPostgres(systemClock, { url: database.url, size: 6, maxOverflow: 0 });
   access = direct.database.committed('storage');
@@ -51,7 +51,7 @@ afterAll(async () => {
   await drop();
 });
 
-/** Writes objects to the list, each with one who may read it. */
+/** Writes objects to the list, each with a user who may read it. */
 async function store(texts: ReadonlyMap<string, string>, readerOf = (id: string) => `acme:${id}`): Promise<void> {
   const { database, storage, permission } = direct;
   await inUnit(database, async (transaction) => {
@@ -67,7 +67,7 @@ async function store(texts: ReadonlyMap<string, string>, readerOf = (id: string)
 
 const uriOf = (id: string): string => `${list.parent}/records/${id}`;
 
-describe('reads that come together', () => {
+describe('simultaneous reads', () => {
   const ids = Array.from({ length: 40 }, (_, n) => `r${n}`);
 
   it('are one statement of each kind, and one round trip.', async () => {
@@ -87,7 +87,7 @@ describe('reads that come together', () => {
     expect([roundTrips, statements]).toEqual([1, 3]);
   });
 
-  it('are read once when they are the same.', async () => {
+  it('are sent once when they are equal.', async () => {
     const read = (): Promise<unknown> =>
       Promise.all([...ids, ...ids].map(() => stores.storage.reader.resourceTimestamp(list)));
     await read();
@@ -95,7 +95,7 @@ describe('reads that come together', () => {
     expect([roundTrips, statements]).toEqual([1, 1]);
   });
 
-  it('get the answers that they would have got alone, whatever is in their ids and principals.', async () => {
+  it('get the results that they would get alone, with any ids and principals.', async () => {
     const odd = fc.oneof(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 5 }),
       fc.string({ unit: fc.constantFrom('"', '\\', '{', '}', ',', ' ', "'", '\n', '\u001E', '$1::', 'é', '😀') }),
@@ -128,7 +128,7 @@ describe('reads that come together', () => {
     );
   });
 
-  it('get their pages, as many entries as each wanted, and none of a list that has not changed since.', async () => {
+  it('get their pages, with as many entries as each requests, and none of a list without newer changes.', async () => {
     await store(new Map(ids.map((id) => [id, `{"id":"${id}"}`])));
     const { reader } = direct.storage;
     const whole = await reader.listAll(list, newest);
@@ -157,7 +157,7 @@ describe('reads that come together', () => {
     );
   });
 
-  it('hold long objects, alone and in pages.', async () => {
+  it('return long objects, alone and in pages.', async () => {
     const texts = new Map(
       [100, 9000, 70_000, 3_000_000].map((length) => [`l${length}`, `{"t":"${'x'.repeat(length)}"}`]),
     );
@@ -172,8 +172,8 @@ describe('reads that come together', () => {
   });
 });
 
-describe('a question', () => {
-  it('fails alone.', async () => {
+describe('a query', () => {
+  it('fails without others.', async () => {
     const divide = batchableQuery('divide', 'SELECT 10 / $1::int');
     const results = await Promise.allSettled([1, 0, 5, 10].map((by) => access.ask(divide, [by])));
     expect(results.map((result) => (result.status === 'fulfilled' ? result.value[0]?.[0] : 'failed'))).toEqual([
@@ -188,7 +188,7 @@ describe('a question', () => {
     const sleep = batchableQuery('sleep', 'SELECT pg_sleep($1::float8)::text');
     let isOver = false;
     const slow = access.ask(sleep, [1]).then(() => (isOver = true));
-    // It leaves at the end of this turn of the event loop.
+    // It is sent at the end of this turn of the event loop.
     await nextTurn();
     await nextTurn();
     const others = [await access.ask(sleep, [0.001]), await access.ask(sleep, [0.002]), await access.ask(sleep, [0])];
@@ -196,7 +196,7 @@ describe('a question', () => {
     await slow;
   });
 
-  it('waits for those under way where they are many, but not for long, and goes with others.', async () => {
+  it('waits a short time for many others under way, and is sent with others.', async () => {
     const table = await lockTable(direct, 'coffer_memberships');
     const ask = (n: number): Promise<readonly Row[]> => access.ask(askWhich, [n]);
     const first = [0, 1, 2, 3, 4, 5, 6, 7].map(ask);
@@ -216,7 +216,7 @@ describe('a question', () => {
     expect(new Set(statements).size).toBe(2);
   });
 
-  it('is answered in any number, from one statement or several.', async () => {
+  it('is answered in any number, by one statement or several.', async () => {
     const numbers = Array.from({ length: 500 }, (_, n) => n);
     const rows = await Promise.all(numbers.map((n) => access.ask(readTwice, [`t${n}`, n])));
     expect(rows.map(([row]) => row?.slice(0, 2))).toEqual(numbers.map((n) => [`t${n}`, String(2 * n)]));
@@ -227,10 +227,10 @@ describe('a question', () => {
     expect(lots.map(([row]) => row?.slice(0, 2))).toEqual(numbers.map((n) => [`t${n}`, String(2 * n)]));
   });
 
-  it('sees everything that was committed before it was asked.', async () => {
+  it('sees everything that was committed before its call.', async () => {
     const { database, storage } = direct;
     await store(new Map([['x', '{"n":0}']]));
-    // Others ask the same all the time, so that something is always under way.
+    // Others run the same query all the time, so one is always under way.
     let isOver = false;
     const others = Array.from({ length: 8 }, async () => {
       while (!isOver) await storage.reader.get(list, 'x');
@@ -245,7 +245,7 @@ describe('a question', () => {
 });
 
 describe('a list of texts', () => {
-  it('arrives in PostgreSQL as it left.', async () => {
+  it('arrives in PostgreSQL unchanged.', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 6 }).filter((each) => !each.includes('\0')),
       fc.string({ unit: fc.constantFrom('a', ':', '/', '.', '-', '_', ',', '{', '"', '\\', ' '), maxLength: 5 }),

@@ -1,4 +1,4 @@
-// What the background deletion of PostgreSQL does in one step, so that it keeps up where collections come and go all day.
+// One step of the reaper on PostgreSQL, which must keep up with constant deletions of collections.
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { ConnectionPool } from '../../../src/backends/postgresql/connection-pool.ts';
 import { reapChunk } from '../../../src/backends/postgresql/reaper.ts';
@@ -21,7 +21,7 @@ beforeEach(async () => {
   };
 });
 
-/** Lists with so many records each, all of which somebody may write, and all of which nobody can reach any more. */
+/** Creates lists with records and permission entries, all of which are pending deletions. */
 async function detach(...sizes: readonly number[]): Promise<void> {
   const { database, storage, permission } = openPostgres(systemClock, { url });
   onTestFinished(() => database.close());
@@ -33,7 +33,7 @@ async function detach(...sizes: readonly number[]): Promise<void> {
       await permission.writer(transaction).addPrincipalToAce(`${parent}/records/r0`, 'write', 'zoe');
     }
   });
-  // As a cascade does it, but without telling the process.
+  // As a cascade does it, but without waking the reaper.
   await runSql(url, 'INSERT INTO coffer_doomed_lists (parent, list) SELECT DISTINCT parent, list FROM coffer_objects');
   await runSql(
     url,
@@ -41,21 +41,21 @@ async function detach(...sizes: readonly number[]): Promise<void> {
   );
 }
 
-/** Objects, entries, lists and folders that are left. */
+/** Returns the numbers of objects, entries, lists and folders that are left. */
 async function countLeft(): Promise<readonly number[]> {
   const tables = ['objects', 'entries', 'doomed_lists', 'doomed_folders'];
   const counts = tables.map((table) => `(SELECT count(*) FROM coffer_${table})`);
   return (await runSql(url, `SELECT ${counts.join(', ')}`))[0]!.map(Number);
 }
 
-test('One step deletes many small lists and folders as a whole.', async () => {
+test('One step deletes many small lists and folders completely.', async () => {
   await detach(...Array.from({ length: 40 }, () => 5));
   expect(await countLeft()).toEqual([200, 40, 40, 40]);
   expect(await reapChunk(pool)).toBe(false);
   expect(await countLeft()).toEqual([0, 0, 0, 0]);
 });
 
-test('Folders do not wait until there are no lists left, and a step is over after some thousand rows.', async () => {
+test('Folders do not wait until all lists are deleted, and a step ends after some thousand rows.', async () => {
   await detach(12_000, 1, 1);
   expect(await reapChunk(pool)).toBe(true);
   const [objects, , , folders] = await countLeft();
@@ -65,7 +65,7 @@ test('Folders do not wait until there are no lists left, and a step is over afte
   expect(await countLeft()).toEqual([0, 0, 0, 0]);
 });
 
-test('gives way to a request that deletes the same entries, and comes back.', async () => {
+test('yields to a request that deletes the same entries, and continues later.', async () => {
   await detach(20, 20);
   const { database } = openPostgres(systemClock, { url });
   onTestFinished(() => database.close());

@@ -1,5 +1,5 @@
-// What each request costs on PostgreSQL, in round trips and in statements, counted on the wire. The numbers are those of
-// the contract between the engine and the backend: one that grows makes every deployment slower.
+// The cost of each request on PostgreSQL, in round trips and in statements, counted on the wire. The numbers are those of
+// the contract between engine and backend: a higher one makes every deployment slower.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestRequest, type TestService } from '../../../src/testing/index.ts';
 import { postgresqlSettings } from '../../support/backends.ts';
@@ -18,7 +18,7 @@ interface Row {
   readonly path: string;
   readonly options?: () => TestRequest | Promise<TestRequest>;
   readonly status: number;
-  /** Round trips and statements. */
+  /** Numbers of round trips and statements. */
   readonly cost: readonly [roundTrips: number, statements: number];
 }
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
   const settings = {
     ...postgresqlSettings(proxy.url),
     experimental_permissions_endpoint: 'true',
-    // One connection for reads and one for the unit of work, so that none is opened while something is counted.
+    // One connection for reads and one for the unit of work, so that none is opened during a count.
     storage_pool_size: '2',
     storage_max_overflow: '0',
   };
@@ -89,10 +89,10 @@ const batch = (method: string, path: string) => (): TestRequest => {
 
 const unchanged = async (): Promise<TestRequest> => ({ headers: { 'If-None-Match': `"${await timestamp()}"` } });
 
-// What the protocol and the one door ask for, round trip by round trip: access, which finds out about the groups of the
-// caller by itself, together with everything that can be read without knowing of it; then, for a write that
-// is all there is to do, one function of the server. Where more depends on it: the lock with what is read under it, and
-// then all changes with the commit. A batch asks for the groups first, as its entries see one state.
+// The round trips of the protocol and the permission check: first the check, which reads the groups of the caller by
+// itself, in parallel with all independent reads. A single write is one function of the server. Other writes need the lock
+// with the reads under it, and then all changes with the commit. A batch reads the groups first, because its entries see
+// one state.
 const rows: readonly Row[] = [
   { name: 'GET a record', method: 'GET', path: `${records}/r`, status: 200, cost: [1, 3] },
   { name: 'HEAD a record', method: 'HEAD', path: `${records}/r`, status: 200, cost: [1, 3] },
@@ -124,8 +124,8 @@ const rows: readonly Row[] = [
 
 describe('on PostgreSQL', () => {
   it.each(rows)('$name costs $cost.0 round trips and $cost.1 statements.', async (row) => {
-    // Statements are prepared by the first run, and connections opened. A machine that is busy may tear apart what was
-    // sent together, so the best of some runs counts.
+    // The first run prepares statements and opens connections. A busy machine may separate what was sent together, so the
+    // best of some runs counts.
     await run(row);
     let best = await run(row);
     for (let attempt = 0; attempt < 3 && best.roundTrips > row.cost[0]; attempt++) {

@@ -1,4 +1,4 @@
-// Migrations: any number of processes may run them at once, and no process works on tables that it does not know.
+// Migrations: any number of processes may run them at once, and no process uses tables of an unknown version.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openBackends } from '../../../src/backends/open-backends.ts';
 import { migrate } from '../../../src/maintenance/schemas.ts';
@@ -28,7 +28,7 @@ async function start(url: string): Promise<void> {
 }
 
 describe('migrations', () => {
-  test('are listed, done once, and then there is nothing left to do', async () => {
+  test('are listed, done once, and nothing is pending afterwards', async () => {
     const url = await createDatabase();
     const planned = await migrate(settingsFor(url), { dryRun: true });
     expect(planned).toHaveLength(11);
@@ -45,14 +45,14 @@ describe('migrations', () => {
     expect(runs.flat().toSorted()).toEqual(planned.toSorted());
   });
 
-  test('are needed before the service starts, which says so', async () => {
+  test('are required before the service starts, which reports it', async () => {
     const url = await createDatabase();
     await expect(start(url)).rejects.toThrow(/run `coffer migrate`[\s\S]*create the tables of lists/);
     await migrate(settingsFor(url), { dryRun: false });
     await start(url);
   });
 
-  test('of a newer version keep an older one from starting and from migrating', async () => {
+  test('of a newer version prevent an older one from starting and from migrating', async () => {
     const url = await createDatabase();
     await migrate(settingsFor(url), { dryRun: false });
     await runSql(url, `UPDATE coffer_versions SET version = 99 WHERE component = 'database'`);
@@ -60,7 +60,7 @@ describe('migrations', () => {
     await expect(migrate(settingsFor(url), { dryRun: false })).rejects.toThrow('version 99');
   });
 
-  test('keep the whole ids of users, also of those who were members before', async () => {
+  test('store the whole ids of users, including those of existing members', async () => {
     const url = await createDatabase();
     const [first] = databaseComponent.migrations;
     await runSql(
@@ -86,15 +86,15 @@ describe('migrations', () => {
     const users = (await permission.reader.memberships(undefined, 10)).found;
     const whole = ['short', ...long.slice(0, 2)];
     for (const id of whole) expect(users.map(({ userId }) => userId)).toContain(id);
-    // Who is in no group that lists them is still known by what stands for the id.
+    // A user in no group that lists it is still identified by its key.
     expect(users.map(({ userId }) => userId)).toContain(keyOfText(long[2]!));
     expect(users).toHaveLength(4);
     expect(await permission.reader.getUserPrincipals(long[1]!)).toEqual(new Set(['/buckets/a/groups/g']));
   });
 
-  test('that fail are done again from the step that failed', async () => {
+  test('continue after a failure from the step that failed', async () => {
     const url = await createDatabase();
-    // In the way of the third step.
+    // Blocks the third step.
     await runSql(url, 'CREATE TABLE coffer_cache (x int)');
     await expect(migrate(settingsFor(url), { dryRun: false })).rejects.toThrow('coffer_cache');
     await runSql(url, 'DROP TABLE coffer_cache');
@@ -103,7 +103,7 @@ describe('migrations', () => {
     await start(url);
   });
 
-  test('refuse a database whose encoding cannot hold everything', async () => {
+  test('refuse a database whose encoding cannot store every text', async () => {
     const url = await createDatabase(`TEMPLATE template0 ENCODING 'SQL_ASCII'`);
     await expect(migrate(settingsFor(url), { dryRun: false })).rejects.toThrow('encoding SQL_ASCII');
   });

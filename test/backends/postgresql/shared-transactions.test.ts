@@ -1,5 +1,5 @@
-// Units of work of one process that write to the same list at the same time: they stand in line, go on in one transaction
-// and are committed together, and none of them notices.
+// Simultaneous units of work of one process that write to the same list: they wait in a queue, continue in one transaction
+// and are committed together, without effect on their results.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { Transaction } from '../../../src/contracts/database.ts';
@@ -35,7 +35,7 @@ async function newList(): Promise<ListKey> {
   return list;
 }
 
-/** A unit of work as the service begins it; returns what the work returns once it is committed. */
+/** Runs a unit of work as the service does; returns the result of the work once it is committed. */
 async function inShared<T>(work: (writer: StorageWriter, transaction: Transaction) => Promise<T>): Promise<T> {
   const transaction = await stores.database.begin({ mayShare: true });
   try {
@@ -48,7 +48,7 @@ async function inShared<T>(work: (writer: StorageWriter, transaction: Transactio
   }
 }
 
-/** Reads the parent, holds it, and creates records, as the entries of a batch do. */
+/** Reads and locks the parent, and creates records, as the entries of a batch do. */
 function createRecords(list: ListKey, names: readonly string[]): Promise<readonly number[]> {
   return inShared(async (writer) => {
     await writer.get(collections, 'c');
@@ -75,7 +75,7 @@ async function expectState(list: ListKey, names: readonly string[], stamps: read
 }
 
 describe('units of work that write to one list', () => {
-  it('all get timestamps of their own, in the order of their turns.', async () => {
+  it('all get timestamps of their own, in their order in the queue.', async () => {
     const list = await newList();
     const units = Array.from({ length: 30 }, (_, n) => [`a${n}`, `b${n}`, `c${n}`]);
     const stamps = await Promise.all(units.map((names) => createRecords(list, names)));
@@ -97,7 +97,7 @@ describe('units of work that write to one list', () => {
     let isAnswered = false;
     void committing.then(() => (isAnswered = true));
     const { lastModified } = await waiting;
-    // The second has its turn, and the first is not committed yet: it is answered with the second.
+    // The second unit runs before the commit of the first, which is answered together with it.
     expect(await stores.storage.reader.get(list, 'x')).toBeUndefined();
     expect(isAnswered).toBe(false);
     await second.commit();
@@ -107,7 +107,7 @@ describe('units of work that write to one list', () => {
     await expectState(list, ['x', 'y'], [x!.lastModified, lastModified]);
   });
 
-  it('leave no trace when they are taken back, and nothing of others is lost with them.', async () => {
+  it('leave no trace when they are rolled back, and nothing of others is lost.', async () => {
     const list = await newList();
     const failing = async (name: string): Promise<void> => {
       const work = inShared(async (writer) => {
@@ -125,12 +125,12 @@ describe('units of work that write to one list', () => {
     expect((await stores.storage.reader.get(list, 'first'))?.text).toBe('{}');
   });
 
-  it('take back what they did where their own statement fails, and the others go on.', async () => {
+  it('are rolled back when their own statement fails, and the others continue.', async () => {
     const list = await newList();
     const taken = async (): Promise<void> => {
       const work = inShared(async (writer) => {
         await writer.create(list, 'first', '{}', undefined, { isFresh: true });
-        // Sends it, and waits for what comes of it.
+        // Sends it, and waits for the result.
         await writer.listAll(list, pageQuery({}));
       });
       await expect(work).rejects.toBeInstanceOf(TransactionConflict);
@@ -145,7 +145,7 @@ describe('units of work that write to one list', () => {
     );
   });
 
-  it('are all told to be run again when the transaction fails, and nothing is left of them.', async () => {
+  it('are all retried when the transaction fails, and leave no trace.', async () => {
     const list = await newList();
     const bad = inShared((writer) => writer.create(list, 'bad', '{"n":"\\u0000"}'));
     const units = ['a', 'b', 'c'].map((name) => createRecords(list, [name]));
@@ -160,7 +160,7 @@ describe('units of work that write to one list', () => {
     await expectState(list, kept, stamps);
   });
 
-  it('are not followed into a transaction that deletes.', async () => {
+  it('share no transaction that deletes.', async () => {
     const list = await newList();
     const remove = inShared(async (writer) => {
       await writer.lock(list, 'first');
@@ -172,7 +172,7 @@ describe('units of work that write to one list', () => {
     expect(await stores.storage.reader.countAll(list, { filters: [], includeDeleted: true })).toBe(2);
   });
 
-  it('wait no longer for their turn than for a lock.', async () => {
+  it('wait in the queue no longer than for a lock.', async () => {
     const list = await newList();
     const { database, storage } = openPostgres(systemClock, { url, size: 3, lockTimeoutSeconds: 0.3 });
     const holder = await database.begin({ mayShare: true });
@@ -188,7 +188,7 @@ describe('units of work that write to one list', () => {
   });
 });
 
-it('Batches to one collection at the same time are each answered with all of their entries.', async () => {
+it('Simultaneous batches to one collection are each answered with all of their entries.', async () => {
   const service = await startTestService({ settings: postgresqlSettings(url) });
   try {
     const auth = { auth: 'alice' };

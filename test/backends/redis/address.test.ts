@@ -1,9 +1,9 @@
-// Addresses of Redis servers as settings name them.
+// Addresses of Redis servers in settings.
 import { describe, expect, it } from 'vitest';
 import { findRedisAddress, redisIdentity } from '../../../src/backends/redis/address.ts';
 
 describe('the address of a Redis server', () => {
-  it('is this machine when nothing is set.', () => {
+  it('is this machine by default.', () => {
     const local = { nodes: [{ host: '127.0.0.1', port: 6379 }], isCluster: false, tls: false, db: 0 };
     expect(findRedisAddress(undefined)).toEqual({ ...local, username: undefined, password: undefined });
     expect(findRedisAddress('')).toEqual(findRedisAddress(undefined));
@@ -22,7 +22,7 @@ describe('the address of a Redis server', () => {
     expect(findRedisAddress(url)).toEqual(address);
   });
 
-  it('may ask for TLS, and name several nodes of a cluster.', () => {
+  it('may require TLS, and name several nodes of a cluster.', () => {
     expect(findRedisAddress('rediss://host')?.tls).toBe(true);
     expect(findRedisAddress('redis+cluster://:p@a:1,b:2,c')).toEqual({
       nodes: [
@@ -55,7 +55,7 @@ describe('the address of a Redis server', () => {
     expect(findRedisAddress(url)).toBeUndefined();
   });
 
-  it('is known by where it leads, not by how it is written.', () => {
+  it('is identified by its target, not by its spelling.', () => {
     const identity = (url: string): string => redisIdentity(findRedisAddress(url)!);
     expect(identity('redis://127.0.0.1')).toBe(identity('redis://:x@127.0.0.1:6379/0'));
     expect(identity('redis+cluster://a,b:1')).toBe(identity('redis+cluster://b:1,a:6379'));

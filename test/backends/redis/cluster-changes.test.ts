@@ -1,5 +1,5 @@
-// A cluster that changes while it is used: slots move, replicas take over, nodes start again. Each answer is right or a
-// failure that says so; no entry is missing, and no object.
+// A cluster that changes under load: slots move, replicas take over, nodes restart. Each response is correct or a failure,
+// and no object or permission entry is lost.
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createTestClock } from '../../../src/testing/index.ts';
@@ -34,7 +34,7 @@ let memory: Backends;
 let redis: Backends;
 
 beforeAll(async () => {
-  // With `everysec` a server on a busy disk answers before it writes to its log, and nodes are killed here.
+  // With `everysec` a server on a busy disk responds before it writes its log, and nodes are killed here.
   cluster = await RedisCluster.start({ options: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   outside = openInspector(cluster.nodes[0]!.url);
   outside.on('error', () => {});
@@ -52,15 +52,15 @@ afterAll(async () => {
   await cluster.remove();
 });
 
-/** A slot of the cluster; the server says which. */
+/** A slot of the cluster, as the server reports it. */
 async function slotOf(key: string): Promise<number> {
   return outside.cluster('KEYSLOT', key);
 }
 
-/** How often an answer was a failure that the client may try again. */
+/** Number of responses that were failures which the client may retry. */
 let refusals = 0;
 
-/** Repeats what was refused until it is answered; everything here may be done twice. */
+/** Repeats a refused call until it succeeds. Every call here may be done twice. */
 async function persist<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -80,7 +80,7 @@ function apply({ database, storage, permission }: Backends, change: Change): Pro
   );
 }
 
-/** One of the changes, by a number. */
+/** Makes one of the changes, by a number. */
 function changeOf(n: number): Change {
   const pick = <T>(from: readonly T[], by: number): T => from[Math.floor(n / by) % from.length]!;
   const [parent, principal, user] = [pick(parents, 1), pick(principals, 3), pick(users, 2)];
@@ -104,7 +104,7 @@ function changeOf(n: number): Change {
   return changes[n % changes.length]!;
 }
 
-/** What there is, as far as it does not depend on how often a change was tried. */
+/** Returns the contents that do not depend on the number of attempts. */
 async function look({ storage, permission }: Backends, parent: string): Promise<unknown> {
   const ids = ['r0', 'r1', 'r2', 'both'];
   const uris = ids.map((id) => `${parent}/records/${id}`);
@@ -125,7 +125,7 @@ async function look({ storage, permission }: Backends, parent: string): Promise<
   };
 }
 
-/** Changes both stores and compares what they say, until the cluster has been changed. */
+/** Changes both stores and compares their contents, until the cluster has been changed. */
 async function compareDuring(changing: Promise<void>, seed: number, least: number): Promise<number> {
   let isChanging = true;
   const changed = changing.finally(() => {
@@ -147,7 +147,7 @@ async function compareDuring(changing: Promise<void>, seed: number, least: numbe
   return n;
 }
 
-describe('a cluster gives right answers or says that it cannot', { timeout: 120_000 }, () => {
+describe('a cluster gives correct responses or failures', { timeout: 120_000 }, () => {
   it('while slots move from node to node', async () => {
     await compareDuring(Promise.resolve(), 0, 100);
     const tags = [
@@ -162,14 +162,14 @@ describe('a cluster gives right answers or says that it cannot', { timeout: 120_
     }
   });
 
-  it('when half of the keys of a slot have moved', async () => {
+  it('while half of the keys of a slot have moved', async () => {
     await compareDuring(Promise.resolve(), 5, 50);
     for (const parent of parents) {
       let n = 0;
       await cluster.moveSlot(await slotOf(keys.entries(parent)), async () => {
         const expected = await look(memory, parent);
         const change = changeOf(n++);
-        // Refused or done, each change is done again behind the move.
+        // Refused or done, each change is repeated after the move.
         await apply(redis, change).catch((error: unknown) => {
           if (!(error instanceof BackendUnavailable) && !(error instanceof TransactionConflict)) throw error;
           return expected;
@@ -183,11 +183,11 @@ describe('a cluster gives right answers or says that it cannot', { timeout: 120_
     }
   });
 
-  it('while nodes start again', async () => {
+  it('while nodes restart', async () => {
     for (const node of cluster.nodes.slice(0, 3)) {
       const restart = async (): Promise<void> => {
         await node.kill();
-        // As it was set when the cluster began, or the node would give up others soon.
+        // As configured at the start of the cluster. Otherwise the node would soon give up others.
         await node.start(['--cluster-node-timeout', '30000']);
       };
       await compareDuring(restart(), 700, 5);
@@ -215,7 +215,7 @@ it('fails in bounded time without its masters, and no replica answers', { timeou
   );
   await lone.replicated();
   for (const master of lone.nodes.slice(0, 3)) await master.kill();
-  // The driver looks for nodes at each failure, and finds the replicas among others.
+  // The driver looks for nodes after each failure, and finds replicas among others.
   for (let round = 0; round < 5; round++) {
     const reads = Array.from({ length: 20 }, () => permission.reader.getObjectPermissions('/buckets/a'));
     for (const outcome of await Promise.allSettled(reads)) {
@@ -224,7 +224,7 @@ it('fails in bounded time without its masters, and no replica answers', { timeou
   }
 });
 
-it('finds the keys of a script in one slot where the cluster does', async () => {
+it('computes the slots of the keys of a script as the cluster does', async () => {
   const texts = ['', '/buckets/a', '{', '}', '{}', '{a}', '|', 'é', '\0'];
   const all = texts.flatMap((text) => [
     ...keys.list({ kind: 'record', parent: text }),

@@ -1,4 +1,4 @@
-// A commit on a cluster that fails in one slot: the failure is reported when nothing of the unit can happen any more.
+// A commit on a cluster that fails in one slot: the failure is reported when no write of the unit is under way any more.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { RedisClient } from '../../../src/backends/redis/client.ts';
@@ -8,9 +8,9 @@ import { PermissionLog } from '../../../src/backends/redis/permission-log.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
 
-it('a commit that fails in one slot waits for the others before it fails', async () => {
+it('a commit that fails in one slot waits for the other slots before it fails', async () => {
   const keys = new Keys('test:');
-  // Never connected: a unit that only removes has nothing to look up.
+  // Never connected: a unit that only removes looks nothing up.
   const client = new RedisClient({ address: findRedisAddress('redis+cluster://127.0.0.1:1')! });
   const failure = new BackendUnavailable('storage', 'the node is gone');
   const events: string[] = [];
@@ -25,7 +25,7 @@ it('a commit that fails in one slot waits for the others before it fails', async
   const permissions = new PermissionLog();
   for (const objectId of ['/a/x/b', '/c/x/d']) permissions.entries.push({ kind: 'clear', objectId });
   const running = commit
-    .run({ overlays: [], held: [], cascades: [], isFlushed: false, permissions }, 'v')
+    .run({ overlays: [], required: [], cascades: [], isFlushed: false, permissions }, 'v')
     .catch((error: unknown) => events.push(error === failure ? 'failed' : String(error)));
   for (let turn = 0; turn < 5; turn++) await nextTurn();
   events.push('the other slot is written');

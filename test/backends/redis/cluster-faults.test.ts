@@ -1,5 +1,4 @@
-// What happens when nodes of a cluster go away: what they held fails in bounded time, and works again once their replicas
-// have taken over.
+// Nodes of a cluster fail: calls for their keys fail in bounded time, and work again once their replicas have taken over.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
 import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
@@ -9,7 +8,7 @@ import { findRedisAddress } from '../../../src/backends/redis/address.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
 
-/** Enough for every master to hold some of them. */
+/** Enough for every master to have some of them. */
 const parents = Array.from({ length: 12 }, (_, n) => `/buckets/b${n}`);
 
 let cluster: RedisCluster;
@@ -34,11 +33,11 @@ async function create(parent: string, id: string): Promise<void> {
   await inUnit(database, (transaction) => storage.writer(transaction).create({ kind: 'group', parent }, id, '{}'));
 }
 
-it('A failed master is replaced by its replica, and nobody has to be restarted.', { timeout: 120_000 }, async () => {
+it('A replica replaces a failed master, without a restart of the service.', { timeout: 120_000 }, async () => {
   for (const parent of parents) await create(parent, 'before');
   await cluster.replicated();
   await cluster.nodes[1]!.kill();
-  // Until the replica takes over, the lists of that node cannot be written; that is said, and soon.
+  // Until the replica takes over, writes to the lists of that node fail, and soon.
   for (const [n, parent] of parents.entries()) {
     for (let attempt = 0; ; attempt++) {
       try {

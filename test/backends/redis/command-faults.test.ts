@@ -1,11 +1,11 @@
-// A failure of Redis in each command in turn: requests that meet it are refused with 503, and everything works again when
-// the failure is over.
+// A failure of Redis in each command in turn: affected requests are refused with 503, and everything works again when the
+// failure is over.
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { testBackends } from '../../../src/testing/index.ts';
 import { doWork, soundWork, workSettings } from '../../support/scripted-work.ts';
 
-/** What the server says, or the end of the connection. */
+/** Error responses of the server, or the end of the connection. */
 const failures = [
   'OOM command not allowed when used memory',
   'READONLY You cannot write against a read only replica.',
@@ -15,7 +15,7 @@ const failures = [
   'connection lost',
 ];
 
-/** How many commands to go on; with `all` each one fails in its turn. */
+/** Step between the failing commands; with `all` each one fails in turn. */
 const stride = process.env['COFFER_STATEMENT_FAULTS'] === 'all' ? 1 : 5;
 
 class RedisFaults {
@@ -60,7 +60,7 @@ class RedisFaults {
   }
 }
 
-test('A failure of Redis in any command is a 503 at most, and passes.', { timeout: 600_000 }, async () => {
+test('A failure of Redis in any command is at most a 503, and passes.', { timeout: 600_000 }, async () => {
   const redis = testBackends.find(({ name }) => name === 'redis')!;
   const service = await redis.start({ settings: workSettings });
   onTestFinished(() => service.close());

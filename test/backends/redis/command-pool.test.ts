@@ -1,5 +1,5 @@
-// The pool of a Redis backend: as many commands are under way as the setting allows, the others wait in their order, and
-// not for ever.
+// The pool of a Redis backend: the setting limits the commands under way, and the others wait in their order for a limited
+// time.
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -10,11 +10,11 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import { settingsOf } from '../../../src/backends/load-settings.ts';
 
-/** A server that answers the greeting, and each `GET` only when it is told to. */
+/** A server that responds to the greeting, and to each `GET` when the test says so. */
 class WithholdingServer {
   readonly #server = createServer((socket) => this.#serve(socket));
   readonly #owed: (() => void)[] = [];
-  /** Keys in the order in which they were asked for. */
+  /** Keys in the order of their requests. */
   readonly keys: string[] = [];
   #isOpen = false;
   #awaited: (() => void) | undefined;
@@ -29,14 +29,14 @@ class WithholdingServer {
     this.#server.close();
   }
 
-  /** Resolves when so many keys were asked for in all. */
+  /** Resolves when this many keys were requested in total. */
   async asked(count: number): Promise<void> {
     while (this.keys.length < count) {
       await new Promise<void>((resolve) => {
         this.#awaited = resolve;
       });
     }
-    // What is sent too much would have come together with the rest.
+    // Excess commands would have arrived together with the rest.
     for (let turn = 0; turn < 20; turn++) await nextTurn();
   }
 
@@ -44,7 +44,7 @@ class WithholdingServer {
     for (const answer of this.#owed.splice(0, count)) answer();
   }
 
-  /** Answers everything from now on. */
+  /** Responds to everything from now on. */
   answerAll(): void {
     this.#isOpen = true;
     this.answer(this.#owed.length);
@@ -90,27 +90,24 @@ describe('A Redis backend', () => {
   it.each([
     ['50 unless pool_size is set', {}, 50],
     ['pool_size when it is set', { cache_pool_size: '3' }, 3],
-  ] as const)(
-    'has as many commands under way as allowed (%s), and sends the others in their order.',
-    async (_, settings, size) => {
-      const server = new WithholdingServer();
-      onTestFinished(() => server.close());
-      const url = await server.start();
-      const loaded = settingsOf({ userid_hmac_secret: 'x', cache_backend: 'redis', cache_url: url, ...settings });
-      const cache = await new BackendOpener(loaded, systemClock).openCache('redis');
-      const names = Array.from({ length: size + 7 }, (__, index) => `key-${index}`);
-      const asked = names.map((name) => cache.get(name));
-      await server.asked(size);
-      expect(server.keys).toHaveLength(size);
-      server.answer(2);
-      await server.asked(size + 2);
-      expect(server.keys).toHaveLength(size + 2);
-      server.answerAll();
-      expect(await Promise.all(asked)).toEqual(names.map(() => undefined));
-      expect(server.keys.map((key) => key.replace(/.*:/, ''))).toEqual(names);
-      await cache.close();
-    },
-  );
+  ] as const)('limits the commands under way (%s), and sends the others in their order.', async (_, settings, size) => {
+    const server = new WithholdingServer();
+    onTestFinished(() => server.close());
+    const url = await server.start();
+    const loaded = settingsOf({ userid_hmac_secret: 'x', cache_backend: 'redis', cache_url: url, ...settings });
+    const cache = await new BackendOpener(loaded, systemClock).openCache('redis');
+    const names = Array.from({ length: size + 7 }, (__, index) => `key-${index}`);
+    const asked = names.map((name) => cache.get(name));
+    await server.asked(size);
+    expect(server.keys).toHaveLength(size);
+    server.answer(2);
+    await server.asked(size + 2);
+    expect(server.keys).toHaveLength(size + 2);
+    server.answerAll();
+    expect(await Promise.all(asked)).toEqual(names.map(() => undefined));
+    expect(server.keys.map((key) => key.replace(/.*:/, ''))).toEqual(names);
+    await cache.close();
+  });
 });
 
 describe('A pool of commands', () => {
@@ -120,7 +117,7 @@ describe('A pool of commands', () => {
   const never = (): Promise<never> => new Promise(() => {});
 
   // Proves S-244.
-  it('refuses a command that has waited for pool_timeout, and starts the next one in its place.', async () => {
+  it('refuses a command that has waited for pool_timeout, and starts the next one.', async () => {
     const pool = new CommandPool({ size: 1, timeoutMs: 1000, maxBacklog: Infinity });
     void pool.start('storage', never);
     const first = pool.start('storage', never);
@@ -148,7 +145,7 @@ describe('A pool of commands', () => {
     expect(() => pool.start('cache', never)).toThrow(BackendUnavailable);
   });
 
-  it('lets no later command overtake one that waited.', async () => {
+  it('lets no later command overtake a waiting one.', async () => {
     const pool = new CommandPool({ size: 2, timeoutMs: 1000, maxBacklog: Infinity });
     const started: number[] = [];
     const begin = (number: number): Promise<void> => pool.start('cache', async () => void started.push(number));

@@ -1,5 +1,5 @@
-// Several processes on one database, each stood for by a connection of its own: no update is lost, no writer gives up, and
-// units that hold several lists do not stop each other for good.
+// Several processes on one database, each represented by a connection of its own: no update is lost, every writer succeeds,
+// and units that lock several lists never block each other for good.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
 import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
@@ -52,7 +52,7 @@ describe.each([
     for (const database of databases) await database.close();
   });
 
-  /** A unit of work in one of the processes, run again when it loses a race, as requests are. */
+  /** Runs a unit of work in one of the processes, and retries it after a conflict, as requests are. */
   async function unit<T>(process: number, work: (writers: Writers) => Promise<T>): Promise<T> {
     const database = databases[process % processes]!;
     const [storage, permission] = [createRedisStorage(database), createRedisPermission(database)];
@@ -71,7 +71,7 @@ describe.each([
     }
   }
 
-  it('counters of many processes lose nothing, and every writer gets its turn.', { timeout: 60_000 }, async () => {
+  it('counters of many processes lose no update, and every writer succeeds.', { timeout: 60_000 }, async () => {
     await Promise.all(
       Array.from({ length: 8 * processes }, async (_, writer) => {
         for (let round = 0; round < 10; round++) {
@@ -119,7 +119,7 @@ describe.each([
     expect(new Set(seen.values()).size).toBe(seen.size);
   });
 
-  it('who finds by reading that a list has changed keeps others out of it the next time.', async () => {
+  it('a unit that finds a changed list by reading takes a lease on it in its retry.', async () => {
     const write = (id: string): Promise<unknown> => unit(1, ({ storage }) => storage.update(list, id, '{}'));
     await write('a');
     const storage = createRedisStorage(databases[0]!);
@@ -144,7 +144,7 @@ describe.each([
     expect(await storage.reader.countAll(list, { filters: [] })).toBe(4);
   });
 
-  it('units that take two lists in either order all succeed.', { timeout: 60_000 }, async () => {
+  it('units that lock two lists in either order all succeed.', { timeout: 60_000 }, async () => {
     const lists = ['/buckets/x', '/buckets/y'].map((parent) => ({ kind: 'group', parent }));
     await Promise.all(
       Array.from({ length: 4 * processes }, (_, writer) =>
@@ -160,7 +160,7 @@ describe.each([
     expect(counts).toEqual([4 * processes, 4 * processes]);
   });
 
-  it('an object is not created below a parent that goes at the same time.', { timeout: 60_000 }, async () => {
+  it('an object is not created below a parent that is deleted at the same time.', { timeout: 60_000 }, async () => {
     const bucket: ListKey = { kind: 'bucket', parent: '' };
     const groups: ListKey = { kind: 'group', parent: '/buckets/b' };
     const isAtomic = databases[0]!.abilities.atomicAcrossParents;
@@ -178,7 +178,7 @@ describe.each([
           await storage.update(groups, 'g', '{}');
           return true;
         });
-      // On a cluster the two may cross, as the guide says; there only one after the other is promised.
+      // On a cluster the two may overlap, as the guide describes. It promises the result only for one after the other.
       if (isAtomic) await Promise.all([deletion(), creation(), creation()]);
       else {
         await creation();

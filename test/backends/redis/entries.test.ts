@@ -1,4 +1,4 @@
-// How the commit writes permission entries: once for each object, with an index that fits them, in one declared slot.
+// The commit writes the permission entries of each object once, with an exact index, in one declared slot.
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -46,7 +46,7 @@ async function write(work: (writer: PermissionWriter) => Promise<unknown>): Prom
   await inUnit(database, (transaction) => work(permission.writer(transaction)));
 }
 
-/** How often the server executes each of the commands during the work. */
+/** Counts the executions of each of the commands during the work. */
 async function countCalls(commands: readonly string[], work: () => Promise<void>): Promise<readonly number[]> {
   await outside.config('RESETSTAT');
   await work();
@@ -54,7 +54,7 @@ async function countCalls(commands: readonly string[], work: () => Promise<void>
   return commands.map((name) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0));
 }
 
-/** What the hashes of entries hold: key of the grants, and the member for each principal and object. */
+/** Returns the contents of the hashes of entries: key of the grants, and the member for each principal and object. */
 async function expectedGrants(): Promise<readonly string[]> {
   const found: string[] = [];
   for (const key of await outside.keys('{test:=*}e')) {
@@ -74,7 +74,7 @@ async function storedGrants(): Promise<readonly string[]> {
   return found.toSorted();
 }
 
-/** For each principal the parents where it may be in an entry. */
+/** Returns for each principal the parents where it may be in an entry. */
 async function places(): Promise<readonly string[]> {
   const found: string[] = [];
   for (const key of await outside.keys('{test:@*}p')) {
@@ -110,13 +110,13 @@ describe('the entries of an object', () => {
     expect(await permission.reader.getObjectPermissions('/a/b')).toEqual({ read: ['user:7'], write: ['tom'] });
   });
 
-  it('may hold more principals than a call takes arguments', async () => {
+  it('may have more principals than a call takes arguments', async () => {
     const most = Array.from({ length: 60_000 }, (_, n) => `u${n}`);
     await write((writer) => writer.replaceObjectPermissions('/a/b', { read: most }));
     expect((await permission.reader.getObjectPermissionPrincipals('/a/b', 'read')).size).toBe(most.length);
   });
 
-  it('are indexed exactly, whatever a unit changes in whatever order', async () => {
+  it('are indexed exactly after any changes of a unit in any order', async () => {
     const objectId = fc.constantFrom('/a/b', '/a/c', '/a/b/x/d', '/a/b/x/e', '/f');
     const principal = fc.constantFrom('ann', 'ann\u0001', 'ann\u0002x', 'tom');
     const kind = fc.constantFrom('grant', 'revoke', 'replace', 'clear', 'below', 'withdraw', 'flush');
@@ -140,7 +140,7 @@ describe('the entries of an object', () => {
   });
 });
 
-/** Key of the grants and key of the places of the principal, of a grant as `expectedGrants` says it. */
+/** Returns the key of the grants and the key of the places of the principal, for a grant from `expectedGrants`. */
 function principalPlace(grant: string): string {
   const [key = '', member = ''] = grant.split(/ (.*)/s);
   const escaped = member.slice(0, member.indexOf('\u0001'));
@@ -185,15 +185,15 @@ describe('the keys of a script', () => {
     await expect(database.client.query('storage', commitScript, ['{a}x', '{b}x'], [])).rejects.toThrow('one slot');
   });
 
-  it('are all that the commit touches on a cluster', async () => {
+  it('are the only keys that the commit uses on a cluster', async () => {
     const [meta, objects] = keys.list({ kind: 'record', parent: '/a' });
     const commit = (declared: readonly string[], operations: readonly string[]): Promise<unknown> =>
       database.client.run('storage', commitScript, declared, ['test:', '1', 'v', '0', 'mark', ...operations]);
-    await expect(commit([meta], ['exists', objects, 'x'])).rejects.toThrow('not declared');
+    await expect(commit([meta], ['exists', objects, 'x'])).rejects.toThrow('undeclared');
     await expect(commit([keys.granted('/a')], ['grant', '/a', '/a/b', 'read', '1', 'zoe'])).rejects.toThrow(
-      'not declared',
+      'undeclared',
     );
-    await expect(commit([meta], ['drop', keys.tag('/a'), 'record'])).rejects.toThrow(`not declared: ${objects}`);
+    await expect(commit([meta], ['drop', keys.tag('/a'), 'record'])).rejects.toThrow(`undeclared key: ${objects}`);
     expect(await commit([meta, objects], ['exists', objects, 'x'])).toBe('conflict');
   });
 });
@@ -212,7 +212,7 @@ describe('a database of layout 1', () => {
     await outside.sadd(`${place}g:tom`, '/buckets/a/groups/g', '/buckets/a/groups/h');
   }
 
-  it('is changed to this layout, again when that was interrupted', async () => {
+  it('is migrated to this layout, also after an interruption', async () => {
     await writeLayout1();
     expect(await database.initializeSchema({ dryRun: true })).toHaveLength(1);
     expect(await outside.exists(keys.granted('/buckets/a'))).toBe(0);
@@ -229,7 +229,7 @@ describe('a database of layout 1', () => {
     }
   });
 
-  it('is changed when an object has more principals than fit into one call', async () => {
+  it('is migrated when an object has more principals than fit into one call', async () => {
     await writeLayout1();
     const read = Array.from({ length: 120_000 }, (_, n) => `basicauth:${n}`);
     await outside.hset(`${place}e`, '/buckets/a/groups/long', JSON.stringify({ read }));
@@ -237,7 +237,7 @@ describe('a database of layout 1', () => {
     expect(await storedGrants()).toEqual(await expectedGrants());
   });
 
-  it('is changed by `coffer migrate` alone, while an empty one is marked by the start', async () => {
+  it('is migrated by `coffer migrate` only, while the start marks an empty one', async () => {
     await database.initializeSchema({ dryRun: true });
     expect(database.needsMigration).toBe(false);
     await writeLayout1();
@@ -258,9 +258,9 @@ describe('a database of layout 1', () => {
     await service.close();
   });
 
-  it('is closed to writers of the older version before anything is changed', async () => {
+  it('is closed to writers of the older version before the migration starts', async () => {
     await writeLayout1();
-    // What a commit of layout 1 does before it writes.
+    // The first operation of a commit of layout 1.
     const probe = (): Promise<number> => outside.setrange(`${keys.schema()}!`, 0, '');
     await probe();
     await database.initializeSchema({ dryRun: false });

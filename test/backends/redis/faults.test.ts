@@ -1,5 +1,5 @@
-// What happens when the server goes away, stops answering, is full, or turns into a replica: every call ends in bounded
-// time with BackendUnavailable, nothing is half done, and the same objects work again when the server does.
+// The server disappears, stops responding, is full, or becomes a replica: every call ends in bounded time with
+// BackendUnavailable, nothing is half done, and the same objects work again when the server does.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRedisCache } from '../../../src/backends/redis/cache.ts';
 import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
@@ -44,7 +44,7 @@ async function ids(): Promise<readonly string[]> {
   return (await storage.reader.listAll(list, { filters: [], sort, limit: 1000 })).entries.map(({ id }) => id);
 }
 
-/** Resolves once the backend answers again. */
+/** Resolves once the backend responds again. */
 async function healed(): Promise<void> {
   for (;;) {
     try {
@@ -77,7 +77,7 @@ describe('a server that is gone', () => {
     expect(await ids()).toEqual(['a', 'c']);
   });
 
-  it('is told to whoever opens it.', async () => {
+  it('fails the opening of a backend.', async () => {
     await server.kill();
     const opening = openRedisDatabase({ address: address(), clock: systemClock, timeoutSeconds: 1 });
     await expect(opening).rejects.toBeInstanceOf(BackendUnavailable);
@@ -106,7 +106,7 @@ describe('a server that is gone', () => {
     await create('after');
   });
 
-  it('takes units that were under way with it and leaves their turn to others.', async () => {
+  it('fails the units that are under way, and the next ones get their lists.', async () => {
     const transaction = await database.begin();
     const writer = storage.writer(transaction);
     await writer.lock(list, 'x');
@@ -120,7 +120,7 @@ describe('a server that is gone', () => {
 });
 
 describe('a server that does not answer', () => {
-  it('fails every call within the timeout and loses no turn.', async () => {
+  it('fails every call within the timeout and releases every list.', async () => {
     await create('a');
     await server.pause();
     const outcomes = await Promise.allSettled([storage.reader.get(list, 'a'), create('b'), create('c')]);
@@ -134,11 +134,11 @@ describe('a server that does not answer', () => {
     expect(await ids()).toContain('d');
   });
 
-  it('does not keep writers to one list waiting one after another.', async () => {
+  it('does not delay writers to one list one after another.', async () => {
     await create('a');
     await server.pause();
-    // One timeout for the turn and one for the command, for all of them: one after another they would take longer than
-    // the test may.
+    // One timeout for the list and one for the command, for all of them. One after another they would take longer than the
+    // test may.
     const outcomes = await Promise.allSettled(Array.from({ length: 24 }, (_, n) => create(`w${n}`)));
     for (const outcome of outcomes) {
       expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(BackendUnavailable);
@@ -176,7 +176,7 @@ describe('a server that refuses', () => {
     expect(await ids()).toEqual(['a', 'c']);
   });
 
-  it('goes on after it was told to forget its scripts.', async () => {
+  it('works after it has lost its scripts.', async () => {
     await create('a');
     await outside(['SCRIPT', 'FLUSH']);
     await create('b');

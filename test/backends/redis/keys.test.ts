@@ -1,4 +1,4 @@
-// Names of keys: everything of a parent in one slot, nothing of two parents under one name, registries found by prefix.
+// Names of keys: everything of a parent in one slot, different names for different parents, registries found by prefix.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareText } from '../../../src/core/query/compare.ts';
@@ -15,14 +15,14 @@ import {
 const keys = new Keys('test:');
 const texts = fc.string({ unit: fc.constantFrom('a', 'b', '/', '%', '}', '{', '|', '~', ' ', 'é', ':') });
 
-/** The part that Redis hashes: between the first opening brace and the first closing one after it. */
+/** Returns the part that Redis hashes: between the first opening brace and the first closing one after it. */
 function hashedPart(key: string): string {
   const open = key.indexOf('{');
   return key.slice(open + 1, key.indexOf('}', open));
 }
 
 describe('keys', () => {
-  it('carry the whole parent as hash tag, whatever it holds.', () => {
+  it('have the whole parent as hash tag, with any characters.', () => {
     fc.assert(
       fc.property(texts, texts, (parent, kind) => {
         const all = [
@@ -47,7 +47,7 @@ describe('keys', () => {
     );
   });
 
-  it('are escaped without loss, texts with a common prefix staying together.', () => {
+  it('are escaped without loss, and texts with a common prefix keep it.', () => {
     fc.assert(
       fc.property(texts, texts, (prefix, rest) => {
         expect(unescapeTag(escapeTag(prefix))).toBe(prefix);

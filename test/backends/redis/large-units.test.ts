@@ -1,4 +1,4 @@
-// Units of work far larger than a page: one script takes all they write.
+// Units of work far larger than a page: one script receives all their writes.
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { openRedisDatabase } from '../../../src/backends/redis/database.ts';

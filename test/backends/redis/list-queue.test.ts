@@ -1,4 +1,4 @@
-// Turns of the units of one process: in order, one at a time, and never waiting in a circle.
+// The queues of lists in one process: in order, one unit at a time, and without circular waits.
 import { describe, expect, it } from 'vitest';
 import { ListQueue } from '../../../src/backends/redis/list-queue.ts';
 import { LockWaits } from '../../../src/backends/redis/lock-waits.ts';
@@ -6,8 +6,8 @@ import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/
 
 const patienceMs = 5000;
 
-describe('turns', () => {
-  it('pass from one to the next in the order they asked.', async () => {
+describe('list queues', () => {
+  it('give a list to the units in the order of their calls.', async () => {
     const turns = new ListQueue(new LockWaits(patienceMs));
     const order: number[] = [];
     const holders = [0, 1, 2, 3].map((n) => ({ n }));
@@ -22,7 +22,7 @@ describe('turns', () => {
     expect(order).toEqual([1, 2, 3]);
   });
 
-  it('do not come to who has given up.', async () => {
+  it('do not give a list to a unit that has given up.', async () => {
     const turns = new ListQueue(new LockWaits(20));
     const [first, second, third] = [{}, {}, {}];
     await turns.take('list', first);
@@ -33,7 +33,7 @@ describe('turns', () => {
     await taking;
   });
 
-  it('may be taken again by who has them.', async () => {
+  it('give a list again to the unit that has it.', async () => {
     const turns = new ListQueue(new LockWaits(patienceMs));
     const holder = {};
     await turns.take('list', holder);
@@ -42,7 +42,7 @@ describe('turns', () => {
     await turns.take('list', {});
   });
 
-  it('are not released by who does not have them.', async () => {
+  it('ignore a release by a unit that does not have the list.', async () => {
     const turns = new ListQueue(new LockWaits(patienceMs));
     const [first, second] = [{}, {}];
     await turns.take('list', first);
@@ -56,7 +56,7 @@ describe('turns', () => {
     await taking;
   });
 
-  it('are refused to who would wait for itself.', async () => {
+  it('refuse a unit that would wait for itself.', async () => {
     const turns = new ListQueue(new LockWaits(patienceMs));
     const [a, b, c] = [{}, {}, {}];
     await turns.take('x', a);
@@ -72,7 +72,7 @@ describe('turns', () => {
     await first;
   });
 
-  it('count those who stand in line as well.', async () => {
+  it('take waiting units into account.', async () => {
     const turns = new ListQueue(new LockWaits(patienceMs));
     const [a, b, c] = [{}, {}, {}];
     await turns.take('x', a);

@@ -1,4 +1,4 @@
-// Walks over all permissions: pages stay small whatever one parent or one group holds, and what is only announced is passed.
+// Walks over all permissions: pages stay small with any size of a parent or a group, and empty registrations are skipped.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
@@ -59,7 +59,7 @@ it('a walk reads large parents and groups in parts, and small ones together.', a
   const ids = objects.flat().map(({ objectId }) => objectId);
   expect(ids).toHaveLength(6300);
   expect(new Set(ids).size).toBe(6300);
-  // A cursor gives whole chains of a hash, so a few more than asked for.
+  // A cursor returns whole chains of a hash, so slightly more than requested.
   expect(Math.max(...objects.map((page) => page.length))).toBeLessThan(700);
   expect(objects.length).toBeLessThan(60);
 

@@ -1,8 +1,8 @@
-// Work in the background: goes on while there is more, and misses no call.
+// Background work continues while more is left, and handles every call.
 import { expect, it } from 'vitest';
 import { Background } from '../../../src/backends/sql/background.ts';
 
-/** Work whose steps are awaited and answered by the test. */
+/** Work whose steps the test awaits and completes. */
 function createWork(): { step: () => Promise<(more: boolean) => void>; work: () => Promise<boolean> } {
   const started: ((more: boolean) => void)[] = [];
   let arrived = (): void => {};
@@ -23,7 +23,7 @@ function createWork(): { step: () => Promise<(more: boolean) => void>; work: () 
   };
 }
 
-it('goes on as long as a step says that there is more, and after a call that came during a step', async () => {
+it('continues while a step reports more work, and after a call that came during a step', async () => {
   const { work, step } = createWork();
   let steps = 0;
   const background = new Background(() => {
@@ -33,7 +33,7 @@ it('goes on as long as a step says that there is more, and after a call that cam
   background.wake();
   (await step())(true);
   const last = await step();
-  // What this call is about, the step may have missed.
+  // The step may have missed the work of this call.
   background.wake();
   last(false);
   (await step())(false);

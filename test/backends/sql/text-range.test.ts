@@ -22,7 +22,7 @@ function isAtLeast(value: string, bound: string): boolean {
 }
 
 describe('text ranges', () => {
-  it('of a prefix hold exactly the texts that start with it', () => {
+  it('of a prefix contain exactly the texts that start with it', () => {
     fc.assert(
       fc.property(text, text, fc.boolean(), (prefix, other, glued) => {
         const value = glued ? prefix + other : other;
@@ -34,7 +34,7 @@ describe('text ranges', () => {
     );
   });
 
-  it('below a URI hold exactly what continues it with a slash', () => {
+  it('below a URI contain exactly its continuations with a slash', () => {
     fc.assert(
       fc.property(text, text, fc.boolean(), (uri, other, glued) => {
         const value = glued ? uri + other : other;

@@ -1,4 +1,4 @@
-// Failures of SQLite in work that goes on between requests: long reads, and the deletion of what a cascade has left.
+// Failures of SQLite in work between requests: long reads, and the reaper.
 import { expect, test } from 'vitest';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import { failures, SqliteFaults } from '../../support/sqlite-faults.ts';
@@ -6,7 +6,7 @@ import { openConnection, openTestDatabase, records } from './temporary.ts';
 
 const kinds = Object.values(failures).filter(({ code }) => code !== failures.busy.code);
 
-test('a failure in any statement of the deletion in the background is tried again, and nothing is left', async () => {
+test('the reaper retries after a failure in any of its statements, and deletes everything', async () => {
   const faults = SqliteFaults.install();
   const { database, path, unit } = await openTestDatabase();
   for (const failure of kinds) {
@@ -25,7 +25,7 @@ test('a failure in any statement of the deletion in the background is tried agai
   }
 });
 
-test('a failure in any statement of a long read fails that read alone, and later ones see what was written', async () => {
+test('a failure in any statement of a long read fails only that read, and later ones see all writes', async () => {
   const faults = SqliteFaults.install();
   const { database, storage, unit } = await openTestDatabase();
   const access = database.committed('storage');
@@ -41,7 +41,7 @@ test('a failure in any statement of a long read fails that read alone, and later
       await unit((writer) => writer.create(records, `r${written}`, '{}'));
       written++;
       faults.arm(n, failure);
-      // More than may go on at the same time.
+      // More than may run at the same time.
       const outcomes = await Promise.allSettled(Array.from({ length: 5 }, readLong));
       sql = faults.disarm();
       const failed = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason as unknown);

@@ -14,7 +14,7 @@ async function openCache(path: string, clock: TestClock = createTestClock(), pre
 }
 
 describe('the cache', () => {
-  it('is kept in a file of its own beside the database', async () => {
+  it('has a file of its own next to the database', async () => {
     const path = await temporaryPath();
     const cache = await openCache(path);
     await cache.set('a', 1, 60);
@@ -31,7 +31,7 @@ describe('the cache', () => {
     ['a.b.db', 'a.b-cache.db'],
   ])('of %s is %s', (path, expected) => expect(cachePathFor(path)).toBe(expected));
 
-  it('writes while a unit of work of the same request has the turn', async () => {
+  it('writes while the unit of work of the same request is the writer', async () => {
     const { path, unit } = await openTestDatabase();
     const cache = await openCache(path);
     await unit(async (storage) => {
@@ -49,7 +49,7 @@ describe('the cache', () => {
     expect(await (await openCache(path)).get('a')).toEqual({ n: [1, null] });
   });
 
-  it('gives a value to one of two processes that take it', async () => {
+  it('gives a value to exactly one of two processes that take it', async () => {
     const path = await temporaryPath();
     const caches = [await openCache(path), await openCache(path)];
     for (let round = 0; round < 20; round++) {
@@ -59,7 +59,7 @@ describe('the cache', () => {
     }
   });
 
-  it('waits while another process writes, and gives up in the end', async () => {
+  it('waits while another process writes, and fails after the timeout', async () => {
     const path = await temporaryPath();
     await openCache(path);
     const cache = openSqliteCache({ path, clock: createTestClock(), busyTimeoutMs: 40 });
@@ -84,7 +84,7 @@ describe('the cache', () => {
     expect(await other.get('k')).toBe(2);
   });
 
-  it('deletes expired values little by little as others are set', async () => {
+  it('deletes expired values in small parts as others are set', async () => {
     const path = await temporaryPath();
     const clock = createTestClock();
     const cache = await openCache(path, clock);
@@ -95,7 +95,7 @@ describe('the cache', () => {
     expect(rows).toEqual([50]);
   });
 
-  it('names what is missing before its schema is initialized', async () => {
+  it('reports the missing schema before its initialization', async () => {
     const cache = openSqliteCache({ path: await temporaryPath(), clock: createTestClock() });
     onTestFinished(() => cache.close());
     await expect(cache.get('a')).rejects.toThrow(/coffer migrate/);
@@ -105,7 +105,7 @@ describe('the cache', () => {
     expect(await cache.initializeSchema({ dryRun: false })).toEqual([]);
   });
 
-  it('refuses everything once closed', async () => {
+  it('refuses every call once closed', async () => {
     const cache = await openCache(await temporaryPath());
     await cache.close();
     await cache.close();

@@ -1,4 +1,4 @@
-// Writes alone that share a turn: what each does is what it would have done in a unit of work of its own.
+// Conditional writes that share a unit of the writer have the same effect as each one in a unit of its own.
 import fc from 'fast-check';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ const anyWrite = fc.record({
   list: fc.constantFrom(...lists),
   id: fc.constantFrom(...ids),
   holder: fc.constantFrom(...holders),
-  /** Whether it is decided on what is there before all of them. */
+  /** Whether the outcome depends on the state before all of them. */
   knowsState: fc.boolean(),
   text: fc.constantFrom('{"n":1}', '{"n":2}', undefined),
   lastModified: fc.constantFrom(undefined, undefined, 1000, 1_900_000_000_000, 1_900_000_000_001),
@@ -40,8 +40,8 @@ async function toLoneWrite(
   return { ...about, expected };
 }
 
-describe('writes alone that come together', () => {
-  it('do what they would do one after the other', async () => {
+describe('simultaneous conditional writes', () => {
+  it('have the same effect as one after the other', async () => {
     const together = await openTestDatabase();
     const apart = await openTestDatabase();
     const { storage, permission } = apart;
@@ -59,7 +59,7 @@ describe('writes alone that come together', () => {
     );
   });
 
-  it('leave nothing, and are each done again, when an id that was drawn at random is taken', async () => {
+  it('write nothing, and are each retried, when a random id is taken', async () => {
     const one = await openTestDatabase();
     const list = lists[0]!;
     await one.unit((storage) => storage.create(list, 'taken', '{"old":true}'));
@@ -84,7 +84,7 @@ describe('writes alone that come together', () => {
     expect(await one.storage.reader.get(list, 'a')).toBeUndefined();
   });
 
-  it('share a turn in bounded numbers, and all get one', async () => {
+  it('share a unit in limited numbers, and all get one', async () => {
     const one = await openTestDatabase();
     const write = (n: number): ConditionalWrite => {
       const list = lists[n % 2]!;
@@ -95,7 +95,7 @@ describe('writes alone that come together', () => {
     expect(stamps).toEqual(Array.from({ length: 350 }, (_, n) => first + Math.floor(n / 2)));
   });
 
-  it('are left to units of work where they have very many principals, and those let others through', async () => {
+  it('are left to units of work when they have very many principals, and these let other requests run', async () => {
     const one = await openTestDatabase();
     const many = Array.from({ length: 5000 }, (_, n) => `user:${n}`);
     const uri = '/buckets/b/collections/c/records/x';

@@ -56,13 +56,13 @@ describe('a database file', () => {
     expect(await second.permission.reader.getObjectPermissions('/buckets/b')).toEqual({ write: ['zoe'] });
   });
 
-  it('left behind by a killed process holds what was answered, and nothing of an open unit of work', async () => {
+  it('contains the answered writes after its process was killed, and nothing of an open unit of work', async () => {
     const test = await openTestDatabase({ synchronous: 'FULL' });
     await test.unit((storage) => storage.create(records, 'answered', '{}'));
     const transaction = await test.database.begin();
     await test.storage.writer(transaction).create(records, 'open', '{}');
     const left = join(dirname(test.path), 'left.sqlite3');
-    // What a kill leaves of the files; the index of the log is memory shared by processes, and lost.
+    // The files after a kill. The index of the log is memory shared by processes, and lost.
     for (const suffix of ['', '-wal']) await copyFile(test.path + suffix, left + suffix);
     await transaction.rollback();
     const second = await openTestDatabase({ path: left });
@@ -71,7 +71,7 @@ describe('a database file', () => {
     await second.unit((storage) => storage.create(records, 'open', '{}'));
   });
 
-  it('holds everything without its log when it was closed', async () => {
+  it('contains everything without its log after it was closed', async () => {
     const test = await openTestDatabase();
     await test.unit((storage) => storage.create(records, 'a', '{}'));
     await test.database.close();
@@ -81,7 +81,7 @@ describe('a database file', () => {
     expect((await again.storage.reader.get(records, 'a'))?.id).toBe('a');
   });
 
-  it('that is none is refused as unavailable', async () => {
+  it('is refused as unavailable when the file is not a database', async () => {
     const path = await temporaryPath();
     await writeFile(path, 'This is no database. '.repeat(1000));
     expect(() => openUnmigrated(path)).toThrow(BackendUnavailable);
@@ -108,19 +108,19 @@ describe('a database file', () => {
     expect(timestamp).toBe(first + ids.length - 1);
   });
 
-  it('shows what another process has committed from the next turn of the event loop on', async () => {
+  it('shows commits of another process from the next turn of the event loop on', async () => {
     const one = await openTestDatabase();
     const other = await openTestDatabase({ path: one.path });
     expect(await one.storage.reader.get(records, 'a')).toBeUndefined();
     await other.unit((storage) => storage.create(records, 'a', '{}'));
-    // On a busy machine the group may have had its time, and is committed in the turn in which it was begun.
+    // On a busy machine the group may have used up its time, and is committed in the turn in which it began.
     await nextTurn();
     expect((await one.storage.reader.get(records, 'a'))?.id).toBe('a');
   });
 });
 
 describe('reads of committed state', () => {
-  it('see what the same process has just committed, in the same turn of the event loop, too', async () => {
+  it('see commits of the same process, in the same turn of the event loop too', async () => {
     const test = await openTestDatabase();
     for (let n = 0; n < 20; n++) {
       await test.storage.reader.get(records, 'x');
@@ -129,7 +129,7 @@ describe('reads of committed state', () => {
     }
   });
 
-  it('see nothing of a unit of work before it is committed', async () => {
+  it('see nothing of a unit of work before its commit', async () => {
     const test = await openTestDatabase();
     await test.unit(async (storage) => {
       await storage.create(records, 'x', '{}');
@@ -138,7 +138,7 @@ describe('reads of committed state', () => {
     });
   });
 
-  it('do not keep the log from being moved into the file, which goes on while others write', async () => {
+  it('do not prevent the move of the log into the file, which continues during writes', async () => {
     const test = await openTestDatabase({ checkpointFrames: 50 });
     const other = openConnection(test.path);
     const framesInLog = (): number => other.get<[number, number, number]>('PRAGMA wal_checkpoint(NOOP)')![1];
@@ -157,8 +157,8 @@ describe('reads of committed state', () => {
   });
 });
 
-describe('a log that is flushed beside the event loop', () => {
-  it('shows every read what was answered before it', async () => {
+describe('a log that is flushed in a thread', () => {
+  it('shows every read all writes that were answered before it', async () => {
     const test = await openTestDatabase({ synchronous: 'FULL', checkpointFrames: 50 });
     let written = 0;
     const write = async (n: number): Promise<void> => {
@@ -177,7 +177,7 @@ describe('a log that is flushed beside the event loop', () => {
     expect(await test.storage.reader.countAll(records, { filters: [] })).toBe(200);
   });
 
-  it('that the disk cannot keep refuses the writer, and everybody after that, until the database is opened again', async () => {
+  it('refuses the writer and all later calls after a failed flush, until the database is opened again', async () => {
     const test = await openTestDatabase({ synchronous: 'FULL' });
     await test.unit((storage) => storage.create(records, 'kept', '{}'));
     vi.spyOn(WalFile.prototype, 'flush').mockRejectedValue(new BackendUnavailable('storage', 'input/output error'));
@@ -191,12 +191,12 @@ describe('a log that is flushed beside the event loop', () => {
 });
 
 describe('the schema', () => {
-  it('is created once, with a line for each step, and left alone afterwards', async () => {
+  it('is created once, with a line for each step, and then unchanged', async () => {
     const database = openUnmigrated(await temporaryPath());
     const planned = await database.initializeSchema({ dryRun: true });
     expect(planned).toEqual([
       'create the tables of lists, objects, tombstones and permissions (SQLite schema version 1)',
-      'keep the highest timestamp of a deletion that no tombstone tells of (SQLite schema version 2)',
+      'keep the highest timestamp of a deletion without a tombstone (SQLite schema version 2)',
       'index long objects, so that walks over a list look at each of them by itself (SQLite schema version 3)',
       'count how often the store was flushed (SQLite schema version 4)',
     ]);
@@ -213,7 +213,7 @@ describe('the schema', () => {
     expect(done.flat()).toHaveLength(4);
   });
 
-  it('of the first version is brought up to date with all it holds, and no deletion counts as forgotten', async () => {
+  it('of the first version is migrated with its contents, and no deletion counts as lost', async () => {
     const path = await temporaryPath();
     const connection = openConnection(path);
     connection.exec(databaseMigrations[0]!.sql);
@@ -228,7 +228,7 @@ describe('the schema', () => {
     expect((await storage.reader.get(records, 'a'))?.text).toBe('{"n":1}');
   });
 
-  it('of the first version is left to others by a service that is readonly', async () => {
+  it('of the first version is not migrated by a readonly service', async () => {
     const path = await temporaryPath();
     const connection = openConnection(path);
     connection.exec(`${databaseMigrations[0]!.sql}; PRAGMA user_version = 1`);
@@ -264,7 +264,7 @@ describe('the schema', () => {
     expect(() => openUnmigrated(path)).toThrow(/schema version 99.*knows 4 at most/);
   });
 
-  it('of a later version is refused also when it came after the opening', async () => {
+  it('of a later version is refused also when it appears after the opening', async () => {
     const test = await openTestDatabase();
     openConnection(test.path).exec('PRAGMA user_version = 99');
     await nextTurn();
@@ -273,7 +273,7 @@ describe('the schema', () => {
     }
   });
 
-  it('is changed step by step, each of them whole or not at all, and goes on where it failed', async () => {
+  it('is migrated in steps, each of which is atomic, and continues after a failure', async () => {
     const connection = openConnection(await temporaryPath());
     const first = { summary: 'one', sql: 'CREATE TABLE one (a TEXT)' };
     const broken = { summary: 'two', sql: 'CREATE TABLE two (a TEXT); INSERT INTO none VALUES (1)' };
@@ -312,8 +312,8 @@ describe('the schema', () => {
   });
 });
 
-describe('an id that was drawn at random', () => {
-  it('and is taken is a lost race, and the object that has it stays', async () => {
+describe('a new random id', () => {
+  it('that is taken is a conflict, and the existing object stays', async () => {
     const test = await openTestDatabase();
     await test.unit((storage) => storage.create(records, 'one', '{"n":1}', undefined, { isFresh: true }));
     await expect(
@@ -350,7 +350,7 @@ describe('closing a database', () => {
     expect(await reading).toBe(2490);
   });
 
-  it('may be done twice, and refuses everything afterwards', async () => {
+  it('may happen twice, and refuses every later call', async () => {
     const test = await openTestDatabase();
     await Promise.all([test.database.close(), test.database.close()]);
     await expect(test.storage.reader.get(records, 'a')).rejects.toThrow(BackendUnavailable);
@@ -376,7 +376,7 @@ describe('a transaction', () => {
     await expect(writer.create(records, 'a', '{}')).rejects.toThrow('the transaction has ended already');
   });
 
-  it('refuses a timestamp beyond the last there is, and its list can still be deleted', async () => {
+  it('refuses a timestamp after the last one, and its list can still be deleted', async () => {
     const test = await openTestDatabase();
     await test.unit((storage) => storage.create(records, 'a', '{}', Number.MAX_SAFE_INTEGER));
     const creating = test.unit((storage) => storage.create(records, 'b', '{}'));

@@ -1,5 +1,5 @@
-// What the SQLite driver does with values that it cannot carry, and that the connection refuses each of them. When a new
-// version of the driver carries one faithfully, the case fails, and its guard can go.
+// The SQLite driver changes some values, and the connection refuses each of them. When a new version of the driver binds
+// one unchanged, its case fails, and its guard can be removed.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Connection } from '../../../src/backends/sqlite/connection.ts';
 import { UnstorableText } from '../../../src/contracts/errors.ts';
 
-/** The value as it comes back, and the type that SQLite gave it. */
+/** Returns the value as the driver returns it, and its type in SQLite. */
 const echo = 'SELECT ?, typeof(?)';
 
 const lossy = [
@@ -26,7 +26,7 @@ const faithful = [
   ['x'.repeat(10_000_000), 'text'],
   [2 ** 31 - 1, 'integer'],
   [-(2 ** 31), 'integer'],
-  // Beyond 32 bits whole numbers arrive as floating-point numbers, which are exact up to 2^53.
+  // Whole numbers beyond 32 bits arrive as floating-point numbers, which are exact up to 2^53.
   [2 ** 31, 'real'],
   [Number.MAX_SAFE_INTEGER, 'real'],
   [Number.MIN_SAFE_INTEGER, 'real'],
@@ -60,7 +60,7 @@ describe('the SQLite driver', () => {
     expect(driver.prepare(echo).get(-0, -0)).toEqual([0, 'integer']);
   });
 
-  it('binds parameters that are not given as NULL, whatever they were before', () => {
+  it('binds absent parameters as NULL, whatever they were before', () => {
     const statement = driver.prepare('SELECT ?, ?');
     expect(statement.get('a', 'b')).toEqual(['a', 'b']);
     expect(statement.get('c')).toEqual(['c', null]);
@@ -81,11 +81,11 @@ describe('a connection', () => {
     expect(() => connection.get('SELECT ?', Number.NaN)).toThrow(TypeError);
   });
 
-  it.each(faithful)('carries %j as it is', (value, type) => {
+  it.each(faithful)('binds %j unchanged', (value, type) => {
     expect(connection.get(echo, value, value)).toEqual([value, type]);
   });
 
-  it('keeps timestamps whole in integer columns, up to the latest', () => {
+  it('keeps timestamps exact in integer columns, up to the latest', () => {
     const times = [0, 2 ** 31, 2 ** 32 + 1, 1_700_000_000_001, 2 ** 52, Number.MAX_SAFE_INTEGER];
     for (const time of times) connection.run('INSERT INTO times VALUES (?, ?)', time, 'plain');
     const found = connection.all('SELECT time, typeof(time), time = ?, time > ? FROM times ORDER BY time', 2 ** 52, 0);

@@ -9,7 +9,7 @@ const decimal = fc
   .map(([whole, fraction, zeros]) => Number(`${whole}.${'0'.repeat(zeros)}${fraction}`));
 
 describe('plain numbers', () => {
-  it('are read from JSON by SQLite as they are by JavaScript', async () => {
+  it('are read from JSON by SQLite as by JavaScript', async () => {
     const connection = openConnection(await temporaryPath());
     const isSame = (value: number): boolean =>
       connection.get<[number]>('SELECT json_extract(?, ?) = ?', `{"n":${value}}`, '$.n', value)?.[0] === 1;
@@ -23,7 +23,7 @@ describe('plain numbers', () => {
   });
 
   it.each(['{}', '{"a":1,"b":-2.5,"c":[0,0.125]}', '{"a":1.0,"b":2.50}', '{"a":999999999999999}'])(
-    'are all that %s holds',
+    'are the only numbers of %s',
     (text) => expect(holdsPlainNumbersOnly(text)).toBe(true),
   );
 
@@ -38,7 +38,7 @@ describe('plain numbers', () => {
   ])('are not all that %s holds', (text) => expect(holdsPlainNumbersOnly(text)).toBe(false));
 
   it.each(['{"a":"1e3 -0 12345678901234567890"}', '{"a\\"1e3":"\\\\"}', '{"hash":"0f1e2d3c4b5a69788796a5b4c3d2e1f0"}'])(
-    'are not looked for in the strings of %s',
+    'are not searched for in the strings of %s',
     (text) => expect(holdsPlainNumbersOnly(text)).toBe(true),
   );
 
@@ -60,7 +60,7 @@ describe('plain numbers', () => {
     ])('are not all numbers %s', (_, text) => expect(holdsPlainNumbersOnly(text)).toBe(false));
   });
 
-  it('are never exact ones', () => {
+  it('are never exact numbers', () => {
     expect(isPlainNumber(new ExactNumber('1.0'))).toBe(false);
     expect(isPlainNumber('1')).toBe(false);
   });

@@ -1,4 +1,4 @@
-// What is remembered of committed state: never anything else than what the database would say.
+// The cache of committed state always agrees with the database.
 import fc from 'fast-check';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -11,7 +11,7 @@ import { anyWrite, fill, ids, kindsOfWrites, lists, objectIds, observe, pages, t
 
 let count = 0;
 
-/** What happens to the file: some writes in one unit of work, of this process or of another one, kept or undone. */
+/** Changes of the file: some writes in one unit of work, of this process or of another one, committed or rolled back. */
 const anyEvent = fc.record({
   isOwn: fc.boolean(),
   isKept: fc.boolean(),
@@ -23,13 +23,13 @@ async function happen(database: TestDatabase, { isKept, writes }: { isKept: bool
     for (const write of writes) await write(storage, permission);
     if (!isKept) throw new Error('undone');
   });
-  // What cannot be done at all, such as a timestamp that is taken, is undone as well.
+  // Impossible writes, such as one with a timestamp that is taken, are rolled back too.
   await work.catch(() => undefined);
-  // What another process has committed is seen from the next turn of the event loop on, remembered or not.
+  // A commit of another process is visible from the next turn of the event loop on, cached or not.
   await nextTurn();
 }
 
-/** Whatever happens, by either of them, both say the same. */
+/** After any changes by either process, both return the same. */
 async function expectSame(one: TestDatabase, other: TestDatabase): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.array(anyEvent, { maxLength: 6 }), async (events) => {
@@ -42,8 +42,8 @@ async function expectSame(one: TestDatabase, other: TestDatabase): Promise<void>
   );
 }
 
-describe('what is remembered', () => {
-  it('is what the database says after a write of any kind', async () => {
+describe('the read cache', () => {
+  it('agrees with the database after a write of any kind', async () => {
     const one = await openTestDatabase();
     const other = await openTestDatabase({ path: one.path, cacheBytes: 0 });
     for (const kind of kindsOfWrites) {
@@ -56,20 +56,20 @@ describe('what is remembered', () => {
     }
   });
 
-  it('is what the database says, whoever writes what, whether it is kept or undone', async () => {
+  it('agrees with the database after any writes of any process, committed or rolled back', async () => {
     const one = await openTestDatabase();
     const other = await openTestDatabase({ path: one.path, cacheBytes: 0 });
     await expectSame(one, other);
   });
 
-  it('is what the database says where most entries and memberships are too many to be kept', async () => {
+  it('agrees with the database when most entries and memberships are too many to cache', async () => {
     const one = await openTestDatabase({ mostPrincipals: 1 });
     const other = await openTestDatabase({ path: one.path, cacheBytes: 0 });
     await fill(one);
     await expectSame(one, other);
   });
 
-  it('is what the database says, whatever is pushed out meanwhile', async () => {
+  it('agrees with the database under eviction', async () => {
     const one = await openTestDatabase({ cacheBytes: 20_000 });
     const other = await openTestDatabase({ path: one.path, cacheBytes: 0 });
     await fc.assert(
@@ -81,7 +81,7 @@ describe('what is remembered', () => {
     );
   });
 
-  it('is what the snapshot of the read says, at any moment of a commit of ours or of somebody else', async () => {
+  it('agrees with the snapshot of the read, at any moment of a commit of this or another process', async () => {
     const path = await temporaryPath();
     const writer = openConnection(path);
     const other = openConnection(path);
@@ -131,7 +131,7 @@ describe('what is remembered', () => {
     );
   });
 
-  it('holds nothing that was read before somebody else committed, even at the moment in which that is looked for', async () => {
+  it('has nothing that was read before a commit of another process, even at the moment of the check for such commits', async () => {
     const path = await temporaryPath();
     const writer = openConnection(path);
     const other = openConnection(path);
@@ -160,14 +160,14 @@ describe('what is remembered', () => {
     await nextTurn();
     write();
     isLate = true;
-    // Between the snapshot and the look at the writer comes the second commit.
+    // The second commit happens between the snapshot and the look at the version of the writer.
     expect(read()).toBe(2);
     isLate = false;
     await nextTurn();
     expect(read()).toBe(2);
   });
 
-  it('is not asked of the database again, only whether it has changed', async () => {
+  it('is used without further queries, except for the check for changes', async () => {
     const database = await openTestDatabase();
     await database.unit(async (storage, permission) => {
       await storage.create(lists[0]!, 'x', '{}');
@@ -202,11 +202,11 @@ describe('what is remembered', () => {
   });
 });
 
-describe('entries and groups that are too many to be remembered', () => {
+describe('entries and groups that are too many to cache', () => {
   const many = Array.from({ length: 250 }, (_, n) => `/buckets/b/groups/g${n}`);
   const bound = [{ objectId: '/buckets/b', permission: 'read' }];
 
-  it('grant as they do otherwise', async () => {
+  it('grant the same access as others', async () => {
     const { unit, permission } = await openTestDatabase();
     const { reader } = permission;
     await unit(async (_, writer) => {
@@ -230,7 +230,7 @@ describe('entries and groups that are too many to be remembered', () => {
     }
   });
 
-  it('grant where they are many on both sides', async () => {
+  it('grant access when both sides are long', async () => {
     const { unit, permission } = await openTestDatabase();
     await unit(async (_, writer) => {
       await writer.replaceObjectPermissions('/buckets/b', { read: many, write: ['zoe'] });
@@ -245,7 +245,7 @@ describe('entries and groups that are too many to be remembered', () => {
     expect(await permission.reader.checkPermission([], bound, 'alice')).toBe(false);
   });
 
-  it('are asked of the database once for each principal on the other side', async () => {
+  it('are looked up once for each principal of the other side', async () => {
     const { unit, permission } = await openTestDatabase();
     const few = [{ objectId: '/buckets/few', permission: 'read' }];
     await unit(async (_, writer) => {
@@ -273,7 +273,7 @@ describe('entries and groups that are too many to be remembered', () => {
     });
     expect(await answers()).toEqual(expected);
     expect([...all.mock.calls, ...get.mock.calls].filter(([sql]) => sql !== 'PRAGMA data_version')).toEqual([]);
-    // One membership more: of that user only, and of nobody else, the database is asked again.
+    // A new membership: only the rows of that user are read again.
     await unit((_, writer) => writer.removeUserPrincipal('bob', many[0]!));
     all.mockClear();
     expect(await answers()).toEqual([false, true, false, true, false]);
@@ -282,11 +282,11 @@ describe('entries and groups that are too many to be remembered', () => {
   });
 });
 
-describe('memory', () => {
+describe('the cache', () => {
   const [first] = lists as [ListKey];
   const row = { list: 1, clock: 1, horizon: 0, live: 1, dead: 0 };
 
-  it('keeps what was asked for last, in no more than its bytes', () => {
+  it('keeps the most recent values within its size', () => {
     const cache = new ReadCache(100_000);
     const reads = new Map<string, number>();
     const ask = (n: number): void => {
@@ -303,7 +303,7 @@ describe('memory', () => {
     expect(asked.filter((times) => times === 1).length).toBeLessThan(100_000 / 500);
   });
 
-  it('hands out objects whose attributes are parsed anew, and keeps only their texts', () => {
+  it('returns objects without parsed attributes, and keeps only their texts', () => {
     const cache = new ReadCache(100_000);
     const object = new StoredObject('x', 1, '{"a":1}');
     const [one, two] = [1, 2].map(() => cache.object(first, 'x', () => object));
@@ -312,7 +312,7 @@ describe('memory', () => {
     expect(two).not.toBe(object);
   });
 
-  it('takes a page for outdated when the row of its list was read again', () => {
+  it('drops a page when the row of its list was read again', () => {
     const cache = new ReadCache(100_000);
     const page = { timestamp: 1, horizon: 0, text: '', count: 0, last: undefined, more: false };
     cache.keepPage(first, 'all', { row, page });
@@ -321,7 +321,7 @@ describe('memory', () => {
     expect(cache.page(first, 'other', row)).toBeUndefined();
   });
 
-  it('confuses no two lists and no two objects', () => {
+  it('distinguishes all lists and objects', () => {
     const cache = new ReadCache(100_000);
     const keys: readonly (readonly [ListKey, string])[] = [
       [{ kind: 'a', parent: 'b' }, 'c'],
@@ -342,7 +342,7 @@ describe('memory', () => {
     expect(cache.listRow(keys[1]![0], nothing)?.list).toBe(1);
   });
 
-  it('takes what was found out about many for outdated when they were read again', () => {
+  it('drops results about long entries when they were read again', () => {
     const cache = new ReadCache(1_000_000);
     const [before, after] = [new TooMany(), new TooMany()];
     const asked: (readonly string[])[] = [];
@@ -359,7 +359,7 @@ describe('memory', () => {
     expect(asked).toEqual([['out', 'in'], ['other'], ['in'], ['in']]);
   });
 
-  it('of nothing asks each time', () => {
+  it('with size 0 reads every time', () => {
     const cache = new ReadCache(0);
     let reads = 0;
     for (let n = 0; n < 3; n++) {
@@ -371,7 +371,7 @@ describe('memory', () => {
     expect(reads).toBe(3);
   });
 
-  it('forgets everything when too much has changed to be listed', () => {
+  it('is emptied when too many changes happen to note each', () => {
     const cache = new ReadCache(100_000);
     cache.object(first, 'x', () => new StoredObject('x', 1, '{}'));
     const changes = new Changes();

@@ -26,7 +26,7 @@ function deleteBucket(test: TestDatabase): Promise<void> {
   });
 }
 
-/** How many rows each table has. */
+/** Returns the number of rows of each table. */
 function rowCounts(path: string): Readonly<Record<string, number>> {
   const connection = openConnection(path);
   return Object.fromEntries(
@@ -37,7 +37,7 @@ function rowCounts(path: string): Readonly<Record<string, number>> {
 const onlyKept = { objects: 1, tombstones: 0, entries: 1, doomed_lists: 0, doomed_folders: 0 };
 
 describe('the reaper', () => {
-  it('deletes what a cascade has detached, and nothing else', async () => {
+  it('deletes pending deletions, and nothing else', async () => {
     const test = await openTestDatabase();
     await fill(test, 1300);
     await deleteBucket(test);
@@ -55,7 +55,7 @@ describe('the reaper', () => {
     expect([...accessible.keys()]).toEqual([`${other.parent}/records/kept`]);
   });
 
-  it('leaves alone what was written again below the deleted parent', async () => {
+  it('keeps objects that were written again below the deleted parent', async () => {
     const test = await openTestDatabase();
     await fill(test, 10);
     await deleteBucket(test);
@@ -71,7 +71,7 @@ describe('the reaper', () => {
     expect(await test.storage.reader.countAll(records, { filters: [] })).toBe(1);
   });
 
-  it('finishes after a restart what it could not do before', async () => {
+  it('continues after a restart', async () => {
     const test = await openTestDatabase();
     await fill(test, 700);
     await deleteBucket(test);
@@ -82,14 +82,14 @@ describe('the reaper', () => {
     expect(rowCounts(test.path)).toEqual(onlyKept);
   });
 
-  it('works by itself while the database is open', async () => {
+  it('runs by itself while the database is open', async () => {
     const test = await openTestDatabase();
     await fill(test, 700);
     await deleteBucket(test);
     await expect.poll(() => rowCounts(test.path), { timeout: 10_000 }).toEqual(onlyKept);
   });
 
-  it('adds nothing to the log while that is being moved, because writers wait for what is added', async () => {
+  it('adds nothing to the log during a checkpoint, because writers wait for the added pages', async () => {
     const test = await openTestDatabase();
     await fill(test, 20);
     await deleteBucket(test);
@@ -103,13 +103,13 @@ describe('the reaper', () => {
     await nextTurn();
     expect(rowCounts(test.path).objects).toBe(11);
     end();
-    // So few go in one chunk, the list and the folder themselves included.
+    // These few go in one chunk, including the list and the folder themselves.
     expect(await chunk).toBe(false);
     expect(rowCounts(test.path)).toEqual(onlyKept);
     await queue.close();
   });
 
-  it('deletes folders while a long list is not gone yet', async () => {
+  it('deletes folders while a long list is being deleted', async () => {
     const test = await openTestDatabase();
     await fill(test, 4);
     await test.unit(async (storage) => {
@@ -123,7 +123,7 @@ describe('the reaper', () => {
     await queue.close();
   });
 
-  it('deletes many small lists and folders in each chunk, and neither waits until the other is done', async () => {
+  it('deletes many small lists and folders in each chunk, and neither waits for the other', async () => {
     const test = await openTestDatabase();
     await test.unit(async (storage, permission) => {
       for (let n = 0; n < 100; n++) {
@@ -161,7 +161,7 @@ describe('the reaper', () => {
     expect(rowCounts(test.path)).toEqual({ objects: 3, tombstones: 2, entries: 5, doomed_lists: 0, doomed_folders: 0 });
   });
 
-  it('does not make the cascade wait: it costs the same for few objects and for many', async () => {
+  it('does not delay the cascade, which costs the same for few objects and for many', async () => {
     const test = await openTestDatabase();
     await fill(test, 2000);
     const connection = openConnection(test.path);

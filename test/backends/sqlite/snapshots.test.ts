@@ -1,4 +1,4 @@
-// Reads while a commit is on its way to the disk.
+// Reads while a commit is being flushed to the disk.
 import { expect, it, onTestFinished } from 'vitest';
 import { Connection } from '../../../src/backends/sqlite/connection.ts';
 import { Changes, ReadCache } from '../../../src/backends/sqlite/read-cache.ts';
@@ -10,11 +10,11 @@ import { openConnection, temporaryPath } from './temporary.ts';
 interface Fixture {
   readonly snapshots: Snapshots;
   write(n: number): void;
-  /** What a read sees that is done at once. */
+  /** Returns what a short read sees. */
   short(): readonly number[];
-  /** What a read sees that pauses. */
+  /** Returns what a long read sees. */
   long(): Promise<readonly number[]>;
-  /** A read that goes on until it is told to end, and tells of its end. */
+  /** A read that ends when the test says so. */
   endless(tell?: () => void): { readonly reading: Promise<void>; readonly end: () => void };
 }
 
@@ -56,7 +56,7 @@ function turnOfEventLoop(): Promise<void> {
   });
 }
 
-it('A short read sees what was there before, in later turns of the event loop too, until the commit is released.', async () => {
+it('A short read sees the state before a commit, in later turns of the event loop too, until the commit is released.', async () => {
   const { snapshots, write, short } = await openSnapshots();
   write(1);
   expect(short()).toEqual([1]);
@@ -70,7 +70,7 @@ it('A short read sees what was there before, in later turns of the event loop to
   expect(short()).toEqual([1, 2]);
 });
 
-it('The first read after a commit was held sees what was there before.', async () => {
+it('The first read after a commit is held sees the state before it.', async () => {
   const { snapshots, write, short } = await openSnapshots();
   snapshots.hold();
   write(1);
@@ -93,7 +93,7 @@ it('A long read waits until the commit is released, and sees it.', async () => {
   expect(seen).toEqual([1]);
 });
 
-it('After a commit that may be lost every read is refused, those that wait included.', async () => {
+it('After a commit that may be lost every read is refused, including waiting ones.', async () => {
   const { snapshots, write, short, long } = await openSnapshots();
   snapshots.hold();
   write(1);
@@ -104,7 +104,7 @@ it('After a commit that may be lost every read is refused, those that wait inclu
   expect(short).toThrow(BackendUnavailable);
 });
 
-it('Between long reads those that are under way have ended, and others wait for the end of the task.', async () => {
+it('A task between long reads runs after those under way, and others wait for its end.', async () => {
   const { snapshots, write, long, endless } = await openSnapshots();
   const order: string[] = [];
   write(1);
@@ -124,7 +124,7 @@ it('Between long reads those that are under way have ended, and others wait for 
   expect(order).toEqual(['first', 'task', 'end', 'read 2']);
 });
 
-it('A long read that does not end is not waited for much longer.', async () => {
+it('A long read that does not end delays the task for a limited time.', async () => {
   const { snapshots, endless } = await openSnapshots();
   const { reading, end } = endless();
   await turnOfEventLoop();
@@ -137,7 +137,7 @@ it('A long read that does not end is not waited for much longer.', async () => {
   expect(isDone).toBe(true);
 });
 
-it('A task that needs a long read gets it, a little later.', async () => {
+it('A task that needs a long read gets it after a short delay.', async () => {
   const { snapshots, write, long } = await openSnapshots();
   write(1);
   let seen: readonly number[] = [];

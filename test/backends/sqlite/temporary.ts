@@ -1,4 +1,4 @@
-// Databases of tests: each in a folder of its own, gone with the test.
+// Databases of tests: each in a folder of its own, deleted with the test.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,14 +19,14 @@ import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 
 export const records: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
 
-/** The path of a database file in a new folder, removed when the test has finished. */
+/** Returns the path of a database file in a new folder, which is removed when the test has finished. */
 export async function temporaryPath(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'coffer-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return join(folder, 'coffer.sqlite3');
 }
 
-/** A connection of its own to a file, as another process would have it. */
+/** Opens a connection of its own to a file, as another process would. */
 export function openConnection(path: string): Connection {
   const connection = new Connection({ path, synchronous: 'OFF' });
   onTestFinished(() => connection.close());

@@ -1,4 +1,4 @@
-// What a unit of work remembers of what it has asked: only what is still true.
+// Rows and results that a unit of work caches are always valid.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
@@ -13,8 +13,8 @@ const bound = [
   { objectId: '/buckets/b', permission: 'write' },
 ];
 
-describe('an object that is held', () => {
-  it('is found again until the same unit changes it, whoever waits for what', async () => {
+describe('an object with a shared lock', () => {
+  it('is returned from the cache until the same unit changes it, with any calls awaited or not', async () => {
     const { unit } = await openTestDatabase();
     const { list, id } = collection;
     await unit((storage) => storage.create(list, id, '{"n":1}'));
@@ -55,8 +55,8 @@ describe('an object that is held', () => {
   });
 });
 
-describe('a permission that was asked for', () => {
-  it('is asked for again when the same unit has changed what it rests on, whoever waits for what', async () => {
+describe('a permission check', () => {
+  it('runs again when the same unit has changed what it depends on, with any calls awaited or not', async () => {
     const { unit } = await openTestDatabase();
     await unit(async (_, permission) => {
       const ask = (): Promise<boolean> => permission.checkPermission(['alice'], bound, 'bob');
@@ -100,7 +100,7 @@ function createIn(list: ListKey, id: string): Write {
 }
 
 describe('several writes in one unit of work', () => {
-  it('do what they do in a unit of work each, whatever comes between two new objects', async () => {
+  it('have the same effect as in a unit of work each, with any other write between two creates', async () => {
     const [together, apart] = [await openTestDatabase(), await openTestDatabase()];
     for (const kind of kindsOfWrites) {
       for (const [n, between] of fc.sample(kind, 6).entries()) {
@@ -115,13 +115,13 @@ describe('several writes in one unit of work', () => {
     }
   });
 
-  it('do what they do in a unit of work each', async () => {
+  it('have the same effect as in a unit of work each', async () => {
     const [together, apart] = [await openTestDatabase(), await openTestDatabase()];
     await fc.assert(
       fc.asyncProperty(fc.array(anyWrite, { maxLength: 8 }), async (writes) => {
         for (const database of [together, apart]) await fill(database);
         await together.unit(async (storage, permission) => {
-          // What cannot be done at all, such as a timestamp that is taken, changes nothing.
+          // Impossible writes, such as one with a timestamp that is taken, change nothing.
           for (const write of writes) await write(storage, permission).catch(() => undefined);
         });
         for (const write of writes) await apart.unit(write).catch(() => undefined);

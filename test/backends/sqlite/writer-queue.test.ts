@@ -10,7 +10,7 @@ import {
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import { openConnection, temporaryPath } from './temporary.ts';
 
-/** Remembers which transactions it ran. */
+/** Records the transactions that it ran. */
 class WatchedConnection extends Connection {
   readonly ends: string[] = [];
 
@@ -24,7 +24,7 @@ interface Fixture {
   readonly path: string;
   readonly connection: WatchedConnection;
   readonly queue: WriterQueue;
-  /** What is committed, in the order it was inserted. */
+  /** Returns the committed items, in the order of their inserts. */
   committed(): readonly number[];
 }
 
@@ -52,12 +52,12 @@ function insert(unit: WriterUnit, n: number): void {
   unit.run('storage', (connection) => connection.run('INSERT INTO items (n) VALUES (?)', n));
 }
 
-/** A unit that only fails when its group is committed. */
+/** A unit that fails only when its group is committed. */
 function insertOrphan(unit: WriterUnit, n: number): void {
   unit.run('storage', (connection) => connection.run('INSERT INTO items (n, parent) VALUES (?, 404)', n));
 }
 
-/** As a full disk does: the statement fails and takes the whole transaction with it. */
+/** As on a full disk: the statement fails and ends the whole transaction. */
 function loseTransaction(unit: WriterUnit): void {
   unit.run('storage', (connection) => {
     connection.run('INSERT OR ROLLBACK INTO items (item) VALUES (?)', -1);
@@ -75,7 +75,7 @@ function items(unit: WriterUnit): readonly number[] {
 function slowDisk(): {
   readonly flush: () => Promise<void>;
   readonly flushes: Flush[];
-  /** Waits until so many flushes have begun. */
+  /** Waits until this many flushes have begun. */
   readonly begun: (count: number) => Promise<void>;
 } {
   const flushes: Flush[] = [];
@@ -120,7 +120,7 @@ describe('the writer queue', () => {
     expect(connection.ends).toEqual(['COMMIT']);
   });
 
-  it('takes a request of the same turn of the event loop into the group', async () => {
+  it('adds a request of the same turn of the event loop to the group', async () => {
     const { queue, connection } = await openQueue();
     const first = write(queue, 1);
     for (let step = 0; step < 20; step++) await Promise.resolve();
@@ -147,7 +147,7 @@ describe('the writer queue', () => {
     expect(committed()).toEqual([1]);
   });
 
-  it('answers a unit that wrote nothing only when what it has seen is durable', async () => {
+  it('answers a unit without writes only when the state that it has seen is durable', async () => {
     const { queue, committed } = await openQueue();
     const first = await queue.begin();
     insert(first, 1);
@@ -163,7 +163,7 @@ describe('the writer queue', () => {
     expect(seen).toEqual([1]);
   });
 
-  it('gives the turn in the order it was asked for', async () => {
+  it('opens units in the order of the calls', async () => {
     const { queue, committed } = await openQueue({ maxGroupUnits: 3 });
     const order: number[] = [];
     await Promise.all(
@@ -179,7 +179,7 @@ describe('the writer queue', () => {
     expect(committed()).toEqual(order);
   });
 
-  it('never lets two units hold the turn at once, however long one takes', async () => {
+  it('never opens two units at once, however long one takes', async () => {
     const { queue } = await openQueue();
     let holders = 0;
     await Promise.all(
@@ -194,13 +194,13 @@ describe('the writer queue', () => {
     );
   });
 
-  it('commits when a group has its number of units, although more are waiting', async () => {
+  it('commits a group that has its number of units, although more are waiting', async () => {
     const { queue, connection } = await openQueue({ maxGroupUnits: 4 });
     await Promise.all(Array.from({ length: 10 }, (_, n) => write(queue, n)));
     expect(connection.ends).toEqual(['COMMIT', 'COMMIT', 'COMMIT']);
   });
 
-  it('commits when a group has had its time, although more are waiting', async () => {
+  it('commits a group that has used up its time, although more are waiting', async () => {
     const { queue, connection } = await openQueue({ maxGroupMilliseconds: 0 });
     await Promise.all(Array.from({ length: 5 }, (_, n) => write(queue, n)));
     expect(connection.ends).toHaveLength(5);
@@ -219,7 +219,7 @@ describe('the writer queue', () => {
     expect(connection.ends).toEqual(['COMMIT']);
   });
 
-  it('lets a unit go on after a statement failed', async () => {
+  it('continues a unit after a failed statement', async () => {
     const { queue, committed } = await openQueue();
     await write(queue, 1);
     const unit = await queue.begin();
@@ -230,7 +230,7 @@ describe('the writer queue', () => {
     expect(committed()).toEqual([1, 2, 3]);
   });
 
-  it('does in any interleaving what one unit after the other would do', async () => {
+  it('has the same effect in any interleaving as one unit after the other', async () => {
     const step = fc.record({ keep: fc.boolean(), pauses: fc.nat(2), writes: fc.nat(2), delay: fc.nat(3) });
     await fc.assert(
       fc.asyncProperty(
@@ -285,7 +285,7 @@ describe('a group that has to be flushed', () => {
     expect(answered).toBe(2);
   });
 
-  it('gathers those who come during the flush of the one before, and is committed after that', async () => {
+  it('contains the units that arrive during the flush of the previous one, and is committed after it', async () => {
     const { flush, flushes, begun } = slowDisk();
     const { queue, connection, committed } = await openQueue({ maxGroupMilliseconds: 0 }, { flush });
     const first = write(queue, 1);
@@ -307,7 +307,7 @@ describe('a group that has to be flushed', () => {
     ]);
   });
 
-  it('is not larger for it than it may be', async () => {
+  it('does not exceed its limits for it', async () => {
     const { flush, flushes, begun } = slowDisk();
     const { queue, connection } = await openQueue({ maxGroupUnits: 2 }, { flush });
     const writing = Promise.all([1, 2, 3, 4, 5].map((n) => write(queue, n)));
@@ -319,7 +319,7 @@ describe('a group that has to be flushed', () => {
     expect(connection.ends).toEqual(['COMMIT', 'COMMIT', 'COMMIT']);
   });
 
-  it('is refused when the flush fails, and so are all who come later or have seen it', async () => {
+  it('is refused when the flush fails, together with all later units and those that have seen it', async () => {
     const { flush, flushes, begun } = slowDisk();
     const { queue } = await openQueue({}, { flush });
     const lost = write(queue, 1);
@@ -336,7 +336,7 @@ describe('a group that has to be flushed', () => {
     await queue.close();
   });
 
-  it('is not waited for by background work, which can be done again', async () => {
+  it('is not awaited by background work, which can be repeated', async () => {
     const { flush, flushes } = slowDisk();
     const { queue, committed } = await openQueue({}, { flush });
     const unit = await queue.begin({ priority: 'background' });
@@ -346,7 +346,7 @@ describe('a group that has to be flushed', () => {
     expect(flushes).toHaveLength(0);
   });
 
-  it('is waited for by background work that shares the group of others, and settles what was not flushed before', async () => {
+  it('is awaited by background work that shares the group of others, and settles earlier unflushed work', async () => {
     const { flush, flushes, begun } = slowDisk();
     const { queue, committed } = await openQueue({}, { flush });
     const alone = await queue.begin({ priority: 'background' });
@@ -368,7 +368,7 @@ describe('a group that has to be flushed', () => {
     await both;
   });
 
-  it('comes by itself when much background work has not been flushed', async () => {
+  it('is flushed by itself after much unflushed background work', async () => {
     const { flush, flushes, begun } = slowDisk();
     const { queue } = await openQueue({}, { flush });
     const many = JSON.stringify(Array.from({ length: 20_000 }, () => null));
@@ -387,7 +387,7 @@ describe('a group that has to be flushed', () => {
     expect(flushes).toHaveLength(1);
   });
 
-  it('is waited for when the queue is closed', async () => {
+  it('is awaited when the queue is closed', async () => {
     const { flush, flushes, begun } = slowDisk();
     const { queue } = await openQueue({}, { flush });
     let closed = false;
@@ -403,8 +403,8 @@ describe('a group that has to be flushed', () => {
   });
 });
 
-describe('a task for which nobody may write', () => {
-  it('runs between two groups, and holds up whoever comes meanwhile', async () => {
+describe('a task between two groups', () => {
+  it('runs while no unit is open, and delays units that arrive meanwhile', async () => {
     const { queue, connection, committed } = await openQueue();
     const before = await queue.begin();
     insert(before, 1);
@@ -425,7 +425,7 @@ describe('a task for which nobody may write', () => {
     expect(committed()).toEqual([1, 2]);
   });
 
-  it('waits for the flush of the group before', async () => {
+  it('waits for the flush of the previous group', async () => {
     const { flush, flushes, begun } = slowDisk();
     const { queue } = await openQueue({}, { flush });
     const order: string[] = [];
@@ -441,7 +441,7 @@ describe('a task for which nobody may write', () => {
     expect(order.toSorted()).toEqual(['task', 'written']);
   });
 
-  it('that fails tells so, and holds up nobody any longer', async () => {
+  it('reports its failure, and delays no unit any longer', async () => {
     const { queue, committed } = await openQueue();
     await expect(queue.whileIdle(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
     await write(queue, 1);
@@ -468,7 +468,7 @@ describe('a group that fails', () => {
     expect(connection.ends).toEqual(['COMMIT', 'ROLLBACK']);
   });
 
-  it('at its commit does not concern units that rolled back', async () => {
+  it('at its commit does not affect units that rolled back', async () => {
     const { queue } = await openQueue();
     const failing = await queue.begin();
     insertOrphan(failing, 1);
@@ -486,7 +486,7 @@ describe('a group that fails', () => {
     expect(committed()).toEqual([2]);
   });
 
-  it('in the middle rejects the units before, the one at fault, and none that come later', async () => {
+  it('in the middle rejects the earlier units and the failing one, and no later ones', async () => {
     const { queue, committed } = await openQueue();
     const before = await queue.begin();
     insert(before, 1);
@@ -503,7 +503,7 @@ describe('a group that fails', () => {
     expect(committed()).toEqual([3]);
   });
 
-  it('in the middle lets the unit at fault roll back without an error', async () => {
+  it('in the middle lets the failing unit roll back without an error', async () => {
     const { queue, committed } = await openQueue();
     const unit = await queue.begin();
     expect(() => loseTransaction(unit)).toThrow(BackendUnavailable);
@@ -526,7 +526,7 @@ describe('a group that fails', () => {
   });
 });
 
-describe('a spent unit', () => {
+describe('an ended unit', () => {
   it('refuses everything but another rollback', async () => {
     const { queue } = await openQueue();
     const unit = await queue.begin();
@@ -536,7 +536,7 @@ describe('a spent unit', () => {
     await expect(unit.rollback()).resolves.toBeUndefined();
   });
 
-  it('does not disturb the one that has the turn now', async () => {
+  it('does not disturb the present one', async () => {
     const { queue, committed } = await openQueue();
     const first = await queue.begin();
     await first.rollback();
@@ -550,7 +550,7 @@ describe('a spent unit', () => {
 });
 
 describe('a lock of another process', () => {
-  it('that is waited for while the disk fails ends with everybody refused, and nothing else', async () => {
+  it('during a failure of the disk ends with the refusal of all waiting units, and nothing else', async () => {
     const { flush, flushes, begun } = slowDisk();
     const { queue, path } = await openQueue({}, { flush });
     const first = write(queue, 1);
@@ -562,14 +562,14 @@ describe('a lock of another process', () => {
     flushes[0]!.reject(new Error('input/output error'));
     for (const refused of [first, second]) await expect(refused).rejects.toThrow();
     other.run('COMMIT');
-    // Closing waits for whatever the queue is still about to do.
+    // Closing waits for everything that the queue is still about to do.
     await queue.close();
     await expect(queue.begin()).rejects.toThrow(BackendUnavailable);
   });
 });
 
 describe('users', () => {
-  it('wait for what another one is doing, and not for all that is still to be done for it', async () => {
+  it('wait for the current unit of another user, and not for all of its waiting ones', async () => {
     const { queue, committed } = await openQueue();
     const first = await queue.begin({ userId: 'zoe' });
     const writes = [1, 2, 3].map(async (n) => {
@@ -590,7 +590,7 @@ describe('users', () => {
 });
 
 describe('background work', () => {
-  it('waits until nobody else does', async () => {
+  it('waits while other units wait', async () => {
     const { queue, committed } = await openQueue();
     const first = await queue.begin();
     const background = queue.begin({ priority: 'background' }).then(async (unit) => {
@@ -603,7 +603,7 @@ describe('background work', () => {
     expect(committed()).toEqual([1, 2, 3, 100]);
   });
 
-  it('gets its turn under steady load, too', async () => {
+  it('runs under steady load too', async () => {
     const { queue, committed } = await openQueue();
     const first = await queue.begin();
     const background = queue.begin({ priority: 'background' }).then(async (unit) => {
@@ -619,7 +619,7 @@ describe('background work', () => {
 });
 
 describe('closing the queue', () => {
-  it('waits for the unit that has the turn and for those that wait', async () => {
+  it('waits for the open unit and for waiting ones', async () => {
     const { queue, committed } = await openQueue();
     const unit = await queue.begin();
     const waiting = write(queue, 2);
@@ -636,7 +636,7 @@ describe('closing the queue', () => {
     await waiting;
   });
 
-  it('refuses whoever asks afterwards', async () => {
+  it('refuses later calls', async () => {
     const { queue } = await openQueue();
     await queue.close();
     await expect(queue.begin()).rejects.toThrow(BackendUnavailable);
@@ -656,7 +656,7 @@ describe('while another process writes', () => {
     expect(committed()).toEqual([1, 2]);
   });
 
-  it('all who wait are refused when the lock is held for too long', async () => {
+  it('all waiting units are refused when the lock is held for too long', async () => {
     const { queue, path, committed } = await openQueue({ busyTimeoutMs: 40 });
     const other = openConnection(path);
     other.run('BEGIN IMMEDIATE');

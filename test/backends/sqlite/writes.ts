@@ -1,4 +1,4 @@
-// Writes of every kind to a small database, and everything that reads say of it.
+// Writes of every kind to a small database, and everything that reads return of it.
 import fc from 'fast-check';
 import type { PermissionWriter } from '../../../src/contracts/permission.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
@@ -27,7 +27,7 @@ export const pages: readonly PageQuery[] = [
   { filters: [], sort: [{ field: idField, direction: 'ascending' }], limit: 2 },
 ];
 
-/** Everything that reads say. */
+/** Returns everything that reads return. */
 export async function observe({ storage, permission }: TestDatabase): Promise<unknown> {
   const ofLists = lists.map(async (list) => [
     await storage.reader.resourceTimestamp(list),
@@ -46,7 +46,7 @@ export async function observe({ storage, permission }: TestDatabase): Promise<un
   return [await Promise.all(ofLists), await Promise.all(ofObjects), await Promise.all(ofUsers)];
 }
 
-/** What a write is about; each kind of write takes of it what it needs. */
+/** The targets of a write; each kind of write uses those that it needs. */
 interface About {
   readonly list: ListKey;
   readonly id: string;
@@ -113,7 +113,7 @@ const anyAbout: fc.Arbitrary<About> = fc.record({
 
 export type Write = (storage: StorageWriter, permission: PermissionWriter) => Promise<unknown>;
 
-/** One of each kind of write, with whatever it may be about. */
+/** One of each kind of write, with any targets. */
 export const kindsOfWrites: readonly fc.Arbitrary<Write>[] = kinds.map((kind) =>
   anyAbout.map(
     (about): Write =>
@@ -125,7 +125,7 @@ export const kindsOfWrites: readonly fc.Arbitrary<Write>[] = kinds.map((kind) =>
 /** A write of any kind. */
 export const anyWrite: fc.Arbitrary<Write> = fc.oneof(...kindsOfWrites);
 
-/** Something of everything, for any write to change. */
+/** Some data of every kind, for any write to change. */
 export async function fill(database: TestDatabase): Promise<void> {
   await database.unit(async (storage, permission) => {
     await storage.flush();

@@ -1,4 +1,4 @@
-// The cache contract as cases: values come back as they were until their time is over, and once taken out are gone.
+// The cache contract as cases: values are returned unchanged until they expire or are taken.
 import assert from 'node:assert/strict';
 import { ExactNumber, parseJson, type JsonValue } from '../../../base/json.ts';
 import { UnstorableText } from '../../../contracts/errors.ts';
@@ -23,7 +23,7 @@ const values: readonly (readonly [string, JsonValue])[] = [
   ['an object with the key __proto__', parseJson('{"__proto__":{"a":1}}')],
 ];
 
-/** Each case wants an empty cache of its own. */
+/** Each case needs an empty cache of its own. */
 export const cacheCases: readonly CacheCase[] = [
   ...values.map(([what, value]) =>
     cacheCase(`${what} comes back as it was set`, async ({ cache }) => {
@@ -49,7 +49,7 @@ export const cacheCases: readonly CacheCase[] = [
     clock.advance(2000);
     assert.equal(await cache.get('key'), undefined);
   }),
-  cacheCase('a value lives until its time is over', async ({ cache, clock }) => {
+  cacheCase('a value is returned until it expires', async ({ cache, clock }) => {
     await cache.set('key', 'value', 10);
     clock.advance(9999);
     assert.equal(await cache.get('key'), 'value');
@@ -63,23 +63,23 @@ export const cacheCases: readonly CacheCase[] = [
     clock.advance(200);
     assert.equal(await cache.get('key'), undefined);
   }),
-  cacheCase('a value without time to live is gone at once', async ({ cache }) => {
+  cacheCase('a value with a time to live of 0 is absent at once', async ({ cache }) => {
     await cache.set('key', 'value', 0);
     assert.equal(await cache.get('key'), undefined);
   }),
-  cacheCase('an expired value cannot be taken out', async ({ cache, clock }) => {
+  cacheCase('an expired value cannot be taken', async ({ cache, clock }) => {
     await cache.set('key', 'value', 10);
     clock.advance(10_001);
     assert.equal(await cache.delete('key'), undefined);
   }),
-  cacheCase('a value taken out is gone', async ({ cache }) => {
+  cacheCase('a taken value is absent', async ({ cache }) => {
     await cache.set('key', 'value', 60);
     assert.equal(await cache.delete('key'), 'value');
     assert.equal(await cache.get('key'), undefined);
     assert.equal(await cache.delete('key'), undefined);
     assert.ok((await cache.ttl('key')) < 0);
   }),
-  cacheCase('of many who take a value out at once exactly one gets it', async ({ cache }) => {
+  cacheCase('exactly one of many concurrent callers takes a value', async ({ cache }) => {
     await cache.set('token', 'once', 60);
     const taken = await Promise.all(Array.from({ length: 20 }, () => cache.delete('token')));
     assert.deepEqual(
@@ -87,19 +87,19 @@ export const cacheCases: readonly CacheCase[] = [
       ['once'],
     );
   }),
-  cacheCase('a key may be used again after its value was taken out', async ({ cache }) => {
+  cacheCase('a key may be used again after its value was taken', async ({ cache }) => {
     await cache.set('key', 'old', 60);
     await cache.delete('key');
     await cache.set('key', 'new', 60);
     assert.equal(await cache.get('key'), 'new');
   }),
-  cacheCase('a sum starts at zero and grows by what is added', async ({ cache }) => {
+  cacheCase('a sum starts at zero and grows by each addend', async ({ cache }) => {
     assert.equal(await cache.increment('sum', 1, 60), 1);
     assert.equal(await cache.increment('sum', 5, 60), 6);
     assert.equal(await cache.increment('sum', -2, 60), 4);
     assert.equal(await cache.get('sum'), 4);
   }),
-  cacheCase('a sum keeps the time to live that it was started with', async ({ cache, clock }) => {
+  cacheCase('a sum keeps its first time to live', async ({ cache, clock }) => {
     await cache.increment('sum', 1, 60);
     clock.advance(40_000);
     await cache.increment('sum', 1, 60);
@@ -108,29 +108,29 @@ export const cacheCases: readonly CacheCase[] = [
     assert.equal(await cache.increment('sum', 1, 60), 1);
     assert.equal(await cache.ttl('sum'), 60);
   }),
-  cacheCase('of many who add to a sum at once none is lost', async ({ cache }) => {
+  cacheCase('concurrent additions to a sum are all counted', async ({ cache }) => {
     const sums = await Promise.all(Array.from({ length: 20 }, () => cache.increment('sum', 1, 60)));
     assert.deepEqual(
       sums.toSorted((a, b) => a - b),
       Array.from({ length: 20 }, (_, index) => index + 1),
     );
   }),
-  cacheCase('a sum that was taken out starts again', async ({ cache }) => {
+  cacheCase('a sum starts anew after it was taken', async ({ cache }) => {
     await cache.increment('sum', 3, 60);
     assert.equal(await cache.delete('sum'), 3);
     assert.equal(await cache.increment('sum', 1, 60), 1);
   }),
-  cacheCase('a moment starts where it is told and moves on by what is added', async ({ cache }) => {
+  cacheCase('an instant starts at the given time and advances by the given step', async ({ cache }) => {
     assert.equal(await cache.advance('moment', 5, 100, 60), 105);
     assert.equal(await cache.advance('moment', 5, 100, 60), 110);
     assert.equal(await cache.advance('moment', -3, 0, 60), 107);
     assert.equal(await cache.get('moment'), 107);
   }),
-  cacheCase('a moment that has passed starts again from the later one', async ({ cache }) => {
+  cacheCase('an instant in the past starts anew from the later time', async ({ cache }) => {
     await cache.advance('moment', 5, 100, 60);
     assert.equal(await cache.advance('moment', 5, 1000, 60), 1005);
   }),
-  cacheCase('a moment gets its time to live anew with each step', async ({ cache, clock }) => {
+  cacheCase('each step of an instant renews its time to live', async ({ cache, clock }) => {
     await cache.advance('moment', 1, 100, 60);
     clock.advance(40_000);
     await cache.advance('moment', 1, 100, 30);
@@ -138,12 +138,12 @@ export const cacheCases: readonly CacheCase[] = [
     clock.advance(31_000);
     assert.equal(await cache.advance('moment', 1, 100, 60), 101);
   }),
-  cacheCase('moments in microseconds are exact', async ({ cache }) => {
+  cacheCase('instants in microseconds are exact', async ({ cache }) => {
     const now = 1_700_000_000_123_457;
     assert.equal(await cache.advance('moment', 6_666_667, now, 60), now + 6_666_667);
     assert.equal(await cache.advance('moment', 1, now, 60), now + 6_666_668);
   }),
-  cacheCase('of many who move a moment on at once none is lost', async ({ cache }) => {
+  cacheCase('concurrent steps of an instant are all counted', async ({ cache }) => {
     const moments = await Promise.all(Array.from({ length: 20 }, () => cache.advance('moment', 3, 100, 60)));
     assert.deepEqual(
       moments.toSorted((a, b) => a - b),
@@ -164,20 +164,20 @@ export const cacheCases: readonly CacheCase[] = [
     clock.advance(20_000);
     assert.ok((await cache.ttl('key')) < 0);
   }),
-  cacheCase('a key may be given more time', async ({ cache, clock }) => {
+  cacheCase('expire extends the time to live of a key', async ({ cache, clock }) => {
     await cache.set('key', 'value', 10);
     await cache.expire('key', 100);
     clock.advance(50_000);
     assert.equal(await cache.ttl('key'), 50);
     assert.equal(await cache.get('key'), 'value');
   }),
-  cacheCase('a key may be given less time', async ({ cache, clock }) => {
+  cacheCase('expire shortens the time to live of a key', async ({ cache, clock }) => {
     await cache.set('key', 'value', 100);
     await cache.expire('key', 10);
     clock.advance(11_000);
     assert.equal(await cache.get('key'), undefined);
   }),
-  cacheCase('giving an absent or expired key more time does not bring it back', async ({ cache, clock }) => {
+  cacheCase('expire does not restore an absent or expired key', async ({ cache, clock }) => {
     await cache.expire('absent', 100);
     assert.equal(await cache.get('absent'), undefined);
     await cache.set('key', 'value', 10);
@@ -185,14 +185,14 @@ export const cacheCases: readonly CacheCase[] = [
     await cache.expire('key', 100);
     assert.equal(await cache.get('key'), undefined);
   }),
-  cacheCase('keys are told apart byte for byte', async ({ cache }) => {
+  cacheCase('keys are compared byte for byte', async ({ cache }) => {
     const keys = ['a', 'A', 'a ', 'ä', '__proto__', 'constructor', 'a%', 'a_', 'x'.repeat(250)];
     for (const [n, key] of keys.entries()) await cache.set(key, n, 60);
     for (const [n, key] of keys.entries()) assert.equal(await cache.get(key), n);
     await cache.delete('a_');
     assert.equal(await cache.get('a%'), 6);
   }),
-  cacheCase('odd keys are kept apart by every method', async ({ cache }) => {
+  cacheCase('every method distinguishes odd keys', async ({ cache }) => {
     for (const key of oddTexts) await cache.set(key, key, 60);
     for (const key of oddTexts) {
       assert.equal(await cache.get(key), key);
@@ -203,23 +203,26 @@ export const cacheCases: readonly CacheCase[] = [
     }
     for (const key of oddTexts) assert.equal(await cache.get(key), 1);
   }),
-  cacheCase('a key that cannot be stored is refused or kept apart, and taken for no other', async ({ cache }) => {
-    for (const key of lookalikes) await cache.set(key, 1, 60);
-    await requireNothing((key) => cache.get(key));
-    await requireNothing((key) => cache.delete(key));
-    await requireNothing((key) => cache.expire(key, 1));
-    for (const key of unstorableTexts) {
-      for (const write of [() => cache.set(key, 2, 60), () => cache.increment(key, 2, 60)]) {
-        const isRefused = await write().then(
-          () => false,
-          (error: unknown) => error instanceof UnstorableText,
-        );
-        if (!isRefused) assert.equal(await cache.delete(key), 2);
+  cacheCase(
+    'a key that cannot be stored is refused or separate, and never mistaken for another one',
+    async ({ cache }) => {
+      for (const key of lookalikes) await cache.set(key, 1, 60);
+      await requireNothing((key) => cache.get(key));
+      await requireNothing((key) => cache.delete(key));
+      await requireNothing((key) => cache.expire(key, 1));
+      for (const key of unstorableTexts) {
+        for (const write of [() => cache.set(key, 2, 60), () => cache.increment(key, 2, 60)]) {
+          const isRefused = await write().then(
+            () => false,
+            (error: unknown) => error instanceof UnstorableText,
+          );
+          if (!isRefused) assert.equal(await cache.delete(key), 2);
+        }
       }
-    }
-    for (const key of lookalikes) assert.equal(await cache.get(key), 1);
-  }),
-  cacheCase('what is done with a value outside does not change it inside', async ({ cache }) => {
+      for (const key of lookalikes) assert.equal(await cache.get(key), 1);
+    },
+  ),
+  cacheCase('changes of a returned value do not change the stored one', async ({ cache }) => {
     const value = { list: [1] };
     await cache.set('key', value, 60);
     value.list.push(2);
@@ -228,7 +231,7 @@ export const cacheCases: readonly CacheCase[] = [
     found.list.push(3);
     assert.deepEqual(await cache.get('key'), { list: [1] });
   }),
-  cacheCase('a flush forgets everything', async ({ cache }) => {
+  cacheCase('a flush deletes everything', async ({ cache }) => {
     await cache.set('a', 1, 60);
     await cache.set('b', 2, 60);
     await cache.flush();

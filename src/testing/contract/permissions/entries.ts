@@ -1,4 +1,4 @@
-// Cases about access-control entries: adding, removing and replacing principals, and deleting whole objects or subtrees.
+// Cases about permission entries: adding, removing and replacing principals, and deleting whole objects or subtrees.
 import assert from 'node:assert/strict';
 import { TransactionConflict } from '../../../contracts/errors.ts';
 import type { ObjectPermissions } from '../../../contracts/permission.ts';
@@ -51,29 +51,32 @@ const aces: readonly PermissionCase[] = [
     const bound = [{ pattern: '/many/*', permission: 'read' }];
     assert.equal((await reader.getAccessibleObjects(['ann'], { bound })).size, 2500);
   }),
-  permissionCase('long entries are read whole, beside short ones and in units of work', async ({ write, reader }) => {
-    const principals = Array.from({ length: 10_000 }, (_, n) => `user:${n}`);
-    await write(async (writer) => {
-      await writer.addToAces([
-        { objectId: '/a/long', permissions: { read: principals, write: ['ann'] } },
-        { objectId: '/a/short', permissions: { read: ['zoe'] } },
-      ]);
-    });
-    const expected = { read: principals.toSorted(), write: ['ann'] };
-    const sorted = (permissions: ObjectPermissions): unknown => ({
-      ...permissions,
-      read: permissions['read']?.toSorted(),
-    });
-    const [few, many, none] = await reader.getObjectsPermissions(['/a/short', '/a/long', '/a/none']);
-    assert.deepEqual([few, sorted(many!), none], [{ read: ['zoe'] }, expected, {}]);
-    assert.deepEqual(sorted(await reader.getObjectPermissions('/a/long')), expected);
-    await write(async (writer) => {
-      assert.deepEqual(sorted(await writer.getObjectPermissions('/a/long')), expected);
-      await writer.replaceObjectPermissions('/a/long', { read: ['tom'] });
-    });
-    assert.deepEqual(await reader.getObjectPermissions('/a/long'), { read: ['tom'], write: ['ann'] });
-  }),
-  permissionCase('principals are added to entries that are said to be new', async ({ write, entries }) => {
+  permissionCase(
+    'long entries are read whole, also together with short ones and in units of work',
+    async ({ write, reader }) => {
+      const principals = Array.from({ length: 10_000 }, (_, n) => `user:${n}`);
+      await write(async (writer) => {
+        await writer.addToAces([
+          { objectId: '/a/long', permissions: { read: principals, write: ['ann'] } },
+          { objectId: '/a/short', permissions: { read: ['zoe'] } },
+        ]);
+      });
+      const expected = { read: principals.toSorted(), write: ['ann'] };
+      const sorted = (permissions: ObjectPermissions): unknown => ({
+        ...permissions,
+        read: permissions['read']?.toSorted(),
+      });
+      const [few, many, none] = await reader.getObjectsPermissions(['/a/short', '/a/long', '/a/none']);
+      assert.deepEqual([few, sorted(many!), none], [{ read: ['zoe'] }, expected, {}]);
+      assert.deepEqual(sorted(await reader.getObjectPermissions('/a/long')), expected);
+      await write(async (writer) => {
+        assert.deepEqual(sorted(await writer.getObjectPermissions('/a/long')), expected);
+        await writer.replaceObjectPermissions('/a/long', { read: ['tom'] });
+      });
+      assert.deepEqual(await reader.getObjectPermissions('/a/long'), { read: ['tom'], write: ['ann'] });
+    },
+  ),
+  permissionCase('principals are added to entries that are declared as new', async ({ write, entries }) => {
     const many = Array.from({ length: 2500 }, (_, n) => ({ objectId: `/many/${n}`, permissions: { read: ['ann'] } }));
     await write(async (writer) => {
       await writer.addToAces(many, { isFresh: true });
@@ -87,7 +90,7 @@ const aces: readonly PermissionCase[] = [
     assert.deepEqual(await entries('/many/2400'), { read: ['ann'] });
     assert.deepEqual(await entries('/a/b'), { read: [long, 'tom', 'zoe'].toSorted(), write: ['tom'] });
   }),
-  permissionCase('where entries are wrongly said to be new, nothing is lost', async ({ write, entries }) => {
+  permissionCase('entries that are wrongly declared as new lose nothing', async ({ write, entries }) => {
     await write((writer) => writer.addPrincipalToAce('/a', 'read', 'zoe'));
     const added = [
       { objectId: '/b', permissions: { read: ['zoe'] } },
@@ -113,7 +116,7 @@ const aces: readonly PermissionCase[] = [
     });
     assert.deepEqual(await entries('/a'), { read: ['tom'], write: ['zoe'] });
   }),
-  permissionCase('an entry left without principals is gone', async ({ write, reader, entries }) => {
+  permissionCase('an entry without principals is absent', async ({ write, reader, entries }) => {
     await write((writer) => writer.addPrincipalToAce('/a', 'read', 'zoe'));
     await write((writer) => writer.removePrincipalFromAce('/a', 'read', 'zoe'));
     assert.deepEqual(await entries('/a'), {});
@@ -152,7 +155,7 @@ const aces: readonly PermissionCase[] = [
     );
   }),
   // Proves S-068.
-  permissionCase('odd names are names like any other', async ({ write, reader, entries }) => {
+  permissionCase('odd names work like any other', async ({ write, reader, entries }) => {
     const names = ['__proto__', 'constructor', 'a%', 'a_', 'ž'];
     await write(async (writer) => {
       for (const name of names) await writer.addPrincipalToAce(name, name, name);
@@ -235,7 +238,7 @@ const replacements: readonly PermissionCase[] = [
       assert.deepEqual(await entries(objectId), kept ? { read: ['zoe'] } : {}, objectId);
     }
   }),
-  permissionCase('deleting the entries of many objects works', async ({ write, reader }) => {
+  permissionCase('the entries of many objects are deleted at once', async ({ write, reader }) => {
     const objectIds = Array.from({ length: 3000 }, (_, n) => `/buckets/a/collections/c/records/r${n}`);
     await write(async (writer) => {
       for (const objectId of objectIds) await writer.addPrincipalToAce(objectId, 'read', 'zoe');
@@ -298,7 +301,7 @@ const deletions: readonly PermissionCase[] = [
     ),
   ),
   // Proves S-070.
-  permissionCase('a flush forgets entries and memberships', async ({ write, entries, principals, reader }) => {
+  permissionCase('a flush deletes entries and memberships', async ({ write, entries, principals, reader }) => {
     await write(async (writer) => {
       await writer.addPrincipalToAce('/a', 'read', 'zoe');
       await writer.addUserPrincipal('zoe', 'g');

@@ -1,4 +1,4 @@
-// Cases about texts that a backend may take for others, in every argument of every method.
+// Cases about texts that a backend may mistake for others, in every argument of every method.
 import assert from 'node:assert/strict';
 import type { PermissionReader, PermissionWriter } from '../../../contracts/permission.ts';
 import type { PermissionCase } from '../contract-case.ts';
@@ -9,7 +9,7 @@ const object = '/buckets/plain';
 const uriOf = (text: string): string => `/buckets/${text}`;
 
 const kept: readonly PermissionCase[] = [
-  permissionCase('odd users and principals are kept apart by memberships', async ({ write, principals }) => {
+  permissionCase('memberships distinguish odd users and principals', async ({ write, principals }) => {
     await write(async (writer) => {
       for (const [n, text] of oddTexts.entries()) {
         await writer.addUserPrincipal(text, `group${n}`);
@@ -28,7 +28,7 @@ const kept: readonly PermissionCase[] = [
       if (later !== undefined) assert.deepEqual(await principals(later), [`group${n + 1}`], later);
     }
   }),
-  permissionCase('odd principals are kept apart by entries', async ({ reader, write, entries }) => {
+  permissionCase('entries distinguish odd principals', async ({ reader, write, entries }) => {
     await write(async (writer) => {
       for (const [n, text] of oddTexts.entries()) await writer.addPrincipalToAce(`/buckets/b${n}`, 'read', text);
     });
@@ -52,7 +52,7 @@ const kept: readonly PermissionCase[] = [
       if (later !== undefined) assert.deepEqual(await entries(`/buckets/b${n + 1}`), { read: [later] });
     }
   }),
-  permissionCase('odd objects and permissions are kept apart by entries', async ({ reader, write, entries }) => {
+  permissionCase('entries distinguish odd objects and permissions', async ({ reader, write, entries }) => {
     await write(async (writer) => {
       for (const text of oddTexts) {
         await writer.addPrincipalToAce(uriOf(text), 'read', 'zoe');
@@ -179,7 +179,7 @@ function unstorableCase(name: string, body: (probe: PermissionProbe) => Promise<
   });
 }
 
-/** The answer of work in a unit, which the probe's own `write` does not hand on. */
+/** Returns the result of work in a unit, which the probe's own `write` does not return. */
 async function answerOf(
   { write }: PermissionProbe,
   work: (writer: PermissionWriter) => Promise<unknown>,
@@ -193,15 +193,15 @@ async function answerOf(
 
 const refused: readonly PermissionCase[] = [
   ...Object.entries(reads).flatMap(([name, call]) => [
-    unstorableCase(`${name} takes a text that cannot be stored for no other`, (probe) =>
+    unstorableCase(`${name} mistakes a text that cannot be stored for no other`, (probe) =>
       requireNothing((text) => call(probe.reader, text)),
     ),
-    unstorableCase(`${name} takes it for no other inside a unit of work`, (probe) =>
+    unstorableCase(`${name} inside a unit of work mistakes a text that cannot be stored for no other`, (probe) =>
       requireNothing((text) => answerOf(probe, (writer) => call(writer, text))),
     ),
   ]),
   ...Object.entries(removals).map(([name, call]) =>
-    unstorableCase(`${name} takes a text that cannot be stored for no other`, (probe) =>
+    unstorableCase(`${name} mistakes a text that cannot be stored for no other`, (probe) =>
       requireNothing((text) => answerOf(probe, (writer) => call(writer, text))),
     ),
   ),

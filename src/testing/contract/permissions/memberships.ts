@@ -1,22 +1,22 @@
-// Cases about memberships: which principals a user has been given.
+// Cases about memberships: the principals of users.
 import assert from 'node:assert/strict';
 import type { PermissionCase } from '../contract-case.ts';
 import { permissionCase } from './permission-probe.ts';
 
-/** Giving principals to users and taking them. */
+/** Adding principals to users and removing them. */
 export const membershipCases: readonly PermissionCase[] = [
   permissionCase('an unknown user has no principals', async ({ principals }) => {
     assert.deepEqual(await principals('acme:zoe'), []);
   }),
   // Proves S-071.
-  permissionCase('a user has the principals given', async ({ write, principals }) => {
+  permissionCase('a user has the added principals', async ({ write, principals }) => {
     await write((writer) => writer.addUserPrincipal('acme:zoe', '/buckets/a/groups/g'));
     await write((writer) => writer.addUserPrincipal('acme:zoe', '/buckets/a/groups/h'));
     assert.deepEqual(await principals('acme:zoe'), ['/buckets/a/groups/g', '/buckets/a/groups/h']);
     assert.deepEqual(await principals('acme:tom'), []);
   }),
   // Proves S-071.
-  permissionCase('giving a principal twice is giving it once', async ({ write, principals }) => {
+  permissionCase('adding a principal twice adds it once', async ({ write, principals }) => {
     await write(async (writer) => {
       await writer.addUserPrincipal('acme:zoe', 'g');
       await writer.addUserPrincipal('acme:zoe', 'g');
@@ -27,7 +27,7 @@ export const membershipCases: readonly PermissionCase[] = [
     assert.deepEqual(await principals('acme:zoe'), []);
   }),
   // Proves S-072.
-  permissionCase('taking a principal leaves the others', async ({ write, principals }) => {
+  permissionCase('removing a principal leaves the others', async ({ write, principals }) => {
     await write(async (writer) => {
       for (const principal of ['f', 'g', 'h']) await writer.addUserPrincipal('acme:zoe', principal);
       await writer.addUserPrincipal('acme:tom', 'g');
@@ -36,14 +36,14 @@ export const membershipCases: readonly PermissionCase[] = [
     assert.deepEqual([await principals('acme:zoe'), await principals('acme:tom')], [['f', 'h'], ['g']]);
   }),
   // Proves S-072.
-  permissionCase('taking a principal that is absent is no error', async ({ write, principals }) => {
+  permissionCase('removing an absent principal is no error', async ({ write, principals }) => {
     await write((writer) => writer.removeUserPrincipal('acme:zoe', 'g'));
     await write((writer) => writer.addUserPrincipal('acme:zoe', 'h'));
     await write((writer) => writer.removeUserPrincipal('acme:zoe', 'g'));
     assert.deepEqual(await principals('acme:zoe'), ['h']);
   }),
   // Proves S-074.
-  permissionCase('every user has the principals given to system.Authenticated', async ({ write, principals }) => {
+  permissionCase('every user has the principals of system.Authenticated', async ({ write, principals }) => {
     await write(async (writer) => {
       await writer.addUserPrincipal('system.Authenticated', 'all');
       await writer.addUserPrincipal('acme:zoe', 'g');
@@ -55,7 +55,7 @@ export const membershipCases: readonly PermissionCase[] = [
     assert.deepEqual(await principals('system.Authenticated'), ['all']);
   }),
   // Proves S-073.
-  permissionCase('a principal is taken from every user', async ({ write, principals }) => {
+  permissionCase('a principal is removed from every user', async ({ write, principals }) => {
     await write(async (writer) => {
       for (const userId of ['acme:zoe', 'acme:tom', 'system.Authenticated']) await writer.addUserPrincipal(userId, 'g');
       await writer.addUserPrincipal('acme:zoe', 'g2');
@@ -64,7 +64,7 @@ export const membershipCases: readonly PermissionCase[] = [
     });
     assert.deepEqual([await principals('acme:zoe'), await principals('acme:tom')], [['g2'], []]);
   }),
-  permissionCase('the principals below a prefix are taken from every user', async ({ write, principals }) => {
+  permissionCase('the principals below a prefix are removed from every user', async ({ write, principals }) => {
     const near = ['/buckets/axb/groups/g', '/buckets/a_b2/groups/g', '/buckets/a_b/group', '/BUCKETS/a_b/groups/g'];
     const below = ['/buckets/a_b/groups/g', '/buckets/a_b/groups/h', '/buckets/a_b/groups/'];
     await write(async (writer) => {
@@ -82,7 +82,7 @@ export const membershipCases: readonly PermissionCase[] = [
       assert.deepEqual(await principals('acme:zoe'), ['/buckets/a/groups/g']);
     }),
   ),
-  permissionCase('taking a principal from users leaves entries alone', async ({ write, entries }) => {
+  permissionCase('removing a principal from users leaves entries alone', async ({ write, entries }) => {
     await write(async (writer) => {
       await writer.addPrincipalToAce('/buckets/a', 'read', '/buckets/a/groups/g');
       await writer.addUserPrincipal('acme:zoe', '/buckets/a/groups/g');

@@ -1,10 +1,10 @@
-// Cases about copies: walking over all access-control entries and all memberships.
+// Cases about copies: walks over all permission entries and all memberships.
 import assert from 'node:assert/strict';
 import type { PermissionReader, WalkPage } from '../../../contracts/permission.ts';
 import type { PermissionCase } from '../contract-case.ts';
 import { permissionCase } from './permission-probe.ts';
 
-/** Everything that a walk comes across in pages of a size. */
+/** Returns everything that a walk visits in pages of a size. */
 async function walk<T>(read: (from: string | undefined) => Promise<WalkPage<T>>): Promise<readonly T[]> {
   const seen: T[] = [];
   for (let from: string | undefined; ;) {
@@ -36,7 +36,7 @@ function byFirst([a]: readonly [string, unknown], [b]: readonly [string, unknown
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Every size that matters when there are this many. */
+/** Returns every relevant page size for this number of items. */
 function sizes(count: number): readonly number[] {
   return [1, 2, 3, count - 1, count, count + 1].filter((size) => size > 0);
 }
@@ -56,7 +56,7 @@ export const pagingCases: readonly PermissionCase[] = [
     const expected = ids.map((id) => [id, { read: ['tom', 'zoe'], [id]: [id] }] as [string, unknown]).toSorted(byFirst);
     for (const size of sizes(ids.length)) assert.deepEqual(await allEntries(reader, size), expected);
   }),
-  permissionCase('objects without entries are no part of the pages', async ({ write, reader }) => {
+  permissionCase('pages contain no objects without entries', async ({ write, reader }) => {
     await write(async (writer) => {
       for (const id of ['/a/1', '/b/1', '/c/1', '/c/2', '/d/1', '/e/e/1']) {
         await writer.addPrincipalToAce(id, 'read', 'zoe');
@@ -68,7 +68,7 @@ export const pagingCases: readonly PermissionCase[] = [
     const expected = ['/c/2', '/d/1'].map((id) => [id, { read: ['zoe'] }]);
     for (const size of [1, 2, 3]) assert.deepEqual(await allEntries(reader, size), expected);
   }),
-  permissionCase('a page of objects goes on after one that has lost its entries', async ({ write, reader }) => {
+  permissionCase('a page of objects continues after one that has lost its entries', async ({ write, reader }) => {
     await write(async (writer) => {
       for (const id of ['/a/1', '/a/2', '/b/1', '/b/2']) await writer.addPrincipalToAce(id, 'read', 'zoe');
     });

@@ -1,9 +1,9 @@
-// Short words for permission cases: reads outside units of work, writes each in one of its own, answers sorted.
+// Helpers of permission cases: reads outside units of work, writes each in a unit of its own, sorted results.
 import type { ObjectPermissions, PermissionReader, PermissionWriter } from '../../../contracts/permission.ts';
 import type { PermissionCase, PermissionContext } from '../contract-case.ts';
 import { inUnit } from '../unit-of-work.ts';
 
-/** A case's hands: reads outside units of work, and writes each in one of its own. */
+/** Reads outside units of work, and writes each in a unit of its own. */
 export interface PermissionProbe {
   readonly reader: PermissionReader;
   readonly write: (work: (writer: PermissionWriter) => Promise<unknown>) => Promise<void>;
@@ -13,7 +13,7 @@ export interface PermissionProbe {
   readonly entries: (objectId: string, permissions?: readonly string[]) => Promise<ObjectPermissions>;
 }
 
-/** A case whose body works through a probe. */
+/** Creates a case whose body works with a probe. */
 export function permissionCase(name: string, body: (probe: PermissionProbe) => Promise<void>): PermissionCase {
   return { name, run: (context) => body(createProbe(context)) };
 }

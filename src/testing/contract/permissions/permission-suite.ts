@@ -1,4 +1,4 @@
-// The permission contract as cases. A backend that passes them all may be used by the service.
+// The permission contract as cases. The service may use any backend that passes them.
 import type { PermissionCase } from '../contract-case.ts';
 import { entryCases } from './entries.ts';
 import { hostileTextCases } from './hostile.ts';
@@ -6,7 +6,7 @@ import { membershipCases } from './memberships.ts';
 import { pagingCases } from './paging.ts';
 import { questionCases } from './questions.ts';
 
-/** Each case wants an empty store of its own. */
+/** Each case needs an empty store of its own. */
 export const permissionCases: readonly PermissionCase[] = [
   ...membershipCases,
   ...entryCases,

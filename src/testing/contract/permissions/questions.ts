@@ -1,4 +1,4 @@
-// Cases about the questions asked of entries: who is allowed, and which objects are accessible to whom.
+// Cases about checks and searches: which principals are allowed, and which objects they can access.
 import assert from 'node:assert/strict';
 import type { BoundPattern } from '../../../contracts/permission.ts';
 import type { PermissionCase } from '../contract-case.ts';
@@ -26,7 +26,7 @@ const checks: readonly CheckRow[] = [
   // Proves S-081.
   ['a principal in another entry is not allowed', ['zoe'], [['/buckets/a', 'write']], false],
   // Proves S-081.
-  ['any of the principals suffices', ['x', 'y', 'tom'], [['/buckets/a', 'write']], true],
+  ['any of the principals is enough', ['x', 'y', 'tom'], [['/buckets/a', 'write']], true],
   // Proves S-081.
   [
     'any of the entries suffices',
@@ -49,7 +49,7 @@ const checks: readonly CheckRow[] = [
   ],
   ['no principal is never allowed', [], [['/buckets/a', 'read']], false],
   ['no entry never allows', ['zoe'], [], false],
-  ['unknown objects allow nobody', ['zoe'], [['/unknown', 'read']], false],
+  ['unknown objects allow no principal', ['zoe'], [['/unknown', 'read']], false],
   [
     'wildcards in an object id stand for themselves',
     ['zoe'],
@@ -196,7 +196,7 @@ function plain(found: ReadonlyMap<string, ReadonlySet<string>>): Record<string, 
   return Object.fromEntries([...found].map(([objectId, names]) => [objectId, [...names].toSorted()]));
 }
 
-/** Gives `acme:kim` one principal that stands in entries, others that do not, and one by way of everybody. */
+/** Gives `acme:kim` one principal that is in entries and others that are not, and one through `system.Authenticated`. */
 async function seedMembers(write: PermissionProbe['write']): Promise<void> {
   await seedObjects(write);
   await write(async (writer) => {
@@ -216,10 +216,10 @@ const memberChecks: readonly (readonly [
   expected: boolean,
 ])[] = [
   ['a principal of the user is enough', [], 'acme:kim', [[`${c}/records/r`, 'write']], true],
-  ['a principal beside those of the user is enough', ['zoe'], 'acme:kim', [[c, 'read']], true],
-  ['a principal of everybody is enough', ['nobody'], 'acme:lee', [['/buckets/a', 'write']], true],
-  ['a principal of everybody counts for users without any', [], 'acme:new', [['/buckets/a', 'write']], true],
-  ['principals of another user do not count', ['nobody'], 'acme:lee', [[`${c}/records/r`, 'write']], false],
+  ['a principal besides those of the user is enough', ['zoe'], 'acme:kim', [[c, 'read']], true],
+  ['a principal of system.Authenticated is enough', ['unknown'], 'acme:lee', [['/buckets/a', 'write']], true],
+  ['a principal of system.Authenticated counts for users without any', [], 'acme:new', [['/buckets/a', 'write']], true],
+  ['principals of another user do not count', ['unknown'], 'acme:lee', [[`${c}/records/r`, 'write']], false],
   ['a user is no principal of its own', [], 'zoe', [['/buckets/a', 'read']], false],
   ['principals of the user grant no other permission', [], 'acme:kim', [[`${c}/records/r`, 'create']], false],
   ['without entries principals of the user grant nothing', [], 'acme:kim', [], false],
@@ -285,35 +285,38 @@ export const questionCases: readonly PermissionCase[] = [
       plain(await reader.getAccessibleObjects(['g', 'tom', 'h'])),
     );
   }),
-  permissionCase('a limit finds so many accessible objects, and no others than without', async ({ write, reader }) => {
-    // Most of them are found in several ways.
-    const folder = '/buckets/a/collections/c/records';
-    const entries = Array.from({ length: 40 }, (_, n) => {
-      const read = n % 3 === 0 ? ['kim', 'g', 'system.Everyone'] : ['kim'];
-      return { objectId: `${folder}/${n}`, permissions: { read, ...(n % 2 === 0 ? { write: ['g', 'kim'] } : {}) } };
-    });
-    await write((writer) => writer.addToAces(entries));
-    const bound = patterns([
-      [`${folder}/*`, 'read'],
-      [`${folder}/*`, 'write'],
-    ]);
-    const all = await reader.getAccessibleObjects(['kim', 'g', 'system.Everyone'], { bound, withChildren: false });
-    for (const limit of [1, 2, 13, 39, 40, 41, 1000]) {
-      const options = { bound, withChildren: false, limit };
-      const found = await reader.getAccessibleObjects(['kim', 'g', 'system.Everyone', 'kim'], options);
-      assert.ok(found.size >= Math.min(limit, 40), `${found.size} of ${limit}`);
-      for (const id of found.keys()) assert.ok(all.has(id));
-      if (limit > 40) assert.deepEqual(plain(found), plain(all));
-    }
-    // What a pattern refuses takes nobody's place.
-    const some = patterns([[`${folder}/3*`, 'read']]);
-    assert.equal(
-      (await reader.getAccessibleObjects(['kim'], { bound: some, withChildren: false, limit: 11 })).size,
-      11,
-    );
-  }),
+  permissionCase(
+    'a limit returns at least that many accessible objects, and only those of a search without it',
+    async ({ write, reader }) => {
+      // Several principals and patterns find most of them.
+      const folder = '/buckets/a/collections/c/records';
+      const entries = Array.from({ length: 40 }, (_, n) => {
+        const read = n % 3 === 0 ? ['kim', 'g', 'system.Everyone'] : ['kim'];
+        return { objectId: `${folder}/${n}`, permissions: { read, ...(n % 2 === 0 ? { write: ['g', 'kim'] } : {}) } };
+      });
+      await write((writer) => writer.addToAces(entries));
+      const bound = patterns([
+        [`${folder}/*`, 'read'],
+        [`${folder}/*`, 'write'],
+      ]);
+      const all = await reader.getAccessibleObjects(['kim', 'g', 'system.Everyone'], { bound, withChildren: false });
+      for (const limit of [1, 2, 13, 39, 40, 41, 1000]) {
+        const options = { bound, withChildren: false, limit };
+        const found = await reader.getAccessibleObjects(['kim', 'g', 'system.Everyone', 'kim'], options);
+        assert.ok(found.size >= Math.min(limit, 40), `${found.size} of ${limit}`);
+        for (const id of found.keys()) assert.ok(all.has(id));
+        if (limit > 40) assert.deepEqual(plain(found), plain(all));
+      }
+      // Objects that a pattern refuses do not count.
+      const some = patterns([[`${folder}/3*`, 'read']]);
+      assert.equal(
+        (await reader.getAccessibleObjects(['kim'], { bound: some, withChildren: false, limit: 11 })).size,
+        11,
+      );
+    },
+  ),
   // Proves S-080.
-  permissionCase('the principals of several entries come together', async ({ write, reader }) => {
+  permissionCase('the principals of several entries are returned together', async ({ write, reader }) => {
     await seedObjects(write);
     const found = await reader.getAuthorizedPrincipals([
       { objectId: '/buckets/a', permission: 'write' },
@@ -348,7 +351,7 @@ export const questionCases: readonly PermissionCase[] = [
     ]);
     assert.deepEqual(plain(await reader.getAccessibleObjects([])), {});
   }),
-  permissionCase('patterns include children unless told otherwise', async ({ write, reader }) => {
+  permissionCase('patterns include children by default', async ({ write, reader }) => {
     await seedObjects(write);
     const bound = patterns([['/buckets/*', 'write']]);
     assert.deepEqual(plain(await reader.getAccessibleObjects(['g'], { bound })), {
@@ -356,7 +359,7 @@ export const questionCases: readonly PermissionCase[] = [
       [`${c}/records/r`]: ['write'],
     });
   }),
-  permissionCase('what a reader gave away does not change with later writes', async ({ write, reader }) => {
+  permissionCase('later writes do not change a result that was returned', async ({ write, reader }) => {
     await seedObjects(write);
     const principals = await reader.getObjectPermissionPrincipals('/buckets/a', 'read');
     const accessible = await reader.getAccessibleObjects(['tom']);

@@ -1,11 +1,11 @@
 // The contract of security state as cases: counters that lose no increment, values that are taken once, and limits that
-// refuse new entries and never drop a live one.
+// refuse new entries and never evict a live one.
 import assert from 'node:assert/strict';
 import { SecurityStateFull } from '../../../contracts/errors.ts';
 import type { SecurityEntry, SecurityState, SecurityStateLimits } from '../../../contracts/security-state.ts';
 import type { ContractCase, TestClock } from '../contract-case.ts';
 
-/** The limits to open the store with. */
+/** The limits with which the store is opened. */
 export const securityStateLimits: SecurityStateLimits = { maxEntries: 12, maxEntriesPerRequester: 4 };
 
 export interface SecurityStateContext {
@@ -13,7 +13,7 @@ export interface SecurityStateContext {
   readonly state: SecurityState;
   /** The clock that the store was opened with. */
   readonly clock: TestClock;
-  /** Opens the same store again, as another process or a later one would. */
+  /** Opens the same store again, as another process or a later one does. */
   readonly openAgain: () => Promise<SecurityState>;
 }
 
@@ -45,15 +45,18 @@ const counters: readonly SecurityStateCase[] = [
     assert.equal(await state.increment(entry('a'), window), 40);
     assert.equal(await state.increment(entry('b'), window), undefined);
   }),
-  stateCase('a counter starts anew when its window ends, which increments do not extend', async ({ state, clock }) => {
-    await state.increment(entry('a'), window);
-    clock.advance(59_000);
-    for (let n = 0; n < 2; n++) assert.equal(await state.increment(entry('a'), window), undefined);
-    assert.equal(await state.increment(entry('a'), window), 1);
-    clock.advance(1000);
-    for (let n = 0; n < 3; n++) assert.equal(await state.increment(entry('a'), window), undefined);
-    assert.equal(await state.increment(entry('a'), window), 60);
-  }),
+  stateCase(
+    'a counter starts anew when its window ends, and increments do not extend the window',
+    async ({ state, clock }) => {
+      await state.increment(entry('a'), window);
+      clock.advance(59_000);
+      for (let n = 0; n < 2; n++) assert.equal(await state.increment(entry('a'), window), undefined);
+      assert.equal(await state.increment(entry('a'), window), 1);
+      clock.advance(1000);
+      for (let n = 0; n < 3; n++) assert.equal(await state.increment(entry('a'), window), undefined);
+      assert.equal(await state.increment(entry('a'), window), 60);
+    },
+  ),
   stateCase('concurrent increments succeed exactly as often as the limit allows', async ({ state, openAgain }) => {
     const other = await openAgain();
     const options = { limit: 25, ttlSeconds: 60 };
@@ -63,20 +66,20 @@ const counters: readonly SecurityStateCase[] = [
     assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 25);
     assert.ok(outcomes.every((outcome) => outcome === undefined || outcome === 60));
   }),
-  stateCase('an increment that is taken back can be made again', async ({ state }) => {
+  stateCase('an increment can be made again after a decrement', async ({ state }) => {
     for (let n = 0; n < 3; n++) await state.increment(entry('a'), window);
     await state.decrement(entry('a'));
     assert.equal(await state.increment(entry('a'), window), undefined);
     assert.equal(await state.increment(entry('a'), window), 60);
   }),
-  stateCase('concurrent decrements take back as much as they were called', async ({ state }) => {
+  stateCase('concurrent decrements are all counted', async ({ state }) => {
     const options = { limit: 20, ttlSeconds: 60 };
     for (let n = 0; n < 20; n++) await state.increment(entry('a'), options);
     await Promise.all(Array.from({ length: 12 }, () => state.decrement(entry('a'))));
     for (let n = 0; n < 12; n++) assert.equal(await state.increment(entry('a'), options), undefined);
     assert.equal(await state.increment(entry('a'), options), 60);
   }),
-  stateCase('decrementing an absent or expired counter gives no credit', async ({ state, clock }) => {
+  stateCase('a decrement of an absent or expired counter gives no credit', async ({ state, clock }) => {
     await state.decrement(entry('a'));
     await state.increment(entry('b'), window);
     clock.advance(60_000);
@@ -86,7 +89,7 @@ const counters: readonly SecurityStateCase[] = [
       assert.equal(await state.increment(entry(key), window), 60);
     }
   }),
-  stateCase('a counter that is back at 0 leaves no entry', async ({ state }) => {
+  stateCase('a counter that returns to 0 leaves no entry', async ({ state }) => {
     for (let n = 0; n < 4; n++) {
       await state.increment(entry(`a${n}`, 'r'), window);
       await state.decrement(entry(`a${n}`));
@@ -136,7 +139,7 @@ const values: readonly SecurityStateCase[] = [
     assert.equal(await state.take({ purpose: 'other', key: 'a' }, 'v'), undefined);
     assert.equal((await state.take(entry('a'), 'v'))?.value, 'v');
   }),
-  stateCase('an expired value cannot be taken, removed values neither', async ({ state, clock }) => {
+  stateCase('expired and removed values cannot be taken', async ({ state, clock }) => {
     await state.put(entry('a'), 'v', 10);
     await state.put(entry('b'), 'v', 60);
     clock.advance(10_000);
@@ -162,7 +165,7 @@ const values: readonly SecurityStateCase[] = [
       assert.equal(await state.get(entry('a')), undefined);
     },
   ),
-  stateCase('keys and purposes are told apart byte for byte', async ({ state }) => {
+  stateCase('keys and purposes are compared byte for byte', async ({ state }) => {
     const keys = ['a', 'A', 'a%', 'a_', 'a*', 'constructor', '__proto__', 'a:entries'];
     for (const key of keys) await state.put(entry(key), `of ${key}`, 60);
     await state.put({ ...entry('a'), purpose: 'test:a' }, 'other', 60);
@@ -173,7 +176,7 @@ const values: readonly SecurityStateCase[] = [
 ];
 
 const limits: readonly SecurityStateCase[] = [
-  stateCase('a requester with its share of entries gets no more, and others do', async ({ state }) => {
+  stateCase('a requester at its limit gets no more entries, and other requesters do', async ({ state }) => {
     for (let n = 0; n < 4; n++) await state.put(entry(`a${n}`, 'r'), 'v', 60);
     await assert.rejects(state.put(entry('b', 'r'), 'v', 60), isFull('requester'));
     await assert.rejects(state.add(entry('b', 'r'), 'v', 60), isFull('requester'));
@@ -182,7 +185,7 @@ const limits: readonly SecurityStateCase[] = [
     await state.put({ ...entry('b', 'r'), purpose: 'other' }, 'v', 60);
     for (let n = 0; n < 4; n++) assert.equal(await state.get(entry(`a${n}`)), 'v');
   }),
-  stateCase('a call may lower the share of its requester', async ({ state }) => {
+  stateCase('a call may lower the limit of its requester', async ({ state }) => {
     const low = { maxPerRequester: 1 };
     await state.put({ ...entry('a', 'r'), ...low }, 'v', 60);
     await assert.rejects(state.put({ ...entry('b', 'r'), ...low }, 'v', 60), isFull('requester'));
@@ -199,23 +202,29 @@ const limits: readonly SecurityStateCase[] = [
       await state.put({ ...entry('a', 'r'), purpose: 'other' }, 'v', 60);
     },
   ),
-  stateCase('entries that something else limits have room in a full purpose, within their share', async ({ state }) => {
-    await fill(state);
-    const bound = { isBoundElsewhere: true };
-    for (let n = 0; n < 4; n++) await state.put({ ...entry(`a${n}`, 'r'), ...bound }, 'v', 60);
-    await assert.rejects(state.put({ ...entry('b', 'r'), ...bound }, 'v', 60), isFull('requester'));
-    await assert.rejects(state.put(entry('b', 'other'), 'v', 60), isFull('purpose'));
-  }),
-  stateCase('keys with live entries are usable while the purpose and the share are full', async ({ state }) => {
-    for (let n = 0; n < 3; n++) await state.put(entry(`a${n}`, 'r'), 'v', 60);
-    await state.increment(entry('count', 'r'), window);
-    for (let n = 0; n < 8; n++) await state.put(entry(`b${n}`, `r${n}`), 'v', 60);
-    assert.equal(await state.increment(entry('count', 'stranger'), window), undefined);
-    await state.put(entry('a0', 'stranger'), 'new', 60);
-    assert.equal(await state.add(entry('a1', 'stranger'), 'new', 60), false);
-    assert.equal((await state.take(entry('a0'), 'new'))?.value, 'new');
-  }),
-  stateCase('what is taken, removed or counted back to 0 makes room', async ({ state }) => {
+  stateCase(
+    'entries that are bound elsewhere fit into a full purpose, within the limit of their requester',
+    async ({ state }) => {
+      await fill(state);
+      const bound = { isBoundElsewhere: true };
+      for (let n = 0; n < 4; n++) await state.put({ ...entry(`a${n}`, 'r'), ...bound }, 'v', 60);
+      await assert.rejects(state.put({ ...entry('b', 'r'), ...bound }, 'v', 60), isFull('requester'));
+      await assert.rejects(state.put(entry('b', 'other'), 'v', 60), isFull('purpose'));
+    },
+  ),
+  stateCase(
+    'keys with live entries are usable while the purpose and the requester are at their limits',
+    async ({ state }) => {
+      for (let n = 0; n < 3; n++) await state.put(entry(`a${n}`, 'r'), 'v', 60);
+      await state.increment(entry('count', 'r'), window);
+      for (let n = 0; n < 8; n++) await state.put(entry(`b${n}`, `r${n}`), 'v', 60);
+      assert.equal(await state.increment(entry('count', 'stranger'), window), undefined);
+      await state.put(entry('a0', 'stranger'), 'new', 60);
+      assert.equal(await state.add(entry('a1', 'stranger'), 'new', 60), false);
+      assert.equal((await state.take(entry('a0'), 'new'))?.value, 'new');
+    },
+  ),
+  stateCase('taken, removed and zero entries make room', async ({ state }) => {
     await state.put(entry('a', 'r'), 'v', 60);
     await state.put(entry('b', 'r'), 'v', 60);
     await state.increment(entry('c', 'r'), window);
@@ -234,14 +243,14 @@ const limits: readonly SecurityStateCase[] = [
     for (let n = 0; n < 4; n++) await state.put(entry(`b${n}`, 'r'), 'v', 10);
     await assert.rejects(state.put(entry('c', 'r'), 'v', 60), isFull('requester'));
   }),
-  stateCase('an expired key is a new entry of whoever stores it next', async ({ state, clock }) => {
+  stateCase('an expired key becomes an entry of the next requester that stores it', async ({ state, clock }) => {
     await state.put(entry('a', 'first'), 'v', 10);
     clock.advance(10_000);
     for (let n = 0; n < 4; n++) await state.put(entry(`b${n}`, 'second'), 'v', 60);
     await assert.rejects(state.put(entry('a', 'second'), 'v', 60), isFull('requester'));
     await state.put(entry('a', 'first'), 'v', 60);
   }),
-  stateCase('a value is put back although its place was given away', async ({ state }) => {
+  stateCase('a taken value is restored beyond the limits', async ({ state }) => {
     await state.put(entry('a', 'r'), 'v', 60);
     const taken = await state.take(entry('a'), 'v');
     await fill(state);
@@ -267,7 +276,7 @@ const whole: readonly SecurityStateCase[] = [
   }),
 ];
 
-/** Each case wants an empty store of its own. */
+/** Each case needs an empty store of its own. */
 export const securityStateCases: readonly SecurityStateCase[] = [...counters, ...values, ...limits, ...whole];
 
 /** For stores that outlive the process. */

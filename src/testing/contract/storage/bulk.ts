@@ -1,4 +1,4 @@
-// Cases about writes to many objects: deleting a list, a subtree or the excess, forgetting tombstones, starting over.
+// Cases about writes to many objects: deleting a list, a subtree or the excess, purging tombstones, flushing.
 import assert from 'node:assert/strict';
 import type { ListKey } from '../../../core/objects/stored.ts';
 import { positionOf } from '../../../core/query/sort.ts';
@@ -49,7 +49,7 @@ const lists: readonly StorageCase[] = [
       [0, 1, 2, 3, 4],
     );
   }),
-  storageCase('a deleted list answers with what was there', async (probe) => {
+  storageCase('deleting a list returns the deleted objects', async (probe) => {
     await seedNumbers(probe);
     const { deletions } = await probe.deleteAll({ filters: [compare('n', 'eq', 3)] });
     assert.equal(deletions.length, 1);
@@ -100,7 +100,7 @@ const lists: readonly StorageCase[] = [
     assert.equal((await probe.lock('a')).tombstone!.lastModified, clock);
     assert.deepEqual(await probe.deleteAll({ includeDeleted: true, filters }), { deletions: [], more: false });
   }),
-  storageCase('deleting nothing leaves the clock alone', async (probe) => {
+  storageCase('deleting nothing does not move the clock', async (probe) => {
     await seedNumbers(probe);
     const clock = await probe.timestamp();
     probe.clock.advance(1000);
@@ -117,7 +117,7 @@ const lists: readonly StorageCase[] = [
   }),
 ];
 
-/** Lists below, beside and above `/buckets/a_b`, and whether deleting its children empties them. */
+/** Lists below, next to and above `/buckets/a_b`, and whether deleting its children empties them. */
 const family: readonly (readonly [ListKey, boolean])[] = [
   [{ kind: 'bucket', parent: '' }, false],
   [{ kind: 'collection', parent: '/buckets/a_b' }, true],
@@ -157,7 +157,7 @@ const subtrees: readonly StorageCase[] = [
     ),
   ),
   ...(['%', '_', '*', '.*', '/buckets/%', '/buckets/a%', ''] as const).map((uri) =>
-    storageCase(`deleting the children of "${uri}" takes its wildcards for ordinary text`, async (probe) => {
+    storageCase(`deleting the children of "${uri}" reads its wildcards as ordinary text`, async (probe) => {
       await probe.seed({ a: {} });
       await probe.at({ kind: 'collection', parent: 'x' }).seed({ a: {} });
       await probe.deleteChildren(uri);
@@ -166,20 +166,23 @@ const subtrees: readonly StorageCase[] = [
       assert.deepEqual(await probe.everything(), uri === '' ? [] : ['a']);
     }),
   ),
-  storageCase('deleting children empties all lists of the subtree in one go', async (probe) => {
+  storageCase('deleting children empties all lists of the subtree at once', async (probe) => {
     for (const [list] of family) await probe.at(list).seed({ a: {}, b: {} });
     await probe.deleteChildren('/buckets/a_b');
     for (const [list, emptied] of family) {
       assert.deepEqual(await probe.at(list).everything(), emptied ? [] : ['a', 'b'], `${list.kind} of ${list.parent}`);
     }
   }),
-  storageCase('a list emptied with its parent moves on to the current time when its clock is behind', async (probe) => {
-    await probe.seed({ a: {} });
-    probe.clock.advance(5000);
-    await probe.deleteChildren('/buckets/food');
-    assert.equal(await probe.timestamp(), probe.now);
-  }),
-  storageCase('a list that only had tombstones keeps its clock when its parent goes', async (probe) => {
+  storageCase(
+    'a list that is emptied with its parent moves its clock to the current time when the clock is behind',
+    async (probe) => {
+      await probe.seed({ a: {} });
+      probe.clock.advance(5000);
+      await probe.deleteChildren('/buckets/food');
+      assert.equal(await probe.timestamp(), probe.now);
+    },
+  ),
+  storageCase('a list with tombstones only keeps its clock when its parent is deleted', async (probe) => {
     await probe.create('a');
     await probe.delete('a');
     const clock = await probe.timestamp();
@@ -188,7 +191,7 @@ const subtrees: readonly StorageCase[] = [
     assert.equal(await probe.timestamp(), clock);
     assert.deepEqual(await probe.everything(), []);
   }),
-  storageCase('a list that was only touched keeps its clock when its parent goes', async (probe) => {
+  storageCase('a list that was only touched keeps its clock when its parent is deleted', async (probe) => {
     const clock = await probe.touch();
     probe.clock.advance(5000);
     await probe.deleteChildren('/buckets/food');
@@ -208,13 +211,13 @@ const subtrees: readonly StorageCase[] = [
     await probe.deleteChildren('/buckets/food');
     assert.equal((await probe.create('b', {}, lastModified)).lastModified, lastModified);
   }),
-  storageCase('deleting children where there are none does nothing', async (probe) => {
+  storageCase('deleting children does nothing when none exist', async (probe) => {
     await probe.seed({ a: {} });
     await probe.deleteChildren('/buckets/none');
     assert.deepEqual(await probe.everything(), ['a']);
     assert.equal((await probe.reader.allResourceTimestamps('record')).size, 1);
   }),
-  storageCase('children written in the same unit of work go with the others', async (probe) => {
+  storageCase('children written in the same unit of work are deleted with the others', async (probe) => {
     await probe.create('a');
     await probe.unit(async (writer) => {
       await writer.create(records, 'b', '{}');
@@ -261,7 +264,7 @@ const purges: readonly (readonly [string, Purge, number, string, string, string]
 
 const forgetting: readonly StorageCase[] = [
   ...purges.map(([what, options, expected, ...left]) =>
-    storageCase(`purging ${what} forgets those tombstones alone and counts them`, async (probe) => {
+    storageCase(`purging ${what} deletes only those tombstones and counts them`, async (probe) => {
       await seedTombstones(probe);
       assert.equal(await probe.purge(options), expected);
       for (const [index, list] of [records, otherKind, otherParent].entries()) {
@@ -276,7 +279,7 @@ const forgetting: readonly StorageCase[] = [
     await assert.rejects(probe.purge({ before: 1000, maxRetained: 1 }));
     assert.deepEqual(await probe.everything(), ['d', '†a', '†b', '†c']);
   }),
-  storageCase('purging an empty store forgets nothing', async (probe) => {
+  storageCase('purging an empty store deletes nothing', async (probe) => {
     assert.equal(await probe.purge(), 0);
   }),
   ...(
@@ -309,7 +312,7 @@ const forgetting: readonly StorageCase[] = [
     await probe.trim(0);
     assert.equal(await probe.at(otherKind).count(), 1);
   }),
-  storageCase('a flush forgets objects, tombstones and clocks of all lists', async (probe) => {
+  storageCase('a flush deletes objects, tombstones and clocks of all lists', async (probe) => {
     await seedTombstones(probe);
     await probe.at(otherParent).touch();
     await probe.unit((writer) => writer.flush());

@@ -1,4 +1,4 @@
-// Cases about which objects a list shows: every operator on values of every type and on missing fields, special
+// Cases about the objects that a list selects: every operator on values of every type and on missing fields, special
 // fields, tombstones, restriction to ids, and counts that agree with the lists.
 import assert from 'node:assert/strict';
 import { ExactNumber, type JsonObject, type JsonValue } from '../../../base/json.ts';
@@ -20,7 +20,7 @@ import {
 type Objects = Readonly<Record<string, JsonObject>>;
 type Row = readonly [name: string, filters: Filter | readonly Filter[], expected: string];
 
-/** Checks list and count, with and without other ways to the same answer. */
+/** Checks list and count, also with other selections that give the same result. */
 async function requireSelected(probe: StorageProbe, selection: Selection, expected: readonly string[]): Promise<void> {
   const oldestFirst = [ascending('last_modified')];
   assert.deepEqual(await probe.ids({ ...selection, sort: oldestFirst }), expected);
@@ -179,9 +179,9 @@ const texts: Objects = {
 
 const patterns = table(texts, [
   ['text is found anywhere and in any case', like('s', '*APP*'), 'apple applet pine tags'],
-  ['text at the start is asked for', like('s', 'app*'), 'apple'],
-  ['text at the end is asked for', like('s', '*apple'), 'apple pine'],
-  ['whole text is asked for', like('s', 'apple'), 'apple'],
+  ['text at the start is found', like('s', 'app*'), 'apple'],
+  ['text at the end is found', like('s', '*apple'), 'apple pine'],
+  ['whole text is found', like('s', 'apple'), 'apple'],
   ['parts match in their order', like('s', '*p*e*'), 'apple applet pine umlaut tags'],
   ['parts do not overlap', like('s', 'app*ple'), ''],
   ['a part is not found twice in the same place', like('s', '*pple*pple*'), ''],
@@ -199,7 +199,7 @@ const patterns = table(texts, [
     like('s', '*'),
     'apple applet pine percent axb back digits umlaut empty number tags truth',
   ],
-  ['text equality minds the case', compare('s', 'eq', 'apple'), ''],
+  ['text equality is case-sensitive', compare('s', 'eq', 'apple'), ''],
   ['text equality compares the whole text', compare('s', 'eq', 'Apple'), 'apple'],
 ]);
 
@@ -252,7 +252,7 @@ const nested = table(fields, [
   ['dots descend into objects', compare('a.b.c', 'eq', 1), 'deep'],
   ['dots do not name a key with dots', compare('a.b.c', 'min', 1), 'deep literal list shallow text null proto odd'],
   ['arrays are not descended into', has('a.b', true), 'deep shallow'],
-  ['what lies below a text or null is missing', has('a.b', false), 'literal list text null proto odd'],
+  ['fields below a text or null are missing', has('a.b', false), 'literal list text null proto odd'],
   ['an object is compared whole', compare('a.b', 'eq', { c: 1 }), 'deep'],
   ['the key __proto__ is a key like any other', compare('a.__proto__.c', 'eq', 1), 'proto'],
   ['built-in members are missing', has('constructor', true), ''],
@@ -281,7 +281,7 @@ const times: readonly TimeRow[] = [
   ['before a time', [timed('lt', 300)], 'a', 'a'],
   ['up to a time', [timed('max', 300)], 'a c', 'a c'],
   ['at a time', [timed('eq', 300)], 'c', 'c'],
-  ['at a time nobody has', [timed('eq', 301)], '', ''],
+  ['at a time that no object has', [timed('eq', 301)], '', ''],
   ['at the time of a tombstone', [timed('eq', 500)], '', '†b'],
   ['at any but one time', [timed('not', 300)], 'a d', 'a d †b'],
   ['between two times', [timed('gt', 100), timed('lt', 500)], 'c d', 'c d'],
@@ -341,12 +341,12 @@ const restrictions: readonly StorageCase[] = [
       ['ids that are empty texts', { ids: [''] }, ''],
     ] as readonly (readonly [string, Partial<Selection>, string])[]
   ).map(([name, selection, expected]) =>
-    storageCase(`a restriction to ${name} is kept`, async (probe) => {
+    storageCase(`a restriction to ${name} is applied`, async (probe) => {
       await seedTimes(probe);
       await requireSelected(probe, { filters: [], ...selection }, expected === '' ? [] : expected.split(' '));
     }),
   ),
-  storageCase('a restriction to many ids is kept', async (probe) => {
+  storageCase('a restriction to many ids is applied', async (probe) => {
     await seedTimes(probe);
     const ids = Array.from({ length: 5000 }, (_, n) => `unknown${n}`);
     await requireSelected(probe, { filters: [], ids: [...ids, 'c'] }, ['c']);
@@ -367,18 +367,18 @@ const restrictions: readonly StorageCase[] = [
     assert.equal(await probe.count(), 0);
     assert.equal(await probe.count({ includeDeleted: true }), 1);
   }),
-  storageCase('an empty list is counted as empty', async (probe) => {
+  storageCase('the count of an empty list is 0', async (probe) => {
     assert.equal(await probe.count(), 0);
     assert.equal(await probe.count({ includeDeleted: true, filters: [compare('n', 'eq', 1)] }), 0);
   }),
-  storageCase('an attribute called deleted on a live object is an ordinary attribute', async (probe) => {
+  storageCase('an attribute called deleted of a live object is an ordinary attribute', async (probe) => {
     await probe.seed({ marked: { deleted: false }, other: {} });
     assert.deepEqual(await probe.ids({ filters: [compare('deleted', 'eq', false)] }), ['marked']);
     assert.deepEqual(await probe.ids({ filters: [has('deleted', false)] }), ['other']);
   }),
 ];
 
-/** Which objects are selected. */
+/** Selections of objects. */
 export const filterCases: readonly StorageCase[] = [
   ...comparisons,
   ...exactNumbers,

@@ -1,10 +1,10 @@
-// Cases about the horizon of a list: up to which moment deletions may have been forgotten, so that who knows the list up
-// to an earlier one can be told.
+// Cases about the horizon of a list, the highest timestamp of a deletion without a tombstone. Clients that know the list
+// only up to an earlier timestamp may have missed a deletion.
 import assert from 'node:assert/strict';
 import type { StorageCase } from '../contract-case.ts';
 import { compare, pageQuery, records, rollbackCase, storageCase, type StorageProbe } from './storage-probe.ts';
 
-/** The horizon as a page and the walk over all lists say it, which have to agree. */
+/** Returns the horizon from a page and from the walk over all lists, which must agree. */
 async function horizonOf(probe: StorageProbe): Promise<number> {
   const { horizon } = await probe.page({ includeDeleted: true, limit: 1 });
   const state = (await probe.reader.lists(undefined, 100)).find(
@@ -21,7 +21,7 @@ async function seedTombstones(probe: StorageProbe): Promise<void> {
 }
 
 export const horizonCases: readonly StorageCase[] = [
-  storageCase('a list from which nothing was taken has no horizon', async (probe) => {
+  storageCase('a list that has lost no tombstones has the horizon 0', async (probe) => {
     assert.equal(await horizonOf(probe), 0);
     await seedTombstones(probe);
     await probe.update('d', { n: 1 });
@@ -39,7 +39,7 @@ export const horizonCases: readonly StorageCase[] = [
       ['those of another kind', { kind: 'group' }, 0],
     ] as const
   ).map(([what, options, expected]) =>
-    storageCase(`forgetting ${what} moves the horizon to the latest that is gone`, async (probe) => {
+    storageCase(`purging ${what} moves the horizon to the latest purged tombstone`, async (probe) => {
       await seedTombstones(probe);
       await probe.purge(options);
       assert.equal(await horizonOf(probe), expected);
@@ -47,7 +47,7 @@ export const horizonCases: readonly StorageCase[] = [
       assert.equal((await probe.page({ filters: [compare('n', 'eq', 1)], ids: ['d'] })).horizon, expected);
     }),
   ),
-  storageCase('the horizon of a list stays when less is forgotten later', async (probe) => {
+  storageCase('a later purge of older tombstones does not move the horizon', async (probe) => {
     await seedTombstones(probe);
     await probe.purge();
     await probe.create('old', {}, 50);
@@ -55,7 +55,7 @@ export const horizonCases: readonly StorageCase[] = [
     assert.equal(await probe.purge(), 1);
     assert.equal(await horizonOf(probe), 130);
   }),
-  storageCase('forgetting leaves the horizon of other lists alone', async (probe) => {
+  storageCase('purging leaves the horizon of other lists alone', async (probe) => {
     const other = probe.at({ kind: 'record', parent: '/buckets/food/collections/nuts' });
     await seedTombstones(probe);
     await seedTombstones(other);
@@ -87,7 +87,7 @@ export const horizonCases: readonly StorageCase[] = [
     assert.equal(await horizonOf(touched), 0);
     assert.equal(await horizonOf(neighbour), 0);
   }),
-  storageCase('a list that is deleted with its parent keeps its horizon when it is filled again', async (probe) => {
+  storageCase('a list that was emptied with its parent keeps its horizon when it is filled again', async (probe) => {
     await probe.seed({ a: {} });
     await probe.deleteChildren('/buckets/food');
     const horizon = await probe.timestamp();
@@ -98,27 +98,33 @@ export const horizonCases: readonly StorageCase[] = [
     await probe.deleteChildren('/buckets/other');
     assert.equal(await horizonOf(probe), horizon);
   }),
-  storageCase('what is written and deleted with its parent in one unit of work counts as lost', async (probe) => {
-    await probe.seed({ a: {} });
-    await probe.unit(async (writer) => {
-      await writer.delete(records, 'a');
-      await writer.deleteChildren('/buckets/food');
-      await writer.create(records, 'b', '{}');
-    });
-    const [horizon, clock] = [await horizonOf(probe), (await probe.timestamp())!];
-    // The deletion is before what was created after it.
-    assert.equal(horizon, clock - 1);
-  }),
-  storageCase('what was trimmed is not lost again with its parent in the same unit of work', async (probe) => {
-    await probe.seed({ a: {} });
-    const clock = await probe.timestamp();
-    await probe.unit(async (writer) => {
-      await writer.trimObjects(records, { filters: [] }, 0);
-      await writer.deleteChildren('/buckets/food');
-    });
-    assert.equal(await horizonOf(probe), 0);
-    assert.equal(await probe.timestamp(), clock);
-  }),
+  storageCase(
+    'objects that are written and deleted with their parent in one unit of work move the horizon',
+    async (probe) => {
+      await probe.seed({ a: {} });
+      await probe.unit(async (writer) => {
+        await writer.delete(records, 'a');
+        await writer.deleteChildren('/buckets/food');
+        await writer.create(records, 'b', '{}');
+      });
+      const [horizon, clock] = [await horizonOf(probe), (await probe.timestamp())!];
+      // The deletion is older than the later create.
+      assert.equal(horizon, clock - 1);
+    },
+  ),
+  storageCase(
+    'objects that were trimmed do not move the horizon with their parent in the same unit of work',
+    async (probe) => {
+      await probe.seed({ a: {} });
+      const clock = await probe.timestamp();
+      await probe.unit(async (writer) => {
+        await writer.trimObjects(records, { filters: [] }, 0);
+        await writer.deleteChildren('/buckets/food');
+      });
+      assert.equal(await horizonOf(probe), 0);
+      assert.equal(await probe.timestamp(), clock);
+    },
+  ),
   storageCase('a unit of work sees the horizon that it has moved', async (probe) => {
     await seedTombstones(probe);
     await probe.unit(async (writer) => {
@@ -127,7 +133,7 @@ export const horizonCases: readonly StorageCase[] = [
       assert.equal(page.horizon, 120);
     });
   }),
-  storageCase('a deletion of the past that leaves no tombstone never moves the horizon back', async (probe) => {
+  storageCase('a deletion in the past without a tombstone never moves the horizon back', async (probe) => {
     await probe.seed({ a: {}, b: {}, c: {} });
     await probe.delete('a', { keepTombstone: false });
     const horizon = await horizonOf(probe);
@@ -139,7 +145,7 @@ export const horizonCases: readonly StorageCase[] = [
     });
     assert.equal(await horizonOf(probe), horizon);
   }),
-  storageCase('a list that has lost its tombstones only moves its horizon to a clock that stays', async (probe) => {
+  storageCase('a list that loses only tombstones moves its horizon to its unchanged clock', async (probe) => {
     await probe.seed({ a: {} });
     await probe.delete('a');
     const clock = await probe.timestamp();
@@ -148,12 +154,12 @@ export const horizonCases: readonly StorageCase[] = [
     assert.equal(await probe.timestamp(), clock);
     assert.equal(await horizonOf(probe), clock);
   }),
-  storageCase('trimming leaves the horizon alone', async (probe) => {
+  storageCase('trimming does not move the horizon', async (probe) => {
     await probe.seed({ a: {}, b: {} });
     assert.equal(await probe.trim(1), 1);
     assert.equal(await horizonOf(probe), 0);
   }),
-  storageCase('a restoration moves the horizon on and never back', async (probe) => {
+  storageCase('a restoration never moves the horizon back', async (probe) => {
     const restore = (horizon?: number): Promise<void> =>
       probe.unit((writer) => writer.restore(records, { clock: 500, horizon, entries: [] }));
     await restore();
@@ -164,7 +170,7 @@ export const horizonCases: readonly StorageCase[] = [
     assert.equal(await horizonOf(probe), 200);
     assert.equal(await probe.timestamp(), 500);
   }),
-  rollbackCase('a horizon that was moved goes back when the unit of work is undone', async (probe) => {
+  rollbackCase('a rollback restores the horizon', async (probe) => {
     await seedTombstones(probe);
     const undone = probe.unit(async (writer) => {
       await writer.purgeDeleted();
@@ -174,7 +180,7 @@ export const horizonCases: readonly StorageCase[] = [
     await assert.rejects(undone, /undone/);
     assert.equal(await horizonOf(probe), 0);
   }),
-  storageCase('a flush forgets the horizon with the clock', async (probe) => {
+  storageCase('a flush deletes horizon and clock', async (probe) => {
     await seedTombstones(probe);
     await probe.purge();
     await probe.unit((writer) => writer.flush());

@@ -1,4 +1,4 @@
-// Cases about texts that a backend may take for others, in every argument of every method.
+// Cases about texts that a backend may mistake for others, in every argument of every method.
 import assert from 'node:assert/strict';
 import type { StorageReader, StorageWriter } from '../../../contracts/storage.ts';
 import type { ListKey } from '../../../core/objects/stored.ts';
@@ -22,7 +22,7 @@ const below = (parent: string): ListKey => ({ kind: 'record', parent });
 const uriOf = (text: string): string => `/buckets/${text}`;
 
 const kept: readonly StorageCase[] = [
-  storageCase('odd ids are kept apart by every method', async (probe) => {
+  storageCase('every method distinguishes odd ids', async (probe) => {
     await probe.unit(async (writer) => {
       for (const id of oddTexts) await writer.create(probe.list, id, JSON.stringify({ is: id }));
     });
@@ -42,7 +42,7 @@ const kept: readonly StorageCase[] = [
     assert.equal(await probe.count(), 0);
     assert.equal(await probe.count({ includeDeleted: true }), oddTexts.length);
   }),
-  storageCase('odd values are kept apart by filters', async (probe) => {
+  storageCase('filters distinguish odd values', async (probe) => {
     await probe.unit(async (writer) => {
       for (const [n, value] of oddTexts.entries()) {
         await writer.create(probe.list, `r${n}`, JSON.stringify({ value, all: [value] }));
@@ -57,7 +57,7 @@ const kept: readonly StorageCase[] = [
       assert.equal(await probe.count({ filters: [noneOf('value', value)] }), oddTexts.length - 1);
     }
   }),
-  storageCase('odd names of attributes are kept apart by filters', async (probe) => {
+  storageCase('filters distinguish odd names of attributes', async (probe) => {
     for (const [n, name] of oddTexts.entries()) await probe.create(`r${n}`, Object.fromEntries([[name, 1]]));
     for (const [n, name] of oddTexts.entries()) {
       const field = { name, path: [name] };
@@ -65,7 +65,7 @@ const kept: readonly StorageCase[] = [
       assert.deepEqual(await probe.ids({ filters: [{ field, operator: 'eq', value: 1 }] }), [`r${n}`], name);
     }
   }),
-  storageCase('lists below odd parents are kept apart by every method', async (probe) => {
+  storageCase('every method distinguishes lists below odd parents', async (probe) => {
     for (const text of oddTexts) await probe.at(below(uriOf(text))).create('x', { is: text });
     for (const text of oddTexts) {
       const list = probe.at(below(uriOf(text)));
@@ -133,8 +133,8 @@ const reads: Readonly<Record<string, (reader: StorageReader, text: string) => Pr
 /** Calls that store nothing of the text. */
 const removals: Readonly<Record<string, (writer: StorageWriter, text: string) => Promise<unknown>>> = {
   'lock of an id': (writer, text) => writer.lock(records, text),
-  'hold of an id': (writer, text) => writer.lockShared(records, text),
-  'hold below a parent': (writer, text) => writer.lockShared(below(text), 'plain'),
+  'lockShared of an id': (writer, text) => writer.lockShared(records, text),
+  'lockShared below a parent': (writer, text) => writer.lockShared(below(text), 'plain'),
   'delete of an id': (writer, text) => writer.delete(records, text),
   'delete below a parent': (writer, text) => writer.delete(below(text), 'plain'),
   'deleteAll of ids': (writer, text) => writer.deleteAll(records, pageQuery({ ids: [text] })),
@@ -189,15 +189,15 @@ function unstorableCase(name: string, body: (probe: StorageProbe) => Promise<voi
 
 const refused: readonly StorageCase[] = [
   ...Object.entries(reads).flatMap(([name, call]) => [
-    unstorableCase(`${name} takes a text that cannot be stored for no other`, (probe) =>
+    unstorableCase(`${name} mistakes a text that cannot be stored for no other`, (probe) =>
       requireNothing((text) => call(probe.reader, text)),
     ),
-    unstorableCase(`${name} takes it for no other inside a unit of work`, (probe) =>
+    unstorableCase(`${name} inside a unit of work mistakes a text that cannot be stored for no other`, (probe) =>
       requireNothing((text) => probe.unit((writer) => call(writer, text))),
     ),
   ]),
   ...Object.entries(removals).map(([name, call]) =>
-    unstorableCase(`${name} takes a text that cannot be stored for no other`, (probe) =>
+    unstorableCase(`${name} mistakes a text that cannot be stored for no other`, (probe) =>
       requireNothing((text) => probe.unit((writer) => call(writer, text))),
     ),
   ),

@@ -6,10 +6,10 @@ import type { StorageCase } from '../contract-case.ts';
 import { ascending, marks, pageQuery, records, storageCase, type StorageProbe } from './storage-probe.ts';
 import { writes } from './timestamps.ts';
 
-/** The last timestamp of a list. The next one would be no safe integer. */
+/** The last timestamp of a list. The next one would not be a safe integer. */
 const last = Number.MAX_SAFE_INTEGER;
 
-/** Everything that a refused write must leave as it was. */
+/** Returns the state that a refused write must leave unchanged. */
 async function snapshotOf(probe: StorageProbe): Promise<unknown> {
   const { entries, timestamp, horizon } = await probe.page({
     includeDeleted: true,
@@ -32,7 +32,7 @@ const ofSeveral: readonly (readonly [string, (writer: StorageWriter) => Promise<
   ['deleting a page of objects', (writer) => writer.deleteAll(records, pageQuery({}))],
 ];
 
-/** What a list does that has no timestamps left, or too few. */
+/** Writes to a list with too few timestamps left. */
 export const lastTimestampCases: readonly StorageCase[] = [
   ...writes.flatMap(({ name, prepare, write }) => [
     storageCase(`${name} is refused and changes nothing when the list has no timestamps left`, async (probe) => {
@@ -43,7 +43,7 @@ export const lastTimestampCases: readonly StorageCase[] = [
       await assert.rejects(write(probe, last), IntegrityError);
       assert.deepEqual(await snapshotOf(probe), before);
     }),
-    storageCase(`${name} with a timestamp below the clock goes on when the list has none left`, async (probe) => {
+    storageCase(`${name} with a timestamp below the clock succeeds when the list has none left`, async (probe) => {
       await prepare(probe);
       await probe.create('other', {}, last);
       assert.equal(await write(probe, 1234), 1234);
@@ -82,7 +82,7 @@ export const lastTimestampCases: readonly StorageCase[] = [
     });
     assert.deepEqual(await snapshotOf(probe), before);
   }),
-  storageCase('a unit of work goes on after a write that found no timestamps left', async (probe) => {
+  storageCase('a unit of work continues after a write that found no timestamps left', async (probe) => {
     const other = { ...records, parent: '/buckets/food/collections/nuts' };
     await probe.create('a', {}, last);
     const written = await probe.unit(async (writer) => {
@@ -93,7 +93,7 @@ export const lastTimestampCases: readonly StorageCase[] = [
     assert.deepEqual(await probe.everything(), ['a']);
     assert.deepEqual(await probe.at(other).everything(), ['c']);
   }),
-  storageCase('the writes of one unit of work may use up the timestamps, but no more', async (probe) => {
+  storageCase('the writes of one unit of work may use up the timestamps, and no more', async (probe) => {
     await probe.create('a', {}, last - 2);
     await probe.unit(async (writer) => {
       await writer.create(records, 'b', '{}');
@@ -104,7 +104,7 @@ export const lastTimestampCases: readonly StorageCase[] = [
     assert.deepEqual(await probe.everything(), ['b', 'a']);
     assert.equal(await probe.timestamp(), last);
   }),
-  storageCase('a list without timestamps left is deleted with its parent, and its clock stays', async (probe) => {
+  storageCase('a list without timestamps left is emptied with its parent and keeps its clock', async (probe) => {
     await probe.create('a', {}, last);
     await probe.deleteChildren('/buckets/food');
     assert.deepEqual(await snapshotOf(probe), { times: [], ids: [], timestamp: last, horizon: last, counts: [0, 0] });

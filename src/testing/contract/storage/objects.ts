@@ -7,7 +7,7 @@ import type { StorageCase } from '../contract-case.ts';
 import { ascending, compare, records, storageCase } from './storage-probe.ts';
 
 const singles: readonly StorageCase[] = [
-  storageCase('a created object is returned and read back alike', async (probe) => {
+  storageCase('a created object is returned and read back unchanged', async (probe) => {
     const created = await probe.create('x', { color: 'red', size: 3 });
     const found = await probe.get('x');
     for (const object of [created, found!]) {
@@ -16,7 +16,7 @@ const singles: readonly StorageCase[] = [
       assert.deepEqual(object.attributes, { color: 'red', size: 3 });
     }
   }),
-  storageCase('an object that was never created is not found', async (probe) => {
+  storageCase('an object that was never created is absent', async (probe) => {
     assert.equal(await probe.get('x'), undefined);
     await probe.create('y');
     assert.equal(await probe.get('x'), undefined);
@@ -61,12 +61,12 @@ const singles: readonly StorageCase[] = [
     assert.equal(updated.id, 'x');
     assert.deepEqual(await probe.attributes('x'), { n: 1 });
   }),
-  storageCase('an update without a change gets a new timestamp all the same', async (probe) => {
+  storageCase('an update without a change gets a new timestamp', async (probe) => {
     await probe.create('x', { n: 1 });
     await probe.update('x', { n: 1 });
     assert.equal((await probe.get('x'))!.lastModified, probe.now + 1);
   }),
-  storageCase('an updated object is listed once, at its new place', async (probe) => {
+  storageCase('an updated object is listed once, in its new place', async (probe) => {
     await probe.seed({ a: {}, b: {}, c: {} });
     await probe.update('a');
     assert.deepEqual(await probe.everything(), ['b', 'c', 'a']);
@@ -74,13 +74,13 @@ const singles: readonly StorageCase[] = [
 ];
 
 const deletions: readonly StorageCase[] = [
-  storageCase('a delete answers with what was there and with the tombstone', async (probe) => {
+  storageCase('a delete returns the object and the tombstone', async (probe) => {
     await probe.create('x', { n: 1 });
     const { old, tombstone } = (await probe.delete('x'))!;
     assert.deepEqual([old.id, old.lastModified, old.attributes], ['x', probe.now, { n: 1 }]);
     assert.deepEqual(tombstone, { id: 'x', lastModified: probe.now + 1, deleted: true });
   }),
-  storageCase('a deleted object is not found', async (probe) => {
+  storageCase('a deleted object is absent', async (probe) => {
     await probe.create('x');
     await probe.delete('x');
     assert.equal(await probe.get('x'), undefined);
@@ -94,7 +94,7 @@ const deletions: readonly StorageCase[] = [
     assert.ok(entry !== undefined && isTombstone(entry));
     assert.deepEqual({ ...entry }, { id: 'x', lastModified: probe.now + 1, deleted: true });
   }),
-  storageCase('a delete without tombstone answers alike and leaves nothing', async (probe) => {
+  storageCase('a delete without tombstone returns the same and leaves no entry', async (probe) => {
     await probe.create('x', { n: 1 });
     const { old, tombstone } = (await probe.delete('x', { keepTombstone: false }))!;
     assert.deepEqual(old.attributes, { n: 1 });
@@ -102,14 +102,14 @@ const deletions: readonly StorageCase[] = [
     assert.deepEqual(await probe.everything(), []);
     assert.equal(await probe.timestamp(), probe.now + 1);
   }),
-  storageCase('deleting what does not exist answers with nothing and changes nothing', async (probe) => {
+  storageCase('deleting an absent object returns nothing and changes nothing', async (probe) => {
     await probe.create('y');
     const clock = await probe.timestamp();
     assert.equal(await probe.delete('x'), undefined);
     assert.equal(await probe.delete('x', { lastModified: clock! + 1000 }), undefined);
     assert.deepEqual([await probe.everything(), await probe.timestamp()], [['y'], clock]);
   }),
-  storageCase('deleting a deleted object again answers with nothing and keeps its tombstone', async (probe) => {
+  storageCase('deleting a deleted object again returns nothing and keeps its tombstone', async (probe) => {
     await probe.create('x');
     const { tombstone } = (await probe.delete('x'))!;
     assert.equal(await probe.delete('x'), undefined);
@@ -131,7 +131,7 @@ const deletions: readonly StorageCase[] = [
     assert.deepEqual(await probe.everything(), ['x']);
     assert.deepEqual(await probe.attributes('x'), { n: 2 });
   }),
-  storageCase('an object may be deleted and recreated many times and has one tombstone at most', async (probe) => {
+  storageCase('an object that is deleted and recreated many times has at most one tombstone', async (probe) => {
     for (let round = 0; round < 3; round++) {
       await probe.create('x', { round });
       await probe.delete('x');
@@ -158,11 +158,11 @@ const locks: readonly StorageCase[] = [
       tombstone: { id: 'x', lastModified: probe.now + 1, deleted: true },
     });
   }),
-  storageCase('a lock of an unknown object reads the clock alone', async (probe) => {
+  storageCase('a lock with an absent id reads the clock only', async (probe) => {
     await probe.create('y');
     assert.deepEqual(await probe.lock('x'), { timestamp: probe.now, object: undefined, tombstone: undefined });
   }),
-  storageCase('a lock without an id reads the clock alone', async (probe) => {
+  storageCase('a lock without an id reads the clock only', async (probe) => {
     await probe.create('x');
     assert.deepEqual(await probe.lock(), { timestamp: probe.now, object: undefined, tombstone: undefined });
   }),
@@ -185,7 +185,7 @@ const locks: readonly StorageCase[] = [
   }),
 ];
 
-/** Attributes that a careless backend changes on the way. */
+/** Attributes that a backend could change by mistake. */
 const oddAttributes: readonly (readonly [string, string])[] = [
   ['nothing at all', '{}'],
   ['null, booleans and empty containers', '{"a":null,"b":true,"c":false,"d":[],"e":{},"f":""}'],
@@ -231,7 +231,7 @@ const odds: readonly StorageCase[] = [
     }),
   ),
   ...oddIds.map(([what, id]) =>
-    storageCase(`an id ${what} names one object like any other`, async (probe) => {
+    storageCase(`an id ${what} works like any other`, async (probe) => {
       await probe.seed({ a1: {}, axbyc: {} });
       await probe.create(id, { n: 1 });
       assert.equal((await probe.get(id))!.id, id);
@@ -250,19 +250,19 @@ const odds: readonly StorageCase[] = [
     assert.deepEqual(await probe.ids({ ids: ['A'] }), ['A']);
     assert.deepEqual(await probe.ids({ sort: [ascending('id')] }), ['A', 'a', 'a ', 'e\u0301', 'é']);
   }),
-  storageCase('a list named like built-in members is a list like any other', async (probe) => {
+  storageCase('a list named like built-in members works like any other', async (probe) => {
     const list = probe.at({ kind: '__proto__', parent: 'constructor' });
     assert.equal(await list.timestamp(), undefined);
     await list.create('toString', { n: 1 });
     assert.deepEqual(await list.everything(), ['toString']);
     assert.deepEqual(await probe.reader.listParents('__proto__'), ['constructor']);
   }),
-  storageCase('a large object comes back whole', async (probe) => {
+  storageCase('a large object is read back whole', async (probe) => {
     const attributes = { lines: Array.from({ length: 20_000 }, (_, n) => `line ${n} ü`) };
     await probe.create('x', attributes);
     assert.deepEqual(await probe.attributes('x'), attributes);
   }),
-  storageCase('exact numbers come back as exact numbers', async (probe) => {
+  storageCase('exact numbers are read back as exact numbers', async (probe) => {
     await probe.create('x', { n: new ExactNumber('1.0') });
     assert.deepEqual(await probe.attributes('x'), { n: new ExactNumber('1.0') });
   }),

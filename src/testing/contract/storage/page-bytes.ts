@@ -5,7 +5,7 @@ import { positionOf } from '../../../core/query/sort.ts';
 import type { StorageCase } from '../contract-case.ts';
 import { sortKeys, storageCase, type StorageProbe } from './storage-probe.ts';
 
-/** Lengths of texts: some that backends read with their rows, and some that they read by themselves. */
+/** Lengths of texts: some that backends read with their rows, and some that they read separately. */
 const lengths = [3000, 40, 20_000, 1200, 7000, 9000, 90_000, 10, 5000, 12_000];
 const oldestFirst = sortKeys('last_modified');
 const names = lengths.map((_, index) => `r${index}`);
@@ -14,7 +14,7 @@ async function seedLong(probe: StorageProbe, letter = 'x'): Promise<void> {
   await probe.seed(Object.fromEntries(lengths.map((length, n) => [names[n]!, { n, text: letter.repeat(length) }])));
 }
 
-/** The ids on each page, all pages of the query in order; what ended a page early is checked. */
+/** Returns the ids of each page of the query in order. Verifies why a page ended early. */
 async function readPages(probe: StorageProbe, query: Partial<PageQuery> & { maxBytes: number }): Promise<string[][]> {
   const sort = query.sort ?? oldestFirst;
   const pages: string[][] = [];
@@ -39,7 +39,7 @@ export const pageBytesCases: readonly StorageCase[] = [
     }
     assert.deepEqual(await readPages(probe, { maxBytes: 1_000_000 }), [names]);
   }),
-  storageCase('pages in any order, of filters and of ids end at the limit as well', async (probe) => {
+  storageCase('pages in any order, of filters and of ids end at the limit too', async (probe) => {
     await seedLong(probe);
     const even = names.filter((_, n) => n % 2 === 0);
     for (const maxBytes of [1, 4000, 30_000, 100_000]) {
@@ -54,7 +54,7 @@ export const pageBytesCases: readonly StorageCase[] = [
       assert.deepEqual(filtered.flat(), names.slice(4));
     }
   }),
-  storageCase('tombstones take nothing from the limit', async (probe) => {
+  storageCase('tombstones do not count towards the limit', async (probe) => {
     await seedLong(probe);
     await probe.unit((writer) => writer.delete(probe.list, 'r6'));
     const [page] = await readPages(probe, { maxBytes: 60_000, includeDeleted: true });

@@ -1,4 +1,4 @@
-// Cases about copies: walking over all lists, and putting entries into a list exactly as they were elsewhere.
+// Cases about copies: walks over all lists, and writing entries exactly as they are in another store.
 import assert from 'node:assert/strict';
 import { TransactionConflict } from '../../../contracts/errors.ts';
 import type { ListSummary, Restoration } from '../../../contracts/storage.ts';
@@ -16,7 +16,7 @@ function dead(id: string, lastModified: number): Tombstone {
   return { id, lastModified, deleted: true };
 }
 
-/** Whether the work was done; it may lose a race instead. */
+/** Whether the work was done; it may fail with a conflict instead. */
 async function allOrNothing(work: () => Promise<void>): Promise<boolean> {
   try {
     await work();
@@ -48,7 +48,7 @@ const walking: readonly StorageCase[] = [
   storageCase('an empty store has no lists', async (probe) => {
     assert.deepEqual(await probe.reader.lists(undefined, 10), []);
   }),
-  storageCase('the lists come with clocks and counts, parents before what lies below them', async (probe) => {
+  storageCase('lists have clocks and counts, and parents come before the lists below them', async (probe) => {
     const at = (kind: string, parent: string): StorageProbe => probe.at({ kind, parent });
     await at('record', '/buckets/a/collections/b').seed({ x: {}, y: {} });
     await at('record', '/buckets/a/collections/b').delete('x');
@@ -81,7 +81,7 @@ const walking: readonly StorageCase[] = [
       assert.deepEqual(seen, keys);
     }
   }),
-  storageCase('the lists are in order whatever their parents are called', async (probe) => {
+  storageCase('lists are in order, with any names of parents', async (probe) => {
     const parents = [
       '',
       ' ',
@@ -135,7 +135,7 @@ const walking: readonly StorageCase[] = [
       );
     });
   }),
-  storageCase('a page of lists goes on after a list that is not there', async (probe) => {
+  storageCase('a page of lists continues after a list that does not exist', async (probe) => {
     await probe.at({ kind: 'x', parent: '/c' }).touch();
     assert.equal((await probe.reader.lists({ kind: 'y', parent: '/b' }, 5)).length, 1);
     assert.equal((await probe.reader.lists({ kind: 'y', parent: '/c' }, 5)).length, 0);
@@ -155,17 +155,17 @@ const restoring: readonly StorageCase[] = [
     assert.deepEqual(await stateOf(probe), { ...records, timestamp: 2 ** 52 + 1, horizon: 0, live: 3, dead: 1 });
     assert.equal(await probe.count(), 3);
   }),
-  storageCase('a restored list without entries has its clock', async (probe) => {
+  storageCase('a restored list without entries has the given clock', async (probe) => {
     await restore(probe, { clock: 77, entries: [] });
     assert.deepEqual(await stateOf(probe), { ...records, timestamp: 77, horizon: 0, live: 0, dead: 0 });
     assert.equal(await probe.timestamp(), 77);
   }),
-  storageCase('a restored list goes on from its clock', async (probe) => {
+  storageCase('a restored list continues from its clock', async (probe) => {
     await restore(probe, { clock: start + 50, entries: [live('a', 5)] });
     assert.equal((await probe.create('b')).lastModified, start + 51);
     assert.equal((await probe.update('a')).lastModified, start + 52);
   }),
-  storageCase('a clock is never moved back, and entries above it move it on', async (probe) => {
+  storageCase('a restoration never moves a clock back, and later entries move it on', async (probe) => {
     await restore(probe, { clock: 100, entries: [] });
     await restore(probe, { clock: 50, entries: [live('a', 60)] });
     assert.equal(await probe.timestamp(), 100);
@@ -192,7 +192,7 @@ const restoring: readonly StorageCase[] = [
     await restore(probe, restoration);
     assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, horizon: 0, live: 1, dead: 1 });
   }),
-  storageCase('whatever else has a restored timestamp goes without a trace', async (probe) => {
+  storageCase('other entries with a restored timestamp are removed without tombstones', async (probe) => {
     await restore(probe, { clock: 9, entries: [live('a', 1), dead('b', 2), live('c', 3), dead('d', 4)] });
     await restore(probe, { clock: 9, entries: [dead('x', 1), live('y', 2), live('d', 3), live('c', 4)] });
     assert.deepEqual(await contents(probe), [
@@ -203,7 +203,7 @@ const restoring: readonly StorageCase[] = [
     ]);
     assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, horizon: 0, live: 3, dead: 1 });
   }),
-  storageCase('ids that shall be gone are gone, and the others stay', async (probe) => {
+  storageCase('the ids in `gone` are removed, and the others stay', async (probe) => {
     await restore(probe, { clock: 9, entries: [live('a', 1), dead('b', 2), live('c', 3), dead('d', 4)] });
     await restore(probe, { clock: 9, entries: [live('e', 1)], gone: ['a', 'b', 'z'] });
     assert.deepEqual(
@@ -232,7 +232,7 @@ const restoring: readonly StorageCase[] = [
     assert.deepEqual(await stateOf(probe), { ...records, timestamp: 5000, horizon: 0, live: 400, dead: 200 });
     assert.equal(await probe.count({ includeDeleted: true }), 600);
   }),
-  storageCase('entries that are said to be new are restored', async (probe) => {
+  storageCase('entries that are declared as new are restored', async (probe) => {
     await restore(probe, { clock: 9, entries: [live('a', 1), dead('b', 2)], isFresh: true });
     await restore(probe, { clock: 9, entries: [live('c', 3, '{"n":"é\\u001e"}'), dead('d', 4)], isFresh: true });
     assert.deepEqual(await contents(probe), [
@@ -243,7 +243,7 @@ const restoring: readonly StorageCase[] = [
     ]);
     assert.deepEqual(await stateOf(probe), { ...records, timestamp: 9, horizon: 0, live: 2, dead: 2 });
   }),
-  storageCase('where entries are wrongly said to be new, none is restored or all are', async (probe) => {
+  storageCase('entries that are wrongly declared as new are all restored, or none is', async (probe) => {
     const before = { clock: 9, entries: [live('a', 1), dead('b', 2), live('c', 3)] };
     const after = { clock: 20, entries: [live('new', 4), live('a', 5), dead('b', 6), dead('c', 7)] };
     await restore(probe, before);
@@ -269,7 +269,7 @@ const restoring: readonly StorageCase[] = [
     });
     assert.deepEqual(await stateOf(probe), { ...records, timestamp: start + 7, horizon: 0, live: 1, dead: 2 });
   }),
-  rollbackCase('what was restored is undone with its unit of work', async (probe) => {
+  rollbackCase('a rollback undoes a restoration', async (probe) => {
     await restore(probe, { clock: 9, entries: [live('a', 1), dead('b', 2)] });
     await assert.rejects(
       probe.unit(async (writer) => {
@@ -290,7 +290,7 @@ const restoring: readonly StorageCase[] = [
 ];
 
 const purging: readonly StorageCase[] = [
-  storageCase('a limited purge forgets the oldest tombstones first, and no more than its limit', async (probe) => {
+  storageCase('a limited purge deletes the oldest tombstones first, and no more than its limit', async (probe) => {
     const entries = [live('x', 1), dead('d', 2), dead('c', 3), dead('b', 4), dead('a', 5)];
     await restore(probe, { clock: 9, entries });
     assert.equal(await probe.purge({ ...records, before: 5, limit: 2 }), 2);

@@ -1,9 +1,9 @@
-// Cases about several new objects stored at once, and about counting everything of a kind.
+// Cases about several new objects stored at once, and about counts of a kind.
 import assert from 'node:assert/strict';
 import type { StorageCase } from '../contract-case.ts';
 import { ascending, compare, storageCase } from './storage-probe.ts';
 
-/** Several objects stored together, and how much there is of a kind. */
+/** Several objects stored together, and counts of kinds. */
 export const severalCases: readonly StorageCase[] = [
   storageCase('several objects are created at once, with timestamps in their order', async (probe) => {
     const { list } = probe;
@@ -29,7 +29,7 @@ export const severalCases: readonly StorageCase[] = [
     await probe.update('n7', { n: 'new' });
     assert.deepEqual(await probe.attributes('n7'), { n: 'new' });
   }),
-  storageCase('a list that was never touched can be given several objects', async (probe) => {
+  storageCase('a list that was never touched can receive several objects', async (probe) => {
     await probe.unit((writer) =>
       writer.createAll(probe.list, [
         { id: 'x', text: '{}' },

@@ -1,5 +1,5 @@
-// Cases about the order of a list and about its pages: values of every type, missing ones, several keys, nested keys,
-// and that pages show each entry once in every order.
+// Cases about the order and the pages of a list: values of every type, missing ones, several keys, nested keys. Pages
+// contain each entry once in every order.
 import assert from 'node:assert/strict';
 import { ExactNumber, type JsonObject } from '../../../base/json.ts';
 import type { PagePosition, PageQuery, SortKey } from '../../../core/query/ast.ts';
@@ -10,10 +10,10 @@ import { ascending, compare, descending, marks, sortKeys, storageCase, type Stor
 type Objects = Readonly<Record<string, JsonObject>>;
 type Row = readonly [name: string, objects: Objects, sort: string, expected: string];
 
-/** More than any case stores: pages that lead in circles end here. */
+/** More entries than any case stores: pages that never end stop here. */
 const maxEntries = 1000;
 
-/** Walks all pages, each continued after the last entry of the one before. */
+/** Returns the ids of all pages, each continued after the last entry of the previous one. */
 async function walkPages(
   probe: StorageProbe,
   query: Partial<PageQuery> & { sort: readonly SortKey[] },
@@ -100,11 +100,11 @@ const odd: Objects = {
 };
 
 const rows: readonly Row[] = [
-  ['the default order shows the newest first', people, '-last_modified', 'eve dan cyd bob ann'],
-  ['the oldest come first when asked for', people, 'last_modified', 'ann bob cyd dan eve'],
-  ['ids are an order', people, 'id', 'ann bob cyd dan eve'],
-  ['ids are an order backwards', people, '-id', 'eve dan cyd bob ann'],
-  ['types have an order and missing values come last', types, 'n', 'null text half two ten no yes list map missing'],
+  ['the default order is newest first', people, '-last_modified', 'eve dan cyd bob ann'],
+  ['the oldest come first in ascending order', people, 'last_modified', 'ann bob cyd dan eve'],
+  ['lists are sorted by id', people, 'id', 'ann bob cyd dan eve'],
+  ['lists are sorted by id in descending order', people, '-id', 'eve dan cyd bob ann'],
+  ['types have an order, and missing values come last', types, 'n', 'null text half two ten no yes list map missing'],
   ['missing values come first in descending order', types, '-n', 'missing map list yes no ten two half text null'],
   ['texts are ordered by code point', texts, 's', 'empty digit upper lower longer umlaut wide emoji'],
   ['texts are ordered by code point backwards', texts, '-s', 'emoji wide umlaut longer lower upper digit empty'],
@@ -122,11 +122,11 @@ const rows: readonly Row[] = [
   ['among equals the newest come first', people, 'age', 'dan bob cyd ann eve'],
   ['keys may lie in objects', people, 'home.city,name', 'cyd ann bob dan eve'],
   ['keys may lie in objects and descend', people, '-home.city,-name', 'eve dan bob ann cyd'],
-  ['an unknown key leaves the last key to decide', people, 'x', 'eve dan cyd bob ann'],
-  ['an unknown key leaves the id to decide', people, 'x,id', 'ann bob cyd dan eve'],
-  ['a key after the timestamp decides nothing', people, 'last_modified,name', 'ann bob cyd dan eve'],
-  ['the same key twice is harmless', people, 'name,-name', 'ann bob cyd dan eve'],
-  ['the key __proto__ is a key like any other', odd, '__proto__', 'a b c'],
+  ['an unknown key has no effect before the default key', people, 'x', 'eve dan cyd bob ann'],
+  ['an unknown key has no effect before the id', people, 'x,id', 'ann bob cyd dan eve'],
+  ['a key after the timestamp has no effect', people, 'last_modified,name', 'ann bob cyd dan eve'],
+  ['a repeated key has no effect', people, 'name,-name', 'ann bob cyd dan eve'],
+  ['the key __proto__ works like any other', odd, '__proto__', 'a b c'],
   ['a key may hold a dash', odd, 'x-y', 'c b a'],
   ['a key may hold quotes', odd, `q'"`, 'a c b'],
   ['built-in members are missing values', odd, 'constructor,id', 'a b c'],
@@ -173,17 +173,17 @@ const pages: readonly StorageCase[] = [
       }
     }),
   ),
-  storageCase('tombstones are left out unless asked for', async (probe) => {
+  storageCase('tombstones are included only on request', async (probe) => {
     await seedDeleted(probe);
     assert.deepEqual(await probe.ids(), ['f', 'd', 'a']);
     assert.deepEqual(await probe.ids({ includeDeleted: false }), ['f', 'd', 'a']);
   }),
-  storageCase('a list of exactly one page has no more', async (probe) => {
+  storageCase('a list of exactly one page has no further one', async (probe) => {
     await probe.seed({ a: {}, b: {} });
     const { entries, more } = await probe.page({ limit: 2 });
     assert.deepEqual([marks(entries), more], [['b', 'a'], false]);
   }),
-  storageCase('a list longer than a page has more', async (probe) => {
+  storageCase('a list longer than a page has a further one', async (probe) => {
     await probe.seed({ a: {}, b: {}, c: {} });
     const { entries, more } = await probe.page({ limit: 2 });
     assert.deepEqual([marks(entries), more], [['c', 'b'], true]);
@@ -192,12 +192,12 @@ const pages: readonly StorageCase[] = [
     const { entries, more } = await probe.page({ limit: 1 });
     assert.deepEqual([marks(entries), more], [[], false]);
   }),
-  storageCase('a page carries the clock of its list', async (probe) => {
+  storageCase('a page has the clock of its list', async (probe) => {
     await probe.seed({ a: {}, b: {} });
     await probe.delete('b', { keepTombstone: false });
     assert.equal((await probe.page({ limit: 1 })).timestamp, probe.now + 2);
   }),
-  storageCase('filters hold on every page', async (probe) => {
+  storageCase('filters apply to every page', async (probe) => {
     await probe.seed(types);
     const filters = [compare('n', 'gt', 2)];
     for (const sort of ['n', '-n', 'last_modified', 'id']) {
@@ -206,7 +206,7 @@ const pages: readonly StorageCase[] = [
       assert.deepEqual(await walkPages(probe, { filters, sort: sortKeys(sort), limit: 2 }), whole);
     }
   }),
-  storageCase('bounds on ids hold on every page in the order of ids, with tombstones and without', async (probe) => {
+  storageCase('bounds on ids apply to every page in the order of ids, with tombstones and without', async (probe) => {
     await probe.seed({ ...types, '\u{1F600}': {}, '\uFFFD': {} });
     for (const id of ['text', '\uFFFD']) await probe.delete(id);
     const ends = ['', 'list', 'm', 'text', '\uFFFD', '\u{1F600}'];
@@ -231,7 +231,7 @@ const pages: readonly StorageCase[] = [
       }
     }
   }),
-  storageCase('a restriction to ids holds on every page', async (probe) => {
+  storageCase('a restriction to ids applies to every page', async (probe) => {
     await probe.seed(types);
     const ids = ['two', 'missing', 'list', 'unknown', 'null', 'yes'];
     for (const sort of ['n', '-n', 'last_modified', '-last_modified', 'id']) {
@@ -248,7 +248,7 @@ const pages: readonly StorageCase[] = [
     await probe.delete('dan');
     assert.deepEqual(await probe.ids({ sort, after }), ['ann', 'cyd', 'eve']);
   }),
-  storageCase('a page continues after a place where no object is', async (probe) => {
+  storageCase('a page continues after a position without an object', async (probe) => {
     await probe.seed(people);
     const continued = await probe.ids({ sort: [ascending('age'), descending('last_modified')], after: [25, 0] });
     assert.deepEqual(continued, ['cyd', 'ann', 'eve']);
@@ -284,7 +284,7 @@ const pages: readonly StorageCase[] = [
     assert.deepEqual(await probe.ids({ sort: [ascending('last_modified')], after: [undefined] }), []);
     assert.deepEqual(await probe.ids({ sort: [descending('last_modified')], after: [undefined] }), ['a']);
   }),
-  storageCase('the loop of a client that follows the clock sees every change in its order', async (probe) => {
+  storageCase('a client that follows the clock receives every change in its order', async (probe) => {
     let since = 0;
     const seen: string[] = [];
     const poll = async (): Promise<void> => {

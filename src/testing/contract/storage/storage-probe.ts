@@ -1,5 +1,5 @@
-// Short words for storage cases: one list to work on, each call in a unit of work of its own unless a writer is at
-// hand, and answers as ids and plain values that read well in an assertion.
+// Helpers of storage cases: one list, each call in a unit of work of its own unless a writer is given, and results as ids
+// and plain values that read well in an assertion.
 import assert from 'node:assert/strict';
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { runAtOnce } from '../../../base/steps.ts';
@@ -25,15 +25,15 @@ import { parseField } from '../../../core/query/fields.ts';
 import type { StorageCase, StorageContext, TestClock } from '../contract-case.ts';
 import { inUnit } from '../unit-of-work.ts';
 
-/** The list that cases work on when they name no other. */
+/** The default list of cases. */
 export const records: ListKey = { kind: 'record', parent: '/buckets/food/collections/fruits' };
 
-/** A case whose body works through a probe. */
+/** Creates a case whose body works with a probe. */
 export function storageCase(name: string, body: (probe: StorageProbe) => Promise<void>): StorageCase {
   return { name, run: (context) => body(new StorageProbe(context)) };
 }
 
-/** A case that cannot hold where `rollback` undoes nothing. */
+/** Creates a case that needs the ability `rollback`. */
 export function rollbackCase(name: string, body: (probe: StorageProbe) => Promise<void>): StorageCase {
   return { ...storageCase(name, body), needs: ['rollback'] };
 }
@@ -55,7 +55,7 @@ export class StorageProbe {
     this.reader = context.storage.reader;
   }
 
-  /** The same store, another list. */
+  /** Returns a probe of another list in the store. */
   at(list: ListKey): StorageProbe {
     return new StorageProbe(this.#context, list);
   }
@@ -105,7 +105,7 @@ export class StorageProbe {
     return this.unit((writer) => writer.trimObjects(this.list, { filters: [], ...selection }, maxObjects));
   }
 
-  /** Creates objects in the order given, each with the next timestamp. */
+  /** Creates objects in the given order, each with the next timestamp. */
   async seed(objects: Readonly<Record<string, JsonObject>>): Promise<void> {
     await this.unit(async (writer) => {
       for (const [id, attributes] of Object.entries(objects)) {
@@ -122,23 +122,23 @@ export class StorageProbe {
     return this.reader.resourceTimestamp(this.list);
   }
 
-  /** One page, which has to be the same as a text. */
+  /** Returns one page, after checking that the page as a text is equal. */
   async page(query: Partial<PageQuery> = {}): Promise<Page> {
     const asked = pageQuery(query);
     const page = await this.reader.listAll(this.list, asked);
-    // Twice, for what is read again may have been kept.
+    // Twice, because a backend may cache the first result.
     for (let time = 0; time < 2; time++) {
       assert.deepEqual(await this.reader.listText(this.list, asked), runAtOnce(joinPage(page)));
     }
     return page;
   }
 
-  /** Ids of one page in order; those of tombstones carry a dagger. */
+  /** Returns the ids of one page in order; those of tombstones have a dagger. */
   async ids(query: Partial<PageQuery> = {}): Promise<readonly string[]> {
     return marks((await this.page(query)).entries);
   }
 
-  /** Everything in the list, oldest first, tombstones included. */
+  /** Returns everything in the list, oldest first, tombstones included. */
   everything(): Promise<readonly string[]> {
     return this.ids({ includeDeleted: true, sort: [ascending('last_modified')] });
   }
@@ -147,7 +147,7 @@ export class StorageProbe {
     return this.reader.countAll(this.list, { filters: [], ...selection });
   }
 
-  /** The attributes of a live object, which must exist. */
+  /** Returns the attributes of a live object, which must exist. */
   async attributes(id: string): Promise<JsonObject> {
     const object = await this.get(id);
     assert.ok(object, `${id} does not exist`);
@@ -155,12 +155,12 @@ export class StorageProbe {
   }
 }
 
-/** A query for everything, newest first, but for what is given. */
+/** Returns a query for everything, newest first, with the given members replaced. */
 export function pageQuery(query: Partial<PageQuery>): PageQuery {
   return { filters: [], sort: [descending('last_modified')], limit: 1000, ...query };
 }
 
-/** Ids in order; those of tombstones carry a dagger. */
+/** Returns ids in order; those of tombstones have a dagger. */
 export function marks(entries: readonly StoredEntry[]): readonly string[] {
   return entries.map((entry) => (isTombstone(entry) ? `†${entry.id}` : entry.id));
 }
@@ -173,7 +173,7 @@ export function descending(name: string): SortKey {
   return { field: parseField(name), direction: 'descending' };
 }
 
-/** Sort keys as clients write them, `-author.name,title`, with the unique last one added. */
+/** Parses sort keys as clients write them, `-author.name,title`, and adds the unique last one. */
 export function sortKeys(text: string): readonly SortKey[] {
   const keys = text.split(',').map((part) => (part.startsWith('-') ? descending(part.slice(1)) : ascending(part)));
   const unique = keys.some((key) => key.field.name === 'last_modified' || key.field.name === 'id');
@@ -192,7 +192,7 @@ export function noneOf(name: string, ...values: readonly JsonValue[]): Filter {
   return { field: parseField(name), operator: 'exclude', values };
 }
 
-/** Text with `*` for any run of characters. */
+/** Creates a filter by a text with `*` for any characters. */
 export function like(name: string, text: string): Filter {
   return { field: parseField(name), operator: 'like', parts: text.toLowerCase().split('*') };
 }

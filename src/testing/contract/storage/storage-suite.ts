@@ -1,4 +1,4 @@
-// The storage contract as cases. A backend that passes them all may be used by the service.
+// The storage contract as cases. The service may use any backend that passes them.
 import { bulkCases } from './bulk.ts';
 import { clockCases } from './clocks.ts';
 import { filterCases } from './filters.ts';

@@ -1,10 +1,10 @@
-// Cases about the clock of a list: which timestamp a write gets, how the clock moves, and that it never goes back.
+// Cases about the clock of a list: the timestamps of writes, and the moves of the clock, which never goes back.
 import assert from 'node:assert/strict';
 import { IntegrityError } from '../../../contracts/errors.ts';
 import type { StorageCase } from '../contract-case.ts';
 import { records, rollbackCase, storageCase, type StorageProbe } from './storage-probe.ts';
 
-/** Every kind of write that gives a timestamp. Each leaves one entry `x` behind. */
+/** Every kind of write that gives a timestamp. Each leaves one entry `x`. */
 export const writes: readonly {
   readonly name: string;
   readonly prepare: (probe: StorageProbe) => Promise<unknown>;
@@ -127,7 +127,7 @@ const others: readonly StorageCase[] = [
     assert.equal(await probe.timestamp(), 1000);
     assert.equal((await probe.create('y')).lastModified, probe.now);
   }),
-  storageCase('a future timestamp drags all later writes along', async (probe) => {
+  storageCase('later writes follow a timestamp in the future', async (probe) => {
     const future = probe.now + 1_000_000;
     await probe.create('a', {}, future);
     assert.equal((await probe.create('b')).lastModified, future + 1);
@@ -204,7 +204,7 @@ const others: readonly StorageCase[] = [
     await probe.create('x', {}, 1234);
     assert.equal((await other.create('x', {}, 1234)).lastModified, 1234);
   }),
-  storageCase('a list never read nor written has no clock', async (probe) => {
+  storageCase('a list that was never read nor written has no clock', async (probe) => {
     assert.equal(await probe.timestamp(), undefined);
     assert.equal((await probe.page()).timestamp, undefined);
     assert.equal((await probe.lock()).timestamp, undefined);
@@ -219,7 +219,7 @@ const others: readonly StorageCase[] = [
     await probe.trim(0);
     assert.equal(await probe.timestamp(), undefined);
   }),
-  storageCase('touching a list creates its clock as the current time', async (probe) => {
+  storageCase('touching a list creates its clock with the current time', async (probe) => {
     assert.equal(await probe.touch(), probe.now);
     assert.equal(await probe.timestamp(), probe.now);
     assert.equal((await probe.page()).timestamp, probe.now);
@@ -280,7 +280,7 @@ const others: readonly StorageCase[] = [
       ]),
     );
   }),
-  storageCase('writes that nobody waits for get timestamps in the order in which they were made', async (probe) => {
+  storageCase('writes that are not awaited get timestamps in the order of the calls', async (probe) => {
     const { list } = probe;
     await probe.seed({ a: {}, b: {} });
     await probe.unit(async (writer) => {
@@ -311,5 +311,5 @@ const others: readonly StorageCase[] = [
   }),
 ];
 
-/** Which timestamp a write gets, and how the clock of a list moves. */
+/** Timestamps of writes, and moves of the clock. */
 export const timestampCases: readonly StorageCase[] = [...perWrite, ...others];

@@ -1,5 +1,5 @@
-// Cases about calls that are made without waiting for the ones before: they take effect in their order, across storage and
-// permissions, so that an engine can send together what belongs together.
+// Cases about calls that are not awaited: they take effect in their order, across storage and permissions. So a backend can
+// send several calls together.
 import assert from 'node:assert/strict';
 import type { TransactionCase, TransactionContext } from '../contract-case.ts';
 import { isTombstone, type ListKey } from '../../../core/objects/stored.ts';
@@ -8,7 +8,7 @@ import { inUnit, inUnitOf, type Writers } from '../unit-of-work.ts';
 
 const uri = `${records.parent}/records/r`;
 
-/** Adds a principal to the entries of a record, from what they are under the lock of its list. */
+/** Adds a principal to the entries of a record, based on the entries under the lock of its list. */
 async function addReader(context: TransactionContext, principal: string): Promise<void> {
   await inUnitOf(context, async ({ storage, permission }) => {
     const [{ object }, entries] = await Promise.all([storage.lock(records, 'r'), permission.getObjectPermissions(uri)]);
@@ -20,7 +20,7 @@ async function addReader(context: TransactionContext, principal: string): Promis
 
 type Write = (writers: Writers) => Promise<unknown>;
 
-/** Writes to single objects below a bucket, each of which undoes or builds on one before. */
+/** Writes to single objects below a bucket, each of which undoes or builds on an earlier one. */
 interface Side {
   readonly bucket: string;
   readonly list: ListKey;
@@ -80,7 +80,7 @@ async function stateOf({ storage, permission }: TransactionContext, { bucket, li
 /** Cases about the order of calls. */
 export const callOrderCases: readonly TransactionCase[] = [
   {
-    name: 'entries asked for right behind the lock of a list are those that stand under it',
+    name: 'entries read after the lock of a list are those under the lock',
     async run(context) {
       await inUnitOf(context, ({ storage }) => storage.create(records, 'r', '{}'));
       const principals = Array.from({ length: 12 }, (_, n) => `acme:${n}`);
@@ -90,7 +90,7 @@ export const callOrderCases: readonly TransactionCase[] = [
     },
   },
   {
-    name: 'writes that nobody waits for come to the same as those that are waited for',
+    name: 'writes that are not awaited have the same effect as awaited ones',
     async run(context) {
       const [left, right] = ['left', 'right'].map((bucket) => writesTo(`/buckets/${bucket}`)) as [Side, Side];
       await inUnitOf(context, async (writers) => {
@@ -102,7 +102,7 @@ export const callOrderCases: readonly TransactionCase[] = [
     },
   },
   {
-    name: 'a check sees what the unit has changed since the same was asked',
+    name: 'a check sees changes of the unit since the last equal check',
     async run({ database, permission }) {
       await inUnit(database, async (transaction) => {
         const writer = permission.writer(transaction);
@@ -133,7 +133,7 @@ export const callOrderCases: readonly TransactionCase[] = [
     },
   },
   {
-    name: 'an object held before is gone once the unit has deleted it, or what it lies in',
+    name: 'a locked object is absent once the unit has deleted it or a parent of it',
     async run({ database, storage }) {
       const list = { kind: 'collection', parent: '/buckets/food' };
       await inUnit(database, async (transaction) => {

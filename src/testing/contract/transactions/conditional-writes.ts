@@ -1,5 +1,5 @@
-// Cases about writes that are a unit of work of their own: they wait, check and count as a unit of work does. Where a
-// database does not offer them, a transaction that does the same stands in, and is the definition of what they do.
+// Cases about conditional writes, which wait, check and count as a unit of work does. For a database without them, the
+// cases use a transaction that does the same, which defines their behaviour.
 import assert from 'node:assert/strict';
 import type { ConditionalWrite } from '../../../contracts/database.ts';
 import { IntegrityError, TransactionConflict } from '../../../contracts/errors.ts';
@@ -15,7 +15,7 @@ const holder = { list: collections, id: 'fruits' };
 
 type Stores = Pick<TransactionContext, 'database' | 'storage' | 'permission'>;
 
-/** Does a write alone, in a transaction where the database offers no other way. */
+/** Does a conditional write, or a transaction that does the same. */
 export function writeConditionally(stores: Stores, write: ConditionalWrite): Promise<number | undefined> {
   const { database } = stores;
   return database.writeConditionally === undefined ? writeInUnit(stores, write) : database.writeConditionally(write);
@@ -38,14 +38,14 @@ function writeInUnit(stores: Stores, write: ConditionalWrite): Promise<number | 
   });
 }
 
-/** A write of a record that is not there yet. */
+/** Returns a write of a record that does not exist. */
 function newRecord(id: string, change: Partial<ConditionalWrite> = {}): ConditionalWrite {
   const uri = `${records.parent}/records/${id}`;
   const entries = { write: ['acme:zoe'] };
   return { list: records, id, holder, expected: undefined, text: '{"n":1}', uri, entries, ...change };
 }
 
-/** The record as it was read. */
+/** Returns the record as it was read. */
 function asRead(lastModified: number): ConditionalWrite['expected'] {
   return { lastModified, text: '{"n":1}' };
 }
@@ -60,7 +60,7 @@ async function required(context: TransactionContext, write: ConditionalWrite): P
   return timestamp;
 }
 
-/** What is stored of the list: ids with timestamps and texts, the clock, and how many are counted. */
+/** Returns the contents of the list: ids with timestamps and texts, the clock, and the counts. */
 async function stateOf({ storage, permission }: TransactionContext): Promise<unknown> {
   const page = await storage.reader.listAll(records, pageQuery({ includeDeleted: true }));
   const entries = page.entries.map((entry) => [entry.id, entry.lastModified, 'text' in entry ? entry.text : undefined]);
@@ -74,7 +74,7 @@ async function stateOf({ storage, permission }: TransactionContext): Promise<unk
   };
 }
 
-/** Entries in an order of their own. */
+/** Returns entries in a fixed order. */
 function sorted(permissions: ObjectPermissions): readonly unknown[] {
   const entries = Object.entries(permissions).map(([name, principals]) => [name, principals.toSorted()]);
   return entries.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
@@ -82,9 +82,9 @@ function sorted(permissions: ObjectPermissions): readonly unknown[] {
 
 type Body = (context: TransactionContext) => Promise<void>;
 
-function loneCase(name: string, body: Body): TransactionCase {
+function conditionalCase(name: string, body: Body): TransactionCase {
   return {
-    name: `a write alone ${name}`,
+    name: `a conditional write ${name}`,
     run: async (context) => {
       await seed(context);
       await body(context);
@@ -92,7 +92,7 @@ function loneCase(name: string, body: Body): TransactionCase {
   };
 }
 
-/** The timestamp of a write; `undefined` also where the transaction that stands in has refused it. */
+/** Returns the timestamp of a write; `undefined` when it, or the transaction in its place, was refused. */
 async function unlessRefused(writing: Promise<number | undefined>): Promise<number | undefined> {
   try {
     return await writing;
@@ -102,15 +102,15 @@ async function unlessRefused(writing: Promise<number | undefined>): Promise<numb
   }
 }
 
-/** Each leaves everything as it was after the first record. */
+/** Writes that leave the state after the first record unchanged. */
 const refused: readonly (readonly [string, (first: number) => ConditionalWrite])[] = [
-  ['of a new object does nothing where there is one', () => newRecord('x', { text: '{}' })],
-  ['of a change does nothing where another one came first', (first) => newRecord('x', { expected: asRead(first - 1) })],
+  ['of a new object does nothing when the id is taken', () => newRecord('x', { text: '{}' })],
+  ['of a change does nothing when the object has changed', (first) => newRecord('x', { expected: asRead(first - 1) })],
   [
     'of a change does nothing where another object has the same timestamp',
     (first) => newRecord('x', { expected: { lastModified: first, text: '{"n":2}' } }),
   ],
-  ['of a change does nothing where nothing is', (first) => newRecord('y', { expected: asRead(first) })],
+  ['of a change does nothing when the object is absent', (first) => newRecord('y', { expected: asRead(first) })],
   [
     'of a deletion does nothing where nothing is',
     (first) => newRecord('y', { expected: asRead(first), text: undefined }),
@@ -123,9 +123,9 @@ const refused: readonly (readonly [string, (first: number) => ConditionalWrite])
   ['does nothing with a timestamp of the past', (first) => newRecord('y', { lastModified: first })],
 ];
 
-/** Writes alone. */
+/** Conditional writes. */
 export const conditionalWriteCases: readonly TransactionCase[] = [
-  loneCase('stores a new object with its entries', async (context) => {
+  conditionalCase('stores a new object with its entries', async (context) => {
     const { clock } = context;
     const first = await required(context, newRecord('x'));
     const second = await required(
@@ -139,7 +139,7 @@ export const conditionalWriteCases: readonly TransactionCase[] = [
     assert.deepEqual([x, y?.['read']?.toSorted(), y?.['write']], [{ write: ['acme:zoe'] }, ['a', 'b'], ['c']]);
     assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 2);
   }),
-  loneCase('changes an object and leaves its entries alone', async (context) => {
+  conditionalCase('changes an object and leaves its entries alone', async (context) => {
     const expected = asRead(await required(context, newRecord('x', { entries: { read: ['a'], write: ['b'] } })));
     context.clock.advance(10);
     const change = newRecord('x', { expected, text: '{"n":2}', entries: {} });
@@ -148,32 +148,35 @@ export const conditionalWriteCases: readonly TransactionCase[] = [
     const permissions = await context.permission.reader.getObjectPermissions(`${records.parent}/records/x`);
     assert.deepEqual(permissions, { read: ['a'], write: ['b'] });
   }),
-  loneCase('deletes an object with its entries and leaves a tombstone, which a new object takes', async (context) => {
-    const expected = asRead(await required(context, newRecord('x')));
-    const deleted = await required(context, newRecord('x', { expected, text: undefined, entries: {} }));
-    assert.deepEqual(await stateOf(context), {
-      entries: [['x', deleted, undefined]],
-      clock: deleted,
-      count: 0,
-      countWithTombstones: 1,
-      permissions: [{}],
-    });
-    const again = await required(context, newRecord('x', { entries: {} }));
-    assert.deepEqual(await stateOf(context), {
-      entries: [['x', again, '{"n":1}']],
-      clock: again,
-      count: 1,
-      countWithTombstones: 1,
-      permissions: [{}],
-    });
-  }),
-  loneCase('goes on with the clock of the list, and moves it where told to', async (context) => {
+  conditionalCase(
+    'deletes an object with its entries and leaves a tombstone, which a new object replaces',
+    async (context) => {
+      const expected = asRead(await required(context, newRecord('x')));
+      const deleted = await required(context, newRecord('x', { expected, text: undefined, entries: {} }));
+      assert.deepEqual(await stateOf(context), {
+        entries: [['x', deleted, undefined]],
+        clock: deleted,
+        count: 0,
+        countWithTombstones: 1,
+        permissions: [{}],
+      });
+      const again = await required(context, newRecord('x', { entries: {} }));
+      assert.deepEqual(await stateOf(context), {
+        entries: [['x', again, '{"n":1}']],
+        clock: again,
+        count: 1,
+        countWithTombstones: 1,
+        permissions: [{}],
+      });
+    },
+  ),
+  conditionalCase('moves the clock of the list, to a given timestamp too', async (context) => {
     const ahead = context.clock.now() + 1_000_000;
     assert.equal(await writeConditionally(context, newRecord('x', { lastModified: ahead })), ahead);
     assert.equal(await writeConditionally(context, newRecord('y')), ahead + 1);
     assert.equal(await context.storage.reader.resourceTimestamp(records), ahead + 1);
   }),
-  loneCase(
+  conditionalCase(
     'keeps no entries of objects that have none, and needs no object above lists at the root',
     async (context) => {
       const list = { kind: 'note', parent: 'acme:zoe' };
@@ -183,7 +186,7 @@ export const conditionalWriteCases: readonly TransactionCase[] = [
     },
   ),
   ...refused.map(([name, write]) =>
-    loneCase(name, async (context) => {
+    conditionalCase(name, async (context) => {
       const first = await required(context, newRecord('x'));
       const before = await stateOf(context);
       assert.equal(await writeConditionally(context, write(first)), undefined);
@@ -199,14 +202,14 @@ export const conditionalWriteCases: readonly TransactionCase[] = [
       ['of a deletion', (first) => newRecord('x', { expected: asRead(first), text: undefined, entries: {} })],
     ] as const satisfies typeof refused
   ).map(([name, write]) =>
-    loneCase(`${name} does nothing when the list has no timestamps left`, async (context) => {
+    conditionalCase(`${name} does nothing when the list has no timestamps left`, async (context) => {
       const last = await required(context, newRecord('x', { lastModified: Number.MAX_SAFE_INTEGER }));
       const before = await stateOf(context);
       assert.equal(await unlessRefused(writeConditionally(context, write(last))), undefined);
       assert.deepEqual(await stateOf(context), before);
     }),
   ),
-  loneCase('gets no timestamp twice among others when its list has too few left', async (context) => {
+  conditionalCase('gets no duplicate timestamp when its list has too few left for all', async (context) => {
     const first = await required(context, newRecord('x', { lastModified: Number.MAX_SAFE_INTEGER - 2 }));
     const writes = ['a', 'b', 'c', 'd'].map((id) => newRecord(id, { isFresh: true }));
     const given = await Promise.all(writes.map((write) => unlessRefused(writeConditionally(context, write))));
@@ -219,21 +222,21 @@ export const conditionalWriteCases: readonly TransactionCase[] = [
     assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 1 + stamps.length);
     assert.equal(await context.storage.reader.resourceTimestamp(records), first + stamps.length);
   }),
-  loneCase('beside many others of its list has a timestamp of its own', async (context) => {
+  conditionalCase('gets a timestamp of its own among many others of its list', async (context) => {
     const ids = Array.from({ length: 60 }, (_, n) => `r${n}`);
     const stamps = await Promise.all(ids.map((id) => required(context, newRecord(id))));
     assert.equal(new Set(stamps).size, ids.length);
     assert.equal(await context.storage.reader.countAll(records, { filters: [] }), ids.length);
     assert.equal(await context.storage.reader.resourceTimestamp(records), Math.max(...stamps));
   }),
-  loneCase('that changes what others change as well wins alone', async (context) => {
+  conditionalCase('of a change wins alone among concurrent changes of the object', async (context) => {
     const expected = asRead(await required(context, newRecord('x')));
     const changes = Array.from({ length: 10 }, (_, n) => newRecord('x', { expected, text: `{"n":${n}}`, entries: {} }));
     const stamps = await Promise.all(changes.map((change) => writeConditionally(context, change)));
     const winners = changes.filter((_, index) => stamps[index] !== undefined);
     assert.deepEqual([winners.length, (await context.storage.reader.get(records, 'x'))?.text], [1, winners[0]?.text]);
   }),
-  loneCase('under an id drawn just now does the same beside any others, and keeps them in order', async (context) => {
+  conditionalCase('of a new random id has the same effect together with others, in their order', async (context) => {
     const changed = asRead(await required(context, newRecord('x', { entries: {} })));
     const lists = ['a', 'b'].map((name) => ({ kind: 'record', parent: `/buckets/food/collections/fruits-${name}` }));
     const unknown = { list: collections, id: 'none' };
@@ -272,7 +275,7 @@ export const conditionalWriteCases: readonly TransactionCase[] = [
       assert.equal(live, all.length);
     }
   }),
-  loneCase('refuses a text that cannot be stored, for no fault of those done with it', async (context) => {
+  conditionalCase('refuses a text that cannot be stored, and does not fail others for it', async (context) => {
     const hostile = (text: string): readonly ConditionalWrite[] => [
       newRecord(text),
       newRecord('y', { text: `{"a":"${text}"}` }),
@@ -299,7 +302,7 @@ export const conditionalWriteCases: readonly TransactionCase[] = [
     assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 0);
     assert.equal((await context.permission.reader.getAccessibleObjects(['acme:zoe'])).size, 0);
   }),
-  loneCase('waits for a unit of work that has locked the list', async (context) => {
+  conditionalCase('waits for a unit of work that has locked the list', async (context) => {
     const { database, storage } = context;
     const transaction = await database.begin();
     const { lastModified } = await storage.writer(transaction).create(records, 'x', '{}');
@@ -307,7 +310,7 @@ export const conditionalWriteCases: readonly TransactionCase[] = [
     await transaction.commit();
     assert.ok((await writing) > lastModified);
   }),
-  loneCase('never outlives the object above', async (context) => {
+  conditionalCase('never outlives the object above it', async (context) => {
     const writes = Array.from({ length: 10 }, (_, n) => writeConditionally(context, newRecord(`r${n}`)));
     const deleting = inUnitOf(context, async ({ storage, permission }) => {
       await storage.lock(collections, 'fruits');

@@ -19,7 +19,7 @@ async function write(context: TransactionContext): Promise<void> {
   }
 }
 
-/** Who has seen a number below one parent sees no lower one below the next, whichever comes first. */
+/** A reader that sees a number below one parent sees no lower one below the next, in either order. */
 async function look(context: TransactionContext): Promise<void> {
   for (const order of [parents, parents.toReversed()]) {
     let least = 0;
@@ -37,15 +37,15 @@ function nextTurn(): Promise<void> {
   });
 }
 
-/** What `atomicAcrossParents` promises. */
+/** The promise of `atomicAcrossParents`. */
 export const severalParentsCases: readonly TransactionCase[] = [
   {
-    name: 'what a unit writes below several parents becomes visible in one step',
+    name: 'writes of a unit below several parents become visible in one step',
     needs: ['atomicAcrossParents'],
     async run(context) {
       const progress = { writing: true };
       const writing = write(context).finally(() => (progress.writing = false));
-      // A backend that answers at once would else never come to its commits.
+      // A backend that responds without I/O would otherwise never get to its commits.
       for (; progress.writing; await nextTurn()) await look(context);
       await writing;
       assert.deepEqual(await Promise.all(parents.map((parent) => numberIn(context, parent))), [rounds, rounds, rounds]);

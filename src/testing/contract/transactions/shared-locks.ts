@@ -1,5 +1,5 @@
-// Cases about holding an object while something is written below it: whoever deletes the object, or what it lies in,
-// comes before or after, and never in between.
+// Cases about shared locks on an object during writes below it. A deletion of the object or of a parent happens before or
+// after these writes, never between them.
 import assert from 'node:assert/strict';
 import type { ListKey } from '../../../core/objects/stored.ts';
 import type { TransactionCase, TransactionContext } from '../contract-case.ts';
@@ -20,7 +20,7 @@ async function seed({ database, storage }: TransactionContext): Promise<void> {
   });
 }
 
-/** Writes a record with an entry, as the service does, unless its collection is gone. */
+/** Writes a record with an entry, as the service does, unless its collection is absent. */
 async function writeRecord(
   { database, storage, permission }: TransactionContext,
   id: string,
@@ -61,7 +61,7 @@ async function requireNothingBelow({ storage, permission }: TransactionContext):
   assert.equal((await permission.reader.getAccessibleObjects(['acme:zoe'])).size, 0);
 }
 
-/** Many writers, and one who deletes in their midst. */
+/** Runs many writers, and one deletion in their midst. */
 async function race(context: TransactionContext, remove: () => Promise<void>, below?: ListKey): Promise<void> {
   await seed(context);
   const units: Units = [];
@@ -74,10 +74,10 @@ async function race(context: TransactionContext, remove: () => Promise<void>, be
   await requireNothingBelow(context);
 }
 
-/** What `lockShared` promises. */
+/** The promise of `lockShared`. */
 export const sharedLockCases: readonly TransactionCase[] = [
   {
-    name: 'a held object is read',
+    name: 'a shared lock reads the object',
     async run(context) {
       await seed(context);
       await inUnit(context.database, async (transaction) => {
@@ -92,16 +92,16 @@ export const sharedLockCases: readonly TransactionCase[] = [
     },
   },
   {
-    name: 'what is written below an object goes when the object is deleted at the same time',
+    name: 'objects written below an object are deleted with it when it is deleted at the same time',
     run: (context) =>
       race(context, () => deleteWithChildren(context, collections, 'fruits', `${bucketUri}/collections/fruits`)),
   },
   {
-    name: 'what is written below an object goes when the parent of the object is deleted at the same time',
+    name: 'objects written below an object are deleted with it when its parent is deleted at the same time',
     run: (context) => race(context, () => deleteWithChildren(context, buckets, 'food', bucketUri)),
   },
   {
-    name: 'what is written to a list named when its parent was held goes when the parent is deleted at the same time',
+    name: 'objects written to the list that a shared lock names are deleted when the parent is deleted at the same time',
     run: (context) =>
       race(
         context,
@@ -110,11 +110,11 @@ export const sharedLockCases: readonly TransactionCase[] = [
       ),
   },
   {
-    name: 'what is written to a list named when its parent was held goes when what that lies in is deleted',
+    name: 'objects written to the list that a shared lock names are deleted when a parent above is deleted',
     run: (context) => race(context, () => deleteWithChildren(context, buckets, 'food', bucketUri), records),
   },
   {
-    name: 'a list named when an object is held may be known already, or come into being by it',
+    name: 'the list that a shared lock names may exist or not',
     async run(context) {
       await seed(context);
       for (const id of ['a', 'b']) {
@@ -133,7 +133,7 @@ export const sharedLockCases: readonly TransactionCase[] = [
     },
   },
   {
-    name: 'an object may be held by several units at once, and changed by others',
+    name: 'several units may have shared locks on an object, and others may change it',
     async run(context) {
       await seed(context);
       await Promise.all([

@@ -1,5 +1,5 @@
-// The contract of a database whose storage and permissions share transactions: all or nothing, invisible until the
-// commit, one after the other where they touch the same list.
+// The contract of a database whose storage and permissions share transactions: all or nothing, invisible until the commit,
+// and one after another when they lock the same list.
 import assert from 'node:assert/strict';
 import { IntegrityError } from '../../../contracts/errors.ts';
 import type { ObjectPermissions } from '../../../contracts/permission.ts';
@@ -15,7 +15,7 @@ import { inRolledBackUnit, inUnitOf as unit, type Writers } from '../unit-of-wor
 const groups: ListKey = { kind: 'group', parent: '/buckets/food' };
 const uri = `${records.parent}/records/x`;
 
-/** The whole state that a case looks at, as readers outside any unit of work see it. */
+/** Returns the whole state of a case, as readers outside any unit of work see it. */
 async function snapshot({ storage, permission }: TransactionContext): Promise<unknown> {
   const lists = await Promise.all(
     [records, groups].map(async (list) => {
@@ -56,7 +56,7 @@ async function seed(context: TransactionContext): Promise<void> {
   });
 }
 
-/** Every write there is, each to be undone by a rollback. */
+/** Every write, each undone by a rollback. */
 const writes: readonly (readonly [string, (writers: Writers) => Promise<unknown>])[] = [
   ['a create', ({ storage }) => storage.create(records, 'z', '{}')],
   ['a create over a tombstone', ({ storage }) => storage.create(records, 'gone', '{}')],
@@ -150,7 +150,7 @@ const rollbacks: readonly TransactionCase[] = [
     },
     ['rollback'],
   ),
-  transactionCase('a refused write leaves the earlier writes of its unit to be committed', async (context) => {
+  transactionCase('a refused write does not prevent the commit of earlier writes of its unit', async (context) => {
     await seed(context);
     await unit(context, async ({ storage, permission }) => {
       await storage.create(records, 'z', '{}');
@@ -172,7 +172,7 @@ const rollbacks: readonly TransactionCase[] = [
     await (await context.database.begin()).rollback();
     await seed(context);
   }),
-  transactionCase('a transaction that has ended writes no more', async (context) => {
+  transactionCase('a transaction that has ended refuses writes', async (context) => {
     for (const end of ['commit', 'rollback'] as const) {
       const transaction = await context.database.begin();
       const writer = context.storage.writer(transaction);
@@ -202,7 +202,7 @@ const visibility: readonly TransactionCase[] = [
       assert.deepEqual([...(await permission.getUserPrincipals('acme:tom'))], ['late']);
     });
   }),
-  transactionCase('committed writes are visible to everybody at once', async (context) => {
+  transactionCase('committed writes are visible to all readers at once', async (context) => {
     await unit(context, async ({ storage, permission }) => {
       await storage.create(records, 'x', '{}');
       await permission.addPrincipalToAce(uri, 'write', 'acme:zoe');
@@ -220,7 +220,7 @@ const visibility: readonly TransactionCase[] = [
       const permission = context.permission.writer(transaction);
       await storage.update(records, 'x', '{"n":9}');
       await permission.addPrincipalToAce(uri, 'read', 'late');
-      // A backend may answer at once from the committed state or only after the unit has ended.
+      // A backend may respond at once from committed state, or only after the unit has ended.
       const during = snapshot(context);
       await storage.delete(records, 'y');
       await permission.deletePermissionsBelow('/buckets/food');
@@ -247,7 +247,7 @@ const visibility: readonly TransactionCase[] = [
     assert.ok([clock, clock + 2].includes((await earlyTimestamp)!));
     assert.equal(await context.storage.reader.countAll(records, { filters: [] }), 4);
   }),
-  transactionCase('a unit that has written nothing keeps no reader waiting', async (context) => {
+  transactionCase('a unit without writes delays no reader', async (context) => {
     await seed(context);
     const transaction = await context.database.begin();
     await context.storage.writer(transaction).lock(records, 'x');
@@ -257,7 +257,7 @@ const visibility: readonly TransactionCase[] = [
   }),
 ];
 
-/** Adds one to the number of an object, the way a conditional write does. */
+/** Adds one to the number of an object, as a conditional write does. */
 async function increment(context: TransactionContext, pause: () => Promise<void>): Promise<void> {
   await unit(context, async ({ storage }) => {
     const { object } = await storage.lock(records, 'counter');
@@ -274,11 +274,11 @@ function nextTurn(): Promise<void> {
 }
 
 const concurrency: readonly TransactionCase[] = [
-  transactionCase('no update is lost between units that lock what they read', async (context) => {
+  transactionCase('units that lock the objects they read lose no update', async (context) => {
     await Promise.all(Array.from({ length: 20 }, () => increment(context, nextTurn)));
     assert.equal((await context.storage.reader.get(records, 'counter'))!.text, '{"n":20}');
   }),
-  transactionCase('of many units that change what they have seen exactly one wins', async (context) => {
+  transactionCase('exactly one of many units that change the version they have read wins', async (context) => {
     await seed(context);
     const seen = (await context.storage.reader.get(records, 'x'))!.lastModified;
     const outcomes = await Promise.all(
@@ -294,7 +294,7 @@ const concurrency: readonly TransactionCase[] = [
     );
     assert.equal(outcomes.filter(Boolean).length, 1);
   }),
-  transactionCase('of many units that create one object exactly one succeeds', async (context) => {
+  transactionCase('exactly one of many units that create one object succeeds', async (context) => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 10 }, (_, n) => unit(context, ({ storage }) => storage.create(records, 'x', `{"n":${n}}`))),
     );
@@ -302,7 +302,7 @@ const concurrency: readonly TransactionCase[] = [
     assert.equal(failures.length, 9);
     for (const failure of failures) assert.ok(failure.reason instanceof IntegrityError);
   }),
-  transactionCase('units at the same time give each write a timestamp of its own', async (context) => {
+  transactionCase('concurrent units give each write a timestamp of its own', async (context) => {
     const created = await Promise.all(
       Array.from({ length: 25 }, (_, n) =>
         unit(context, async ({ storage }) => {
@@ -379,7 +379,7 @@ const concurrency: readonly TransactionCase[] = [
   }),
 ];
 
-/** What holds for transactions that storage and permissions share. */
+/** The behaviour of transactions that storage and permissions share. */
 export const transactionCases: readonly TransactionCase[] = [
   ...rollbacks,
   ...visibility,
