@@ -115,7 +115,7 @@ export class Dispatcher {
         return this.#finish(request, preflight, undefined);
       }
       operation = findOperation(found.route.endpoint, request.method);
-      this.#requireAllowed(request, found.route.endpoint, operation);
+      this.#requireAllowed(request, target, found.route.endpoint, operation);
       response = await this.#handle(request, target, found, outer);
       if (response.body instanceof LaterBody) response = this.#finishLater(request, response, response.body, operation);
     } catch (error) {
@@ -189,12 +189,17 @@ export class Dispatcher {
     return { status, headers: { ...headers, Vary: 'Accept' }, body };
   }
 
-  #requireAllowed(request: ServiceRequest, endpoint: Endpoint, operation: Operation | undefined): asserts operation {
+  #requireAllowed(
+    request: ServiceRequest,
+    { query }: Target,
+    endpoint: Endpoint,
+    operation: Operation | undefined,
+  ): asserts operation {
     const isRefused = this.#options.readonly && !safeMethods.includes(request.method);
     if (operation === undefined || isRefused) {
       throw new ServiceError('methodNotAllowed', { headers: { Allow: allowedMethods(endpoint).join(', ') } });
     }
-    requireUsableTypes(endpoint, operation, request.headers);
+    requireUsableTypes(endpoint, operation, request.headers, query);
     if (safeMethods.includes(request.method)) return;
     rejectCrossSiteRequest(endpoint, operation, request);
     // Before any read or write: an alias may create objects.

@@ -2,16 +2,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OpenConnection } from '../engine/exchange.ts';
 
-/** Wraps a response whose head is written. Its connection is not closed for silence any more: the body sees to that. */
+/** Wraps a response whose head is written. Until the body ends, its connection is not closed for silence. */
 export class OpenResponse implements OpenConnection {
   readonly #outgoing: ServerResponse;
+  readonly #timeoutMs: number;
   #whenDrained: (() => void) | undefined;
   readonly #written = (): void => {
     if (this.#outgoing.writableLength === 0) this.#whenDrained?.();
   };
 
-  constructor(outgoing: ServerResponse) {
+  /** @param timeoutMs time of silence after which the connection is closed once the body has ended */
+  constructor(outgoing: ServerResponse, timeoutMs: number) {
     this.#outgoing = outgoing;
+    this.#timeoutMs = timeoutMs;
     outgoing.socket?.setTimeout(0);
     // Proxies and clients learn that the response has begun, and small frames leave at once.
     outgoing.socket?.setNoDelay(true);
@@ -36,6 +39,8 @@ export class OpenResponse implements OpenConnection {
   }
 
   end(): void {
+    // A client that has vanished never takes the last bytes.
+    this.#outgoing.socket?.setTimeout(this.#timeoutMs);
     this.#outgoing.end();
   }
 

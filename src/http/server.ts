@@ -289,7 +289,7 @@ class Shell {
     }
     if (body instanceof OpenBody) {
       outgoing.writeHead(status, head);
-      body.open(new OpenResponse(outgoing));
+      body.open(new OpenResponse(outgoing, this.server.timeout));
       return undefined;
     }
     if (body instanceof LaterBody) throw new Error('A response that waits cannot wait again.');

@@ -18,6 +18,7 @@ import { requireTimestamp, type LiveLists, type Scope } from '../engine/scope.ts
 import type { Stores } from '../engine/unit-of-work.ts';
 import type { FrameSink } from './event-stream.ts';
 import { Feed } from './feed.ts';
+import { endFrame, Frames } from './frames.ts';
 import { ListStream, streamHeaders } from './list-stream.ts';
 import { waitForPage } from './long-poll.ts';
 import { Places } from './places.ts';
@@ -152,7 +153,14 @@ export class LiveHub implements LiveLists, CommitListener {
 
   #open({ scope, access, presentation, cursor, isPrivate }: Followed, sink: FrameSink): void {
     this.#start();
-    const leavePlace = this.#places.take(scope.context.caller.userId);
+    let leavePlace: () => void;
+    try {
+      leavePlace = this.#places.take(scope.context.caller.userId);
+    } catch (error) {
+      sink.send(new Frames([endFrame(this.#options.formatError(error as ServiceError), true)]));
+      sink.end();
+      return;
+    }
     const { bufferBytes, maxMs } = this.#options;
     const viewer = this.#viewerOf(scope, access, isPrivate);
     const feed = this.#feedOf(scope, viewer, presentation, isPrivate);

@@ -130,7 +130,12 @@ function streamOf({ body }: ServiceResponse): ListStream | undefined {
 }
 
 function noList({ path }: Watched): string {
-  return formatJson({ code: 400, errno: 107, error: 'Invalid parameters', message: `${quoteText(path)} is no list.` });
+  return formatJson({
+    code: 400,
+    errno: 107,
+    error: 'Invalid parameters',
+    message: `${quoteText(path)} is not a list.`,
+  });
 }
 
 /** The connection of several streams. */

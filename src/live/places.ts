@@ -26,14 +26,19 @@ export class Places {
    */
   requireFree(userId: string | undefined): void {
     const { maxStreams, maxStreamsPerUser } = this.#limits;
-    if (this.#taken >= maxStreams) throw refused(`This process serves ${maxStreams} streams and long polls at most.`);
+    if (this.#taken >= maxStreams) throw refused(`This process serves at most ${maxStreams} streams and long polls.`);
     if (userId !== undefined && (this.#ofUsers.get(userId) ?? 0) >= maxStreamsPerUser) {
-      throw refused(`A user may have ${maxStreamsPerUser} streams and long polls at most.`);
+      throw refused(`A user may have at most ${maxStreamsPerUser} streams and long polls.`);
     }
   }
 
-  /** Takes a place, and returns a function that gives it back, once. */
+  /**
+   * Takes a place, and returns a function that gives it back, once.
+   *
+   * @throws ServiceError overloaded when other requests took the last places meanwhile
+   */
   take(userId: string | undefined): () => void {
+    this.requireFree(userId);
     this.#add(userId, 1);
     let isTaken = true;
     return () => {
