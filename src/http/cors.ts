@@ -65,6 +65,16 @@ export class Cors {
     headers['Vary'] = others === undefined ? 'Origin' : `${String(others)}, Origin`;
   }
 
+  /** Lets pages of origins that are listed by name send cookies and read the response. */
+  addCredentials(headers: ResponseHeaders, sent: Caller): void {
+    const { origin } = sent.headers;
+    if (origin === undefined || !this.isNamedOrigin(sent)) return;
+    headers['Access-Control-Allow-Credentials'] = 'true';
+    // Browsers accept no wildcard with cookies.
+    headers['Access-Control-Allow-Origin'] = origin;
+    if (this.#any) headers['Vary'] = headers['Vary'] === undefined ? 'Origin' : `${String(headers['Vary'])}, Origin`;
+  }
+
   /** Returns the issue of a request with a refused origin. */
   checkOrigin(request: Caller): Issue | undefined {
     if (request.headers['origin'] === undefined || this.allowedOrigin(request) !== undefined) return undefined;

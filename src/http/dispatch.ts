@@ -96,9 +96,10 @@ export class Dispatcher {
    * Handles a request. Errors become responses, except those that end the whole outer request: see `UnitOfWork.end`.
    */
   async dispatch(request: ServiceRequest, outer: Outer): Promise<ServiceResponse> {
-    const { cors, errors, logger, notices } = this.#options;
+    const { cors, errors, liveSessions, logger, notices } = this.#options;
     let operation: Operation | undefined;
     let response: ServiceResponse;
+    let takesCookies = false;
     try {
       notices.requireOpen();
       const target = parseTarget(request.target);
@@ -110,14 +111,17 @@ export class Dispatcher {
         throw new ServiceError('unknownPath');
       }
       if (outer.note !== undefined) outer.note.route = found.route;
+      takesCookies = liveSessions !== undefined && (isLive(found, target) || found.below === '/live/session');
       if (request.method === 'OPTIONS') {
         const preflight = cors.preflight(found.route.endpoint, request);
-        return this.#finish(request, preflight, undefined);
+        return this.#finish(request, preflight, undefined, takesCookies);
       }
       operation = findOperation(found.route.endpoint, request.method);
       this.#requireAllowed(request, target, found.route.endpoint, operation);
       response = await this.#handle(request, target, found, outer);
-      if (response.body instanceof LaterBody) response = this.#finishLater(request, response, response.body, operation);
+      if (response.body instanceof LaterBody) {
+        return { ...response, body: this.#finishLater(request, response.body, operation, takesCookies) };
+      }
     } catch (error) {
       // The whole outer request is retried.
       if (error instanceof TransactionConflict || error instanceof MemoryAwaited) throw error;
@@ -126,16 +130,11 @@ export class Dispatcher {
       if (response.status === 409 || error instanceof UnstorableText) outer.unit.setRollbackOnly();
       if (outer.note !== undefined) noteRefusal(outer.note, request, error);
     }
-    return this.#finish(request, response, operation);
+    return this.#finish(request, response, operation, takesCookies);
   }
 
   /** Gives a response that is known only later the headers that every response has. */
-  #finishLater(
-    request: ServiceRequest,
-    response: ServiceResponse,
-    { later }: LaterBody,
-    operation: Operation,
-  ): ServiceResponse {
+  #finishLater(request: ServiceRequest, { later }: LaterBody, operation: Operation, takesCookies: boolean): LaterBody {
     const { errors, logger } = this.#options;
     const finish = async (signal: AbortSignal): Promise<ServiceResponse> => {
       let answer: ServiceResponse;
@@ -144,9 +143,9 @@ export class Dispatcher {
       } catch (error) {
         answer = errorResponse(error, request.id, errors, logger);
       }
-      return this.#finish(request, answer, operation);
+      return this.#finish(request, answer, operation, takesCookies);
     };
-    return { ...response, body: new LaterBody(finish) };
+    return new LaterBody(finish);
   }
 
   /** Returns the response for a failure outside of dispatch: at the socket, or during the commit. */
@@ -299,7 +298,13 @@ export class Dispatcher {
     return { route, below: path, request, prepare };
   }
 
-  #finish(request: ServiceRequest, response: ServiceResponse, operation: Operation | undefined): ServiceResponse {
+  /** @param takesCookies whether cookies may authenticate requests to this address */
+  #finish(
+    request: ServiceRequest,
+    response: ServiceResponse,
+    operation: Operation | undefined,
+    takesCookies = false,
+  ): ServiceResponse {
     const { cors, notices, transportSecurity } = this.#options;
     const { method, headers: sent, origin } = request;
     // One literal, extended in place: spreads take many times longer.
@@ -310,6 +315,7 @@ export class Dispatcher {
     };
     for (const name in response.headers) headers[canonicalName(name)] = response.headers[name]!;
     cors.addTo(headers, request);
+    if (takesCookies) cors.addCredentials(headers, request);
     if (method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
     // Shared caches must not serve a response for one caller to others.
     if (sent['authorization'] !== undefined && (method === 'GET' || method === 'HEAD') && response.status !== 307) {

@@ -7,6 +7,8 @@ export class OpenResponse implements OpenConnection {
   readonly #outgoing: ServerResponse;
   readonly #timeoutMs: number;
   #whenDrained: (() => void) | undefined;
+  readonly #whenClosed: (() => void)[] = [];
+  #isClosed = false;
   readonly #written = (): void => {
     if (this.#outgoing.writableLength === 0) this.#whenDrained?.();
   };
@@ -19,6 +21,7 @@ export class OpenResponse implements OpenConnection {
     // Proxies and clients learn that the response has begun, and small frames leave at once.
     outgoing.socket?.setNoDelay(true);
     outgoing.flushHeaders();
+    this.#watchEnd();
   }
 
   get bufferedBytes(): number {
@@ -26,7 +29,8 @@ export class OpenResponse implements OpenConnection {
   }
 
   write(bytes: Uint8Array): void {
-    this.#outgoing.write(bytes, this.#written);
+    // Several streams may share the connection, and the first that ends ends it for all.
+    if (!this.#outgoing.writableEnded) this.#outgoing.write(bytes, this.#written);
   }
 
   onDrain(task: () => void): void {
@@ -34,8 +38,8 @@ export class OpenResponse implements OpenConnection {
   }
 
   onClose(task: () => void): void {
-    if (this.#outgoing.closed) task();
-    else this.#outgoing.once('close', task);
+    if (this.#isClosed) task();
+    else this.#whenClosed.push(task);
   }
 
   end(): void {
@@ -46,6 +50,19 @@ export class OpenResponse implements OpenConnection {
 
   destroy(): void {
     this.#outgoing.destroy();
+  }
+
+  #watchEnd(): void {
+    const { socket } = this.#outgoing;
+    const close = (): void => {
+      socket?.off('end', close);
+      this.#isClosed = true;
+      for (const task of this.#whenClosed.splice(0)) task();
+    };
+    this.#outgoing.once('close', close);
+    // The server lets clients close their half of a connection early. One that does so no longer follows.
+    socket?.once('end', close);
+    if (this.#outgoing.closed || socket === null || socket.readableEnded) close();
   }
 }
 
@@ -64,13 +81,14 @@ export async function whileWaiting<T>(
   const abort = (): void => {
     controller.abort();
   };
-  if (socket.destroyed) abort();
+  if (socket.destroyed || socket.readableEnded) abort();
   socket.setTimeout(0);
-  socket.once('close', abort);
+  // A client that has closed its half of the connection is answered without a wait.
+  socket.once('end', abort).once('close', abort);
   try {
     return await later(controller.signal);
   } finally {
-    socket.off('close', abort);
+    socket.off('end', abort).off('close', abort);
     socket.setTimeout(timeoutMs);
   }
 }

@@ -1,6 +1,7 @@
 // Follows one list for all streams that see the same of it: one read and one text serve those that are equally far. Streams
 // that are behind are served from their own place until they have caught up.
 import { runFromNow } from '../base/steps.ts';
+import type { LiveObservation } from '../contracts/observer.ts';
 import type { Page, StorageReader } from '../contracts/storage.ts';
 import type { PageQuery } from '../core/query/ast.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
@@ -17,6 +18,9 @@ const maxEntries = 1000;
 /** Number of callers whose access is checked at the same time. */
 const checksAtOnce = 50;
 
+/** Frames that streams received at the same time. */
+export type Sent = Pick<Extract<LiveObservation, { event: 'sent' }>, 'frames' | 'resyncs' | 'lagMs'>;
+
 export interface FeedSource {
   readonly watch: Watch;
   readonly storage: StorageReader;
@@ -29,6 +33,8 @@ export interface FeedSource {
   readonly isPrivate: boolean;
   /** Maximum length of the entries' texts in one frame, in bytes. */
   readonly maxFrameBytes: number;
+  /** Called after frames were sent. */
+  readonly onSent: (sent: Sent) => void;
   /** Called with what went wrong in the background. */
   readonly onError: (error: unknown) => void;
 }
@@ -39,6 +45,8 @@ export class Feed {
   readonly streams = new Set<Stream>();
   /** Increases with each change that was announced. */
   #version = 0;
+  /** Time of the first announced change that was not sent yet, by the clock of `performance.now()`. */
+  #changedAt: number | undefined;
   #isRunning = false;
   #servesNewest = true;
 
@@ -50,6 +58,7 @@ export class Feed {
   /** Serves all streams again, because the list may have changed. */
   changed(): void {
     this.#version += 1;
+    this.#changedAt ??= performance.now();
     this.run();
   }
 
@@ -109,6 +118,7 @@ export class Feed {
     const { storage, watch } = this.source;
     const clock = (await storage.resourceTimestamp(watch.list)) ?? 0;
     await this.#checkAccess(streams);
+    let restarted = 0;
     for (const stream of streams) {
       if (!this.streams.has(stream) || stream.resync === undefined) continue;
       const frames = new Frames([resyncFrame(stream.resync), currentFrame(clock)]);
@@ -119,7 +129,9 @@ export class Feed {
       stream.currentAt = clock;
       stream.knownFrom = 0;
       stream.seen = version;
+      restarted += 1;
     }
+    if (restarted > 0) this.source.onSent({ frames: 2 * restarted, resyncs: restarted, lagMs: undefined });
   }
 
   async #sendChanges(waiting: readonly Stream[], version: number): Promise<void> {
@@ -146,15 +158,25 @@ export class Feed {
     // After the page was read: what was changed after access was lost is never sent.
     await this.#checkAccess(streams);
     const shared = new Frames(frames);
+    let served = 0;
     for (const stream of streams) {
       if (!this.streams.has(stream) || stream.resync !== undefined || stream.cursor !== since) continue;
       const hasNews = last !== undefined || (isAtEnd && stream.currentAt !== end);
       if (hasNews && !stream.send(shared)) continue;
+      if (hasNews) served += 1;
       stream.cursor = end;
       if (!isAtEnd) continue;
       stream.seen = version;
       stream.currentAt = end;
     }
+    this.#report(version, served * frames.length, isAtEnd && last !== undefined);
+  }
+
+  /** @param isFollowed whether the frames have brought streams up to date */
+  #report(version: number, frames: number, isFollowed: boolean): void {
+    const lagMs = isFollowed && this.#changedAt !== undefined ? performance.now() - this.#changedAt : undefined;
+    if (version === this.#version) this.#changedAt = undefined;
+    if (frames > 0) this.source.onSent({ frames, resyncs: 0, lagMs });
   }
 
   /**

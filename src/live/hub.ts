@@ -5,6 +5,7 @@ import type { Logger } from '../contracts/logger.ts';
 import type { LiveObservation, Observer } from '../contracts/observer.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
 import { formatEtag } from '../core/objects/etag.ts';
+import type { ListKey } from '../core/objects/stored.ts';
 import type { SortKey } from '../core/query/ast.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
 import { issueOf, parseTimestamp, timestampForm, type ListParameters } from '../core/query/parameters.ts';
@@ -67,6 +68,7 @@ export class LiveHub implements LiveLists, CommitListener {
   readonly #places: Places;
   readonly #stopping = new AbortController();
   #privateViewers = 0;
+  #polls = 0;
   #timers: NodeJS.Timeout[] = [];
   #unsubscribe: (() => void) | undefined;
   /** Number of flushes at the last look; `undefined`: none yet. */
@@ -88,11 +90,6 @@ export class LiveHub implements LiveLists, CommitListener {
     if (hints.some((hint) => 'flushed' in hint)) this.#flushes = undefined;
     this.#watches.announce(hints);
     this.#options.hints?.publish(hints);
-  }
-
-  /** Number of streams and long polls that are open. */
-  get openCount(): number {
-    return this.#places.taken;
   }
 
   async follow(scope: Scope, access: ListAccess, parameters: ListParameters): Promise<ServiceResponse> {
@@ -117,7 +114,23 @@ export class LiveHub implements LiveLists, CommitListener {
     const storage = this.#options.stores.storage.reader;
     const stopping = this.#stopping.signal;
     const poll = { scope, page, read, waitMs, storage, stopping, watches: this.#watches };
-    return { ...page, body: waitForPage(poll, () => this.#places.take(userId)) };
+    return { ...page, body: waitForPage(poll, () => this.#openPoll(scope.list, userId)) };
+  }
+
+  /** Takes a place for a long poll. Returns a function that gives it back. */
+  #openPoll(list: ListKey, userId: string | undefined): () => void {
+    const leavePlace = this.#places.take(userId);
+    const openedAt = performance.now();
+    const poll = { kind: 'live', transport: 'poll', userId, list } as const;
+    this.#polls += 1;
+    this.#observe({ ...poll, event: 'opened', open: this.#polls });
+    return () => {
+      leavePlace();
+      this.#polls -= 1;
+      const milliseconds = performance.now() - openedAt;
+      const ended = { event: 'ended', reason: 'answered', milliseconds, frames: 0, resyncs: 0 } as const;
+      this.#observe({ ...poll, ...ended, open: this.#polls });
+    };
   }
 
   /** Ends all streams and waits. Clients come back to another process, or later. */
@@ -181,7 +194,9 @@ export class LiveHub implements LiveLists, CommitListener {
     sink.onClose(() => {
       stream.end('client');
     });
-    this.#observe({ kind: 'live', event: 'opened', userId: viewer.userId, list: feed.source.watch.list });
+    const { userId } = viewer;
+    const { list } = scope;
+    this.#observe({ kind: 'live', event: 'opened', transport: 'sse', open: this.#streams.size, userId, list });
     feed.add(stream);
   }
 
@@ -201,7 +216,9 @@ export class LiveHub implements LiveLists, CommitListener {
     this.#leaveFeed(stream, feed);
     const milliseconds = performance.now() - entry.openedAt;
     const { list } = feed.source.watch;
-    this.#observe({ kind: 'live', event: 'ended', userId: viewer.userId, list, reason, milliseconds, frames, resyncs });
+    const ended = { event: 'ended', reason, milliseconds, frames, resyncs } as const;
+    const open = this.#streams.size;
+    this.#observe({ kind: 'live', transport: 'sse', open, userId: viewer.userId, list, ...ended });
   }
 
   #leaveFeed(stream: Stream, feed: Feed): void {
@@ -253,6 +270,9 @@ export class LiveHub implements LiveLists, CommitListener {
         viewer: isShared ? undefined : viewer,
         isPrivate,
         maxFrameBytes: Math.max(1, bufferBytes >> 1),
+        onSent: (sent) => {
+          this.#observe({ kind: 'live', event: 'sent', ...sent });
+        },
         onError: (error) => {
           logger.warn({ err: error }, 'A followed list could not be read; it is read again');
         },
@@ -268,7 +288,7 @@ export class LiveHub implements LiveLists, CommitListener {
     for (const stream of this.#streamsOf.get(viewer) ?? []) {
       const opened = this.#streams.get(stream)!;
       const { scope, presentation, isPrivate } = opened.feed.source;
-      stream.resync = 'access';
+      stream.resync ??= 'access';
       const feed = this.#feedOf(scope, viewer, presentation, isPrivate);
       if (feed === opened.feed) feed.run();
       else {

@@ -15,10 +15,6 @@ export class Places {
     this.#limits = limits;
   }
 
-  get taken(): number {
-    return this.#taken;
-  }
-
   /**
    * Requires a free place. Anonymous callers are limited by the process and by the connections of their address.
    *

@@ -49,6 +49,17 @@ export class Stage {
     return Number(headers['etag']!.slice(1, -1));
   }
 
+  /** Returns the principal of a user. */
+  async idOf(auth: string): Promise<string> {
+    const { body } = await this.service.request('GET', '/v1/', { auth });
+    return (body as { user: { id: string } }).user.id;
+  }
+
+  /** Replaces the readers of the collection. */
+  async setReaders(...read: readonly string[]): Promise<void> {
+    await this.write('PATCH', '/v1/buckets/b/collections/c', { permissions: { read } });
+  }
+
   /** Opens a stream of records, or of another path that starts with `/`. It is closed with the stage. */
   async follow(query: string, options: OpenOptions = {}): Promise<EventClient> {
     const path = query.startsWith('/') ? query : `${records}?_live=sse${query === '' ? '' : `&${query}`}`;

@@ -73,10 +73,7 @@ export class LiveSessions {
             const expires = this.#options.clock.now() + validSeconds * 1000;
             const value = seal(JSON.stringify({ authorization, expires }), this.#options.key, purpose);
             if (value.length > maxCookieChars) throw unusable('the credentials are too long for a cookie');
-            const headers = {
-              'Set-Cookie': this.#format(request, value, validSeconds),
-              ...this.#allowCredentials(request),
-            };
+            const headers = { 'Set-Cookie': this.#format(request, value, validSeconds) };
             return Promise.resolve(jsonResponse(201, { expires }, headers));
           },
         },
@@ -87,18 +84,12 @@ export class LiveSessions {
             responses: { 204: { description: 'The cookie is removed.' } },
           }),
           handle: ({ request }) => {
-            const headers = { 'Set-Cookie': this.#format(request, '', 0), ...this.#allowCredentials(request) };
+            const headers = { 'Set-Cookie': this.#format(request, '', 0) };
             return Promise.resolve({ status: 204, headers, body: '' });
           },
         },
       },
     };
-  }
-
-  /** Returns the header that lets pages of other origins use cookies, for those listed by name. */
-  #allowCredentials(request: ServiceRequest): Record<string, string> {
-    const isForeign = request.headers['origin'] !== undefined && this.#options.isNamedOrigin(request);
-    return isForeign ? { 'Access-Control-Allow-Credentials': 'true' } : {};
   }
 
   #format({ origin }: ServiceRequest, value: string, maxAgeSeconds: number): string {

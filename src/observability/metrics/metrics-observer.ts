@@ -2,6 +2,7 @@
 // dashboards exist.
 import type {
   Answered,
+  LiveObservation,
   Observation,
   Observer,
   OperationObservation,
@@ -45,9 +46,7 @@ export function metricsObserver(sink: MetricSink, { idLabels, limits }: MetricsO
         case 'timing':
           return sink.time(`${observation.part}_${nameOf(observation.name)}_seconds`, none, observation.milliseconds);
         case 'live':
-          return observation.event === 'opened'
-            ? sink.count('live_streams_opened', none)
-            : sink.count('live_streams_ended', { reason: observation.reason });
+          return countLive(sink, observation);
         case 'refusal':
           // Counted as a request.
           return;
@@ -64,6 +63,19 @@ const overloads: Readonly<Record<Overload, Labels>> = {
   delay: { reason: 'delay' },
   memory: { reason: 'memory' },
 };
+
+function countLive(sink: MetricSink, observation: LiveObservation): void {
+  if (observation.event === 'sent') {
+    const { frames, resyncs, lagMs } = observation;
+    sink.count('live_frames', none, frames);
+    if (resyncs > 0) sink.count('live_resyncs', none, resyncs);
+    if (lagMs !== undefined) sink.time('live_lag_seconds', none, lagMs);
+    return;
+  }
+  const { transport, open } = observation;
+  sink.gauge('live_streams', { transport }, open);
+  if (observation.event === 'ended') sink.count('live_streams_ended', { transport, reason: observation.reason });
+}
 
 interface RequestLabels {
   readonly withStatus: Labels;
