@@ -104,6 +104,14 @@ export class StreamFollower extends LiveFollower {
   /** Whether the client begins anew when it reconnects, because it has dropped a list. */
   #hasDropped = false;
 
+  /**
+   * Whether the user sees single objects of the list. Such clients do not fetch the list: it could show an object that is shared
+   * for less time than the server takes to notice.
+   */
+  get #seesPart(): boolean {
+    return this.tracks.some(({ options }) => !options.seesAll);
+  }
+
   override cut(): void {
     this.#client?.close();
   }
@@ -150,6 +158,7 @@ export class StreamFollower extends LiveFollower {
     } else if (event === 'resync') {
       this.resyncs += 1;
       this.#drop(track);
+      if (this.#seesPart) this.cut();
     } else if (event === 'refused' || (event === 'end' && data.errno !== 201)) {
       this.#drop(track);
       this.isRefused = true;
@@ -168,8 +177,8 @@ export class StreamFollower extends LiveFollower {
     const { origin, pathname } = new URL(this.options.server());
     const isFresh = this.#lastId === undefined;
     if (isFresh) {
-      // Half of the clients fetch the list, the others receive it.
-      this.#begin = Math.random() < 0.5 ? '_since=0' : '';
+      // Some clients fetch the list, the others receive it.
+      this.#begin = this.#seesPart || Math.random() < 0.5 ? '_since=0' : '';
       for (const track of this.tracks) {
         if (this.#begin === '') track.drop();
         else track.begin([], 0);
