@@ -3,25 +3,21 @@
 import type { ChangeHint, ChangeHints } from '../contracts/change-hints.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { LiveObservation, Observer } from '../contracts/observer.ts';
-import { invalidParameters, ServiceError } from '../core/errors.ts';
-import { formatEtag } from '../core/objects/etag.ts';
+import { ServiceError } from '../core/errors.ts';
 import type { ListKey } from '../core/objects/stored.ts';
-import type { SortKey } from '../core/query/ast.ts';
-import { lastModifiedField } from '../core/query/fields.ts';
-import { issueOf, parseTimestamp, timestampForm, type ListParameters } from '../core/query/parameters.ts';
+import type { ListParameters } from '../core/query/parameters.ts';
 import type { ListAccess } from '../engine/access.ts';
 import type { CommitListener } from '../engine/commit-listener.ts';
 import type { ServiceResponse } from '../engine/exchange.ts';
-import { readQuery } from '../engine/list-query.ts';
-import { resyncHeader } from '../engine/missed-deletions.ts';
 import type { Presentation } from '../engine/page-text.ts';
-import { requireTimestamp, type LiveLists, type Scope } from '../engine/scope.ts';
+import type { LiveLists, Scope } from '../engine/scope.ts';
 import type { Stores } from '../engine/unit-of-work.ts';
 import type { FrameSink } from './event-stream.ts';
 import { Feed } from './feed.ts';
 import { endFrame, Frames } from './frames.ts';
 import { ListStream, streamHeaders } from './list-stream.ts';
 import { waitForPage } from './long-poll.ts';
+import { prepareStream, type Followed } from './prepare-stream.ts';
 import { Places } from './places.ts';
 import { Stream, type EndReason } from './stream.ts';
 import { Viewer } from './viewer.ts';
@@ -94,7 +90,7 @@ export class LiveHub implements LiveLists, CommitListener {
 
   async follow(scope: Scope, access: ListAccess, parameters: ListParameters): Promise<ServiceResponse> {
     this.#requirePlace(scope);
-    const followed = await this.#prepare(scope, access, parameters);
+    const followed = await prepareStream(scope, access, parameters);
     const body = new ListStream((sink) => {
       this.#open(followed, sink);
     });
@@ -148,20 +144,6 @@ export class LiveHub implements LiveLists, CommitListener {
   #requirePlace({ context }: Scope): void {
     if (this.#stopping.signal.aborted) throw new ServiceError('backendUnavailable');
     this.#places.requireFree(context.caller.userId);
-  }
-
-  /** Checks what depends on the list, before a stream opens. */
-  async #prepare(scope: Scope, access: ListAccess, parameters: ListParameters): Promise<Followed> {
-    const { context, kind, list, options } = scope;
-    // The cursor takes the place of `_since`. All other filters mark what they exclude.
-    const asked = { ...parameters, since: undefined, gone: false };
-    const { filters, projection } = readQuery(asked, context, options, kind.traits);
-    const presentation = { projection, goneUnless: filters.length === 0 ? undefined : filters };
-    const clock = await requireTimestamp(scope);
-    const cursor = readCursor(scope, parameters, clock);
-    if (cursor !== undefined && cursor > 0) await requireKnownDeletions(scope, cursor);
-    const isPrivate = kind.declaration.present !== undefined || context.unit.hears(kind.name, 'read');
-    return { scope, access, list, presentation, cursor: cursor ?? clock, isPrivate };
   }
 
   #open({ scope, access, presentation, cursor, isPrivate }: Followed, sink: FrameSink): void {
@@ -374,43 +356,6 @@ interface Opened {
   /** Serves the stream; another one when the access of the caller changes. */
   feed: Feed;
 }
-
-/** A list that is about to be followed. */
-interface Followed {
-  readonly scope: Scope;
-  readonly access: ListAccess;
-  readonly list: Scope['list'];
-  readonly presentation: Presentation;
-  readonly cursor: number;
-  /** Whether what is sent depends on the caller. */
-  readonly isPrivate: boolean;
-}
-
-/**
- * Returns the timestamp from which the client follows: that of the last frame it received, or `_since`.
- *
- * @throws ServiceError invalidParameters
- */
-function readCursor({ context }: Scope, { since }: ListParameters, clock: number): number | undefined {
-  const last = context.request.headers['last-event-id'];
-  if (last === undefined || last === '') return since;
-  const cursor = /^\d+$/.test(last) ? parseTimestamp(last, Math.max(context.now, clock)) : undefined;
-  if (cursor !== undefined) return cursor;
-  throw invalidParameters([{ location: 'header', name: 'Last-Event-ID', description: timestampForm }]);
-}
-
-/** @throws ServiceError changesForgotten when deletions since the cursor are not known completely */
-async function requireKnownDeletions({ context, list }: Scope, cursor: number): Promise<void> {
-  const query = { filters: [], sort: oldestFirst, limit: 1 };
-  const page = await context.unit.reader.storage.listAll(list, query);
-  if (page.horizon <= cursor) return;
-  throw new ServiceError('changesForgotten', {
-    details: [{ ...issueOf('_since', `deletions up to ${page.horizon} are not known any more`) }],
-    headers: { [resyncHeader]: formatEtag(page.horizon) },
-  });
-}
-
-const oldestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
 function ignore(): void {
   // A backend that does not answer is asked again.
