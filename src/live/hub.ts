@@ -51,8 +51,6 @@ const ageSpread = 0.1;
 const checksAtOnce = 20;
 /** Time that a long poll waits by default. */
 const defaultWaitSeconds = 20;
-/** A check is made again after this many times its duration at the earliest. */
-const restOfCheck = 20;
 
 export class LiveHub implements LiveLists, CommitListener {
   readonly #options: LiveOptions;
@@ -70,7 +68,8 @@ export class LiveHub implements LiveLists, CommitListener {
   /** Number of flushes at the last look; `undefined`: none yet. */
   #flushes: number | undefined;
   #isSweeping = false;
-  #isChecking = false;
+  /** Time of the next round of checks, by the clock of `performance.now()`. */
+  #nextChecksAt = 0;
 
   constructor(options: LiveOptions) {
     this.#options = options;
@@ -150,6 +149,8 @@ export class LiveHub implements LiveLists, CommitListener {
     this.#start();
     let leavePlace: () => void;
     try {
+      // The service may have begun to stop since the request was accepted.
+      this.#requirePlace(scope);
       leavePlace = this.#places.take(scope.context.caller.userId);
     } catch (error) {
       sink.send(new Frames([endFrame(this.#options.formatError(error as ServiceError), true)]));
@@ -297,20 +298,22 @@ export class LiveHub implements LiveLists, CommitListener {
       if (now >= endsAt) stream.end('age');
       else if (now - stream.lastSentAt >= heartbeatMs && stream.sink.bufferedBytes === 0) stream.beat();
     }
-    if (!this.#isChecking) void this.#checkAll(now);
+    if (now >= this.#nextChecksAt) void this.#checkAll(now);
   }
 
   async #checkAll(now: number): Promise<void> {
-    this.#isChecking = true;
+    this.#nextChecksAt = Infinity;
     try {
-      const isDue = ({ checkedAt, checkMs }: Viewer): boolean =>
-        now - checkedAt >= Math.max(this.#options.recheckMs, checkMs * restOfCheck);
-      const due = [...this.#viewers.values()].filter(isDue);
+      // A round begins every `lookMs`, so this finds each viewer in time.
+      const latest = now - this.#options.recheckMs + lookMs;
+      const due = [...this.#viewers.values()].filter(({ checkedAt }) => checkedAt <= latest);
       for (let at = 0; at < due.length; at += checksAtOnce) {
         await Promise.all(due.slice(at, at + checksAtOnce).map((viewer) => viewer.check().catch(ignore)));
       }
     } finally {
-      this.#isChecking = false;
+      // With very many callers, checks take at most half of the time.
+      const end = performance.now();
+      this.#nextChecksAt = end + (end - now);
     }
   }
 

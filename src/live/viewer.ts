@@ -20,8 +20,6 @@ export class Viewer {
   readonly userId: string | undefined;
   /** Time of the last check, by the clock of `performance.now()`. */
   checkedAt = performance.now();
-  /** Milliseconds that the last check took. */
-  checkMs = 0;
   readonly #renew: Context['renew'];
   readonly #kind: Scope['kind'];
   readonly #options: Scope['options'];
@@ -51,8 +49,7 @@ export class Viewer {
   async check(): Promise<void> {
     const startedAt = performance.now();
     const found = await this.#examine();
-    this.checkedAt = performance.now();
-    this.checkMs = this.checkedAt - startedAt;
+    this.checkedAt = startedAt;
     if (found instanceof ServiceError) {
       this.#listener.refused(this, found);
       return;

@@ -9,6 +9,7 @@ import type { ChangeHint, ChangeHints } from '../../../src/contracts/change-hint
 import { silentLogger } from '../../../src/contracts/logger.ts';
 import { openInspector, RedisProcess } from '../../support/redis.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
+import { inExtent } from '../../support/extent.ts';
 
 async function openHints(url: string, prefix: string, logger = silentLogger): Promise<ChangeHints> {
   const database = await openRedisDatabase({ address: findRedisAddress(url)!, clock: systemClock, prefix });
@@ -101,7 +102,8 @@ describe('hints on a server', () => {
   });
 });
 
-describe('hints on a cluster', () => {
+// A cluster starts in many seconds, so only the complete run has one.
+describe.each(inExtent([], ['cluster']))('hints on a %s', () => {
   test('arrive by way of another node when one is gone', { timeout: 120_000 }, async () => {
     const cluster = await RedisCluster.start();
     onTestFinished(() => cluster.remove());

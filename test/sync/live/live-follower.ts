@@ -137,6 +137,10 @@ export class StreamFollower extends LiveFollower {
       this.frames += 1;
       const track = this.tracks[Number(event.data.watch ?? 0)]!;
       await this.#apply(event, track);
+      if (this.#hasDropped && this.#seesPart) {
+        client.close();
+        return;
+      }
       if (this.isStopped) return;
     }
   }
@@ -158,7 +162,6 @@ export class StreamFollower extends LiveFollower {
     } else if (event === 'resync') {
       this.resyncs += 1;
       this.#drop(track);
-      if (this.#seesPart) this.cut();
     } else if (event === 'refused' || (event === 'end' && data.errno !== 201)) {
       this.#drop(track);
       this.isRefused = true;
