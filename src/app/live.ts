@@ -1,6 +1,6 @@
 // Makes what serves live updates from the settings.
 import { createHmac } from 'node:crypto';
-import type { Logger } from '../contracts/logger.ts';
+import { silentLogger, type Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 import { errorResponse } from '../http/errors.ts';
@@ -26,7 +26,7 @@ export function createLive(
     logger,
     observer,
     hints: stores.storage.database.openHints?.({ logger }),
-    formatError: (error) => errorResponse(error, '', errors, logger).body as string,
+    formatError: (error) => errorResponse(error, '', errors, silentLogger).body as string,
     maxStreams,
     maxStreamsPerUser: settings.get('live_max_streams_per_user'),
     bufferBytes: settings.get('live_buffer_bytes'),

@@ -1,5 +1,6 @@
 // A client of event streams that keeps a copy of a list, as the protocol promises that it can: it applies each frame, and
 // fetches the list again when it is told to.
+import { fail } from 'node:assert';
 import { request as sendRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { authorizationOf } from '../../src/testing/index.ts';
 
@@ -79,17 +80,17 @@ export class EventClient {
    */
   async next(): Promise<Event> {
     const event = await this.nextOrEnd();
-    if (event === undefined) throw new Error('the stream has ended');
+    if (event === undefined) fail('the stream has ended');
     return event;
   }
 
   /** Takes the next event; `undefined` when the stream has ended. */
   async nextOrEnd(): Promise<Event | undefined> {
-    if (this.error !== undefined) throw new Error(`the stream was refused: ${JSON.stringify(this.error)}`);
+    if (this.error !== undefined) fail(`the stream was refused: ${JSON.stringify(this.error)}`);
     const deadline = Date.now() + patienceMs;
     while (this.#events.length === 0 && !this.#hasEnded) {
       const left = deadline - Date.now();
-      if (left <= 0) throw new Error(`no event arrived within ${patienceMs} ms`);
+      if (left <= 0) fail(`no event arrived within ${patienceMs} ms`);
       await this.#change(left);
     }
     return this.#events.shift();
@@ -140,7 +141,11 @@ export class EventClient {
         else fields.set(line.slice(0, colon), line.slice(colon + 1).trimStart());
       }
       this.retry = fields.get('retry') ?? this.retry;
-      if (!fields.has('event')) continue;
+      if (!fields.has('event')) {
+        // `EventSource` would take it as the place to resume from.
+        if (fields.has('id')) fail(`a block without an event has the id ${fields.get('id')}`);
+        continue;
+      }
       this.#events.push({
         event: fields.get('event')!,
         id: fields.get('id'),
