@@ -9,7 +9,7 @@ import type { Entry } from './ledger.ts';
 import { Track, type TrackOptions } from './track.ts';
 import { collections, listOf, World } from './world.ts';
 
-const seconds = sized('COFFER_FOLLOW_SECONDS', 5, 15);
+const seconds = sized('COFFER_FOLLOW_SECONDS', 3, 15);
 const { COFFER_FOLLOW_SEED, COFFER_FOLLOW_BACKEND } = process.env;
 const seed = Number(COFFER_FOLLOW_SEED ?? String(Date.now() % 2 ** 31));
 const writers = 6;
