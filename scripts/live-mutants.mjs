@@ -80,7 +80,8 @@ export const liveMutants = [
     name: 'a frame names a clock that is newer than what was read',
     file: 'src/live/feed.ts',
     find: '    const clock = page.timestamp ?? 0;\n',
-    replace: '    const clock = (await this.source.storage.resourceTimestamp(this.source.watch.list)) ?? 0;\n',
+    replace:
+      '    await new Promise((resolve) => setImmediate(resolve));\n    const clock = (await this.source.storage.resourceTimestamp(this.source.watch.list)) ?? 0;\n',
     backend: 'sqlite',
     tests: 'test/live/concurrent-writers.test.ts',
     only: 'on sqlite',
