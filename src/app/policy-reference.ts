@@ -4,39 +4,43 @@ import { openidParameters } from '../plugins/openid/parameters.ts';
 import { formatValue, type Setting, type SettingsTable } from '../settings/definition.ts';
 
 const policies: readonly (readonly [use: string, sentence: string, table: SettingsTable])[] = [
-  ['BearerPolicy', 'OAuth 2.0 tokens that a remote server verifies.', bearerParameters],
-  ['OpenIDConnectPolicy', 'Tokens of an OpenID Connect provider. It comes with the plugin `openid`.', openidParameters],
+  ['BearerPolicy', 'Accepts OAuth 2.0 tokens that a remote server verifies.', bearerParameters],
+  [
+    'OpenIDConnectPolicy',
+    'Accepts tokens of an OpenID Connect provider. It is part of the plugin `openid`.',
+    openidParameters,
+  ],
 ];
 
 /** Returns the text of `docs/reference/policies.md`. */
 export function formatPolicyReference(): string {
   return `# Parameters of authentication policies
 
-This page is made from the tables of the policies by \`node scripts/write-docs.mjs\`; change it there. How to use them is
-told in the [guide](../guides/authentication.md).
+\`node scripts/write-docs.mjs\` generates this page from the tables of the policies. Change it there. The
+[guide](../guides/authentication.md) shows how to use the policies.
 
-A parameter is written \`multiauth.policy.<name>.<parameter>\`, where the name is one of
-[multiauth.policies](settings.md#multiauthpolicies); in the environment \`SVC_MULTIAUTH_POLICY_<NAME>_<PARAMETER>\`. \`use\`
-names one of the policies below. Dotted names of Kinto are accepted:
-\`kinto.plugins.accounts.authentication.AccountsAuthenticationPolicy\` means \`AccountsPolicy\`. So are the short names
-\`basicauth\`, \`accounts\`, \`openid\` and \`bearer\`.
+The name of a parameter is \`multiauth.policy.<name>.<parameter>\`, where \`<name>\` is one of
+[multiauth.policies](settings.md#multiauthpolicies). In the environment it is
+\`SVC_MULTIAUTH_POLICY_<NAME>_<PARAMETER>\`. \`use\` selects one of the policies below. Dotted names of Kinto are accepted:
+\`kinto.plugins.accounts.authentication.AccountsAuthenticationPolicy\` means \`AccountsPolicy\`. The short names
+\`basicauth\`, \`accounts\`, \`openid\` and \`bearer\` are accepted too.
 
 ## BasicAuthAuthenticationPolicy
 
-Any user name with any password. It is the default \`use\` of the name \`basicauth\`.
+Accepts any user name with any password. It is the default \`use\` of the name \`basicauth\`.
 
 ### realm
 
-Realm in \`WWW-Authenticate\`; \`Realm\` unless set.
+Realm in \`WWW-Authenticate\`. Default: \`Realm\`.
 
 ## AccountsPolicy
 
-Names and passwords of [accounts](../guides/accounts.md). It comes with the plugin \`accounts\`, and is the
-default \`use\` of the name \`account\`. User ids begin with \`account:\` whatever the name is.
+Accepts names and passwords of [accounts](../guides/accounts.md). It is part of the plugin \`accounts\`, and is the
+default \`use\` of the name \`account\`. User ids start with \`account:\`, whatever the name of the policy.
 
 ### realm
 
-As above.
+Realm in \`WWW-Authenticate\`. Default: \`Realm\`.
 
 ${policies.map(describePolicy).join('\n\n')}
 `;
