@@ -1,5 +1,6 @@
 // Follows one list for all streams that see the same of it: one read and one text serve those that are equally far. Streams
 // that are behind are served from their own place until they have caught up.
+import { setTimeout as wait } from 'node:timers/promises';
 import { runFromNow } from '../base/steps.ts';
 import type { LiveObservation } from '../contracts/observer.ts';
 import type { Page, StorageReader } from '../contracts/storage.ts';
@@ -15,6 +16,13 @@ import type { Watch } from './watch.ts';
 
 /** Maximum number of entries in one frame. */
 const maxEntries = 1000;
+/**
+ * A feed rests as long as it took to send the last frames, and at most this number of milliseconds. So a list with many streams
+ * takes at most half of the processor, and changes meanwhile are sent together.
+ */
+const maxRestMs = 100;
+/** Time of sending, in milliseconds, after which a feed does not rest. */
+const shortSendingMs = 5;
 /** Number of callers whose access is checked at the same time. */
 const checksAtOnce = 50;
 
@@ -47,6 +55,8 @@ export class Feed {
   #version = 0;
   /** Time of the first announced change that was not sent yet, by the clock of `performance.now()`. */
   #changedAt: number | undefined;
+  /** Milliseconds that the last frames took to send. */
+  #sendingMs = 0;
   #isRunning = false;
   #servesNewest = true;
 
@@ -89,6 +99,7 @@ export class Feed {
         const waiting = this.#findWaiting();
         if (waiting.length === 0) break;
         await this.#serve(waiting);
+        if (this.#sendingMs >= shortSendingMs) await wait(Math.min(this.#sendingMs, maxRestMs));
       }
     } catch (error) {
       // The streams stay where they are, and are served again after the next look at the clocks.
@@ -159,6 +170,7 @@ export class Feed {
     await this.#checkAccess(streams);
     const shared = new Frames(frames);
     let served = 0;
+    const startedAt = performance.now();
     for (const stream of streams) {
       if (!this.streams.has(stream) || stream.resync !== undefined || stream.cursor !== since) continue;
       const hasNews = last !== undefined || (isAtEnd && stream.currentAt !== end);
@@ -169,6 +181,7 @@ export class Feed {
       stream.seen = version;
       stream.currentAt = end;
     }
+    this.#sendingMs = performance.now() - startedAt;
     this.#report(version, served * frames.length, isAtEnd && last !== undefined);
   }
 

@@ -22,7 +22,6 @@ import { migrateDatabase } from '../support/postgresql-setup.ts';
 import { createDatabase, openPostgres } from '../support/postgresql.ts';
 import { RedisCluster } from '../support/redis-cluster.ts';
 import { openTestServer } from '../support/redis.ts';
-import { inExtent } from '../support/extent.ts';
 
 interface Opened {
   readonly database: Database;
@@ -79,7 +78,7 @@ const lengths = [0, 1, 3, 200, 2500, 5000];
 /** Interval of states with a long entry. The states between follow each other faster. */
 const longEvery = 8;
 /** At least two rounds of all lengths. */
-const rounds = inExtent(2, 6) * longEvery * lengths.length;
+const rounds = inExtent<number>(2, 6) * longEvery * lengths.length;
 
 /** All principals of a state contain its number. */
 function principalsOf(state: number): readonly string[] {
