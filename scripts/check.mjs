@@ -27,6 +27,7 @@ const longTests = [
   'test/contract/redis-cluster.test.ts',
   'test/durability/full-backup.test.ts',
   'test/examples/generated-clients.test.ts',
+  'test/examples/plugin.test.ts',
   'test/faults/outage.test.ts',
   'test/process/docs.test.ts',
   'test/process/image.test.ts',

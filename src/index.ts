@@ -83,7 +83,16 @@ export type {
   SecurityStateLimits,
   TakenEntry,
 } from './contracts/security-state.ts';
-export type { Deletion, LockedState, Page, StorageBackend, StorageReader, StorageWriter } from './contracts/storage.ts';
+export type {
+  Deletion,
+  ListClocks,
+  LockedState,
+  Page,
+  StorageBackend,
+  StorageReader,
+  StorageWriter,
+} from './contracts/storage.ts';
+export type { ChangeHint, ChangeHints } from './contracts/change-hints.ts';
 export {
   BackendError,
   BackendUnavailable,

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 
 const executable = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 const bareServer = fileURLToPath(new URL('bare-server.mjs', import.meta.url));
+const bareStreams = fileURLToPath(new URL('bare-streams.mjs', import.meta.url));
 const inProcessService = fileURLToPath(new URL('in-process-service.mjs', import.meta.url));
 const handMadeServer = fileURLToPath(new URL('hand-made-server.mjs', import.meta.url));
 const patienceMs = 300_000;
@@ -76,6 +77,16 @@ async function answers(url) {
  */
 export function startBare(answer) {
   return startToldServer(bareServer, answer, 'inherit');
+}
+
+/**
+ * Starts the bare server of streams, which writes the given frame to all of them on POST.
+ *
+ * @param {string} frame
+ * @returns {Promise<Program>}
+ */
+export function startBareStreams(frame) {
+  return startToldServer(bareStreams, { frame }, 'inherit');
 }
 
 /**

@@ -14,6 +14,7 @@ export const questions = [
   'authorisation',
   'delete-large',
   'burning',
+  'live',
   'load',
   'start-and-memory',
   'workers',

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cpuSeconds } from './process-figures.mjs';
 import { environmentOf, Places } from './places.mjs';
-import { startBare, startHandMade, startServer } from './programs.mjs';
+import { startBare, startBareStreams, startHandMade, startServer } from './programs.mjs';
 
 const generator = fileURLToPath(new URL('load.mjs', import.meta.url));
 
@@ -108,6 +108,11 @@ export class Workbench {
   /** @param {import('./programs.mjs').Answer} answer @returns {Promise<Program>} */
   async bare(answer) {
     return this.#keep(await startBare(answer));
+  }
+
+  /** @param {string} frame @returns {Promise<Program>} */
+  async bareStreams(frame) {
+    return this.#keep(await startBareStreams(frame));
   }
 
   /**

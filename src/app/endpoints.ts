@@ -9,9 +9,12 @@ import type { Logger } from '../contracts/logger.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 import type { CompiledKind, KindSettings } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
+import { liveTransports, maxWaitSeconds } from '../core/query/parameters.ts';
 import { resourceEndpoints } from '../engine/resource-endpoints.ts';
 import { documentEndpoints } from '../http/api-description/document-endpoint.ts';
 import { batchEndpoint } from '../http/batch.ts';
+import type { LiveSessions } from '../http/authentication/live-session.ts';
+import { manyListsEndpoint, maxLists } from '../live/many-lists.ts';
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import { apiDocsEndpoints } from '../http/views/api-docs.ts';
 import { heartbeatEndpoints } from '../http/views/heartbeat.ts';
@@ -40,7 +43,7 @@ export interface EndpointSources {
  *
  * @throws Error when two plugins declare one capability
  */
-export function createEndpoints(sources: EndpointSources): readonly Endpoint[] {
+export function createEndpoints(sources: EndpointSources, liveSessions: LiveSessions | undefined): readonly Endpoint[] {
   const { host, kinds, ofKinds, parts } = sources;
   const { settings, engine } = host;
   const endpoints: Endpoint[] = [];
@@ -54,6 +57,7 @@ export function createEndpoints(sources: EndpointSources): readonly Endpoint[] {
       maxBytes: settings.get('batch_max_bytes'),
       versionPrefix: engine.versionPrefix,
     }),
+    ...(liveSessions === undefined ? [] : [manyListsEndpoint(engine.versionPrefix), liveSessions.endpoint]),
     ...resourceEndpoints(
       kinds.values(),
       engine,
@@ -168,6 +172,18 @@ function collectCapabilities({ host, parts, policies }: EndpointSources, showsPe
   };
   if (policies.some(({ name }) => name === 'basicauth')) add('basicauth', 'Users authenticate with Basic credentials.');
   add('resync', 'The header Resync reports that a client has missed deletions that are no longer known.');
+  if (host.engine.live !== undefined) {
+    all.set('live', {
+      description:
+        'Lists send their changes as they happen: as server-sent events with _live=sse, or by long polling with _live=poll.',
+      url: documentationUrl('live'),
+      transports: liveTransports,
+      max_lists: maxLists,
+      max_wait_seconds: maxWaitSeconds,
+      max_stream_seconds: settings.get('live_max_seconds'),
+      max_streams_per_user: settings.get('live_max_streams_per_user'),
+    });
+  }
   if (settings.get('experimental_collection_schema_validation')) {
     add('schema', 'Objects are validated by the JSON schemas of collections and buckets.');
   }

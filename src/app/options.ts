@@ -7,7 +7,9 @@ import type { EngineOptions } from '../engine/scope.ts';
 import { requesterOf } from '../http/address-group.ts';
 import { OperatorNotices } from '../http/operator-notices.ts';
 import { Cors } from '../http/cors.ts';
+import type { LiveSessions } from '../http/authentication/live-session.ts';
 import type { DispatchOptions } from '../http/dispatch.ts';
+import type { ErrorOptions } from '../http/errors.ts';
 import type { PluginHost, PluginParts } from '../http/plugin.ts';
 import { rateLimitHeaders, type RateLimits } from '../http/rate-limits/rate-limits.ts';
 import type { ServerOptions } from '../http/server.ts';
@@ -16,7 +18,18 @@ import type { Settings } from '../settings/settings.ts';
 interface DispatchSources {
   readonly policies: readonly AuthenticationPolicy[];
   readonly parts: readonly PluginParts[];
-  readonly rateLimits: RateLimits | undefined;
+  readonly cors: Cors;
+  readonly liveSessions: LiveSessions | undefined;
+}
+
+/** Returns who may call from browsers. */
+export function createCors(settings: Settings, rateLimits: RateLimits | undefined): Cors {
+  return new Cors({
+    origins: settings.get('cors_origins'),
+    trustsOwnOrigin: !settings.get('allowed_hosts').includes('*') || settings.get('http_host') !== undefined,
+    maxAgeSeconds: settings.get('cors_max_age_seconds'),
+    exposes: rateLimits === undefined ? [] : rateLimitHeaders,
+  });
 }
 
 /** Returns the options of the engine, without the check of groups. */
@@ -51,31 +64,32 @@ export function engineOptions(
   };
 }
 
+/** Returns how errors are shown, but for the challenges of policies. */
+export function errorOptions(settings: Settings): ErrorOptions {
+  return {
+    retryAfterSeconds: settings.get('retry_after_seconds'),
+    infoLink: settings.get('error_info_link') || undefined,
+    infoAll: settings.get('error_info_all'),
+    challenges: [],
+    notAcceptableStatus: settings.get('not_acceptable_status'),
+  };
+}
+
 /** Returns the options of the dispatcher of each port, without its router. */
 export function dispatchOptions(
   settings: Settings,
   { engine, clock, logger }: Pick<PluginHost, 'engine' | 'clock' | 'logger'>,
-  { policies, parts, rateLimits }: DispatchSources,
+  { policies, parts, cors, liveSessions }: DispatchSources,
 ): Omit<DispatchOptions, 'router'> {
   const pathPrefix = settings.get('path_prefix');
   const hstsSeconds = settings.get('hsts_max_age_seconds');
   return {
     aliases: parts.flatMap(({ aliases = [] }) => aliases),
-    cors: new Cors({
-      origins: settings.get('cors_origins'),
-      trustsOwnOrigin: !settings.get('allowed_hosts').includes('*') || settings.get('http_host') !== undefined,
-      maxAgeSeconds: settings.get('cors_max_age_seconds'),
-      exposes: rateLimits === undefined ? [] : rateLimitHeaders,
-    }),
+    cors,
     clock,
     logger,
-    errors: {
-      retryAfterSeconds: settings.get('retry_after_seconds'),
-      infoLink: settings.get('error_info_link') || undefined,
-      infoAll: settings.get('error_info_all'),
-      challenges: policies.map(({ challenge }) => challenge),
-      notAcceptableStatus: settings.get('not_acceptable_status'),
-    },
+    liveSessions,
+    errors: { ...errorOptions(settings), challenges: policies.map(({ challenge }) => challenge) },
     redirects: {
       versionPrefix: settings.get('version_prefix_redirect_enabled'),
       versionPrefixTtlSeconds: settings.get('version_prefix_redirect_ttl_seconds'),

@@ -16,6 +16,7 @@ import type { EngineOptions } from '../engine/scope.ts';
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import { respond } from '../http/runner.ts';
 import { findExposure, findVolatility } from '../maintenance/risks.ts';
+import type { LiveHub } from '../live/hub.ts';
 import { prepareSchemas } from '../maintenance/schemas.ts';
 import { compareSecrets } from '../maintenance/secret-fingerprints.ts';
 import { openObservation, type Observation } from '../observability/observation.ts';
@@ -23,8 +24,9 @@ import type { Settings } from '../settings/settings.ts';
 import { createEndpoints } from './endpoints.ts';
 import { Faults } from './faults.ts';
 import { createKinds, kindSettings } from './kinds.ts';
+import { createLive, createLiveSessions } from './live.ts';
 import { createListeners, type ConfiguredListeners } from './listeners.ts';
-import { dispatchOptions, engineOptions } from './options.ts';
+import { createCors, dispatchOptions, engineOptions } from './options.ts';
 import { describeUnreadSettings, requirePlugins, setUpPlugins, startAll, stopAll } from './plugins.ts';
 import { createAuthorization, createPolicies } from './policies.ts';
 import { createRateLimits } from './rate-limits.ts';
@@ -112,13 +114,15 @@ interface AssemblyOptions extends ServiceOptions {
 export async function assemble(
   options: AssemblyOptions,
   plugins: readonly Plugin[],
-  backends: OpenBackends,
+  opened: OpenBackends,
   observation: Observation,
 ): Promise<Service> {
   const { settings, logger, faults = new Faults() } = options;
+  const live = createLive(settings, opened, logger, () => observation.observer);
+  const backends = { ...opened, commits: live };
   // Plugins are set up before the kinds are known, because they declare some of them.
   const kinds = new Map<string, CompiledKind>();
-  const host = createHost(options, backends, kinds);
+  const host = createHost(options, backends, kinds, live);
   const parts = await setUpPlugins(plugins, host, faults);
   observation.addPlugins(parts);
   for (const line of await describeUnreadSettings(settings, plugins)) logger.warn(line);
@@ -128,7 +132,7 @@ export async function assemble(
   const listeners = await createListeners(host, parts, knownKinds, faults);
   faults.throwAll();
   const servers = await start({ host, backends, plugins, parts, kinds, ofKinds, policies, listeners, observation });
-  return runningService(settings, servers, async () => {
+  return runningService(settings, servers, live, async () => {
     await stopAll([...parts, listeners], logger);
     await host.mailer.close();
     await observation.close();
@@ -141,11 +145,13 @@ function createHost(
   { settings, logger, clock }: AssemblyOptions,
   backends: OpenBackends,
   kinds: ReadonlyMap<string, CompiledKind>,
+  live: LiveHub | undefined,
 ): PluginHost {
   const { cache, securityState } = backends;
   const engine: EngineOptions = {
     ...engineOptions(settings, securityState, clock),
     isImpossibleGroup: (principal) => objects.isImpossibleGroup(principal),
+    live,
   };
   const objects = new Objects(kinds, engine);
   return {
@@ -202,8 +208,10 @@ interface Assembled {
 async function start(assembled: Assembled): Promise<Servers> {
   const { host, backends, plugins, parts, kinds, policies, listeners, observation } = assembled;
   const { settings, cache, clock, logger } = host;
-  const endpoints = createEndpoints(assembled);
   const rateLimits = createRateLimits(settings, { cache, clock, logger });
+  const cors = createCors(settings, rateLimits);
+  const liveSessions = createLiveSessions(settings, host, cors);
+  const endpoints = createEndpoints(assembled, liveSessions);
   const subscribers = new Subscribers([
     ...observation.ofSubscribers(
       'plugins',
@@ -211,7 +219,7 @@ async function start(assembled: Assembled): Promise<Servers> {
     ),
     ...observation.ofSubscribers('listeners', listeners.subscribers),
   ]);
-  const dispatching = dispatchOptions(settings, host, { policies, parts, rateLimits });
+  const dispatching = dispatchOptions(settings, host, { policies, parts, cors, liveSessions });
   const principals = parts.flatMap((part) => (part.principals === undefined ? [] : [part.principals]));
   const { observer } = observation;
   const running = { stores: backends, subscribers, policies, principals, logger, observer, rateLimits };
@@ -228,7 +236,12 @@ async function start(assembled: Assembled): Promise<Servers> {
 }
 
 /** @param closeRest closes everything but the servers */
-function runningService(settings: Settings, servers: Servers, closeRest: () => Promise<void>): Service {
+function runningService(
+  settings: Settings,
+  servers: Servers,
+  live: LiveHub | undefined,
+  closeRest: () => Promise<void>,
+): Service {
   let adminUrl: string | undefined;
   return {
     settings,
@@ -242,6 +255,8 @@ function runningService(settings: Settings, servers: Servers, closeRest: () => P
     },
     answer: (request) => respond(servers.runner, request),
     async close({ lingerMs } = { lingerMs: 0 }) {
+      // Streams last, so the servers would wait for them.
+      await live?.close();
       await servers.close(lingerMs);
       await closeRest();
     },

@@ -1,7 +1,9 @@
 // The database of storage and permission backends, and its transactions. Backends of one database share a transaction, so an
 // object and its permissions are written atomically.
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
+import type { ChangeHints } from './change-hints.ts';
 import type { BackendUnavailable } from './errors.ts';
+import type { Logger } from './logger.ts';
 import type { PoolState } from './observer.ts';
 
 /** An open transaction, for one unit of work only. It ends with `commit` or `rollback`. */
@@ -109,6 +111,12 @@ export interface Database {
    * its own tools.
    */
   checkIntegrity?(): Promise<readonly string[]>;
+  /**
+   * Opens the exchange of hints about changes with the other processes that use the database. Nothing is connected before the
+   * first hint is published or a listener is subscribed. Absent: the database belongs to one process, or its server carries no
+   * messages (PostgreSQL behind a pooler in transaction mode).
+   */
+  readonly openHints?: (options: { readonly logger: Logger }) => ChangeHints;
   /** Closes files and connections after open transactions have ended. */
   close(): Promise<void>;
 }

@@ -20,6 +20,7 @@ export type Observation =
   | RefusalObservation
   | RetryObservation
   | TimingObservation
+  | LiveObservation
   | OverloadObservation;
 
 /** The start of an outer request or of a batch entry. */
@@ -130,6 +131,45 @@ export interface TimingObservation {
   readonly name: string;
   readonly milliseconds: number;
 }
+
+/** How a client receives live updates. */
+export type LiveTransport = 'sse' | 'poll';
+
+/** A stream or long poll was opened or has ended, or frames were sent to streams. */
+export type LiveObservation =
+  | {
+      readonly kind: 'live';
+      readonly event: 'opened';
+      readonly transport: LiveTransport;
+      /** Number of streams or long polls of this process, this one included. */
+      readonly open: number;
+      readonly userId: string | undefined;
+      readonly list: ListKey;
+    }
+  | {
+      readonly kind: 'live';
+      readonly event: 'ended';
+      readonly transport: LiveTransport;
+      /** Number of streams or long polls of this process that remain. */
+      readonly open: number;
+      readonly userId: string | undefined;
+      readonly list: ListKey;
+      /** `client`: the client left. `age`: the stream reached its maximum age. `answered`: the poll is over. */
+      readonly reason: 'client' | 'age' | 'refused' | 'stopping' | 'answered';
+      readonly milliseconds: number;
+      readonly frames: number;
+      /** Number of times that the client had to fetch the list again. */
+      readonly resyncs: number;
+    }
+  | {
+      readonly kind: 'live';
+      readonly event: 'sent';
+      /** Number of frames, counted for each stream. */
+      readonly frames: number;
+      readonly resyncs: number;
+      /** Time since this process learned of the first change in the frames; `undefined`: no followed change was sent. */
+      readonly lagMs: number | undefined;
+    };
 
 /** Current use of a connection pool. */
 export interface PoolState {

@@ -99,6 +99,17 @@ export interface DeleteOptions {
   readonly keepTombstone?: boolean;
 }
 
+/** Clocks of several lists, and how often the store was emptied. */
+export interface ListClocks {
+  /** One for each list, in the order asked for; `undefined` for a list that was never read nor written. */
+  readonly clocks: readonly (number | undefined)[];
+  /**
+   * A number that grows with each flush of the store, and only then. It is never older than any of the clocks: a clock that
+   * was read after a flush comes with the number of that flush. 0 in a store that was never flushed.
+   */
+  readonly flushes: number;
+}
+
 export interface StorageReader {
   /** Returns the live object; `undefined` when absent or deleted. */
   get(list: ListKey, id: string): Promise<StoredObject | undefined>;
@@ -123,6 +134,12 @@ export interface StorageReader {
 
   /** Returns the clock of the list; `undefined` when it was never read nor written. */
   resourceTimestamp(list: ListKey): Promise<number | undefined>;
+
+  /**
+   * Returns the clocks of several lists, and the number of flushes, in one round trip for some thousands of lists. A list may
+   * be named more than once. Without lists the number of flushes alone is read.
+   */
+  clocks(lists: readonly ListKey[]): Promise<ListClocks>;
 
   /** Returns the clocks of all lists of a kind that have one: parent → timestamp. */
   allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>>;
@@ -245,7 +262,7 @@ export interface StorageWriter extends StorageReader {
    */
   restore(list: ListKey, restoration: Restoration): Promise<void>;
 
-  /** Deletes all objects, tombstones and clocks. The schema stays. */
+  /** Deletes all objects, tombstones and clocks, and counts the flush. The schema stays. */
   flush(): Promise<void>;
 }
 

@@ -30,4 +30,16 @@ export interface Context {
    * failures take effect when the requests are dispatched.
    */
   readonly authenticate: (requests: readonly ServiceRequest[]) => Promise<void>;
+  /**
+   * Begins the same request again, for work that goes on after the response has begun: authenticates the caller again, and
+   * reads the state of that moment.
+   */
+  readonly renew: () => Promise<Renewal>;
+}
+
+/** A request that began again. */
+export interface Renewal {
+  readonly context: Context;
+  /** Ends its unit of work: calls subscribers, and commits what was written. */
+  readonly end: () => Promise<void>;
 }

@@ -1,11 +1,13 @@
 // The unit of work over two backends: opens their transactions, commits or abandons them, and runs the tasks at the end.
 import type { ConditionalWrite, Database, Transaction } from '../contracts/database.ts';
+import type { ChangeHint } from '../contracts/change-hints.ts';
 import { TransactionConflict } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Action } from '../core/events/payload.ts';
 import { compareLists } from '../core/objects/list-order.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Change } from './events/event.ts';
+import { notingWrites } from './commit-listener.ts';
 import { EventQueue } from './events/queue.ts';
 import { Subscribers } from './events/subscriber.ts';
 import type { Fate, Reader, Stores, UnitOfWork, Writer } from './unit-of-work.ts';
@@ -37,6 +39,7 @@ export class DatabaseUnit implements UnitOfWork {
   #writer: Writer | undefined;
   #afterCommit: Task[] | undefined;
   #onAbandon: AbandonTask[] | undefined;
+  #hints: ChangeHint[] | undefined;
   #isRollbackOnly = false;
   #hasSeveral = false;
 
@@ -60,10 +63,18 @@ export class DatabaseUnit implements UnitOfWork {
     const { storage, permission } = this.#stores;
     const ofStorage = await this.#begin(storage.database);
     const ofPermission = this.hasOneTransaction ? ofStorage : await this.#begin(permission.database);
-    const writer = { storage: storage.writer(ofStorage), permission: permission.writer(ofPermission) };
+    const writes = storage.writer(ofStorage);
+    const writer = {
+      storage: this.#notesWrites ? notingWrites(writes, (hint) => (this.#hints ??= []).push(hint)) : writes,
+      permission: permission.writer(ofPermission),
+    };
     this.#writer = writer;
     for (const list of this.#contended.toSorted(compareLists)) await writer.storage.lock(list);
     return writer;
+  }
+
+  get #notesWrites(): boolean {
+    return this.#stores.commits?.isListening === true;
   }
 
   get isWriting(): boolean {
@@ -135,7 +146,9 @@ export class DatabaseUnit implements UnitOfWork {
 
   async writeConditionally(write: ConditionalWrite): Promise<number | undefined> {
     try {
-      return await this.#stores.storage.database.writeConditionally!(write);
+      const timestamp = await this.#stores.storage.database.writeConditionally!(write);
+      if (timestamp !== undefined && this.#notesWrites) this.#stores.commits?.committed([{ list: write.list }]);
+      return timestamp;
     } catch (error) {
       await this.abandon(fateOf(error));
       throw error;
@@ -161,7 +174,9 @@ export class DatabaseUnit implements UnitOfWork {
       }
     }
     const tasks = this.#afterCommit;
+    const hints = this.#hints;
     this.#reset();
+    if (hints !== undefined) this.#stores.commits?.committed(hints);
     if (tasks !== undefined) await this.#runAll(tasks);
   }
 
@@ -179,6 +194,7 @@ export class DatabaseUnit implements UnitOfWork {
     this.#writer = undefined;
     this.#afterCommit = undefined;
     this.#onAbandon = undefined;
+    this.#hints = undefined;
   }
 
   async #begin(database: Database): Promise<Transaction> {

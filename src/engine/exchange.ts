@@ -81,7 +81,46 @@ export interface ServiceResponse {
   readonly errno?: number | undefined;
 }
 
-export type ResponseBody = string | readonly string[] | Uint8Array | AsyncIterable<Uint8Array>;
+export type ResponseBody = string | readonly string[] | Uint8Array | AsyncIterable<Uint8Array> | OpenBody | LaterBody;
+
+/** A body that goes on for as long as the connection lasts. The request is finished when it begins. */
+export class OpenBody {
+  /** Called once the head of the response is sent. */
+  readonly open: (connection: OpenConnection) => void;
+
+  constructor(open: OpenBody['open']) {
+    this.open = open;
+  }
+}
+
+/** What an open body does with its connection. */
+export interface OpenConnection {
+  /** Number of bytes that were written and that the client has not taken yet. */
+  readonly bufferedBytes: number;
+  write(bytes: Uint8Array): void;
+  /** Calls the task each time the client has taken everything that was written. */
+  onDrain(task: () => void): void;
+  /** Calls the task when the connection has ended, whoever ended it. */
+  onClose(task: () => void): void;
+  /** Ends the body after what was written. */
+  end(): void;
+  /** Closes the connection at once. */
+  destroy(): void;
+}
+
+/** A response that is known only later. The request is finished meanwhile: it holds no memory and no place. */
+export class LaterBody {
+  /**
+   * Returns the response.
+   *
+   * @param signal aborted when the client is gone
+   */
+  readonly later: (signal: AbortSignal) => Promise<ServiceResponse>;
+
+  constructor(later: LaterBody['later']) {
+    this.later = later;
+  }
+}
 
 /** A response that a batch can contain. */
 export interface TextResponse extends ServiceResponse {

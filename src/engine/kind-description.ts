@@ -10,6 +10,7 @@ import {
   fieldsParameter,
   listDeletionParameters,
   listParameters,
+  liveParameters,
   pageHeaders,
   preconditionHeaders,
   responseBehavior,
@@ -87,11 +88,12 @@ export function describeKind(kind: CompiledKind): KindDescriptions {
       GET: {
         summary: `Returns a page of the ${plural} that the caller may read.`,
         details: aboutFilters,
-        parameters: onList,
+        parameters: [...onList, ...liveParameters],
         responses: {
           200: {
             description: `The ${plural}. The header \`Next-Page\` leads to the next page.`,
             schema: namedSchema(`${schemaName}List`),
+            mediaTypes: ['text/event-stream'],
             headers: [...timestampHeaders, ...pageHeaders],
           },
           304: unchanged,

@@ -29,6 +29,31 @@ const selection: readonly DescribedParameter[] = [
 /** Parameters of GET and HEAD on a list. */
 export const listParameters: readonly DescribedParameter[] = [...selection, fieldsParameter];
 
+/** Parameters of GET on a list, for live updates. */
+export const liveParameters: readonly DescribedParameter[] = [
+  queryParameter(
+    '_live',
+    '`sse` sends later changes as server-sent events. `poll` waits until something has changed since `_since`.',
+    { type: 'string', enum: ['sse', 'poll'] },
+  ),
+  queryParameter('_wait', 'Maximum number of seconds that `_live=poll` waits.', {
+    type: 'integer',
+    minimum: 1,
+    maximum: 60,
+    default: 20,
+  }),
+  queryParameter('_gone', 'Whether changed objects that the filters exclude are marked with `"gone": true`.', {
+    type: 'boolean',
+    default: false,
+  }),
+  {
+    name: 'Last-Event-ID',
+    in: 'header',
+    description: 'Id of the last frame received with `_live=sse`: a timestamp. It has precedence over `_since`.',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+  },
+];
+
 /** Parameters of DELETE on a list. */
 export const listDeletionParameters = selection;
 

@@ -1,7 +1,7 @@
 // Converts the query string of a list request to a storage query, in two steps: the protocol reports faults of form and of
 // meaning at different times.
 import { invalidParameters } from '../core/errors.ts';
-import { parseParameters, type ListParameters, type ParameterUse } from '../core/query/parameters.ts';
+import { issueOf, parseParameters, type ListParameters, type ParameterUse } from '../core/query/parameters.ts';
 import { resolveQuery, type ListQuery, type ListTraits } from '../core/query/resolve.ts';
 import { formatAlert } from './warnings.ts';
 import type { Context } from './context.ts';
@@ -12,6 +12,8 @@ import type { EngineOptions, Scope } from './scope.ts';
 export function readParameters(context: Context, use: ParameterUse): ListParameters {
   const parameters = parseParameters(context.query, { now: context.now, use });
   context.issues.push(...parameters.issues);
+  const unusable = parameters.live !== undefined ? '_live' : parameters.gone ? '_gone' : undefined;
+  if (unusable !== undefined) context.issues.push(issueOf(unusable, 'not accepted by this list, which is not stored'));
   return parameters;
 }
 
@@ -26,6 +28,11 @@ export async function readListParameters({ context, list }: Scope, use: Paramete
   const tolerant = clock > context.now ? parseParameters(context.query, { now: clock, use }) : parameters;
   context.issues.push(...tolerant.issues);
   return tolerant;
+}
+
+/** Reports `_live` in a request that is no GET of a list. */
+export function refuseLive({ query, issues }: Context): void {
+  if (query.some(([name]) => name === '_live')) issues.push(issueOf('_live', 'only GET of a list has live updates'));
 }
 
 /**

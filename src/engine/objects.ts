@@ -205,6 +205,7 @@ export class Objects {
       now: this.#options.clock.now(),
       dispatch: () => Promise.reject(new Error('A write by the service dispatches no requests.')),
       authenticate: () => Promise.resolve(),
+      renew: () => Promise.reject(new Error('A write by the service does not begin again.')),
     };
     // Writes by the service add no principal to the `write` entry.
     const options = { ...this.#options, explicitPermissions: false };

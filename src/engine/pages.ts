@@ -18,11 +18,14 @@ export function newNonce(): string {
   return noncePrefix + randomUUID();
 }
 
-/** Returns the absolute address of the next page: the same request with new `_limit` and `_token`. */
+/** Parameters of the first page alone. */
+const ofFirstPage: ReadonlySet<string> = new Set(['_limit', '_token', '_live', '_wait']);
+
+/** Returns the absolute address of the next page: the same request with new `_limit` and `_token`, and without a wait. */
 export function nextPageUrl(context: Context, options: EngineOptions, page: NextPage, nonce: string): string {
   const { sort, position, limit, offset } = page;
   const token = formatToken(position, sort, { nonce, offset, key: options.tokenKey });
-  const kept = context.query.filter(([name]) => name !== '_limit' && name !== '_token');
+  const kept = context.query.filter(([name]) => !ofFirstPage.has(name));
   const query = [...kept, ['_limit', String(limit)], ['_token', token]]
     .map((pair) => pair.map((text) => encodeURIComponent(text)).join('='))
     .join('&');

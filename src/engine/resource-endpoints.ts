@@ -6,6 +6,7 @@ import type { OperationDescription } from './description.ts';
 import type { Endpoint, Method, Operation } from './endpoint.ts';
 import type { ServiceResponse } from './exchange.ts';
 import { describeKind, type KindDescriptions } from './kind-description.ts';
+import { refuseLive } from './list-query.ts';
 import { inOwnLists, openScope, type EngineOptions, type Scope } from './scope.ts';
 import { createObject } from './verbs/create.ts';
 import { readList } from './verbs/list.ts';
@@ -130,7 +131,10 @@ type Served = Pick<Operation, 'handle'> & Required<Pick<Operation, 'requireAcces
  */
 function served(kind: CompiledKind, options: EngineOptions, verb: Verb, rules: readonly AccessRule[]): Served {
   return {
-    handle: (context) => runVerb(verb, openScope(kind, options, context, { isOnlyOperation: true })),
+    handle(context) {
+      if (verb !== readList && context.query.length > 0) refuseLive(context);
+      return runVerb(verb, openScope(kind, options, context, { isOnlyOperation: true }));
+    },
     requireAccess: (context) => requireGranted(rules, inOwnLists(kind, context)),
   };
 }

@@ -8,7 +8,10 @@ import type { SecurityState } from '../contracts/security-state.ts';
 import { invalidParameters, notFound, type Issue, type ServiceError } from '../core/errors.ts';
 import type { IdRule, ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
+import type { ListParameters } from '../core/query/parameters.ts';
+import type { ListAccess } from './access.ts';
 import { completeCaller } from './caller.ts';
+import type { ServiceResponse } from './exchange.ts';
 import type { CompiledKind } from './compiled-kind.ts';
 import type { Context } from './context.ts';
 import { withOwners } from './owned-lists.ts';
@@ -49,8 +52,35 @@ export interface EngineOptions extends WriteOptions {
   /** `/v1` */
   readonly versionPrefix: string;
   readonly securityState: SecurityState;
+  /** Serves live updates of lists; absent: there are none. */
+  readonly live?: LiveLists | undefined;
   /** Returns the requester whose share of the security state counts for a client address. */
   readonly requesterOf: (address: string | undefined) => string | undefined;
+}
+
+/** Serves live updates of lists. */
+export interface LiveLists {
+  /**
+   * Responds with a stream of the changes of the list.
+   *
+   * @param access of the caller to the list, which was just checked
+   * @throws ServiceError invalidParameters, changesForgotten, overloaded
+   */
+  follow(scope: Scope, access: ListAccess, parameters: ListParameters): Promise<ServiceResponse>;
+
+  /**
+   * Responds with the page as soon as it has entries, or when the time to wait is over.
+   *
+   * @param page read just now, without entries
+   * @param read reads the page again
+   * @throws ServiceError overloaded
+   */
+  wait(
+    scope: Scope,
+    parameters: ListParameters,
+    page: ServiceResponse,
+    read: (scope: Scope) => Promise<ServiceResponse>,
+  ): ServiceResponse;
 }
 
 /** @typeParam Options what the operation needs of the options; `unknown`: nothing */

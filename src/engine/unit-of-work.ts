@@ -4,11 +4,14 @@ import type { ConditionalWrite } from '../contracts/database.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
 import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
 import type { Action } from '../core/events/payload.ts';
+import type { CommitListener } from './commit-listener.ts';
 import type { Change, ChangeEvent, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './events/event.ts';
 
 export interface Stores {
   readonly storage: StorageBackend;
   readonly permission: PermissionBackend;
+  /** Learns of commits; absent: nothing does. */
+  readonly commits?: CommitListener | undefined;
 }
 
 export interface Reader {

@@ -154,8 +154,9 @@ function parseBatch(body: RequestBody, options: BatchOptions): ParsedBatch {
   });
   if (issues.length > 0) throw invalidParameters(issues);
   const entries = merged.map((request) => toEntry(request as JsonObject, options.versionPrefix));
-  if (entries.some(({ target }) => isBatchTarget(target, options.versionPrefix))) {
-    throw invalid('requests', 'a batch cannot contain another batch');
+  for (const { target } of entries) {
+    const unbatchable = findUnbatchable(target, options.versionPrefix);
+    if (unbatchable !== undefined) throw invalid('requests', `a batch cannot contain ${unbatchable}`);
   }
   return { entries, defaultsBytes };
 }
@@ -253,11 +254,16 @@ function lowerNames(headers: Readonly<Record<string, string>>): Readonly<Record<
   return lowered;
 }
 
-function isBatchTarget(target: string, versionPrefix: string): boolean {
+/** Returns what no batch can hold and the entry asks for, if it does. */
+function findUnbatchable(target: string, versionPrefix: string): string | undefined {
   try {
-    return withoutSlashesAtEnd(parseTarget(target).path) === `${versionPrefix}/batch`;
+    const { path, query } = parseTarget(target);
+    const place = withoutSlashesAtEnd(path);
+    if (place === `${versionPrefix}/batch`) return 'another batch';
+    const isLive = place === `${versionPrefix}/live` || query.some(([name]) => name === '_live');
+    return isLive ? 'live updates' : undefined;
   } catch (error) {
-    if (error instanceof ServiceError) return false;
+    if (error instanceof ServiceError) return undefined;
     throw error;
   }
 }

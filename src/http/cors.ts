@@ -26,6 +26,7 @@ export class Cors {
   readonly #any: boolean;
   readonly #trustsOwnOrigin: boolean;
   readonly #patterns: readonly RegExp[];
+  readonly #names: ReadonlySet<string>;
   readonly #maxAgeSeconds: number | undefined;
   readonly #always: readonly string[];
   readonly #exposed = new WeakMap<Operation, string>();
@@ -34,6 +35,7 @@ export class Cors {
     this.#any = options.origins.includes('*');
     this.#trustsOwnOrigin = options.trustsOwnOrigin;
     this.#patterns = options.origins.map(originPattern);
+    this.#names = new Set(options.origins.filter((origin) => !/[*?]/.test(origin)));
     this.#maxAgeSeconds = options.maxAgeSeconds;
     this.#always = [...alwaysExposed, ...(options.exposes ?? [])];
   }
@@ -47,6 +49,13 @@ export class Cors {
     return this.#patterns.some((pattern) => pattern.test(origin)) ? origin : undefined;
   }
 
+  /** Whether the origin of the request is the service's own, or one that is listed by name; also without an origin. */
+  isNamedOrigin({ headers, origin: ownOrigin }: Caller): boolean {
+    const { origin } = headers;
+    if (origin === undefined) return headers['sec-fetch-site'] !== 'cross-site';
+    return (this.#trustsOwnOrigin && origin === ownOrigin) || this.#names.has(origin);
+  }
+
   /** Adds the CORS headers, and `Vary` when they depend on the origin, even for refused origins. */
   addTo(headers: ResponseHeaders, sent: Caller): void {
     const allowed = this.allowedOrigin(sent);
@@ -54,6 +63,16 @@ export class Cors {
     if (this.#any) return;
     const others = headers['Vary'];
     headers['Vary'] = others === undefined ? 'Origin' : `${String(others)}, Origin`;
+  }
+
+  /** Lets pages of origins that are listed by name send cookies and read the response. */
+  addCredentials(headers: ResponseHeaders, sent: Caller): void {
+    const { origin } = sent.headers;
+    if (origin === undefined || !this.isNamedOrigin(sent)) return;
+    headers['Access-Control-Allow-Credentials'] = 'true';
+    // Browsers accept no wildcard with cookies.
+    headers['Access-Control-Allow-Origin'] = origin;
+    if (this.#any) headers['Vary'] = headers['Vary'] === undefined ? 'Origin' : `${String(headers['Vary'])}, Origin`;
   }
 
   /** Returns the issue of a request with a refused origin. */

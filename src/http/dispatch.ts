@@ -5,15 +5,22 @@ import type { Clock } from '../base/clock.ts';
 import { TransactionConflict, UnstorableText } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
-import type { Context } from '../engine/context.ts';
+import type { Context, Renewal } from '../engine/context.ts';
 import type { Endpoint, Method, Operation } from '../engine/endpoint.ts';
-import { MemoryAwaited, type ResponseHeaders, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
+import {
+  LaterBody,
+  MemoryAwaited,
+  type ResponseHeaders,
+  type ServiceRequest,
+  type ServiceResponse,
+} from '../engine/exchange.ts';
 import type { UnitOfWork } from '../engine/unit-of-work.ts';
 import { anonymous } from '../engine/caller.ts';
 import type { Alias, AliasedRequest, AliasRequest } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
 import { errorResponse, type ErrorOptions } from './errors.ts';
 import { rejectCrossSiteRequest } from './csrf.ts';
+import type { LiveSessions } from './authentication/live-session.ts';
 import type { Identities } from './identity.ts';
 import { CompletedRequest, Note } from './observed-request.ts';
 import type { Admission } from './rate-limits/rate-limits.ts';
@@ -39,6 +46,14 @@ export interface Outer {
   readonly note?: Note | undefined;
   /** Result of the rate limits, if any are set. */
   readonly admission?: Admission | undefined;
+  /** Opens another unit of work for the same outer request. */
+  readonly reopen: () => Reopened;
+}
+
+/** A further unit of work of an outer request, for what goes on after its response has begun. */
+export interface Reopened {
+  readonly outer: Outer;
+  readonly end: () => Promise<void>;
 }
 
 export interface DispatchOptions {
@@ -56,6 +71,8 @@ export interface DispatchOptions {
   readonly unversionedPaths: ReadonlySet<string>;
   /** Path below the version prefix to which the root of the site redirects browsers; `undefined` for none. */
   readonly frontPage: string | undefined;
+  /** Sessions of browsers for live updates; absent: there are none. */
+  readonly liveSessions?: LiveSessions | undefined;
   /** `Strict-Transport-Security` in responses over TLS; `undefined` for none. */
   readonly transportSecurity: string | undefined;
 }
@@ -79,9 +96,10 @@ export class Dispatcher {
    * Handles a request. Errors become responses, except those that end the whole outer request: see `UnitOfWork.end`.
    */
   async dispatch(request: ServiceRequest, outer: Outer): Promise<ServiceResponse> {
-    const { cors, errors, logger, notices } = this.#options;
+    const { cors, errors, liveSessions, logger, notices } = this.#options;
     let operation: Operation | undefined;
     let response: ServiceResponse;
+    let takesCookies = false;
     try {
       notices.requireOpen();
       const target = parseTarget(request.target);
@@ -93,13 +111,17 @@ export class Dispatcher {
         throw new ServiceError('unknownPath');
       }
       if (outer.note !== undefined) outer.note.route = found.route;
+      takesCookies = liveSessions !== undefined && (isLive(found, target) || found.below === '/live/session');
       if (request.method === 'OPTIONS') {
         const preflight = cors.preflight(found.route.endpoint, request);
-        return this.#finish(request, preflight, undefined);
+        return this.#finish(request, preflight, undefined, takesCookies);
       }
       operation = findOperation(found.route.endpoint, request.method);
-      this.#requireAllowed(request, found.route.endpoint, operation);
+      this.#requireAllowed(request, target, found.route.endpoint, operation);
       response = await this.#handle(request, target, found, outer);
+      if (response.body instanceof LaterBody) {
+        return { ...response, body: this.#finishLater(request, response.body, operation, takesCookies) };
+      }
     } catch (error) {
       // The whole outer request is retried.
       if (error instanceof TransactionConflict || error instanceof MemoryAwaited) throw error;
@@ -108,7 +130,22 @@ export class Dispatcher {
       if (response.status === 409 || error instanceof UnstorableText) outer.unit.setRollbackOnly();
       if (outer.note !== undefined) noteRefusal(outer.note, request, error);
     }
-    return this.#finish(request, response, operation);
+    return this.#finish(request, response, operation, takesCookies);
+  }
+
+  /** Gives a response that is known only later the headers that every response has. */
+  #finishLater(request: ServiceRequest, { later }: LaterBody, operation: Operation, takesCookies: boolean): LaterBody {
+    const { errors, logger } = this.#options;
+    const finish = async (signal: AbortSignal): Promise<ServiceResponse> => {
+      let answer: ServiceResponse;
+      try {
+        answer = await later(signal);
+      } catch (error) {
+        answer = errorResponse(error, request.id, errors, logger);
+      }
+      return this.#finish(request, answer, operation, takesCookies);
+    };
+    return new LaterBody(finish);
   }
 
   /** Returns the response for a failure outside of dispatch: at the socket, or during the commit. */
@@ -151,12 +188,17 @@ export class Dispatcher {
     return { status, headers: { ...headers, Vary: 'Accept' }, body };
   }
 
-  #requireAllowed(request: ServiceRequest, endpoint: Endpoint, operation: Operation | undefined): asserts operation {
+  #requireAllowed(
+    request: ServiceRequest,
+    { query }: Target,
+    endpoint: Endpoint,
+    operation: Operation | undefined,
+  ): asserts operation {
     const isRefused = this.#options.readonly && !safeMethods.includes(request.method);
     if (operation === undefined || isRefused) {
       throw new ServiceError('methodNotAllowed', { headers: { Allow: allowedMethods(endpoint).join(', ') } });
     }
-    requireUsableTypes(endpoint, operation, request.headers);
+    requireUsableTypes(endpoint, operation, request.headers, query);
     if (safeMethods.includes(request.method)) return;
     rejectCrossSiteRequest(endpoint, operation, request);
     // Before any read or write: an alias may create objects.
@@ -164,8 +206,9 @@ export class Dispatcher {
     if (refusedOrigin !== undefined) throw invalidParameters([refusedOrigin]);
   }
 
-  async #handle(request: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
-    const { cors, clock } = this.#options;
+  async #handle(sent: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
+    const { cors, clock, liveSessions } = this.#options;
+    const request = liveSessions !== undefined && isLive(found, target) ? liveSessions.authenticate(sent) : sent;
     const { unit, identities, note, admission } = outer;
     const { ignoresCaller } = found.route.endpoint;
     // Before the verification of passwords, the most expensive work for anonymous requests.
@@ -194,6 +237,7 @@ export class Dispatcher {
       now: clock.now(),
       dispatch: (entry) => this.#dispatchEntry(entry, outer),
       authenticate: (entries) => identities.prepare(entries),
+      renew: () => this.#renew(context, outer, found.below),
     };
     // The actual path of an alias is of the same kind, with the same methods.
     const operation = findOperation(endpoint, request.method)!;
@@ -205,6 +249,22 @@ export class Dispatcher {
     if (!endpoint.isResource && context.issues.length > 0) throw invalidParameters(context.issues);
     await served.prepare?.();
     return operation.handle(context);
+  }
+
+  async #renew(context: Context, { reopen }: Outer, below: string): Promise<Renewal> {
+    const { outer, end } = reopen();
+    const { unit, identities } = outer;
+    const caller = await identities.resolve(context.request, unit, below);
+    const renewed: Context = {
+      ...context,
+      unit,
+      caller,
+      issues: [],
+      now: this.#options.clock.now(),
+      dispatch: (entry) => this.#dispatchEntry(entry, outer),
+      authenticate: (entries) => identities.prepare(entries),
+    };
+    return { context: renewed, end };
   }
 
   #findAlias({ below }: Found): Alias | undefined {
@@ -238,7 +298,13 @@ export class Dispatcher {
     return { route, below: path, request, prepare };
   }
 
-  #finish(request: ServiceRequest, response: ServiceResponse, operation: Operation | undefined): ServiceResponse {
+  /** @param takesCookies whether cookies may authenticate requests to this address */
+  #finish(
+    request: ServiceRequest,
+    response: ServiceResponse,
+    operation: Operation | undefined,
+    takesCookies = false,
+  ): ServiceResponse {
     const { cors, notices, transportSecurity } = this.#options;
     const { method, headers: sent, origin } = request;
     // One literal, extended in place: spreads take many times longer.
@@ -249,6 +315,7 @@ export class Dispatcher {
     };
     for (const name in response.headers) headers[canonicalName(name)] = response.headers[name]!;
     cors.addTo(headers, request);
+    if (takesCookies) cors.addCredentials(headers, request);
     if (method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
     // Shared caches must not serve a response for one caller to others.
     if (sent['authorization'] !== undefined && (method === 'GET' || method === 'HEAD') && response.status !== 307) {
@@ -260,6 +327,11 @@ export class Dispatcher {
     notices.addTo(headers);
     return { status: response.status, headers, body: response.body, errno: response.errno };
   }
+}
+
+/** Whether the request asks for live updates: of a list, or of several. */
+function isLive({ below }: Found, { query }: Target): boolean {
+  return below === '/live' || query.some(([name]) => name === '_live');
 }
 
 /** Returns `Cache-Control` of a response for a single caller. */

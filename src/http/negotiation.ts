@@ -2,14 +2,25 @@
 import { invalidParameters } from '../core/errors.ts';
 import type { Endpoint, Operation } from '../engine/endpoint.ts';
 import { mediaType, type RequestHeaders } from '../engine/exchange.ts';
+import type { Target } from './target.ts';
+
+type Query = Target['query'];
 
 /**
- * Refuses a request with an unsupported media type, even with an empty body, and one from a client that does not accept JSON.
+ * Refuses a request with an unsupported media type, even with an empty body, and one from a client that accepts neither JSON
+ * nor the event stream that it asks for.
  *
+ * @param query of the request
  * @throws ServiceError unsupportedMediaType, notAcceptable
  */
-export function requireUsableTypes(endpoint: Endpoint, operation: Operation, headers: RequestHeaders): void {
-  if (endpoint.isResource && !acceptsJson(headers['accept'])) {
+export function requireUsableTypes(
+  endpoint: Endpoint,
+  operation: Operation,
+  headers: RequestHeaders,
+  query: Query,
+): void {
+  const { accept } = headers;
+  if (endpoint.isResource && !accepts(accept, jsonRanges) && !(isStream(query) && accepts(accept, streamRanges))) {
     throw invalidParameters(
       [{ location: 'header', name: 'Accept', description: 'Accept must allow application/json' }],
       'notAcceptable',
@@ -35,16 +46,23 @@ export function requireUsableTypes(endpoint: Endpoint, operation: Operation, hea
 /** Maximum number of characters of a media type in an error. */
 const maxShownChars = 80;
 
+/** Ranges that contain a media type, the most specific first. */
 const jsonRanges: readonly string[] = ['application/json', 'application/*', '*/*'];
+const streamRanges: readonly string[] = ['text/event-stream', 'text/*', '*/*'];
 
-/** Whether the client accepts JSON: the most specific matching range decides; an absent or empty header accepts anything. */
-export function acceptsJson(accept: string | undefined): boolean {
-  if (accept === undefined || accept === '*/*' || accept === 'application/json' || accept.trim() === '') return true;
-  let best = jsonRanges.length;
+/** Whether the response is an event stream, of which `EventSource` accepts nothing else. */
+function isStream(query: Query): boolean {
+  return query.some(([name, value]) => name === '_live' && value === 'sse');
+}
+
+/** Whether the client accepts a type: the most specific matching range decides; an absent or empty header accepts anything. */
+function accepts(accept: string | undefined, ranges: readonly string[]): boolean {
+  if (accept === undefined || accept === '*/*' || accept === ranges[0] || accept.trim() === '') return true;
+  let best = ranges.length;
   let quality = 0;
   for (const part of accept.split(',')) {
     const [range = '', ...parameters] = part.split(';');
-    const exactness = jsonRanges.indexOf(range.trim().toLowerCase());
+    const exactness = ranges.indexOf(range.trim().toLowerCase());
     if (exactness === -1 || exactness > best) continue;
     const given = qualityOf(parameters);
     quality = exactness === best ? Math.max(quality, given) : given;

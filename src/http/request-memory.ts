@@ -194,6 +194,14 @@ export class RequestAccount implements MemoryAccount {
     if (bytes > smallBytes) this.#ofWork().force(bytes);
   }
 
+  /** Gives everything back while the request waits; it may reserve again when it goes on. */
+  suspend(): void {
+    this.release();
+    this.#receiving = undefined;
+    this.#working = undefined;
+    this.#ofBody = 0;
+  }
+
   /** Releases all memory. */
   release(): void {
     this.#giveSmall();

@@ -7,7 +7,7 @@ import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Retry } from '../engine/retry.ts';
 import { DatabaseUnit } from '../engine/database-unit.ts';
 import type { Stores } from '../engine/unit-of-work.ts';
-import type { Dispatcher } from './dispatch.ts';
+import type { Dispatcher, Reopened } from './dispatch.ts';
 import { Identities, type IdentitySources } from './identity.ts';
 import { CompletedOuterRequest, Note } from './observed-request.ts';
 import type { RateLimits } from './rate-limits/rate-limits.ts';
@@ -49,6 +49,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
   const { dispatcher, stores, subscribers, logger, observer } = options;
   const retry = new Retry();
   const admission = options.rateLimits?.begin();
+  const reopen = (): Reopened => reopenUnit(options);
   for (;;) {
     const { contended, isFirst } = retry;
     // From the second attempt on, the unit of work shares no transaction with others.
@@ -61,7 +62,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
     });
     const note = observer === undefined ? undefined : new Note(observer);
     try {
-      const dispatched = await dispatcher.dispatch(request, { unit, identities, note, admission });
+      const dispatched = await dispatcher.dispatch(request, { unit, identities, note, admission, reopen });
       const response = unit.hasEvents ? await fireEvents(unit, dispatched, logger) : dispatched;
       if (unit.hasConsequences) await unit.end(response.status < 500);
       admission?.addTo(response.headers);
@@ -85,6 +86,26 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
       await retry.backOff();
     }
   }
+}
+
+/** Opens a unit of work for what a request does after its response has begun. It reads, and may create clocks of lists. */
+function reopenUnit(options: RunnerOptions): Reopened {
+  const { stores, subscribers, logger } = options;
+  const identities = new Identities(options);
+  const unit = new DatabaseUnit(stores, logger, { subscribers, user: identities });
+  const response: ServiceResponse = { status: 200, headers: {}, body: '' };
+  return {
+    outer: { unit, identities, reopen: () => reopenUnit(options) },
+    async end() {
+      try {
+        if (unit.hasEvents) await fireEvents(unit, response, logger);
+        if (unit.hasConsequences) await unit.end(true);
+      } catch (error) {
+        await unit.abandon();
+        throw error;
+      }
+    },
+  };
 }
 
 /** Waits for memory; returns the error when it is refused. */

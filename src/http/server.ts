@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { errorTable, ServiceError } from '../core/errors.ts';
-import { RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
+import { LaterBody, OpenBody, RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import { limitConnections } from './connection-limit.ts';
 import { compileAllowedHosts, type IsAllowedHost } from './allowed-hosts.ts';
 import { requestBatcher } from './request-batching.ts';
@@ -16,6 +16,7 @@ import { responseBatcher } from './response-batching.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
 import { listen, type ListenAddress, type Listening } from './listening.ts';
 import type { LoadShedder } from './load-shedder.ts';
+import { OpenResponse, whileWaiting } from './open-connection.ts';
 import { receiveBody, type BodyLimits } from './request-body.ts';
 import {
   RequestMemory,
@@ -160,7 +161,7 @@ class Shell {
     const received = await this.#receive(incoming, account);
     await requestBatcher.wait();
     const request = this.#toRequest(incoming, received, account);
-    const response = await this.#answer(request, received, account);
+    const response = await this.#answer(incoming, request, received, account);
     const isLast = received.refusal?.isLast === true || this.connections.areLeaving;
     return this.#send(incoming, outgoing, request, response, isLast);
   }
@@ -181,7 +182,12 @@ class Shell {
   }
 
   /** Returns the response, with reserved memory until it is sent. */
-  async #answer(request: ServiceRequest, received: Received, account: RequestAccount): Promise<ServiceResponse> {
+  async #answer(
+    incoming: IncomingMessage,
+    request: ServiceRequest,
+    received: Received,
+    account: RequestAccount,
+  ): Promise<ServiceResponse> {
     const { runner } = this.#options;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     let response: ServiceResponse;
@@ -189,6 +195,10 @@ class Shell {
       const expected = isRead ? account.expectResponse(request.target) : undefined;
       if (expected !== undefined) await expected;
       response = await this.#respond(request, received);
+      if (response.body instanceof LaterBody) {
+        account.suspend();
+        response = await whileWaiting(incoming, this.server.timeout, response.body.later);
+      }
     } catch (error) {
       return respondWithRefusal(runner, request, error);
     }
@@ -277,6 +287,12 @@ class Shell {
       responseBatcher.add(outgoing.writeHead(status, head), '');
       return undefined;
     }
+    if (body instanceof OpenBody) {
+      outgoing.writeHead(status, head);
+      body.open(new OpenResponse(outgoing, this.server.timeout));
+      return undefined;
+    }
+    if (body instanceof LaterBody) throw new Error('A response that waits cannot wait again.');
     if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
       outgoing.writeHead(status, head);
       return { sent: pipeline(Readable.from(body), outgoing) };

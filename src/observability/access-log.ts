@@ -1,7 +1,7 @@
-// The access log: one line per outer request, one per batch entry, and one per refused permission, without bodies and
-// credentials.
+// The access log: one line per outer request, one per batch entry, one per refused permission, and two
+// per live stream, without bodies and credentials.
 import type { Logger } from '../contracts/logger.ts';
-import type { Answered, Observer, RequestObservation } from '../contracts/observer.ts';
+import type { Answered, LiveObservation, Observer, RequestObservation } from '../contracts/observer.ts';
 
 /** Returns the observer that writes the access log. Fields have the names of Kinto's log. */
 export function accessLog(logger: Logger): Observer {
@@ -14,9 +14,23 @@ export function accessLog(logger: Logger): Observer {
       } else if (observation.kind === 'refusal') {
         const { permission, uri, userId, requestId } = observation;
         logger.info({ perm: permission, uri, userid: userId, rid: requestId }, 'Permission refused');
+      } else if (observation.kind === 'live' && observation.event !== 'sent' && observation.transport === 'sse') {
+        logStream(logger, observation);
       }
     },
   };
+}
+
+/** Long polls are requests with a line of their own. */
+function logStream(logger: Logger, observation: Exclude<LiveObservation, { event: 'sent' }>): void {
+  const { list, userId, open } = observation;
+  const stream = { kind: list.kind, parent: list.parent, uid: userId, open };
+  if (observation.event === 'opened') {
+    logger.info(stream, 'live.opened');
+    return;
+  }
+  const { reason, milliseconds, frames, resyncs } = observation;
+  logger.info({ ...stream, reason, t: Math.round(milliseconds), frames, resyncs }, 'live.ended');
 }
 
 /** Returns the common fields; `undefined` ones are not logged. */

@@ -5,6 +5,7 @@ import { inSection, type SettingsTable, type ValuesOf } from './definition.ts';
 import { accessSettings, authenticationSettings, listSettings } from './rows/access.ts';
 import { backendChoices, backendSettings, poolSettings } from './rows/backends.ts';
 import { cachingSettings, overloadSettings, redirectSettings, requestSettings } from './rows/http.ts';
+import { liveSettings } from './rows/live.ts';
 import { mailSettings } from './rows/mail.ts';
 import { protectionSettings } from './rows/protection.ts';
 import { loggingSettings, serviceSettings } from './rows/service.ts';
@@ -18,6 +19,7 @@ export const coreSettings = {
   ...inSection('Access and ids', accessSettings),
   ...inSection('Mail', mailSettings),
   ...inSection('Lists', listSettings),
+  ...inSection('Live updates', liveSettings),
   ...inSection('Requests and limits', requestSettings),
   ...inSection('Protection', protectionSettings),
   ...inSection('Redirects and negotiation', redirectSettings),

@@ -17,6 +17,7 @@ export {
 } from './contract/contract-case.ts';
 export { createBackendContexts } from './service/backend-contexts.ts';
 export { cacheCases } from './contract/cache/cache-suite.ts';
+export { changeHintsCases, type ChangeHintsCase, type ChangeHintsContext } from './contract/hints/hints-suite.ts';
 export { permissionCases } from './contract/permissions/permission-suite.ts';
 export {
   durableSecurityStateCases,

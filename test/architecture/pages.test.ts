@@ -48,10 +48,7 @@ const pageAt = (target: string): string | undefined =>
 
 /** The sections of the code map by the room they tell of. */
 function codeMap(): ReadonlyMap<string, string> {
-  const rooms = architecture.slice(
-    architecture.indexOf('## The rooms'),
-    architecture.indexOf('## The way of a request'),
-  );
+  const rooms = architecture.slice(architecture.indexOf('## The rooms'), architecture.indexOf('## Imports'));
   return new Map(
     rooms
       .split('\n### ')

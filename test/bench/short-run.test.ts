@@ -39,6 +39,6 @@ test.each(runs)('the benchmarks give answers on $backend', { timeout: 180_000 },
 test('a question that does not exist is refused with the list of those that do', async () => {
   const { code, output } = await bench('--short', 'get-none');
   expect(code).toBe(2);
-  expect(output).toContain('There is no question called get-none.');
+  expect(output).toContain('Unknown question: get-none.');
   expect(output).toContain('filter-sort');
 });

@@ -125,6 +125,14 @@ function anyRead(start: number): fc.Arbitrary<Call<Readers>> {
     [3, call('countAll', fc.tuple(lists, query), ({ storage }: Readers, ...args) => storage.countAll(...args))],
     [2, call('get', fc.tuple(lists, ids), ({ storage }: Readers, ...args) => storage.get(...args))],
     [1, call('resourceTimestamp', fc.tuple(lists), ({ storage }: Readers, list) => storage.resourceTimestamp(list))],
+    [
+      1,
+      call(
+        'clocks',
+        fc.tuple(fc.array(lists, { maxLength: 4 })),
+        async ({ storage }: Readers, asked) => (await storage.clocks(asked)).clocks,
+      ),
+    ],
     [1, call('allResourceTimestamps', fc.tuple(), ({ storage }: Readers) => storage.allResourceTimestamps('record'))],
     [1, call('countKinds', fc.tuple(), async ({ storage }: Readers) => presentKinds(await storage.countKinds()))],
     [1, call('listParents', fc.tuple(), ({ storage }: Readers) => storage.listParents('record'))],

@@ -3,6 +3,7 @@
 // vitest this reveals cases that depend on earlier ones.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { openRedisCache } from '../../src/backends/redis/cache.ts';
 import { openRedisDatabase } from '../../src/backends/redis/database.ts';
 import { createRedisPermission } from '../../src/backends/redis/permission.ts';
@@ -10,8 +11,9 @@ import { createRedisSecurityState } from '../../src/backends/redis/security-stat
 import { createRedisStorage } from '../../src/backends/redis/storage.ts';
 import { findRedisAddress } from '../../src/backends/redis/address.ts';
 import { securityStateLimits } from '../../src/testing/index.ts';
+import { openInspector } from '../support/redis.ts';
 import { RedisCluster } from '../support/redis-cluster.ts';
-import { describeCache, describeDatabase, describeSecurityState } from './run-suite.ts';
+import { describeCache, describeDatabase, describeHints, describeSecurityState } from './run-suite.ts';
 
 const isAlone = process.env['COFFER_CASES_ALONE'] === '1';
 
@@ -43,4 +45,26 @@ describeSecurityState('a redis cluster', async (clock) => {
   const { client, keys } = database;
   const openAgain = async () => createRedisSecurityState({ ...securityStateLimits, client, keys, clock });
   return { state: await openAgain(), openAgain, cleanUp: () => database.close() };
+});
+
+describeHints('a redis cluster', async () => {
+  const prefix = `test-${randomUUID()}:`;
+  const open = (ofPrefix: string) =>
+    openRedisDatabase({ address: findRedisAddress(cluster.url)!, clock: systemClock, prefix: ofPrefix });
+  return {
+    open: () => open(prefix),
+    openElsewhere: () => open(`other-${prefix}`),
+    cut: async () => {
+      for (const { url } of cluster.nodes) {
+        const inspector = openInspector(url);
+        await inspector.client('KILL', 'TYPE', 'pubsub');
+        inspector.disconnect();
+      }
+    },
+    send: async (text) => {
+      const inspector = openInspector(cluster.nodes[0]!.url);
+      await inspector.publish(`${prefix}changes:0`, text);
+      inspector.disconnect();
+    },
+  };
 });

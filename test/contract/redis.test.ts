@@ -1,6 +1,7 @@
 // The contract suites on Redis, each case with a prefix of its own on a server that this file starts.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { openRedisCache } from '../../src/backends/redis/cache.ts';
 import { openRedisDatabase } from '../../src/backends/redis/database.ts';
 import { createRedisPermission } from '../../src/backends/redis/permission.ts';
@@ -8,8 +9,8 @@ import { createRedisSecurityState } from '../../src/backends/redis/security-stat
 import { createRedisStorage } from '../../src/backends/redis/storage.ts';
 import { findRedisAddress } from '../../src/backends/redis/address.ts';
 import { securityStateLimits } from '../../src/testing/index.ts';
-import { openTestServer } from '../support/redis.ts';
-import { describeCache, describeDatabase, describeSecurityState } from './run-suite.ts';
+import { openInspector, openTestServer } from '../support/redis.ts';
+import { describeCache, describeDatabase, describeHints, describeSecurityState } from './run-suite.ts';
 
 let server: Awaited<ReturnType<typeof openTestServer>>;
 
@@ -37,4 +38,24 @@ describeSecurityState('redis', async (clock) => {
   const { client, keys } = database;
   const openAgain = async () => createRedisSecurityState({ ...securityStateLimits, client, keys, clock });
   return { state: await openAgain(), openAgain, cleanUp: () => database.close() };
+});
+
+describeHints('redis', async () => {
+  const prefix = `test-${randomUUID()}:`;
+  const open = (ofPrefix: string) =>
+    openRedisDatabase({ address: findRedisAddress(server.url)!, clock: systemClock, prefix: ofPrefix });
+  return {
+    open: () => open(prefix),
+    openElsewhere: () => open(`other-${prefix}`),
+    cut: async () => {
+      const inspector = openInspector(server.url);
+      await inspector.client('KILL', 'TYPE', 'pubsub');
+      inspector.disconnect();
+    },
+    send: async (text) => {
+      const inspector = openInspector(server.url);
+      await inspector.publish(`${prefix}changes:0`, text);
+      inspector.disconnect();
+    },
+  };
 });

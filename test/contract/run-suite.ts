@@ -1,10 +1,13 @@
 // Runs the contract suites with vitest. A test file of a backend opens it and calls these functions.
 import { describe, it } from 'vitest';
 import type { CacheBackend } from '../../src/contracts/cache.ts';
+import type { ChangeHints } from '../../src/contracts/change-hints.ts';
 import type { Database } from '../../src/contracts/database.ts';
 import type { SecurityState } from '../../src/contracts/security-state.ts';
+import { silentLogger } from '../../src/contracts/logger.ts';
 import {
   cacheCases,
+  changeHintsCases,
   createTestClock,
   durableSecurityStateCases,
   missingAbilities,
@@ -12,6 +15,7 @@ import {
   securityStateCases,
   storageCases,
   transactionCases,
+  type ChangeHintsContext,
   type TestClock,
   type TransactionContext,
 } from '../../src/testing/index.ts';
@@ -41,6 +45,42 @@ export function describeDatabase(name: string, open: (clock: TestClock) => Promi
       }
     });
   }
+}
+
+/** What opens the hints of a case, as processes do: each with a database of its own. */
+export interface HintsChannel extends Pick<ChangeHintsContext, 'cut' | 'send'> {
+  readonly open: () => Promise<Database>;
+  readonly openElsewhere: () => Promise<Database>;
+}
+
+/** Runs the suite of change hints, each case on a channel of its own. */
+export function describeHints(name: string, openChannel: () => Promise<HintsChannel>): void {
+  describe(`change hints on ${name}`, () => {
+    for (const testCase of changeHintsCases) {
+      it(testCase.name, async () => {
+        const { open, openElsewhere, cut, send } = await openChannel();
+        const opened: { readonly hints: ChangeHints; readonly database: Database }[] = [];
+        const opening = async (database: Database): Promise<ChangeHints> => {
+          const hints = database.openHints!({ logger: silentLogger });
+          opened.push({ hints, database });
+          return hints;
+        };
+        try {
+          await testCase.run({
+            open: async () => opening(await open()),
+            openElsewhere: async () => opening(await openElsewhere()),
+            cut,
+            send,
+          });
+        } finally {
+          for (const { hints, database } of opened) {
+            await hints.close();
+            await database.close();
+          }
+        }
+      });
+    }
+  });
 }
 
 /** Runs the cache suite, each case on a cache of its own. */

@@ -5,8 +5,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
 import { run } from '../cli/process.ts';
 import { ServerProcess, Workspace } from '../support/server-process.ts';
+import { inExtent } from '../support/extent.ts';
 
-const rounds = 4;
+const rounds = inExtent<number>(2, 4);
 const writers = 4;
 const records = '/buckets/blog/collections/posts/records';
 

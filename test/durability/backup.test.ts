@@ -8,8 +8,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
 import { ServerProcess, Workspace } from '../support/server-process.ts';
 import { expectComplete, expectPrefix, readStored, records, WriteLoad } from './write-load.ts';
+import { inExtent } from '../support/extent.ts';
 
-const backups = 5;
+const backups = inExtent<number>(2, 5);
 
 let workspace: Workspace;
 beforeEach(async () => {

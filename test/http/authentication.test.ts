@@ -82,7 +82,7 @@ describeScenarios(
     {
       name: 'The name of the policy is the prefix, in lower case.',
       request: 'GET /',
-      body: { user: { id: /^mine:[\da-f]{64}$/ }, capabilities: only({ resync: {} }) },
+      body: { user: { id: /^mine:[\da-f]{64}$/ }, capabilities: only({ live: {}, resync: {} }) },
     },
     {
       name: 'The realm is a parameter.',

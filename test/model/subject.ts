@@ -1,7 +1,7 @@
 // A service to be compared with the model: on any backend, asked through a socket and without, with a clock of the test's.
 // The one file here that knows the service.
 import { silentLogger, type Logger } from '../../src/contracts/logger.ts';
-import { RequestBody, type ResponseBody } from '../../src/engine/exchange.ts';
+import { LaterBody, OpenBody, RequestBody, type ResponseBody } from '../../src/engine/exchange.ts';
 import { authorizationOf } from '../../src/testing/service/service-client.ts';
 import { createTestClock, startTestService, type TestBackend, type TestService } from '../../src/testing/index.ts';
 import { boundary, FileFolder, formBytes } from '../support/attachments.ts';
@@ -143,6 +143,8 @@ async function textOf(body: ResponseBody): Promise<string> {
   if (typeof body === 'string') return body;
   const chunks: Uint8Array[] = [];
   if (body instanceof Uint8Array) chunks.push(body);
+  else if (body instanceof OpenBody || body instanceof LaterBody)
+    throw new Error('The model expects no live responses.');
   else for await (const chunk of body) chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   return Buffer.concat(chunks).toString('utf8');
 }

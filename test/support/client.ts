@@ -32,6 +32,12 @@ export class Client {
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   }
 
+  /** Returns the body of a response that is not JSON. */
+  async text(path: string): Promise<string> {
+    const response = await fetch(this.#url + path, { headers: { authorization: this.#authorization } });
+    return response.text();
+  }
+
   /** All objects of a list, page by page. */
   async readAll(path: string): Promise<any[]> {
     const objects: any[] = [];

@@ -10,8 +10,15 @@ import { findProgram } from './debian-program.ts';
 import { freePort } from './postgresql-server.ts';
 import { untilListening, type ForwardedRequest, type Proxy } from './proxy.ts';
 
-/** Starts it in front of the service at this origin. */
-export async function startHaproxy(origin: string): Promise<Proxy> {
+/**
+ * Starts it in front of the service at this origin.
+ *
+ * @param configure returns a configuration, given the ports at which to listen, in place of that of the tests
+ */
+export async function startHaproxy(
+  origin: string,
+  configure?: (ports: readonly [number, number]) => string,
+): Promise<Proxy> {
   const program = await findProgram({
     names: ['haproxy'],
     variable: 'TEST_HAPROXY_BINARY',
@@ -22,7 +29,7 @@ export async function startHaproxy(origin: string): Promise<Proxy> {
   const folder = await mkdtemp(path.join(tmpdir(), 'coffer-haproxy-'));
   const ports = [await freePort(), await freePort()] as const;
   const config = path.join(folder, 'haproxy.cfg');
-  await writeFile(config, configuration(new URL(origin).host, ports));
+  await writeFile(config, configure?.(ports) ?? configuration(new URL(origin).host, ports));
   const child = spawn(program.path, ['-f', config], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...(program.libraries === undefined ? {} : { LD_LIBRARY_PATH: program.libraries }) },

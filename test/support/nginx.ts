@@ -9,8 +9,12 @@ import { findProgram } from './debian-program.ts';
 import { freePort } from './postgresql-server.ts';
 import { untilListening, type Proxy } from './proxy.ts';
 
-/** Starts it in front of the service at this origin. */
-export async function startNginx(origin: string): Promise<Proxy> {
+/**
+ * Starts it in front of the service at this origin.
+ *
+ * @param location of the first port, in place of that of the tests
+ */
+export async function startNginx(origin: string, location?: string): Promise<Proxy> {
   const program = await findProgram({
     names: ['nginx'],
     variable: 'TEST_NGINX_BINARY',
@@ -25,7 +29,7 @@ export async function startNginx(origin: string): Promise<Proxy> {
   const log = path.join(folder, 'requests.log');
   await mkdir(path.join(folder, 'temporary'));
   await writeFile(log, '');
-  await writeFile(config, configuration(folder, log, new URL(origin).host, ports));
+  await writeFile(config, configuration(folder, log, new URL(origin).host, ports, location));
   const child = spawn(program.path, ['-p', folder, '-c', config, '-e', path.join(folder, 'errors.log')], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, ...(program.libraries === undefined ? {} : { LD_LIBRARY_PATH: program.libraries }) },
@@ -50,20 +54,28 @@ export async function startNginx(origin: string): Promise<Proxy> {
   };
 }
 
-function configuration(folder: string, log: string, service: string, ports: readonly [number, number]): string {
+function configuration(
+  folder: string,
+  log: string,
+  service: string,
+  ports: readonly [number, number],
+  location?: string,
+): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${path.join(folder, 'temporary', name)};`,
   );
-  const server = (port: number, buffering: string): string => `
-    server {
-      listen 127.0.0.1:${port};
+  const understanding = (buffering: string): string => `
       location / {
         proxy_pass http://service;
         proxy_http_version 1.1;
         proxy_set_header Connection "";
         proxy_set_header Host $http_host;
         proxy_request_buffering ${buffering};
-      }
+      }`;
+  const server = (port: number, content: string): string => `
+    server {
+      listen 127.0.0.1:${port};
+      ${content}
     }`;
   return `
   daemon off;
@@ -79,7 +91,7 @@ function configuration(folder: string, log: string, service: string, ports: read
     client_max_body_size 1m;
     # One connection, so that what is left in it meets the next request.
     upstream service { server ${service} max_fails=0; keepalive 1; }
-    ${server(ports[0], 'on')}
-    ${server(ports[1], 'off')}
+    ${server(ports[0], location ?? understanding('on'))}
+    ${server(ports[1], understanding('off'))}
   }`;
 }

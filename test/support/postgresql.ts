@@ -54,6 +54,7 @@ const tables = [
   'entries',
   'doomed_lists',
   'doomed_folders',
+  'counters',
   'cache',
   'security_state',
 ];

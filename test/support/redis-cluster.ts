@@ -1,4 +1,5 @@
 // A real Redis Cluster on the loopback address: six nodes, three of which replicate the others.
+import { setTimeout as wait } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort, RedisProcess } from './redis.ts';
 
@@ -6,6 +7,8 @@ const masterCount = 3;
 const slotCount = 16_384;
 /** While the nodes meet: as long they wait before they try anew. */
 const joiningTimeoutMs = 2000;
+/** Interval between two questions to a node about its state. The nodes need the processor meanwhile. */
+const pollMs = 20;
 
 /** Starts a node; one whose ports somebody else has taken meanwhile ends at once, and is started again on others. */
 async function startNode(options: readonly string[], attempts = 5): Promise<RedisProcess> {
@@ -38,7 +41,12 @@ export class RedisCluster {
 
   /** Starts the nodes and waits until they agree. */
   static async start({ nodeTimeoutMs = 30_000, options: more = [] }: RedisClusterOptions = {}): Promise<RedisCluster> {
-    const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', String(joiningTimeoutMs), ...more];
+    const options = [
+      ...['--cluster-enabled', 'yes', '--cluster-node-timeout', String(joiningTimeoutMs)],
+      // By default, a master waits 5 s for more replicas before it sends its data.
+      ...['--repl-diskless-sync-delay', '0'],
+      ...more,
+    ];
     const nodes = await Promise.all(Array.from({ length: 2 * masterCount }, () => startNode(options)));
     const cluster = new RedisCluster(nodes);
     await cluster.#join(nodeTimeoutMs);
@@ -146,7 +154,7 @@ export class RedisCluster {
       await until(clients, (info) => info.includes('cluster_state:ok'));
       // A replica that has never been in step does not take over.
       for (const replica of clients.slice(masterCount)) {
-        while (!(await replica.info('replication')).includes('master_link_status:up')) await replica.ping();
+        while (!(await replica.info('replication')).includes('master_link_status:up')) await wait(pollMs);
       }
       await Promise.all(clients.map((client) => client.config('SET', 'cluster-node-timeout', nodeTimeoutMs)));
     } finally {
@@ -177,6 +185,6 @@ async function busPort(client: Redis): Promise<string> {
 /** Resolves once the information of every node is as wanted. */
 async function until(clients: readonly Redis[], isWanted: (info: string) => boolean): Promise<void> {
   for (const client of clients) {
-    while (!isWanted(String(await client.call('CLUSTER', ['INFO'])))) await client.ping();
+    while (!isWanted(String(await client.call('CLUSTER', ['INFO'])))) await wait(pollMs);
   }
 }

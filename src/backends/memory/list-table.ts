@@ -75,6 +75,12 @@ export class ListTable {
   /** parent → lists with contents, ordered, so that a cascade visits nothing but the lists below its URI. */
   #filled = createTextMap<Set<MutableList>>();
   #lastVersion = 0;
+  #flushes = 0;
+
+  /** How often all lists were deleted. */
+  get flushes(): number {
+    return this.#flushes;
+  }
 
   find(key: ListKey): ObjectList | undefined {
     return this.#find(key);
@@ -197,7 +203,9 @@ export class ListTable {
     const [kinds, filled] = [this.#kinds, this.#filled];
     this.#kinds = new Map();
     this.#filled = createTextMap();
+    this.#flushes++;
     unit.record(() => {
+      this.#flushes--;
       this.#kinds = kinds;
       this.#filled = filled;
     });

@@ -9,6 +9,7 @@ import type {
   DeleteOptions,
   Deletion,
   KindCount,
+  ListClocks,
   ListSummary,
   LockedState,
   NewObject,
@@ -94,6 +95,12 @@ class MemoryStorageReader implements StorageReader {
 
   resourceTimestamp(list: ListKey): Promise<number | undefined> {
     return this.access.run(() => this.table.find(list)?.clock);
+  }
+
+  clocks(lists: readonly ListKey[]): Promise<ListClocks> {
+    return this.access.run(() => {
+      return { clocks: lists.map((list) => this.table.find(list)?.clock), flushes: this.table.flushes };
+    });
   }
 
   allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {

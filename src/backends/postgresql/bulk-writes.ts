@@ -155,10 +155,16 @@ const detachAll = prepared(
   `WITH gone AS (DELETE FROM coffer_lists RETURNING parent, list)
   INSERT INTO coffer_doomed_lists (parent, list) SELECT parent, list FROM gone`,
 );
+const countFlush = prepared(
+  'count-flush',
+  `INSERT INTO coffer_counters AS c (name, value) VALUES ('flushes', 1)
+  ON CONFLICT (name) DO UPDATE SET value = c.value + 1`,
+);
 const nothing: readonly SqlValue[] = [];
 
-/** Deletes all lists and their clocks. The reaper deletes what is stored in them. */
+/** Deletes all lists and their clocks, and counts the flush. The reaper deletes what is stored in the lists. */
 export async function flushStorage(access: UnitAccess): Promise<void> {
   await access.run(lockAll, nothing);
   access.send(detachAll, nothing);
+  access.send(countFlush, nothing);
 }

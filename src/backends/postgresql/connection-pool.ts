@@ -98,6 +98,26 @@ export class ConnectionPool {
     return { limit: this.#maxUnits + 1, open, idle, waiting: waitingCount + this.#waiting.size };
   }
 
+  /** Whether a pooler such as PgBouncer in transaction mode stands between, where no session is kept. */
+  get isPooled(): boolean {
+    return this.#options.isPooled === true;
+  }
+
+  /**
+   * Creates a connection of its own, with the options of the pool, that does not count as one of it. It is not connected yet.
+   *
+   * @param name name under which the server lists it
+   * @param timeoutMs how long connecting and each statement may take
+   */
+  createClient(name: string, timeoutMs: number): Client {
+    return new Client({
+      ...configure(this.#options, 1, 1),
+      connectionTimeoutMillis: timeoutMs,
+      query_timeout: timeoutMs,
+      fallback_application_name: name,
+    });
+  }
+
   /** Maximum time that one statement waits for a lock. */
   get lockMs(): number {
     return timeouts(this.#options).lockMs;

@@ -2,8 +2,11 @@
 // agree on is in its rows, and none of it is cached in a process.
 import type { Clock } from '../../base/clock.ts';
 import type { BeginOptions, Database, ConditionalWrite, Transaction } from '../../contracts/database.ts';
+import type { ChangeHints } from '../../contracts/change-hints.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { Logger } from '../../contracts/logger.ts';
 import type { PoolState } from '../../contracts/observer.ts';
+import { SharedHints } from '../hints/shared-hints.ts';
 import { Background } from '../sql/background.ts';
 import { accessCommitted, accessUnit, type Access, type UnitAccess } from './access.ts';
 import type { ConnectionPool } from './connection-pool.ts';
@@ -15,6 +18,7 @@ import { ListQueue } from './list-queue.ts';
 import { ListLocks } from './list-locks.ts';
 import { ConditionalWrites } from './conditional-writes.ts';
 import { LongReads } from './long-reads.ts';
+import { NotifyTransport } from './notify-transport.ts';
 import { initializeComponent } from './migrate.ts';
 import { reapChunk } from './reaper.ts';
 import { databaseComponent } from './schema.ts';
@@ -64,6 +68,7 @@ class OpenDatabase implements PostgresDatabase {
   readonly abilities = { rollback: true, durable: true, atomicAcrossParents: true };
   readonly needsMigration = true;
   readonly poolState = (): PoolState => this.#pool.state;
+  readonly openHints?: (options: { readonly logger: Logger }) => ChangeHints;
   readonly clock: Clock;
   readonly #pool: ConnectionPool;
   readonly #reaper: Background;
@@ -83,6 +88,7 @@ class OpenDatabase implements PostgresDatabase {
     this.#batchers = new QueryBatchers(pool);
     this.#conditionalWrites = new ConditionalWrites(pool);
     this.#reaper = new Background(() => reapChunk(pool));
+    if (!pool.isPooled) this.openHints = ({ logger }) => new SharedHints(new NotifyTransport(pool), logger);
   }
 
   async begin({ mayShare = false }: BeginOptions = {}): Promise<Transaction> {

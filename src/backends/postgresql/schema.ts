@@ -184,6 +184,10 @@ export const databaseComponent: Component = {
       summary: 'distinguish objects with equal timestamps in the function for single-statement writes',
       sql: conditionalWriteFunction,
     },
+    {
+      summary: 'count how often the store was flushed',
+      sql: 'CREATE TABLE coffer_counters (name text COLLATE "C" PRIMARY KEY, value bigint NOT NULL)',
+    },
   ],
 };
 

@@ -1,6 +1,6 @@
 // Reads of the storage contract, for committed state and for units of work.
 import { runFromNow } from '../../base/steps.ts';
-import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListClocks, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import { joinPage, mostBytesOfChar } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -8,6 +8,7 @@ import { isExact, isWholeList, planPage, planSelection, type PagePlan } from '..
 import { everyTimestamp } from '../../core/query/timestamp-range.ts';
 import type { Access } from './access.ts';
 import { prepared, type Row, type SqlValue, type Statement, type ScanTarget } from './connection.ts';
+import { readListClocks } from './list-clocks.ts';
 import { readJoinedPage, readPageText } from './page-text.ts';
 import { compileCount, compilePage, readPageRows } from './page.ts';
 import { batchableQuery, StatementNames, type BatchValue } from './batchable-query.ts';
@@ -95,6 +96,11 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
     this.access.settle();
     const clock = (await this.access.ask(readClock, [list.parent, list.kind]))[0]?.[0];
     return typeof clock === 'string' ? Number(clock) : undefined;
+  }
+
+  clocks(lists: readonly ListKey[]): Promise<ListClocks> {
+    this.access.settle();
+    return readListClocks(this.access, lists);
   }
 
   async allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {

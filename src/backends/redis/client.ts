@@ -35,8 +35,9 @@ const disconnectTimeoutMs = 300;
 export class RedisClient {
   readonly isCluster: boolean;
   readonly #redis: Redis | Cluster;
+  readonly #address: RedisAddress;
   /** Hosts and ports, for messages. */
-  readonly #place: string;
+  readonly place: string;
   readonly #maxBacklog: number;
   readonly #timeoutMs: number;
   readonly #pool: CommandPool;
@@ -54,7 +55,8 @@ export class RedisClient {
     maxBacklog,
   }: RedisClientOptions) {
     this.isCluster = address.isCluster;
-    this.#place = formatNodes(address);
+    this.#address = address;
+    this.place = formatNodes(address);
     this.#maxBacklog = maxBacklog ?? defaultMaxBacklog;
     this.#timeoutMs = timeoutSeconds * 1000;
     this.#pool = new CommandPool({ size: poolSize, timeoutMs: this.#timeoutMs, maxBacklog: maxBacklog ?? Infinity });
@@ -65,6 +67,11 @@ export class RedisClient {
     this.#redis.on('+node', (node: Redis) => Object.assign(node, { readonly: async () => 'OK' }));
     // Each command reports its own failure. Without a listener the driver would also print it.
     this.#redis.on('error', (error: Error) => this.#noteTrouble(error));
+  }
+
+  /** Number of the database. */
+  get db(): number {
+    return this.#address.db;
   }
 
   /** Number of connections to nodes of the cluster that have ended. */
@@ -85,7 +92,7 @@ export class RedisClient {
       if (!this.isCluster) await this.call(backend, 'PING');
     } catch (error) {
       this.#redis.disconnect();
-      throw translateError(error, backend, this.#place, this.#trouble);
+      throw translateError(error, backend, this.place, this.#trouble);
     }
   }
 
@@ -99,6 +106,17 @@ export class RedisClient {
   async read(backend: BackendName, command: string, ...args: readonly Argument[]): Promise<unknown> {
     requireStorableArguments(args);
     return this.#sendTwice(backend, () => this.#redis.call(command, [...args]));
+  }
+
+  /** Commands that only read, each of one key, sent together in one place of the pool. The answers are in their order. */
+  async readTogether(
+    backend: BackendName,
+    commands: readonly (readonly [command: string, ...args: Argument[]])[],
+  ): Promise<readonly unknown[]> {
+    for (const args of commands) requireStorableArguments(args);
+    return this.#sendTwice(backend, () =>
+      Promise.all(commands.map(([command, ...args]) => this.#redis.call(command, args))),
+    );
   }
 
   /** Runs a script. A single server executes it after all earlier commands and before all later ones. */
@@ -120,6 +138,26 @@ export class RedisClient {
   ): Promise<unknown> {
     if (this.isCluster) throw new Error('a script reaches one slot of a cluster');
     return this.#sendTwice(backend, () => this.#sendScript(script, keys, args));
+  }
+
+  /** Sends a message to the subscribers of a channel. On a cluster one node passes on all of them, so they keep their order. */
+  async publish(backend: BackendName, channel: string, message: string): Promise<void> {
+    await this.#send(backend, async () => this.#publisher().call('PUBLISH', [channel, message]));
+  }
+
+  /**
+   * Creates a connection of its own, which is not made yet, and not again when it is lost.
+   *
+   * @param attempt number of the attempt; on a cluster each leads to another node
+   */
+  createConnection(attempt: number): Redis {
+    return new Redis({
+      ...commonOptions(this.#address, this.#timeoutMs / 1000),
+      ...this.#nodeOf(attempt),
+      lazyConnect: true,
+      retryStrategy: () => null,
+      enableReadyCheck: false,
+    });
   }
 
   /** Deletes every key that starts with the prefix, in chunks. */
@@ -144,6 +182,25 @@ export class RedisClient {
       // The connection is lost already.
       this.#redis.disconnect();
     }
+  }
+
+  #publisher(): Redis {
+    if (!(this.#redis instanceof Cluster)) return this.#redis;
+    const nodes = this.#redis.nodes('master');
+    const node = nodes.find(({ status }) => status === 'ready') ?? nodes[0];
+    if (node === undefined) throw new Error('no node of the cluster is known');
+    return node;
+  }
+
+  #nodeOf(attempt: number): { readonly host: string; readonly port: number; readonly db?: number } {
+    const { nodes, db } = this.#address;
+    if (!(this.#redis instanceof Cluster)) return { ...nodes[0]!, db };
+    const known = this.#redis.nodes('master').map(({ options: { host, port } }) => ({ host, port }));
+    const reachable = known.filter((node): node is { host: string; port: number } => {
+      return node.host !== undefined && node.port !== undefined;
+    });
+    const all = [...reachable, ...nodes];
+    return all[attempt % all.length]!;
   }
 
   async #evaluate(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
@@ -187,7 +244,7 @@ export class RedisClient {
     } catch (error) {
       if (isFarewell(error)) this.#trouble = error;
       forgetCommand(error);
-      throw translateError(error, backend, this.#place, this.#trouble);
+      throw translateError(error, backend, this.place, this.#trouble);
     } finally {
       if (place.isTaken) this.#pool.end();
       if (isWaiting) this.#waiting--;
@@ -256,7 +313,7 @@ export function requireOneSlot(keys: readonly string[]): void {
 }
 
 /** Removes the command with its arguments, which the driver adds to errors: logs must not contain data or passwords. */
-function forgetCommand(error: unknown): void {
+export function forgetCommand(error: unknown): void {
   if (error instanceof Error && 'command' in error) delete error.command;
 }
 

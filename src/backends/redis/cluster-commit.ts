@@ -58,6 +58,7 @@ export class ClusterCommit {
     await this.#verify(relied, isLone ? writes.tags[0] : undefined, version);
     // Users lose a membership before the group is deleted, and gain one after the group was written.
     await this.#changeMemberships(memberships, false, version);
+    await this.#countFlush(contents);
     await this.#apply(
       contents,
       relied,
@@ -65,7 +66,16 @@ export class ClusterCommit {
       memberships.some(({ isMember }) => !isMember),
       version,
     );
+    await this.#countFlush(contents);
     await this.#changeMemberships(memberships, true, version);
+  }
+
+  /**
+   * Counts a flush: before the lists are deleted, so that no reader finds one deleted without the count, and after it, for
+   * the readers that have seen the first count and then lists that were still to be deleted.
+   */
+  async #countFlush({ isFlushed }: UnitContents): Promise<void> {
+    if (isFlushed) await this.#client.call('storage', 'HINCRBY', this.#keys.schema(), 'flushes', 1);
   }
 
   /** Registers what is about to be written, so that it can be found. */

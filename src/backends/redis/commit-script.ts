@@ -140,6 +140,9 @@ function operations.dropAll()
     unlink(shard .. 'kinds')
   end
 end
+function operations.countFlush()
+  call('HINCRBY', take(), 'flushes', 1)
+end
 function operations.list()
   local meta, objects, live, dead = take(), take(), take(), take()
   local clock, horizon, emptied, purged, count = take(), take(), take(), take(), tonumber(take())

@@ -1,9 +1,12 @@
 // A Redis database: the client, the queues of its units of work, and the commit of their writes.
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
+import type { ChangeHints } from '../../contracts/change-hints.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
+import type { Logger } from '../../contracts/logger.ts';
 import type { PoolState } from '../../contracts/observer.ts';
+import { SharedHints } from '../hints/shared-hints.ts';
 import { defaultTimeoutSeconds, RedisClient, type RedisClientOptions } from './client.ts';
 import { ClusterCommit } from './cluster-commit.ts';
 import { commitScript } from './commit-script.ts';
@@ -16,6 +19,7 @@ import { verifications, writesEverywhere, type SlotProgram } from './program.ts'
 import { bringUpToDate } from './schema.ts';
 import { ListQueue } from './list-queue.ts';
 import { LockWaits } from './lock-waits.ts';
+import { PublishTransport } from './publish-transport.ts';
 import { RedisUnit, type UnitContents, type UnitHost } from './unit.ts';
 
 export interface RedisDatabaseOptions extends RedisClientOptions {
@@ -74,6 +78,8 @@ export class RedisDatabase implements Database, UnitHost {
   }
 
   readonly poolState = (): PoolState => this.client.poolState;
+  readonly openHints = ({ logger }: { readonly logger: Logger }): ChangeHints =>
+    new SharedHints(new PublishTransport(this.client, this.keys.channel(this.client.db)), logger);
 
   async begin(): Promise<Transaction> {
     if (this.#closing !== undefined) throw new BackendUnavailable('storage', 'the Redis database is closed');

@@ -70,7 +70,12 @@ export class Keys {
     return `${this.principal(principal)}u`;
   }
 
-  /** Returns the hash of the whole database. */
+  /** Channel of the hints about changes. The databases of a server share its channels, so the number of the database is in it. */
+  channel(db: number): string {
+    return `${this.root}changes:${db}`;
+  }
+
+  /** Returns the hash of the whole database: the version of its layout and the number of flushes. */
   schema(): string {
     return `{${this.root}~0}schema`;
   }

@@ -22,7 +22,7 @@ export function verifications({ overlays, required, isFlushed }: UnitContents, k
 export function writesEverywhere(contents: UnitContents, keys: Keys): Program {
   const { overlays, cascades, isFlushed, permissions } = contents;
   const program: Program = [];
-  if (isFlushed) program.push('dropAll', ...counted(keys.shards));
+  if (isFlushed) program.push('dropAll', ...counted(keys.shards), 'countFlush', keys.schema());
   for (const uri of cascades) program.push('emptyBelow', uri, ...counted(keys.shardsOf(`${uri}/`)));
   // One argument at a time: a large list makes more arguments than one call can take.
   const add = (operations: Program): void => {

@@ -1,6 +1,6 @@
 // Reads of the storage contract. When a committed list is written during a read in pieces, the read starts again with
 // larger pieces, and in the end with a single one. So clock and entries always belong together.
-import type { KindCount, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import type { KindCount, ListClocks, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import type { ListState } from '../../core/lists/list-state.ts';
 import { runFromNow } from '../../base/steps.ts';
 import { joinPage } from '../../core/objects/page-text.ts';
@@ -8,6 +8,7 @@ import { isTombstone, type ListKey, type StoredObject } from '../../core/objects
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';
 import { unescapeTag, type Keys } from './keys.ts';
+import { readListClocks } from './list-clocks.ts';
 import type { ListReads } from './list-reads.ts';
 import { ListChanged, ListView } from './list-view.ts';
 import { listsAfter } from './registries.ts';
@@ -67,6 +68,10 @@ export class RedisStorageReader implements StorageReader {
 
   async resourceTimestamp(list: ListKey): Promise<number | undefined> {
     return (await this.reads.version(list)).clock;
+  }
+
+  clocks(lists: readonly ListKey[]): Promise<ListClocks> {
+    return readListClocks(this.#client, this.#keys, lists);
   }
 
   async allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {

@@ -7,6 +7,7 @@ import type {
   DeletedPage,
   DeleteOptions,
   Deletion,
+  ListClocks,
   LockedState,
   NewObject,
   Restoration,
@@ -58,6 +59,14 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   override async resourceTimestamp(list: ListKey): Promise<number | undefined> {
     const overlay = await this.#unit.findOverlay(list);
     return overlay === undefined ? super.resourceTimestamp(list) : overlay.state.clock;
+  }
+
+  override async clocks(lists: readonly ListKey[]): Promise<ListClocks> {
+    const overlays = await Promise.all(lists.map((list) => this.#unit.findOverlay(list)));
+    const others = await super.clocks(lists.filter((_, index) => overlays[index] === undefined));
+    const rest = others.clocks.values();
+    const clocks = overlays.map((overlay) => (overlay === undefined ? rest.next().value : overlay.state.clock));
+    return { clocks, flushes: others.flushes + (this.#unit.isFlushed ? 1 : 0) };
   }
 
   async lock(list: ListKey, id?: string): Promise<LockedState> {

@@ -129,7 +129,10 @@ function* selectExcess(
   return selected.sort((a, b) => b[1] - a[1]).slice(maxObjects);
 }
 
-/** Deletes all objects, tombstones and clocks. */
+/** Deletes all objects, tombstones and clocks, and counts the flush. */
 export function flushStorage(connection: Connection): void {
   for (const table of ['objects', 'tombstones', 'lists', 'doomed_lists']) connection.run(`DELETE FROM ${table}`);
+  connection.run(
+    "INSERT INTO counters (name, value) VALUES ('flushes', 1) ON CONFLICT DO UPDATE SET value = value + 1",
+  );
 }

@@ -87,6 +87,10 @@ export const databaseMigrations: readonly Migration[] = [
     summary: 'index long objects, so that walks over a list look at each of them by itself',
     sql: `CREATE INDEX objects_long ON objects (list, last_modified) WHERE ${isLong}`,
   },
+  {
+    summary: 'count how often the store was flushed',
+    sql: 'CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID',
+  },
 ];
 
 /** The cache, in a file of its own. */

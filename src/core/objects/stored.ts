@@ -93,6 +93,11 @@ export function formatEntry(entry: StoredEntry): string {
   return entry.text === '{}' ? `{${own}}` : `${entry.text.slice(0, -1)},${own}}`;
 }
 
+/** JSON text of the marker for an object that filters exclude. */
+export function formatGone({ id, lastModified }: StoredObject): string {
+  return `{"id":${JSON.stringify(id)},"last_modified":${lastModified},"gone":true}`;
+}
+
 const million = 1_000_000;
 
 /** Returns the digits of a timestamp. Formats two halves, because small integers take half the time. */

@@ -21,14 +21,25 @@ export interface ListParameters {
   readonly sort: string | undefined;
   readonly token: string | undefined;
   readonly fields: string | undefined;
+  /** `_gone`: also returns markers of changed objects that the filters exclude. */
+  readonly gone: boolean;
+  /** `_live`: the response goes on with later changes, or waits for the next one; `undefined` when absent. */
+  readonly live: LiveTransport | undefined;
+  /** `_wait`: seconds for which a long poll waits; `undefined` when absent. */
+  readonly waitSeconds: number | undefined;
 }
 
-/** Lists accept all parameters, deletions of lists all but `_fields`, and single objects `_fields` only. */
+/** `sse`: a stream of server-sent events. `poll`: one response, as soon as something has changed. */
+export type LiveTransport = 'sse' | 'poll';
+
+export const liveTransports: readonly LiveTransport[] = ['sse', 'poll'];
+
+/** Lists accept all parameters, deletions of lists those that select objects, and single objects `_fields` only. */
 export type ParameterUse = 'list' | 'deletion' | 'object';
 
 const reservedByUse: Readonly<Record<ParameterUse, ReadonlySet<string>>> = {
   list: new Set(reservedNames),
-  deletion: new Set(reservedNames.filter((name) => name !== '_fields')),
+  deletion: new Set(['_since', '_before', '_to', '_limit', '_sort', '_token']),
   object: new Set(['_fields']),
 };
 
@@ -42,6 +53,9 @@ const nothingAsked: ListParameters = {
   sort: undefined,
   token: undefined,
   fields: undefined,
+  gone: false,
+  live: undefined,
+  waitSeconds: undefined,
 };
 
 /**
@@ -91,7 +105,24 @@ export function parseParameters(
   const token = read('_token', parseText);
   const fields = read('_fields', parseText);
   const usesDeprecatedTo = given.has('_to');
-  return { issues: uniqueIssues(issues), filters, since, before, usesDeprecatedTo, limit, sort, token, fields };
+  const gone = read('_gone', parseFlag) ?? false;
+  const live = read('_live', parseTransport);
+  const waitSeconds = read('_wait', parseWait);
+  checkLive(given, issues);
+  return {
+    issues: uniqueIssues(issues),
+    filters,
+    since,
+    before,
+    usesDeprecatedTo,
+    limit,
+    sort,
+    token,
+    fields,
+    gone,
+    live,
+    waitSeconds,
+  };
 }
 
 class Refused {
@@ -99,6 +130,25 @@ class Refused {
 
   constructor(description: string) {
     this.description = description;
+  }
+}
+
+/** Reports parameters that make no sense together. */
+function checkLive(given: ReadonlyMap<string, string>, issues: Issue[]): void {
+  const live = given.get('_live');
+  if (live === undefined) {
+    if (given.has('_wait')) issues.push(issueOf('_wait', 'only a long poll waits: send _live=poll as well'));
+    if (given.has('_gone') && !given.has('_since')) {
+      issues.push(issueOf('_gone', 'only changes since a timestamp can be gone: send _since as well'));
+    }
+    return;
+  }
+  for (const name of ['_sort', '_limit', '_token'] as const) {
+    if (given.has(name)) issues.push(issueOf(name, 'not accepted with _live, which sends all changes in their order'));
+  }
+  if (live !== 'poll' && given.has('_wait')) issues.push(issueOf('_wait', 'only _live=poll waits'));
+  if (live === 'poll' && !given.has('_since')) {
+    issues.push(issueOf('_since', 'required with _live=poll: the ETag of the list as last received'));
   }
 }
 
@@ -118,6 +168,24 @@ export function parseTimestamp(text: string, now: number): number | undefined {
 
 const highestLimit = 2n ** 63n;
 const highestLimitDigits = String(highestLimit).length;
+
+function parseFlag(text: string): boolean | Refused {
+  return text === 'true' ? true : text === 'false' ? false : new Refused('expected true or false');
+}
+
+function parseTransport(text: string): LiveTransport | Refused {
+  return liveTransports.find((each) => each === text) ?? new Refused('expected sse or poll');
+}
+
+/** Maximum number of seconds that a long poll may wait: below the time after which most proxies give up. */
+export const maxWaitSeconds = 60;
+
+function parseWait(text: string): number | Refused {
+  const seconds = integer.test(text) ? Number(unquote(text)) : 0;
+  return seconds >= 1 && seconds <= maxWaitSeconds
+    ? seconds
+    : new Refused(`expected seconds from 1 to ${maxWaitSeconds}`);
+}
 
 function parseLimit(text: string): number | undefined | Refused {
   if (text === '' || text === '""') return undefined;

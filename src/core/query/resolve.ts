@@ -7,6 +7,7 @@ import { parseToken, type PageToken } from './page-token.ts';
 import { issueOf, type ListParameters } from './parameters.ts';
 import { parseFields, type Projection } from './project.ts';
 import { newestFirst } from './sort.ts';
+import { timestampRangeOf } from './timestamp-range.ts';
 
 /** Differences of a list from one of a schemaless kind, for which the defaults are meant. */
 export interface ListTraits {
@@ -52,6 +53,11 @@ export interface ListQuery extends PageQuery {
   /** The token that gave `after`. */
   readonly token: PageToken | undefined;
   readonly projection: Projection | undefined;
+  /**
+   * Filters whose effect is marked: `filters` are those on the timestamp alone, and a live object that does not match these
+   * is shown as gone. `undefined`: `filters` are all filters.
+   */
+  readonly goneUnless: readonly Filter[] | undefined;
 }
 
 const defaultMaxFilters = 100;
@@ -76,8 +82,10 @@ export function resolveQuery(parameters: ListParameters, options: QueryOptions):
   if (text !== undefined && token === undefined) issues.push(issueOf(null, 'the page token is not valid here'));
   if (issues.length > 0) throw invalidParameters(issues);
   const filters = traits.ignoreTimestamps ? asked.filter(({ field }) => !isTimestampField(field)) : asked;
+  const [selecting, marking] = parameters.gone ? splitFilters(filters) : [filters, undefined];
   return {
-    filters,
+    filters: selecting,
+    goneUnless: marking,
     includeDeleted: filters.some(({ field }) => isTimestampField(field)),
     sort,
     limit: effectiveLimit(parameters.limit, limits),
@@ -86,6 +94,13 @@ export function resolveQuery(parameters: ListParameters, options: QueryOptions):
     token,
     projection,
   };
+}
+
+/** Splits filters into those that are ranges of timestamps, and the others; `undefined` when there are no others. */
+function splitFilters(filters: readonly Filter[]): readonly [readonly Filter[], readonly Filter[] | undefined] {
+  const isRange = (filter: Filter): boolean => timestampRangeOf(filter) !== undefined;
+  const others = filters.filter((filter) => !isRange(filter));
+  return others.length === 0 ? [filters, undefined] : [filters.filter(isRange), others];
 }
 
 function resolveFilters(

@@ -3,7 +3,18 @@
 import { findClosestMatch } from '../../base/closest-match.ts';
 
 /** Parameters of lists; other names that start with `_` are ignored. */
-export const reservedNames = ['_since', '_before', '_to', '_limit', '_sort', '_token', '_fields'] as const;
+export const reservedNames = [
+  '_since',
+  '_before',
+  '_to',
+  '_limit',
+  '_sort',
+  '_token',
+  '_fields',
+  '_gone',
+  '_live',
+  '_wait',
+] as const;
 export type ReservedName = (typeof reservedNames)[number];
 
 /** Maximum length of a compared name; a longer one is not a typing error. */

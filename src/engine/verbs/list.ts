@@ -1,21 +1,12 @@
 // GET and HEAD on a list: one page, or the number of objects.
-import { formatInSteps, largeTextChars } from '../../base/json-steps.ts';
-import { runFromNow, type Steps } from '../../base/steps.ts';
+import { largeTextChars } from '../../base/json-steps.ts';
+import { runFromNow } from '../../base/steps.ts';
 import type { JoinedEntries } from '../../core/objects/page-text.ts';
-import {
-  charsOf,
-  entryInSteps,
-  entryValue,
-  formatEntries,
-  isTombstone,
-  type StoredEntry,
-} from '../../core/objects/stored.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
-import { ServiceError } from '../../core/errors.ts';
+import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import type { PagePosition, PageQuery } from '../../core/query/ast.ts';
-import { parseParameters, type ListParameters } from '../../core/query/parameters.ts';
+import { issueOf, parseParameters, type ListParameters } from '../../core/query/parameters.ts';
 import { planPage, planSelection } from '../../core/query/plan-page.ts';
-import { project } from '../../core/query/project.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { isTimestampField, isUniqueField } from '../../core/query/fields.ts';
 import { everyTimestamp } from '../../core/query/timestamp-range.ts';
@@ -24,13 +15,15 @@ import { findObjects, requireListAccess, type AskedList, type ListAccess } from 
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
-import { noteMissedDeletions } from '../missed-deletions.ts';
+import { emptyPageBody, formatPage } from '../page-text.ts';
+import { noteMissedDeletions, resyncHeader } from '../missed-deletions.ts';
 import { warnOfFilters, warnOfIgnored } from '../warnings.ts';
-import { presentObject, requireOpenList } from '../visibility.ts';
+import { refuseLive } from '../list-query.ts';
+import { requireOpenList } from '../visibility.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
-import { findMissingParent, requireNoIssues, requireTimestamp, type Scope } from '../scope.ts';
+import { findMissingParent, requireNoIssues, requireTimestamp, type LiveLists, type Scope } from '../scope.ts';
 import { requireRoomForPage } from '../stored-work.ts';
 import { fewestToWalk, manyShared, readSharedPage } from '../shared-page.ts';
 
@@ -53,6 +46,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   if (complaint !== undefined) throw complaint;
   const preconditions = readPreconditions(context);
   const parameters = ahead?.parameters ?? (await readListParameters(scope, 'list'));
+  if (context.request.method === 'HEAD') refuseLive(context);
   requireNoIssues(scope);
 
   const headers = Object.assign(
@@ -61,6 +55,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
     deprecationHeaders(parameters, options),
     warnOfIgnored(context.query),
   );
+  if (parameters.live === 'sse') return requireLive(scope).follow(scope, access, parameters);
   if (preconditions.ifMatch !== undefined || preconditions.ifNoneMatch !== undefined) {
     const timestamp = clock ?? (await requireTimestamp(scope));
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
@@ -68,9 +63,20 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   }
   const query = ahead?.query ?? readListQuery(scope, parameters);
   if (context.request.method === 'HEAD') return countList(scope, access, query, { headers, clock });
-  if (access.isPartial === true) return readManyShared(scope, query, headers);
   const isWhole = access.ids === undefined && (firstPage?.more === false || ahead?.limit === query.limit);
-  return readPage(scope, access, query, { headers, firstPage: isWhole ? firstPage : undefined });
+  const page =
+    access.isPartial === true
+      ? await readManyShared(scope, query, headers)
+      : await readPage(scope, access, query, { headers, firstPage: isWhole ? firstPage : undefined });
+  if (parameters.live === undefined || page.body !== emptyPageBody || page.headers[resyncHeader] !== undefined)
+    return page;
+  return requireLive(scope).wait(scope, parameters, page, readList);
+}
+
+/** Returns what serves live updates, when settings allow them. */
+function requireLive({ options: { live } }: Scope): LiveLists {
+  if (live !== undefined) return live;
+  throw invalidParameters([issueOf('_live', 'live updates are switched off here')]);
 }
 
 /** Reads a page for callers with permissions on single objects: by a lookup of few shared objects, or by a scan for many. */
@@ -115,7 +121,7 @@ const maxEntriesAhead = 200;
 function planAhead(scope: Scope): Ahead | undefined {
   const { context } = scope;
   const parameters = parseParameters(context.query, { now: context.now, use: 'list' });
-  if (parameters.issues.length > 0) return undefined;
+  if (parameters.issues.length > 0 || parameters.live === 'sse') return undefined;
   const query = findListQuery(scope, parameters);
   if (query === undefined) return undefined;
   const { by, residual } = planPage(query);
@@ -134,10 +140,13 @@ function findListQuery(scope: Scope, parameters: ListParameters): ListQuery | un
 }
 
 function readListQuery({ kind, context, options }: Scope, parameters: ListParameters): ListQuery {
-  return readQuery(parameters, context, options, kind.traits);
+  // The number of objects that match does not depend on how others are shown.
+  const asked = context.request.method === 'HEAD' ? { ...parameters, gone: false } : parameters;
+  return readQuery(asked, context, options, kind.traits);
 }
 
-async function requireReadAccess(scope: Scope): Promise<ListAccess> {
+/** Checks the access of the caller to the list. */
+export async function requireReadAccess(scope: Scope): Promise<ListAccess> {
   const { caller, ids, unit } = scope.context;
   return requireListAccess(askedList(scope), caller, unit.reader, ids, () => findManyShared(scope));
 }
@@ -216,10 +225,14 @@ async function readPage(
 }
 
 /** Reads a page as response text when objects are shown as stored and no subscriber needs them, else as entries. */
-function selectPage(scope: Scope, { projection, sort }: ListQuery, selected: PageQuery): Promise<Page | PageText> {
+function selectPage(
+  scope: Scope,
+  { projection, sort, goneUnless }: ListQuery,
+  selected: PageQuery,
+): Promise<Page | PageText> {
   const { context, kind, list } = scope;
   const { storage } = context.unit.reader;
-  const isAsStored = projection === undefined && kind.declaration.present === undefined;
+  const isAsStored = projection === undefined && goneUnless === undefined && kind.declaration.present === undefined;
   const isPlain =
     isAsStored && sort.every(({ field }) => isUniqueField(field)) && !context.unit.hasSubscribers(kind.name, 'read');
   return isPlain ? storage.listText(list, selected) : storage.listAll(list, selected);
@@ -258,23 +271,4 @@ async function findUnchanged({ context, list }: Scope, { filters }: ListQuery): 
   if (low <= everyTimestamp.low) return undefined;
   const timestamp = await context.unit.reader.storage.resourceTimestamp(list);
   return timestamp !== undefined && timestamp < low ? { timestamp, horizon: 0, entries: [], more: false } : undefined;
-}
-
-function* formatPage(scope: Scope, entries: readonly StoredEntry[], { projection }: ListQuery): Steps<string> {
-  const shown =
-    scope.kind.declaration.present === undefined
-      ? entries
-      : entries.map((entry) => (isTombstone(entry) ? entry : presentObject(scope, entry)));
-  if (projection === undefined) return formatEntries(shown);
-  const texts: string[] = [];
-  let chars = 0;
-  for (const entry of shown) {
-    const value = isTombstone(entry) ? entryValue(entry) : yield* entryInSteps(entry);
-    texts.push(yield* formatInSteps(project(value, projection)));
-    chars += charsOf(entry);
-    if (chars < largeTextChars) continue;
-    chars = 0;
-    yield;
-  }
-  return texts.join(',');
 }

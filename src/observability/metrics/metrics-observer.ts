@@ -2,6 +2,7 @@
 // dashboards exist.
 import type {
   Answered,
+  LiveObservation,
   Observation,
   Observer,
   OperationObservation,
@@ -44,6 +45,8 @@ export function metricsObserver(sink: MetricSink, { idLabels, limits }: MetricsO
           return sink.count('requests_refused', overloads[observation.reason]);
         case 'timing':
           return sink.time(`${observation.part}_${nameOf(observation.name)}_seconds`, none, observation.milliseconds);
+        case 'live':
+          return countLive(sink, observation);
         case 'refusal':
           // Counted as a request.
           return;
@@ -60,6 +63,19 @@ const overloads: Readonly<Record<Overload, Labels>> = {
   delay: { reason: 'delay' },
   memory: { reason: 'memory' },
 };
+
+function countLive(sink: MetricSink, observation: LiveObservation): void {
+  if (observation.event === 'sent') {
+    const { frames, resyncs, lagMs } = observation;
+    sink.count('live_frames', none, frames);
+    if (resyncs > 0) sink.count('live_resyncs', none, resyncs);
+    if (lagMs !== undefined) sink.time('live_lag_seconds', none, lagMs);
+    return;
+  }
+  const { transport, open } = observation;
+  sink.gauge('live_streams', { transport }, open);
+  if (observation.event === 'ended') sink.count('live_streams_ended', { transport, reason: observation.reason });
+}
 
 interface RequestLabels {
   readonly withStatus: Labels;

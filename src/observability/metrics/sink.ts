@@ -7,6 +7,8 @@ export interface MetricSink {
   count(name: string, labels: Labels, times?: number): void;
   /** Adds a value to a set of distinct values. */
   countUnique(name: string, labels: Labels): void;
+  /** Replaces a value that goes up and down. */
+  gauge(name: string, labels: Labels, value: number): void;
   /** Records a duration. */
   time(name: string, labels: Labels, milliseconds: number): void;
   /** Records a size. */
@@ -40,5 +42,10 @@ const helps: Readonly<Record<string, string>> = {
   cache_hits: 'Cache lookups that found a value.',
   cache_misses: 'Cache lookups that found no value.',
   requests_refused: 'Requests refused because of overload, by exceeded limit.',
+  live_streams: 'Open live streams and long polls, by transport.',
+  live_streams_ended: 'Live streams and long polls that ended, by transport and reason.',
+  live_frames: 'Frames sent to live streams.',
+  live_resyncs: 'Frames that made clients of live streams fetch a list again.',
+  live_lag_seconds: 'Time from the notice of a change to its frame in live streams.',
   transaction_retries: 'Retries of requests after conflicts in the database.',
 };

@@ -1,7 +1,8 @@
 // Encrypted cookies that store pending logins in the browser. The server stores nothing, and no other browser can
 // finish the login. Each login has its own cookie, so that several tabs can log in at the same time.
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { isJsonObject, getKey, parseJson, type JsonValue } from '../../base/json.ts';
+import { parseCookies, seal, unseal } from '../../http/cookies.ts';
 
 export interface PendingLogin {
   readonly callback: string;
@@ -109,40 +110,6 @@ function evictCookies(sent: string | undefined, scope: CookieScope, newBytes: nu
     return index >= maxCookies - 1 || bytes > maxCookieBytes;
   });
   return surplus.map(({ name }) => formatCookie(name, '', 0, scope));
-}
-
-function parseCookies(header = ''): ReadonlyMap<string, string> {
-  const cookies = new Map<string, string>();
-  for (const pair of header.split(';')) {
-    const equals = pair.indexOf('=');
-    if (equals > 0) cookies.set(pair.slice(0, equals).trim(), pair.slice(equals + 1).trim());
-  }
-  return cookies;
-}
-
-const ivBytes = 12;
-const tagBytes = 16;
-
-/** Encrypts with AES-256-GCM. The state is authenticated data, so that it decrypts no other cookie. */
-function seal(text: string, key: Buffer, state: string): string {
-  const iv = randomBytes(ivBytes);
-  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes }).setAAD(Buffer.from(state));
-  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-  return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
-}
-
-/** Decrypts a text. Returns `undefined` if it was not encrypted with this key and state. */
-function unseal(sealed: string, key: Buffer, state: string): string | undefined {
-  const bytes = Buffer.from(sealed, 'base64url');
-  if (bytes.length < ivBytes + tagBytes) return undefined;
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
-  decipher.setAAD(Buffer.from(state)).setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
-  try {
-    return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8');
-  } catch {
-    // Authentication fails for forged cookies and those of other logins.
-    return undefined;
-  }
 }
 
 function readLogin(value: JsonValue): PendingLogin | undefined {

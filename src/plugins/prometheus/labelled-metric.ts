@@ -1,4 +1,4 @@
-// Counters, histograms and summaries for the hot path: an update is one map lookup and a few additions, several times
+// Counters, gauges, histograms and summaries for the hot path: an update is one map lookup and a few additions, several times
 // per request. A prom-client registry exports them like its own metrics. Summaries have count and sum but no quantiles,
 // which need memory for each label set and cannot be aggregated over processes.
 import type { Counter, Registry } from 'prom-client';
@@ -7,7 +7,7 @@ import type { Labels } from '../../observability/metrics/sink.ts';
 export interface LabelledMetricOptions {
   readonly name: string;
   readonly help: string;
-  readonly type: 'counter' | 'histogram' | 'summary';
+  readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
   /** Upper bounds of a histogram, without `+Inf`. */
   readonly buckets?: readonly number[];
 }
@@ -48,6 +48,11 @@ export class LabelledMetric {
       series.buckets[i]!++;
       return;
     }
+  }
+
+  /** Replaces the value of the series of these labels. */
+  set(labels: Labels, value: number): void {
+    this.#find(labels).sum = value;
   }
 
   /** Registers the metric, and optionally a gauge with the creation time of each series. */
@@ -101,7 +106,7 @@ export class LabelledMetric {
 
   #format({ labels, buckets, count, sum }: Series): Value[] {
     const { name, type } = this.#options;
-    if (type === 'counter') return [{ labels, value: sum }];
+    if (type === 'counter' || type === 'gauge') return [{ labels, value: sum }];
     const values: Value[] = [];
     if (type === 'histogram') {
       let total = 0;

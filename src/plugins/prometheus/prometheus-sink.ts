@@ -17,7 +17,7 @@ export interface PrometheusOptions {
   readonly disabled: ReadonlySet<string>;
 }
 
-const typeNames = { counter: 'Counter', histogram: 'Histogram', summary: 'Summary' } as const;
+const typeNames = { counter: 'Counter', gauge: 'Gauge', histogram: 'Histogram', summary: 'Summary' } as const;
 
 export class PrometheusSink implements MetricSink {
   readonly #options: PrometheusOptions;
@@ -36,6 +36,10 @@ export class PrometheusSink implements MetricSink {
 
   countUnique(name: string, labels: Labels): void {
     this.count(name, labels);
+  }
+
+  gauge(name: string, labels: Labels, value: number): void {
+    this.#find(name, 'gauge')?.set(labels, value);
   }
 
   time(name: string, labels: Labels, milliseconds: number): void {
@@ -64,7 +68,7 @@ export class PrometheusSink implements MetricSink {
       type,
       ...(type === 'histogram' ? { buckets: this.#buckets } : {}),
     });
-    metric.register(registry, exposesCreation ? `${shown}_created` : undefined);
+    metric.register(registry, exposesCreation && type !== 'gauge' ? `${shown}_created` : undefined);
     return metric;
   }
 }

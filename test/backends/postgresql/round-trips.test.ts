@@ -47,6 +47,8 @@ beforeAll(async () => {
     // One connection for reads and one for the unit of work, so that none is opened during a count.
     storage_pool_size: '2',
     storage_max_overflow: '0',
+    // Hints for other processes are sent apart from requests, at most every 10 ms.
+    live_max_streams: '0',
   };
   service = await startTestService({ settings });
   const bob = await userId('bob');

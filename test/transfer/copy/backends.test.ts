@@ -6,7 +6,7 @@ import { copyBetween } from '../../../src/transfer/copy/copy.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
 import { StoredObject } from '../../../src/core/objects/stored.ts';
 import { dumpStores } from './dump.ts';
-import { empty, EveryStore, type Backend } from './every-store.ts';
+import { backends, empty, EveryStore, type Backend } from './every-store.ts';
 import { fillLongList, restore } from './long-list.ts';
 import { fill, randomStores, sample } from './random-store.ts';
 
@@ -23,7 +23,16 @@ beforeAll(async () => {
 afterAll(() => every.close());
 
 test('a copy through every backend and back is equal to the original', { timeout: 120_000 }, async () => {
-  const way: readonly Backend[] = ['memory', 'redis', 'postgresql', 'redis-cluster', 'sqlite', 'redis', 'memory'];
+  const everywhere: readonly Backend[] = [
+    'memory',
+    'redis',
+    'postgresql',
+    'redis-cluster',
+    'sqlite',
+    'redis',
+    'memory',
+  ];
+  const way = everywhere.filter((name) => backends.includes(name));
   await fc.assert(
     fc.asyncProperty(randomStores, async (contents) => {
       const first = storesOf('memory');
@@ -51,7 +60,7 @@ const pairs: readonly (readonly [Backend, Backend])[] = [
   ['redis-cluster', 'memory'],
 ];
 
-describe.each(pairs)('from %s to %s', (from, to) => {
+describe.each(pairs.filter((pair) => pair.every((name) => backends.includes(name))))('from %s to %s', (from, to) => {
   test('any earlier copy is made equal to the source', { timeout: 60_000 }, async () => {
     const [source, target] = [storesOf(from), storesOf(to)];
     await empty(source);

@@ -7,13 +7,16 @@ import type { OpenStores } from '../../../src/contracts/open-backends.ts';
 import { openStores } from '../../../src/backends/open-backends.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { inExtent } from '../../support/extent.ts';
 import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { cloneDatabase } from '../../support/postgresql.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
 import { openTestServer } from '../../support/redis.ts';
 
-export const backends = ['memory', 'sqlite', 'postgresql', 'redis', 'redis-cluster'] as const;
-export type Backend = (typeof backends)[number];
+const all = ['memory', 'sqlite', 'postgresql', 'redis', 'redis-cluster'] as const;
+export type Backend = (typeof all)[number];
+/** A cluster starts in many seconds, so only the complete run has one. */
+export const backends = inExtent<readonly Backend[]>(all.slice(0, -1), all);
 
 /** Stores of all backends, and what has to be done when they are no longer needed. */
 export class EveryStore {

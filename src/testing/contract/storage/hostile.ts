@@ -123,6 +123,9 @@ const reads: Readonly<Record<string, (reader: StorageReader, text: string) => Pr
   'countAll of ids': (reader, text) => reader.countAll(records, { filters: [], ids: [text] }),
   'resourceTimestamp below a parent': (reader, text) => reader.resourceTimestamp(below(text)),
   'resourceTimestamp of a kind': (reader, text) => reader.resourceTimestamp({ kind: text, parent: records.parent }),
+  'clocks below a parent': async (reader, text) => (await reader.clocks([records, below(text)])).clocks,
+  'clocks of a kind': async (reader, text) =>
+    (await reader.clocks([{ kind: text, parent: records.parent }, records])).clocks,
   'allResourceTimestamps of a kind': (reader, text) => reader.allResourceTimestamps(text),
   'listParents of a kind': (reader, text) => reader.listParents(text),
 };

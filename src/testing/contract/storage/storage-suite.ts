@@ -1,5 +1,6 @@
 // The storage contract as cases. The service may use any backend that passes them.
 import { bulkCases } from './bulk.ts';
+import { clockCases } from './clocks.ts';
 import { filterCases } from './filters.ts';
 import { hostileTextCases } from './hostile.ts';
 import { horizonCases } from './horizon.ts';
@@ -15,6 +16,7 @@ import type { StorageCase } from '../contract-case.ts';
 /** Each case wants an empty store of its own. */
 export const storageCases: readonly StorageCase[] = [
   ...timestampCases,
+  ...clockCases,
   ...lastTimestampCases,
   ...objectCases,
   ...filterCases,

@@ -1,0 +1,51 @@
+// Makes what serves live updates from the settings.
+import { createHmac } from 'node:crypto';
+import { silentLogger, type Logger } from '../contracts/logger.ts';
+import type { Observer } from '../contracts/observer.ts';
+import type { OpenBackends } from '../contracts/open-backends.ts';
+import { errorResponse } from '../http/errors.ts';
+import { LiveSessions } from '../http/authentication/live-session.ts';
+import type { Cors } from '../http/cors.ts';
+import { LiveHub } from '../live/hub.ts';
+import type { PluginHost } from '../http/plugin.ts';
+import type { Settings } from '../settings/settings.ts';
+import { errorOptions } from './options.ts';
+
+/** Returns the hub of live updates; `undefined` when the settings switch them off. */
+export function createLive(
+  settings: Settings,
+  stores: OpenBackends,
+  logger: Logger,
+  observer: () => Observer | undefined,
+): LiveHub | undefined {
+  const maxStreams = settings.get('live_max_streams');
+  if (maxStreams === 0) return undefined;
+  const errors = errorOptions(settings);
+  return new LiveHub({
+    stores,
+    logger,
+    observer,
+    hints: stores.storage.database.openHints?.({ logger }),
+    formatError: (error) => errorResponse(error, '', errors, silentLogger).body as string,
+    maxStreams,
+    maxStreamsPerUser: settings.get('live_max_streams_per_user'),
+    bufferBytes: settings.get('live_buffer_bytes'),
+    recheckMs: settings.get('live_recheck_seconds') * 1000,
+    maxMs: settings.get('live_max_seconds') * 1000,
+  });
+}
+
+/** Returns the sessions of browsers for live updates; `undefined` when there are no live updates. */
+export function createLiveSessions(
+  settings: Settings,
+  { engine, clock }: Pick<PluginHost, 'engine' | 'clock'>,
+  cors: Cors,
+): LiveSessions | undefined {
+  if (engine.live === undefined) return undefined;
+  return new LiveSessions({
+    key: createHmac('sha256', settings.get('userid_hmac_secret')).update('live sessions').digest(),
+    versionPrefix: engine.versionPrefix,
+    clock,
+    isNamedOrigin: (request) => cors.isNamedOrigin(request),
+  });
+}

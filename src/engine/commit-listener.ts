@@ -1,0 +1,45 @@
+// Notes what a unit of work writes, for those who want to know after its commit.
+import type { ChangeHint } from '../contracts/change-hints.ts';
+import type { StorageReader, StorageWriter } from '../contracts/storage.ts';
+import type { ListKey } from '../core/objects/stored.ts';
+
+/** Learns what commits have changed. */
+export interface CommitListener {
+  /** Whether anything wants to know at the moment. Otherwise units of work note nothing. */
+  readonly isListening: boolean;
+  /** Called after each commit that changed something. Must not throw. */
+  committed(hints: readonly ChangeHint[]): void;
+}
+
+/** The methods that change objects. Locks, clocks and purged tombstones are no news to followers. */
+type WriteName = Exclude<keyof StorageWriter, keyof StorageReader | 'lock' | 'lockShared' | 'touch' | 'purgeDeleted'>;
+
+const ofList = (list: unknown): ChangeHint => ({ list: list as ListKey });
+
+/** The hint of each method that changes what followers see, from its first argument. */
+const hintsOf: Readonly<Record<WriteName, (first: unknown) => ChangeHint>> = {
+  create: ofList,
+  createAll: ofList,
+  update: ofList,
+  delete: ofList,
+  deleteAll: ofList,
+  trimObjects: ofList,
+  restore: ofList,
+  deleteChildren: (uri) => ({ below: uri as string }),
+  flush: () => ({ flushed: true }),
+};
+
+/** Returns the writer with its writes noted. */
+export function notingWrites(writer: StorageWriter, note: (hint: ChangeHint) => void): StorageWriter {
+  return new Proxy(writer, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name, target);
+      if (typeof method !== 'function') return method;
+      const hintOf = Object.hasOwn(hintsOf, name) ? hintsOf[name as WriteName] : undefined;
+      return (...given: unknown[]): unknown => {
+        if (hintOf !== undefined) note(hintOf(given[0]));
+        return Reflect.apply(method, target, given);
+      };
+    },
+  });
+}

@@ -1,0 +1,49 @@
+// The entries of a page as response text: as stored, with a selection of attributes, or as markers of what filters exclude.
+import { formatInSteps, largeTextChars } from '../base/json-steps.ts';
+import type { Steps } from '../base/steps.ts';
+import {
+  charsOf,
+  entryInSteps,
+  entryValue,
+  formatEntries,
+  formatEntry,
+  formatGone,
+  isTombstone,
+  type StoredEntry,
+} from '../core/objects/stored.ts';
+import { matches } from '../core/query/evaluate.ts';
+import { project } from '../core/query/project.ts';
+import type { ListQuery } from '../core/query/resolve.ts';
+import type { Scope } from './scope.ts';
+import { presentObject } from './visibility.ts';
+
+/** How the entries of a page are shown. */
+export type Presentation = Pick<ListQuery, 'projection' | 'goneUnless'>;
+
+/** Body of a page without entries. */
+export const emptyPageBody = '{"data":[]}';
+
+/** Formats the entries, joined by commas. */
+export function* formatPage(
+  scope: Scope<unknown>,
+  entries: readonly StoredEntry[],
+  { projection, goneUnless }: Presentation,
+): Steps<string> {
+  const shown =
+    scope.kind.declaration.present === undefined
+      ? entries
+      : entries.map((entry) => (isTombstone(entry) ? entry : presentObject(scope, entry)));
+  if (projection === undefined && goneUnless === undefined) return formatEntries(shown);
+  const texts: string[] = [];
+  let chars = 0;
+  for (const entry of shown) {
+    const value = isTombstone(entry) ? entryValue(entry) : yield* entryInSteps(entry);
+    if (goneUnless !== undefined && !isTombstone(entry) && !matches(entry, goneUnless)) texts.push(formatGone(entry));
+    else texts.push(projection === undefined ? formatEntry(entry) : yield* formatInSteps(project(value, projection)));
+    chars += charsOf(entry);
+    if (chars < largeTextChars) continue;
+    chars = 0;
+    yield;
+  }
+  return texts.join(',');
+}

@@ -1,0 +1,42 @@
+// Cookies that the service gives to browsers: reading the header, and values that only the service can read and make.
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+const ivBytes = 12;
+const tagBytes = 16;
+
+/** Returns the cookies of a header `Cookie`, by name. */
+export function parseCookies(header = ''): ReadonlyMap<string, string> {
+  const cookies = new Map<string, string>();
+  for (const pair of header.split(';')) {
+    const equals = pair.indexOf('=');
+    if (equals > 0) cookies.set(pair.slice(0, equals).trim(), pair.slice(equals + 1).trim());
+  }
+  return cookies;
+}
+
+/**
+ * Encrypts and authenticates a text with AES-256-GCM.
+ *
+ * @param key 32 bytes
+ * @param purpose authenticated with the text, which only `unseal` with the same purpose opens
+ */
+export function seal(text: string, key: Buffer, purpose: string): string {
+  const iv = randomBytes(ivBytes);
+  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes }).setAAD(Buffer.from(purpose));
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
+}
+
+/** Returns the text; `undefined` when it was not sealed with this key and purpose. */
+export function unseal(sealed: string, key: Buffer, purpose: string): string | undefined {
+  const bytes = Buffer.from(sealed, 'base64url');
+  if (bytes.length < ivBytes + tagBytes) return undefined;
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
+  decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString('utf8');
+  } catch {
+    // A value that does not authenticate was not made here, or for another purpose.
+    return undefined;
+  }
+}

@@ -1,0 +1,94 @@
+// Connections whose response goes on: the stream of an open body, and the signal that a waiting client is gone.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { OpenConnection } from '../engine/exchange.ts';
+
+/** Wraps a response whose head is written. Until the body ends, its connection is not closed for silence. */
+export class OpenResponse implements OpenConnection {
+  readonly #outgoing: ServerResponse;
+  readonly #timeoutMs: number;
+  #whenDrained: (() => void) | undefined;
+  readonly #whenClosed: (() => void)[] = [];
+  #isClosed = false;
+  readonly #written = (): void => {
+    if (this.#outgoing.writableLength === 0) this.#whenDrained?.();
+  };
+
+  /** @param timeoutMs time of silence after which the connection is closed once the body has ended */
+  constructor(outgoing: ServerResponse, timeoutMs: number) {
+    this.#outgoing = outgoing;
+    this.#timeoutMs = timeoutMs;
+    outgoing.socket?.setTimeout(0);
+    // Proxies and clients learn that the response has begun, and small frames leave at once.
+    outgoing.socket?.setNoDelay(true);
+    outgoing.flushHeaders();
+    this.#watchEnd();
+  }
+
+  get bufferedBytes(): number {
+    return this.#outgoing.writableLength;
+  }
+
+  write(bytes: Uint8Array): void {
+    // Several streams may share the connection, and the first that ends ends it for all.
+    if (!this.#outgoing.writableEnded) this.#outgoing.write(bytes, this.#written);
+  }
+
+  onDrain(task: () => void): void {
+    this.#whenDrained = task;
+  }
+
+  onClose(task: () => void): void {
+    if (this.#isClosed) task();
+    else this.#whenClosed.push(task);
+  }
+
+  end(): void {
+    // A client that has vanished never takes the last bytes.
+    this.#outgoing.socket?.setTimeout(this.#timeoutMs);
+    this.#outgoing.end();
+  }
+
+  destroy(): void {
+    this.#outgoing.destroy();
+  }
+
+  #watchEnd(): void {
+    const { socket } = this.#outgoing;
+    const close = (): void => {
+      socket?.off('end', close);
+      this.#isClosed = true;
+      for (const task of this.#whenClosed.splice(0)) task();
+    };
+    this.#outgoing.once('close', close);
+    // The server lets clients close their half of a connection early. One that does so no longer follows.
+    socket?.once('end', close);
+    if (this.#outgoing.closed || socket === null || socket.readableEnded) close();
+  }
+}
+
+/**
+ * Waits for a response that is known only later. Meanwhile the connection is not closed for silence.
+ *
+ * @param later gets a signal that is aborted when the connection has ended
+ * @param timeoutMs time of silence after which the connection is closed again once the response is there
+ */
+export async function whileWaiting<T>(
+  { socket }: IncomingMessage,
+  timeoutMs: number,
+  later: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const abort = (): void => {
+    controller.abort();
+  };
+  if (socket.destroyed || socket.readableEnded) abort();
+  socket.setTimeout(0);
+  // A client that has closed its half of the connection is answered without a wait.
+  socket.once('end', abort).once('close', abort);
+  try {
+    return await later(controller.signal);
+  } finally {
+    socket.off('end', abort).off('close', abort);
+    socket.setTimeout(timeoutMs);
+  }
+}

@@ -1,0 +1,66 @@
+// Where frames go: the connection of one client, as an event stream.
+import type { OpenConnection } from '../engine/exchange.ts';
+import { drawRetryMs, type Frames } from './frames.ts';
+
+/** Takes the frames of a stream. */
+export interface FrameSink {
+  /** Number of bytes that the client has not taken yet. */
+  readonly bufferedBytes: number;
+  send(frames: Frames): void;
+  /** Shows the client that the connection lives. */
+  beat(): void;
+  /** Calls the task each time the client has taken everything. */
+  onDrain(task: () => void): void;
+  /** Calls the task when the client is gone. */
+  onClose(task: () => void): void;
+  /** Ends the stream after what was sent. */
+  end(): void;
+  /** Ends the stream at once. */
+  destroy(): void;
+}
+
+/** Comment that clients ignore. */
+export const heartbeat = Buffer.from(':\n\n');
+
+/** Begins an event stream with the time after which the client reconnects, different for each client. */
+export function beginEvents(connection: OpenConnection): void {
+  connection.write(Buffer.from(`retry: ${drawRetryMs()}\n\n`));
+}
+
+/** The event stream of one list. */
+export class EventStream implements FrameSink {
+  readonly #connection: OpenConnection;
+
+  constructor(connection: OpenConnection) {
+    this.#connection = connection;
+    beginEvents(connection);
+  }
+
+  get bufferedBytes(): number {
+    return this.#connection.bufferedBytes;
+  }
+
+  send(frames: Frames): void {
+    this.#connection.write(frames.bytes);
+  }
+
+  beat(): void {
+    this.#connection.write(heartbeat);
+  }
+
+  onDrain(task: () => void): void {
+    this.#connection.onDrain(task);
+  }
+
+  onClose(task: () => void): void {
+    this.#connection.onClose(task);
+  }
+
+  end(): void {
+    this.#connection.end();
+  }
+
+  destroy(): void {
+    this.#connection.destroy();
+  }
+}

@@ -1,0 +1,74 @@
+// Frames of a stream of server-sent events, and their text. Frames that many streams send are serialised once.
+
+/** Why a client has to fetch the list again. */
+export type ResyncReason = 'horizon' | 'access' | 'flushed';
+
+export interface Frame {
+  readonly event: 'changes' | 'current' | 'resync' | 'refused' | 'end';
+  /** Timestamp from which a client may resume; `undefined` on frames that are no place to resume from. */
+  readonly id: number | undefined;
+  /** JSON text of an object, on one line. */
+  readonly data: string;
+  /** Milliseconds after which the client shall reconnect; absent: as said before. */
+  readonly retryMs?: number | undefined;
+}
+
+/** Frames that are sent together. */
+export class Frames {
+  readonly all: readonly Frame[];
+  #bytes: Buffer | undefined;
+
+  constructor(all: readonly Frame[]) {
+    this.all = all;
+  }
+
+  /** The frames as bytes of an event stream. */
+  get bytes(): Buffer {
+    return (this.#bytes ??= Buffer.from(this.all.map(formatFrame).join('')));
+  }
+}
+
+/** Formats a frame. JSON contains no line ends, so the data is one line. */
+export function formatFrame({
+  event,
+  id,
+  data,
+  retryMs,
+}: Omit<Frame, 'id'> & { readonly id: number | string | undefined }): string {
+  const retry = retryMs === undefined ? '' : `retry: ${retryMs}\n`;
+  return `${retry}${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`;
+}
+
+/** Returns a time after which a client reconnects, between 1 and 5 seconds, so that clients do not come back all at once. */
+export function drawRetryMs(): number {
+  return 1000 + Math.floor(Math.random() * 4000);
+}
+
+/**
+ * Creates the frame of changed entries.
+ *
+ * @param text JSON of the entries, joined by commas
+ */
+export function changesFrame(id: number | undefined, text: string): Frame {
+  return { event: 'changes', id, data: `{"data":[${text}]}` };
+}
+
+/** Creates the frame that says that everything up to the timestamp was sent. */
+export function currentFrame(id: number): Frame {
+  return { event: 'current', id, data: '{}' };
+}
+
+export function resyncFrame(reason: ResyncReason): Frame {
+  return { event: 'resync', id: undefined, data: `{"reason":"${reason}"}` };
+}
+
+/**
+ * Creates the last frame of a stream.
+ *
+ * @param error JSON text of a standard error body
+ * @param isRetried whether the client shall reconnect
+ */
+export function endFrame(error: string, isRetried: boolean): Frame {
+  const frame = { event: 'end', id: undefined, data: error } as const;
+  return isRetried ? { ...frame, retryMs: drawRetryMs() } : frame;
+}

@@ -1,0 +1,227 @@
+// `GET /live`: the changes of several lists on one connection. Each list is a stream of its own, with its own access check;
+// its frames name the list, and their ids hold the places of all lists.
+import { quoteText } from '../base/abbreviate.ts';
+import { formatJson } from '../base/json.ts';
+import { invalidParameters, type Issue } from '../core/errors.ts';
+import type { Context } from '../engine/context.ts';
+import type { Endpoint } from '../engine/endpoint.ts';
+import { OpenBody, type OpenConnection, type ServiceResponse } from '../engine/exchange.ts';
+import { beginEvents, heartbeat, type FrameSink } from './event-stream.ts';
+import { formatFrame, type Frame, type Frames } from './frames.ts';
+import { ListStream, streamHeaders } from './list-stream.ts';
+
+/** Maximum number of lists on one connection. */
+export const maxLists = 50;
+const maxTokenChars = 4096;
+
+/** A list that the client wants to follow. */
+interface Watched {
+  /** Path as given, without query. */
+  readonly path: string;
+  readonly query: string;
+}
+
+/** The endpoint of live updates of several lists. */
+export function manyListsEndpoint(versionPrefix: string): Endpoint {
+  return {
+    name: 'live',
+    tag: 'live',
+    path: '/live',
+    isResource: false,
+    operations: {
+      GET: {
+        id: 'get_live',
+        describe: () => ({
+          summary: 'Sends the changes of several lists as server-sent events.',
+          details:
+            'The frames are those of `_live=sse` on a list; their data names the list. Lists that are refused get a frame `refused`.',
+          parameters: [
+            {
+              name: 'watch',
+              in: 'query',
+              isRequired: true,
+              description: `Path of a list, with filters and _since as for the list. May be given ${maxLists} times.`,
+              schema: { type: 'string' },
+            },
+            {
+              name: 'Last-Event-ID',
+              in: 'header',
+              description: 'Id of the last frame received: each list goes on from its place.',
+              schema: { type: 'string', maxLength: maxTokenChars },
+            },
+          ],
+          responses: { 200: { description: 'The events.', mediaTypes: ['text/event-stream'] } },
+        }),
+        handle: (context) => followMany(context, versionPrefix),
+      },
+    },
+  };
+}
+
+async function followMany(context: Context, versionPrefix: string): Promise<ServiceResponse> {
+  const lists = readLists(context);
+  const cursors = readCursors(context, lists.length);
+  const opened: (ListStream | string)[] = [];
+  for (const [index, list] of lists.entries()) {
+    const response = await openList(context, versionPrefix, list, cursors[index]);
+    // What failed for want of a backend may succeed when the client comes back.
+    if (response.status >= 500) return response;
+    opened.push(streamOf(response) ?? (response.status < 400 ? noList(list) : (response.body as string)));
+  }
+  const body = new OpenBody((connection) => {
+    const shared = new SharedConnection(connection, lists, cursors);
+    for (const [index, each] of opened.entries()) {
+      if (typeof each === 'string') shared.refuse(index, each);
+      else each.openSink(shared.sinkOf(index));
+    }
+  });
+  return { status: 200, headers: streamHeaders, body };
+}
+
+function readLists({ query }: Context): readonly Watched[] {
+  const given = query.filter(([name]) => name === 'watch').map(([, value]) => value);
+  if (given.length === 0)
+    throw invalidParameters([issue('expected the path of a list, such as /buckets/b/collections/c/records')]);
+  if (given.length > maxLists) throw invalidParameters([issue(`expected at most ${maxLists} lists`)]);
+  return given.map((text) => {
+    const mark = text.indexOf('?');
+    const list = mark === -1 ? { path: text, query: '' } : { path: text.slice(0, mark), query: text.slice(mark + 1) };
+    if (!list.path.startsWith('/'))
+      throw invalidParameters([issue(`expected a path that starts with a slash, not ${quoteText(text)}`)]);
+    return list;
+  });
+}
+
+/** Reads the id of the last frame: a timestamp for each list in base 36, or nothing for a list without one. */
+function readCursors({ request }: Context, count: number): (number | undefined)[] {
+  const token = request.headers['last-event-id'] ?? '';
+  if (token === '') return Array.from({ length: count }, () => undefined);
+  const parts = token.length > maxTokenChars ? [] : token.split('.');
+  const isValid = parts.length === count && parts.every((part) => /^[\da-z]{0,11}$/.test(part));
+  const cursors = parts.map((part) => (part === '' ? undefined : Number.parseInt(part, 36)));
+  if (isValid && cursors.every((cursor) => cursor === undefined || Number.isSafeInteger(cursor))) return cursors;
+  const description = 'expected the id of a frame that was received from this address';
+  throw invalidParameters([{ location: 'header', name: 'Last-Event-ID', description }]);
+}
+
+function formatCursors(cursors: readonly (number | undefined)[]): string {
+  return cursors.map((cursor) => cursor?.toString(36) ?? '').join('.');
+}
+
+function issue(description: string): Issue {
+  return { location: 'querystring', name: 'watch', description };
+}
+
+function openList(
+  { request, dispatch }: Context,
+  versionPrefix: string,
+  { path, query }: Watched,
+  cursor: number | undefined,
+): Promise<ServiceResponse> {
+  const { 'last-event-id': _, ...headers } = request.headers;
+  const own = cursor === undefined ? headers : { ...headers, 'last-event-id': String(cursor) };
+  const prefix = path.startsWith(`${versionPrefix}/`) ? '' : versionPrefix;
+  const search = query === '' ? '_live=sse' : `${query}&_live=sse`;
+  return dispatch({ ...request, target: `${prefix}${path}?${search}`, headers: own });
+}
+
+function streamOf({ body }: ServiceResponse): ListStream | undefined {
+  return body instanceof ListStream ? body : undefined;
+}
+
+function noList({ path }: Watched): string {
+  return formatJson({
+    code: 400,
+    errno: 107,
+    error: 'Invalid parameters',
+    message: `${quoteText(path)} is not a list.`,
+  });
+}
+
+/** The connection of several streams. */
+class SharedConnection {
+  readonly #connection: OpenConnection;
+  readonly #lists: readonly Watched[];
+  /** Timestamp up to which the client has each list; `undefined`: none, or the list is refused. */
+  readonly #cursors: (number | undefined)[];
+  readonly #whenDrained: (() => void)[] = [];
+  #open: number;
+
+  constructor(connection: OpenConnection, lists: readonly Watched[], cursors: readonly (number | undefined)[]) {
+    this.#connection = connection;
+    this.#lists = lists;
+    this.#cursors = [...cursors];
+    this.#open = lists.length;
+    beginEvents(connection);
+    connection.onDrain(() => {
+      for (const task of this.#whenDrained) task();
+    });
+  }
+
+  /** Returns where the frames of a list go. */
+  sinkOf(index: number): FrameSink {
+    const connection = this.#connection;
+    let isRefused = false;
+    return {
+      get bufferedBytes() {
+        return connection.bufferedBytes;
+      },
+      send: (frames) => {
+        isRefused = this.#send(index, frames);
+      },
+      beat: () => {
+        connection.write(heartbeat);
+      },
+      onDrain: (task) => {
+        this.#whenDrained.push(task);
+      },
+      onClose: (task) => {
+        connection.onClose(task);
+      },
+      end: () => {
+        // The connection goes on without a refused list. Any other end is one of the connection.
+        if (isRefused) this.#leave();
+        else connection.end();
+      },
+      destroy: () => {
+        connection.destroy();
+      },
+    };
+  }
+
+  /** @param error JSON text of the error body */
+  refuse(index: number, error: string): void {
+    this.#write(index, 'refused', error);
+    this.#leave();
+  }
+
+  /** Sends the frames of a list; returns whether its stream ended with an error that concerns this list alone. */
+  #send(index: number, { all }: Frames): boolean {
+    let isRefused = false;
+    for (const { event, id, data, retryMs } of all) {
+      if (id !== undefined) this.#cursors[index] = id;
+      if (event === 'end' && retryMs === undefined) {
+        isRefused = true;
+        this.#cursors[index] = undefined;
+        this.#write(index, 'refused', data);
+      } else if (event === 'end') {
+        this.#connection.write(Buffer.from(formatFrame({ event, id, data, retryMs })));
+      } else {
+        this.#write(index, event, data, id !== undefined);
+      }
+    }
+    return isRefused;
+  }
+
+  #write(index: number, event: Frame['event'], data: string, isResumable = false): void {
+    const own = `"list":${JSON.stringify(this.#lists[index]!.path)},"watch":${index}`;
+    const whole = data === '{}' ? `{${own}}` : `{${own},${data.slice(1)}`;
+    const id = isResumable ? formatCursors(this.#cursors) : undefined;
+    this.#connection.write(Buffer.from(formatFrame({ event, id, data: whole })));
+  }
+
+  #leave(): void {
+    this.#open -= 1;
+    if (this.#open === 0) this.#connection.end();
+  }
+}

@@ -1,0 +1,66 @@
+// What is decided before the stream of a list opens: what it shows, and from which timestamp.
+import { invalidParameters, ServiceError } from '../core/errors.ts';
+import { formatEtag } from '../core/objects/etag.ts';
+import type { SortKey } from '../core/query/ast.ts';
+import { lastModifiedField } from '../core/query/fields.ts';
+import { issueOf, parseTimestamp, timestampForm, type ListParameters } from '../core/query/parameters.ts';
+import type { ListAccess } from '../engine/access.ts';
+import { readQuery } from '../engine/list-query.ts';
+import { resyncHeader } from '../engine/missed-deletions.ts';
+import type { Presentation } from '../engine/page-text.ts';
+import { requireTimestamp, type Scope } from '../engine/scope.ts';
+
+/** A list that is about to be followed. */
+export interface Followed {
+  readonly scope: Scope;
+  readonly access: ListAccess;
+  readonly list: Scope['list'];
+  readonly presentation: Presentation;
+  readonly cursor: number;
+  /** Whether what is sent depends on the caller. */
+  readonly isPrivate: boolean;
+}
+
+/**
+ * Checks what depends on the list, before a stream opens.
+ *
+ * @throws ServiceError invalidParameters, changesForgotten
+ */
+export async function prepareStream(scope: Scope, access: ListAccess, parameters: ListParameters): Promise<Followed> {
+  const { context, kind, list, options } = scope;
+  // The cursor takes the place of `_since`. All other filters mark what they exclude.
+  const asked = { ...parameters, since: undefined, gone: false };
+  const { filters, projection } = readQuery(asked, context, options, kind.traits);
+  const presentation = { projection, goneUnless: filters.length === 0 ? undefined : filters };
+  const clock = await requireTimestamp(scope);
+  const cursor = readCursor(scope, parameters, clock);
+  if (cursor !== undefined && cursor > 0) await requireKnownDeletions(scope, cursor);
+  const isPrivate = kind.declaration.present !== undefined || context.unit.hasSubscribers(kind.name, 'read');
+  return { scope, access, list, presentation, cursor: cursor ?? clock, isPrivate };
+}
+
+/**
+ * Returns the timestamp from which the client follows: that of the last frame it received, or `_since`.
+ *
+ * @throws ServiceError invalidParameters
+ */
+function readCursor({ context }: Scope, { since }: ListParameters, clock: number): number | undefined {
+  const last = context.request.headers['last-event-id'];
+  if (last === undefined || last === '') return since;
+  const cursor = /^\d+$/.test(last) ? parseTimestamp(last, Math.max(context.now, clock)) : undefined;
+  if (cursor !== undefined) return cursor;
+  throw invalidParameters([{ location: 'header', name: 'Last-Event-ID', description: timestampForm }]);
+}
+
+/** @throws ServiceError changesForgotten when deletions since the cursor are not known completely */
+async function requireKnownDeletions({ context, list }: Scope, cursor: number): Promise<void> {
+  const query = { filters: [], sort: oldestFirst, limit: 1 };
+  const page = await context.unit.reader.storage.listAll(list, query);
+  if (page.horizon <= cursor) return;
+  throw new ServiceError('changesForgotten', {
+    details: [{ ...issueOf('_since', `deletions up to ${page.horizon} are not known any more`) }],
+    headers: { [resyncHeader]: formatEtag(page.horizon) },
+  });
+}
+
+const oldestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];

@@ -1,0 +1,54 @@
+// Clients that do not read: they receive everything later, and neither delay others nor take more than a bounded buffer.
+import { afterEach, describe, expect, it } from 'vitest';
+import { forEachBackend } from '../support/backends.ts';
+import { ListCopy } from './list-copy.ts';
+import { records, Stage } from './stage.ts';
+
+forEachBackend((backend) => {
+  describe(`slow readers on ${backend.name}`, () => {
+    let stage: Stage;
+    afterEach(() => stage.close());
+
+    it('receive the latest state of everything once, and do not delay others', async () => {
+      stage = await Stage.start(backend, { settings: { live_buffer_bytes: '4096' } });
+      const slow = await stage.follow('_since=0');
+      const quick = await stage.follow('_since=0');
+      await Promise.all([slow.until('current'), quick.until('current')]);
+      slow.pause();
+      const text = 'x'.repeat(20_000);
+      // More than the buffers of the kernel hold.
+      let last = 0;
+      for (let round = 0; round < 20; round++) {
+        const requests = Array.from({ length: 20 }, (_, n) => ({
+          method: 'PUT',
+          path: `${records.slice(3)}/r${n}`,
+          body: { data: { round, text } },
+        }));
+        const { body } = await stage.write('POST', '/v1/batch', { requests });
+        last = (body as { responses: { body: { data: { last_modified: number } } }[] }).responses.at(-1)!.body.data
+          .last_modified;
+        let seen = 0;
+        while (seen < last) seen = Math.max(seen, Number((await quick.next()).id));
+      }
+      await stage.remove('r0');
+      slow.resume();
+      const copy = new ListCopy();
+      let previous = 0;
+      let seen = 0;
+      while (seen <= last) {
+        const event = await slow.next();
+        if (event.event === 'changes') {
+          for (const { last_modified: timestamp } of event.data.data as { last_modified: number }[]) {
+            expect(timestamp).toBeGreaterThan(previous);
+            previous = timestamp;
+          }
+        }
+        await copy.apply(event);
+        seen = Math.max(seen, Number(event.id));
+      }
+      const { body } = await stage.write('GET', `${records}?_sort=id`);
+      const { data } = body as { data: { id: string }[] };
+      expect(copy.objects).toEqual(data.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+    });
+  });
+});
