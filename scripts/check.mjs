@@ -34,7 +34,7 @@ const longTests = [
   'test/process/package.test.ts',
   'test/sync/clocks.test.ts',
 ];
-/** Left by `test/conformance` when the black-box suite lies beside the checkout. */
+/** `test/conformance` writes it if the black-box suite is in a folder next to the checkout. */
 const conformanceCounts = path.join(root, 'dist', 'conformance-counts.json');
 
 /** @type {readonly Check[]} */
@@ -155,7 +155,7 @@ function countScenarios() {
   return count;
 }
 
-/** Whether all that is installed with the package can be told. @returns {Promise<Outcome>} */
+/** Checks that everything installed with the package can be listed. @returns {Promise<Outcome>} */
 function makeBill(/** @type {Circumstances} */ { folder }) {
   return start(process.execPath, ['scripts/sbom.mjs', '--output', path.join(folder, 'sbom.cdx.json')], { shown: true });
 }
@@ -173,7 +173,7 @@ async function runAudit() {
     : start(process.execPath, [npm, ...args], options));
   const result = /** @type {{ metadata?: { vulnerabilities?: unknown } } | undefined} */ (parseOrNothing(output));
   const found = result?.metadata?.vulnerabilities;
-  if (found === undefined) return { ok: true, note: 'NOT DONE: the registry tells no advisories here' };
+  if (found === undefined) return { ok: true, note: 'NOT DONE: this registry does not serve advisories' };
   const serious = numberAt(found, 'high') + numberAt(found, 'critical');
   if (serious === 0) return { ok: true };
   const note = `${serious} serious finding${serious === 1 ? '' : 's'}, see npm audit`;

@@ -44,7 +44,7 @@ async function fetchPostgresql(/** @type {string} */ major) {
   if (version === undefined) throw new Error(`${name} has no PostgreSQL ${major}`);
   const folder = path.join(cache, version);
   if (!existsSync(folder)) {
-    // Made aside and moved into place, so that nobody meets half of it.
+    // Made in another folder and moved into place, so that no process finds an incomplete one.
     mkdirSync(cache, { recursive: true });
     const draft = mkdtempSync(path.join(cache, 'draft-'));
     const packed = await npm('pack', `${name}@${version}`, '--pack-destination', draft);

@@ -5,7 +5,7 @@ import type { Reader } from '../engine/unit-of-work.ts';
 import type { PluginParts } from '../http/plugin.ts';
 import type { HealthCheck } from '../http/views/heartbeat.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { Logger } from '../contracts/logger.ts';
+import { silentLogger } from '../contracts/logger.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 
 const list = { kind: '__heartbeat__', parent: '__heartbeat__' };
@@ -40,12 +40,6 @@ export function healthChecks(
   return checks;
 }
 
-const quiet: Logger = { debug: noLog, info: noLog, warn: noLog, error: noLog };
-
-function noLog(): void {
-  // A check reports a failure by throwing.
-}
-
 /** Throws known damage, also in parts that the check itself does not read. */
 function requireSound(database: Database): void {
   const damage = database.findDamage?.();
@@ -53,7 +47,7 @@ function requireSound(database: Database): void {
 }
 
 async function writeStorage(backends: OpenBackends): Promise<boolean> {
-  const unit = new DatabaseUnit(backends, quiet);
+  const unit = new DatabaseUnit(backends, silentLogger);
   try {
     const { storage } = await unit.writer();
     await storage.update(list, 'check', '{}');
@@ -71,7 +65,7 @@ async function readStorage({ storage }: Reader): Promise<boolean> {
 }
 
 async function writePermission(backends: OpenBackends): Promise<boolean> {
-  const unit = new DatabaseUnit(backends, quiet);
+  const unit = new DatabaseUnit(backends, silentLogger);
   try {
     const { permission } = await unit.writer();
     await permission.addUserPrincipal(user, 'alive');

@@ -47,7 +47,8 @@ export function mayWriteConditionally(
   const { kind, context, isOnlyOperation = false } = scope;
   const { unit } = context;
   if (!isOnlyOperation || !unit.canWriteConditionally || kind.declaration.afterChange !== undefined) return false;
-  if (unit.hears(kind.name, action) || (action === 'update' && unit.hears(kind.name, 'create'))) return false;
+  if (unit.hasSubscribers(kind.name, action) || (action === 'update' && unit.hasSubscribers(kind.name, 'create')))
+    return false;
   return id !== undefined || !needsListTimestamp(scope, false);
 }
 

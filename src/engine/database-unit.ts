@@ -89,7 +89,7 @@ export class DatabaseUnit implements UnitOfWork {
     return (this.#events ??= new EventQueue(this.#subscribers, this));
   }
 
-  hears(kind: string, action: Action): boolean {
+  hasSubscribers(kind: string, action: Action): boolean {
     return this.#subscribers.wants(kind, action);
   }
 

@@ -44,10 +44,10 @@ export interface UnitOfWork {
    */
   readerForWrite(): Reader | Promise<Reader>;
 
-  /** Events so far. Check `hears` first: an event without subscribers need not be created. */
+  /** Events so far. Check `hasSubscribers` first: an event without subscribers need not be created. */
   readonly events: EventRecorder;
   /** Whether a subscriber wants events of this kind and action. */
-  hears(kind: string, action: Action): boolean;
+  hasSubscribers(kind: string, action: Action): boolean;
   /** Changes so far, in order, that subscribers to `RequestChanged` want and have not received yet. */
   readonly changes: readonly Change[];
 

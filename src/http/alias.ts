@@ -1,4 +1,4 @@
-// Aliases: paths that stand for others, such as the personal bucket of the caller.
+// Aliases: paths that are replaced by others, such as the personal bucket of the caller.
 import type { Caller } from '../engine/caller.ts';
 import type { ServiceRequest } from '../engine/exchange.ts';
 import type { UnitOfWork } from '../engine/unit-of-work.ts';

@@ -35,7 +35,7 @@ export async function prepareStream(scope: Scope, access: ListAccess, parameters
   const clock = await requireTimestamp(scope);
   const cursor = readCursor(scope, parameters, clock);
   if (cursor !== undefined && cursor > 0) await requireKnownDeletions(scope, cursor);
-  const isPrivate = kind.declaration.present !== undefined || context.unit.hears(kind.name, 'read');
+  const isPrivate = kind.declaration.present !== undefined || context.unit.hasSubscribers(kind.name, 'read');
   return { scope, access, list, presentation, cursor: cursor ?? clock, isPrivate };
 }
 

@@ -1,12 +1,11 @@
 // Sends a mail from the command line, to test the mail settings.
-import type { Logger } from '../contracts/logger.ts';
+import { silentLogger } from '../contracts/logger.ts';
 import type { MailMessage } from '../contracts/mailer.ts';
 import { isMailbox } from '../plugins/emailer/addresses.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openMailer } from '../backends/open-mailer.ts';
 
 /** Failures are thrown, so nothing is logged. */
-const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** Whether mail can be sent to this address. */
 export function isRecipient(text: string): boolean {
@@ -19,7 +18,7 @@ export function isRecipient(text: string): boolean {
  * @throws BackendUnavailable with the reason as its cause
  */
 export async function sendTestMail(settings: Settings, recipient: string): Promise<void> {
-  const mailer = openMailer(settings, silent);
+  const mailer = openMailer(settings, silentLogger);
   const project = settings.get('project_name');
   const message: MailMessage = {
     to: [recipient],
@@ -32,5 +31,3 @@ export async function sendTestMail(settings: Settings, recipient: string): Promi
     await mailer.close();
   }
 }
-
-function ignore(): void {}

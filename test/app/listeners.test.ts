@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createService } from '../../src/app/service.ts';
-import type { Logger } from '../../src/contracts/logger.ts';
+import { silentLogger } from '../../src/contracts/logger.ts';
 import { ServiceError } from '../../src/core/errors.ts';
 import type { ResourceEvent } from '../../src/engine/events/event.ts';
 import type { Listener, ListenerContext } from '../../src/engine/events/listener.ts';
@@ -32,7 +32,6 @@ function spy({ name, parameter }: ListenerContext): Listener {
 const plugin = definePlugin({ name: 'spies', setup: () => ({ listeners: { spy } }) });
 
 const ignore = (): void => {};
-const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 async function write(service: TestService, record = 'r'): Promise<number[]> {
   const alice = service.asUser('alice');
@@ -140,7 +139,7 @@ describe('event_listeners', () => {
     };
     const settings = loadSettings({ environment, cwd: '/nowhere', overrides: { http_port: '0' } });
     expect(settings.findUnknownKeys()).toEqual([]);
-    const service = await createService({ settings, logger: silent, plugins: [plugin] });
+    const service = await createService({ settings, logger: silentLogger, plugins: [plugin] });
     const { origin } = new URL(await service.listen());
     const headers = { Authorization: authorizationOf('alice') };
     await fetch(`${origin}/v1/buckets/b`, { method: 'PUT', headers });
@@ -331,7 +330,7 @@ describe('the Redis listener', () => {
     const server = await RedisProcess.start();
     const errors: unknown[] = [];
     const service = await startTestService({
-      logger: { ...silent, error: (...given: readonly unknown[]) => void errors.push(given) },
+      logger: { ...silentLogger, error: (...given: readonly unknown[]) => void errors.push(given) },
       settings: {
         event_listeners: 'queue',
         'event_listeners.queue.use': 'redis',

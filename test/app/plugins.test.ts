@@ -7,7 +7,7 @@ import { jsonResponse } from '../../src/engine/exchange.ts';
 import { ServiceError } from '../../src/core/errors.ts';
 import { setting } from '../../src/settings/definition.ts';
 import { integer, list, text } from '../../src/settings/readers.ts';
-import type { Logger } from '../../src/contracts/logger.ts';
+import { silentLogger, type Logger } from '../../src/contracts/logger.ts';
 import { ModuleFolder } from '../support/modules.ts';
 
 async function withService<T>(options: TestServiceOptions, work: (service: TestService) => Promise<T>): Promise<T> {
@@ -125,8 +125,7 @@ describe('a plugin that fails at start', () => {
     const errors: unknown[] = [];
     const first = pluginOf({ stop: () => void log.push('stopped') }, 'first');
     const second = pluginOf({ stop: () => Promise.reject(new Error('stuck')) }, 'second');
-    const ignore = (): void => {};
-    const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: (fields) => void errors.push(fields) };
+    const logger: Logger = { ...silentLogger, error: (fields) => void errors.push(fields) };
     const service = await startTestService({ plugins: [first, second], logger });
     await service.close();
     expect(log).toEqual(['stopped']);
@@ -387,11 +386,8 @@ describe('settings of plugins', () => {
 
   it('are suggested for misspelt names.', async () => {
     const warnings: string[] = [];
-    const ignore = (): void => {};
     const logger: Logger = {
-      debug: ignore,
-      info: ignore,
-      error: ignore,
+      ...silentLogger,
       warn: (...args: readonly unknown[]) => void warnings.push(String(args.at(-1))),
     };
     const settings = { 'ours.limt': '7', 'ours.x.color': 'red' };

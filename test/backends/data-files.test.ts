@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test, type TestContext } from 'vitest
 import { checkService } from '../../src/app/check.ts';
 import type { Finding } from '../../src/maintenance/check-backends.ts';
 import { createService } from '../../src/app/service.ts';
-import type { Logger } from '../../src/contracts/logger.ts';
+import { silentLogger, type Logger } from '../../src/contracts/logger.ts';
 import { settingsOf } from '../../src/backends/load-settings.ts';
 import { startTestService, type TestService } from '../../src/testing/service/service-client.ts';
 
@@ -37,9 +37,8 @@ function settingsIn(folder: string, more: Readonly<Record<string, string>> = {})
 
 function collectWarnings(): { readonly logger: Logger; readonly warnings: string[] } {
   const warnings: string[] = [];
-  const ignore = (): void => undefined;
   const warn = (text: unknown): void => void warnings.push(typeof text === 'string' ? text : '');
-  return { logger: { debug: ignore, info: ignore, error: ignore, warn }, warnings };
+  return { logger: { ...silentLogger, warn }, warnings };
 }
 
 /** Starts a service, and collects its warnings. */

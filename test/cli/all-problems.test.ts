@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { silentLogger } from '../../src/contracts/logger.ts';
 import { createService } from '../../src/app/service.ts';
 import { settingsOf } from '../../src/backends/load-settings.ts';
 import { SettingsError } from '../../src/settings/problems.ts';
@@ -112,9 +113,7 @@ describe('A configuration with mistakes everywhere', () => {
       includes: 'changes nonsense bogus',
       'changes.since_max_age_days': 'soon',
     });
-    const ignore = (): void => undefined;
-    const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-    const error: unknown = await createService({ settings, logger }).catch((reason: unknown) => reason);
+    const error: unknown = await createService({ settings, logger: silentLogger }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(SettingsError);
     for (const part of ['includes names nonsense', 'includes names bogus', 'changes.since_max_age_days']) {
       expect(String(error)).toContain(part);

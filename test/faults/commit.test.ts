@@ -33,7 +33,7 @@ async function look(client: Client, id: string): Promise<readonly unknown[]> {
 const everything = [['system.Everyone'], ['system.Everyone'], ['system.Everyone']];
 
 describe.each([
-  // What the server says when a commit has happened: of a unit of work, and of a write alone, whose function names its
+  // What the server says when a commit has happened: of a unit of work, and of a single-statement write, whose function names its
   // column in an answer that leaves after the commit.
   { backend: 'PostgreSQL', open: startPostgresql, done: 'COMMIT\0', doneAlone: 'coffer_create_together\0' },
   { backend: 'Redis', open: startRedis, done: '$4\r\ndone\r\n', doneAlone: '$4\r\ndone\r\n' },

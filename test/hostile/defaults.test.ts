@@ -4,17 +4,13 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../src/contracts/logger.ts';
 import { findRisks } from '../../src/maintenance/risks.ts';
 import { createService, type Service } from '../../src/app/service.ts';
 import { RequestBody } from '../../src/engine/exchange.ts';
 import type { ServiceResponse } from '../../src/engine/exchange.ts';
 import { loadSettings, settingsOf } from '../../src/backends/load-settings.ts';
 import { authorizationOf } from '../../src/testing/index.ts';
-
-function ignore(): void {
-  // The warnings are looked at as settings.
-}
-const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 describe('A service that nobody has set up (S27)', () => {
   let folder: string;
@@ -25,7 +21,7 @@ describe('A service that nobody has set up (S27)', () => {
     const file = join(folder, 'data', 'coffer.sqlite3');
     const places = { storage_url: file, permission_url: file };
     const settings = loadSettings({ cwd: folder, environment: {}, overrides: places });
-    service = await createService({ settings, logger: silent });
+    service = await createService({ settings, logger: silentLogger });
   });
   afterAll(async () => {
     await service.close();

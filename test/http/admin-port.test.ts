@@ -1,14 +1,9 @@
 // A port for those who run the service (docs/guides/limits.md#a-port-for-operators).
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createService } from '../../src/app/service.ts';
-import type { Logger } from '../../src/contracts/logger.ts';
+import { silentLogger } from '../../src/contracts/logger.ts';
 import { settingsOf } from '../../src/backends/load-settings.ts';
 import { authorizationOf, startTestService } from '../../src/testing/index.ts';
-
-function ignore(): void {
-  // Nothing here is about the log.
-}
-const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 const all = {
   userid_hmac_secret: 'secret for tests',
@@ -24,7 +19,10 @@ interface Ports {
 }
 
 async function start(more: Readonly<Record<string, string>> = {}): Promise<Ports> {
-  const service = await createService({ settings: settingsOf({ ...all, admin_port: '0', ...more }), logger: silent });
+  const service = await createService({
+    settings: settingsOf({ ...all, admin_port: '0', ...more }),
+    logger: silentLogger,
+  });
   const url = await service.listen();
   onTestFinished(() => service.close());
   return { open: url.slice(0, -1), own: service.adminUrl!.slice(0, -1) };

@@ -268,14 +268,14 @@ describeScenarios('malformed batches', [
   },
   // Proves S-236.
   {
-    name: 'Twenty-five entries are fine.',
+    name: 'Twenty-five entries are accepted.',
     request: `POST /batch {"requests":[${Array.from({ length: 25 }, () => '{"path":"/"}').join(',')}]}`,
     status: 200,
     body: { responses: items(25) },
   },
   // Proves S-236.
   {
-    name: 'Twenty-six entries are too many.',
+    name: 'Twenty-six entries are refused.',
     request: `POST /batch {"requests":[${Array.from({ length: 26 }, () => '{"path":"/"}').join(',')}]}`,
     issues: [['body', 'requests']],
   },
@@ -286,7 +286,7 @@ describeScenarios(
   [
     // Proves S-236.
     {
-      name: 'Zero is no limit.',
+      name: 'Zero means unlimited.',
       request: `POST /batch {"requests":[${Array.from({ length: 60 }, () => '{"path":"/"}').join(',')}]}`,
       status: 200,
       body: { responses: items(60) },

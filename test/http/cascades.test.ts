@@ -83,7 +83,7 @@ describeScenarios('cascades', [
   },
   // Proves S-104.
   {
-    name: 'A deleted group is no principal of its members any more.',
+    name: 'Members of a deleted group lose its principal.',
     given: ['PUT {B} {"permissions":{"read":["{G}/g"]}}', 'PUT {G}/g {"data":{"members":["{bob}"]}}', 'DELETE {G}/g'],
     request: 'bob: GET {B}',
     status: 403,

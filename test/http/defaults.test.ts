@@ -53,7 +53,7 @@ describeScenarios(
   [
     // Proves S-094, S-147.
     {
-      name: 'The plugin serves it without a setting, and tells so.',
+      name: 'The plugin serves it without a setting, and announces it as a capability.',
       given: ['bucket'],
       request: 'POST /__flush__',
       status: 202,
@@ -71,7 +71,7 @@ describeScenarios(
   [
     // Proves S-094, S-147.
     {
-      name: 'The setting alone serves it, and tells so.',
+      name: 'The setting alone serves it, and announces it as a capability.',
       given: ['bucket'],
       request: 'POST /__flush__',
       status: 202,

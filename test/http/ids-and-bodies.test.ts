@@ -37,7 +37,7 @@ describeScenarios('ids', [
     body: { data: { id: /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/ } },
   },
   // Proves S-025.
-  { name: 'Ids may hold underscores and dashes after the first character.', request: 'PUT {B}_a-B9', status: 201 },
+  { name: 'Ids may contain underscores and dashes after the first character.', request: 'PUT {B}_a-B9', status: 201 },
   {
     name: 'Ids are case-sensitive.',
     given: ['collection', 'PUT {R}/ab'],
@@ -63,7 +63,7 @@ describeScenarios('ids', [
     issues: badId,
   },
   // Proves S-053.
-  { name: 'An id of 512 characters is fine.', given: ['collection'], request: `PUT {R}/${long}`, status: 201 },
+  { name: 'An id of 512 characters is accepted.', given: ['collection'], request: `PUT {R}/${long}`, status: 201 },
   // Proves S-053.
   { name: 'An id of 513 characters is refused.', given: ['collection'], request: `PUT {R}/${long}a`, issues: badId },
   { name: 'A posted id is checked.', given: ['collection'], request: 'POST {R} {"data":{"id":"a b"}}', issues: badId },
@@ -105,7 +105,7 @@ describeScenarios(
   [
     // Proves S-044, S-045.
     {
-      name: 'Records can be made to take UUIDs only.',
+      name: 'A setting restricts ids of records to UUIDs.',
       given: ['collection'],
       request: 'PUT {R}/abc',
       issues: badId,
@@ -119,7 +119,12 @@ describeScenarios(
       issues: badId,
     },
     // Proves S-045.
-    { name: 'Buckets can be made to get UUIDs.', request: 'POST /buckets', status: 201, body: { data: { id: aUuid } } },
+    {
+      name: 'A setting generates UUIDs as ids of buckets.',
+      request: 'POST /buckets',
+      status: 201,
+      body: { data: { id: aUuid } },
+    },
   ],
   { settings: { record_id_generator: 'UUID4', bucket_id_generator: 'RelaxedUUID' } },
 );
@@ -301,7 +306,7 @@ describeScenarios('fields of data', [
   },
   // Proves S-041.
   {
-    name: 'A cache time is made an integer.',
+    name: 'A cache time is converted to an integer.',
     given: ['bucket'],
     request: 'PUT {C} {"data":{"cache_expires":"12"}}',
     body: { data: { cache_expires: 12 } },
@@ -332,7 +337,7 @@ describeScenarios('fields of data', [
   },
   // Proves S-004, S-024, S-026, S-027, S-030, S-031, S-252, S-253.
   {
-    name: 'Buckets, groups and collections hold any attributes.',
+    name: 'Buckets, groups and collections accept any attributes.',
     given: [
       'PUT {B} {"data":{"color":"red"}}',
       'PUT {G}/g {"data":{"color":"green"}}',

@@ -17,7 +17,7 @@ describeScenarios('JSON patches', [
     body: { data: only({ id: 'x', last_modified: aTimestamp, a: 3, l: [1, 2], c: 3, m: 1, o: only({}) }) },
   },
   {
-    name: 'A media type with parameters is fine.',
+    name: 'A media type with parameters is accepted.',
     given: ['record'],
     request: 'PATCH {R}/r [{"op":"add","path":"/data/b","value":1}]',
     headers: { 'Content-Type': 'application/json-patch+json; charset=utf-8' },

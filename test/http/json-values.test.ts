@@ -232,7 +232,7 @@ describeScenarios('values', [
     },
   },
   {
-    name: 'A depth of 500 is fine.',
+    name: 'A depth of 500 is accepted.',
     given: ['collection'],
     request: `PUT {R}/x {"data":{"v":${depth(498)}}}`,
     status: 201,
@@ -254,7 +254,7 @@ describeScenarios('values', [
     errno: 107,
   },
   {
-    name: 'A record of two megabytes is fine.',
+    name: 'A record of two megabytes is accepted.',
     given: ['collection'],
     request: 'PUT {R}/x',
     raw: `{"data":{"v":"${'x'.repeat(2_000_000)}"}}`,
@@ -282,7 +282,7 @@ describeScenarios(
       status: 413,
       errno: 113,
     },
-    { name: 'A smaller body is fine.', request: 'PUT {B}', raw: '{"data":{"v":"x"}}', headers: json, status: 201 },
+    { name: 'A smaller body is accepted.', request: 'PUT {B}', raw: '{"data":{"v":"x"}}', headers: json, status: 201 },
   ],
   { settings: { max_body_size: '1000' } },
 );

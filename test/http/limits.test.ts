@@ -11,7 +11,7 @@ describeScenarios(
   'limits',
   [
     {
-      name: 'An id of the greatest length is fine.',
+      name: 'An id of the maximum length is accepted.',
       given: ['collection'],
       request: `PUT {R}/${'a'.repeat(40)}`,
       status: 201,
@@ -29,7 +29,7 @@ describeScenarios(
       issues: [['path', null]],
     },
     {
-      name: 'As many filters as allowed are fine.',
+      name: 'The maximum number of filters is accepted.',
       given: ['record'],
       request: 'GET {R}?a=1&min_a=1',
       status: 200,
@@ -43,7 +43,7 @@ describeScenarios(
       errno: 107,
     },
     {
-      name: 'The greatest depth is fine.',
+      name: 'The maximum depth is accepted.',
       given: ['collection'],
       request: 'PUT {R}/x {"data":{"a":[[[]]]}}',
       status: 201,
@@ -63,7 +63,7 @@ describeScenarios(
       errno: 107,
     },
     {
-      name: 'As many principals as allowed are fine, whoever writes among them.',
+      name: 'The maximum number of principals is accepted, including the caller.',
       given: ['collection'],
       request: 'PUT {R}/x {"permissions":{"read":["a:a","a:b","a:c"],"write":["a:a","a:b"]}}',
       status: 201,
@@ -87,7 +87,7 @@ describeScenarios(
       issues: [['body', 'permissions.write']],
     },
     {
-      name: 'As many members as allowed are fine.',
+      name: 'The maximum number of members is accepted.',
       given: ['bucket'],
       request: 'PUT {B}/groups/g {"data":{"members":["a:a","a:b","a:c"]}}',
       status: 201,

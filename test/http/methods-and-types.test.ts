@@ -102,7 +102,7 @@ describeScenarios('media types', [
     errno: 107,
   },
   {
-    name: 'Parameters of the type are fine.',
+    name: 'Parameters of the type are accepted.',
     given: ['collection'],
     request: 'POST {R} {"data":{"a":1}}',
     headers: { 'Content-Type': 'application/json; charset=utf-8' },

@@ -1,5 +1,6 @@
 // Metrics for Prometheus: values, names, labels and limits.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { silentLogger } from '../../src/contracts/logger.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
 import { startTestService, type TestService, type TestServiceOptions } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
@@ -280,8 +281,7 @@ describe('events', () => {
 
   it('are not affected by an observer that throws, which is logged.', async () => {
     const lines: unknown[] = [];
-    const ignore = (): void => undefined;
-    const logger = { debug: ignore, info: ignore, warn: ignore, error: (fields: unknown) => void lines.push(fields) };
+    const logger = { ...silentLogger, error: (fields: unknown) => void lines.push(fields) };
     const plugin = definePlugin({
       name: 'clumsy',
       setup: () => ({

@@ -5,7 +5,7 @@ import { describeScenarios } from './scenarios.ts';
 describeScenarios('creating by POST', [
   // Proves S-047, S-050, S-062, S-099.
   {
-    name: 'POST without a body creates.',
+    name: 'POST without a body creates an object.',
     given: ['collection'],
     request: 'POST {R}',
     status: 201,
@@ -46,7 +46,7 @@ describeScenarios('creating by POST', [
   },
   // Proves S-039.
   {
-    name: 'An unknown collection is missing.',
+    name: 'An unknown collection returns 404.',
     given: ['bucket'],
     request: 'POST {R} {}',
     status: 404,
@@ -135,7 +135,7 @@ describeScenarios('replacing by PUT', [
   },
   // Proves S-003, S-039.
   {
-    name: 'PUT in an unknown collection is missing its parent.',
+    name: 'PUT in an unknown collection returns 404 for the parent.',
     given: ['bucket'],
     request: 'PUT {R}/x',
     status: 404,
@@ -148,7 +148,7 @@ describeScenarios('replacing by PUT', [
 describeScenarios('reading and deleting objects', [
   // Proves S-035, S-042, S-052.
   {
-    name: 'GET shows data and permissions with the validators of the object.',
+    name: 'GET returns data and permissions, with ETag and Last-Modified of the object.',
     given: ['collection', { request: 'PUT {R}/x {"data":{"a":1}}', save: 'x' }],
     request: 'GET {R}/x',
     status: 200,

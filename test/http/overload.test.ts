@@ -2,16 +2,15 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Logger } from '../../src/contracts/logger.ts';
+import { silentLogger } from '../../src/contracts/logger.ts';
 import { jsonResponse } from '../../src/engine/exchange.ts';
 import { LoadShedder } from '../../src/http/load-shedder.ts';
 import { definePlugin, type Plugin } from '../../src/http/plugin.ts';
 import { startTestService, type TestResponse } from '../../src/testing/index.ts';
 
 function ignore(): void {
-  // Only some tests want the log.
+  // Replaced by the executor of a promise.
 }
-const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** A plugin with one endpoint, `/work`. */
 function working(work: () => Promise<void>): Plugin {
@@ -45,7 +44,7 @@ describe('A process', () => {
     const service = await startTestService({
       settings: { max_requests_under_way: '2', includes: 'prometheus', retry_after_seconds: '7' },
       plugins: [plugin],
-      logger: { ...silent, error: (...given: unknown[]) => void lines.push(given) },
+      logger: { ...silentLogger, error: (...given: unknown[]) => void lines.push(given) },
     });
     onTestFinished(() => service.close());
     const held = [1, 2].map(() => service.request('POST', '/v1/work', { body: {} }));
@@ -112,7 +111,7 @@ describe('A process', () => {
 
 describe('The refused share', () => {
   const start = (maxDelayMs = 100): LoadShedder =>
-    new LoadShedder({ maxUnderWay: 0, maxDelayMs, vitalPaths: new Set(['/v1/alive']), logger: silent });
+    new LoadShedder({ maxUnderWay: 0, maxDelayMs, vitalPaths: new Set(['/v1/alive']), logger: silentLogger });
   const refusedOf = (load: LoadShedder, requests: number): number =>
     Array.from({ length: requests }, () => load.findOverload('/v1/x')).filter((reason) => reason === 'delay').length;
 

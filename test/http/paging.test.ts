@@ -259,7 +259,7 @@ describeScenarios('field selection', [
   },
   // Proves S-153.
   {
-    name: 'Tombstones keep their mark.',
+    name: 'Tombstones keep `deleted` with chosen fields.',
     given: [...nested, 'DELETE {R}/x'],
     request: 'GET {R}?_since=0&_fields=a',
     body: { data: [only({ id: 'x', last_modified: aTimestamp, deleted: true })] },

@@ -99,7 +99,7 @@ describeScenarios(
   'what each permission grants',
   matrix.map(([title, given, statuses]) => ({
     // Proves S-005, S-013, S-054, S-055, S-059, S-098, S-108, S-111, S-116, S-117, S-119.
-    name: `This is what somebody may do who holds ${title}.`,
+    name: `Exactly the documented requests are allowed with ${title}.`,
     ...(given === undefined ? {} : { given }),
     request: 'GET {B}',
     then: requests.map(([, request], index) => ({ request, status: Number(statuses.split(' ')[index]) })),

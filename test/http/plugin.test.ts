@@ -25,7 +25,7 @@ describeScenarios(
     },
     // Proves S-011.
     {
-      name: 'Everybody has a list of their own.',
+      name: 'Each user has a separate list.',
       given: [
         'PUT /notes/a {"data":{"text":"of alice"}}',
         'bob: PUT /notes/a {"data":{"text":"of bob"}}',
@@ -42,7 +42,7 @@ describeScenarios(
     },
     // Proves S-107, S-111.
     {
-      name: 'The anonymous have none.',
+      name: 'Anonymous callers get 401.',
       request: 'nobody: GET /notes',
       status: 401,
       errno: 104,
@@ -213,7 +213,7 @@ describeScenarios(
   [
     // Proves S-144, S-145.
     {
-      name: 'A failing, throwing or hanging check is unhealthy, and nothing more.',
+      name: 'A failing, throwing or hanging check is unhealthy, and has no other effect.',
       request: 'nobody: GET /__heartbeat__',
       status: 503,
       gives: { 'retry-after': '3' },

@@ -107,7 +107,7 @@ describeScenarios(
   [
     // Proves S-110, S-116, S-118.
     {
-      name: 'Reading by a setting.',
+      name: 'A setting grants reading.',
       given: ['collection', 'PUT {R}/x'],
       request: 'bob: GET {R}',
       status: 200,
@@ -120,7 +120,7 @@ describeScenarios(
     },
     // Proves S-098, S-111, S-112, S-117.
     {
-      name: 'Creating by a setting.',
+      name: 'A setting grants creating.',
       given: ['bucket'],
       request: 'bob: POST {G}',
       status: 201,
@@ -133,7 +133,7 @@ describeScenarios(
     },
     // Proves S-115, S-117, S-119, S-120.
     {
-      name: 'Writing by a setting.',
+      name: 'A setting grants writing.',
       given: ['collection', 'PUT {B}/collections/d', 'PUT {B}/collections/e'],
       request: 'bob: PUT {C} {"data":{"a":1}}',
       status: 200,
@@ -157,7 +157,7 @@ describeScenarios(
 describeScenarios('what each method leaves behind', [
   // Proves S-034.
   {
-    name: 'Ids of collections may hold underscores.',
+    name: 'Ids of collections may contain underscores.',
     given: ['bucket'],
     request: 'PUT {B}/collections/a_b',
     status: 201,
@@ -166,7 +166,7 @@ describeScenarios('what each method leaves behind', [
   },
   // Proves S-123.
   {
-    name: 'The answer to every method has an ETag.',
+    name: 'The response to every method has an ETag.',
     given: ['collection'],
     request: 'POST {R} {"data":{"id":"x"}}',
     status: 201,
@@ -212,7 +212,7 @@ describeScenarios('what each method leaves behind', [
     ] as const
   ).map(([kind, list, id]) => ({
     // Proves S-102, S-104.
-    name: `The life of ${kind} is that of records.`,
+    name: `${kind} are created, changed and deleted like records.`,
     given: [
       ...(kind === 'buckets' ? [] : ['bucket' as const]),
       { request: `PUT ${list}/${id} {"data":{"a":1}}`, save: 'x' },

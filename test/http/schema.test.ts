@@ -41,7 +41,7 @@ const storage: readonly Scenario[] = [
     issues: [['body', 'data.schema']],
   },
   {
-    name: 'An empty schema is fine.',
+    name: 'An empty schema is accepted.',
     given: ['bucket'],
     request: 'PUT {C} {"data":{"schema":{}}}',
     status: 201,
@@ -99,7 +99,7 @@ describeScenarios('schemas without validation', [
   ...storage,
   // Proves S-033.
   {
-    name: 'Without validation any record is fine and none is marked.',
+    name: 'Without validation every record is accepted and none is marked.',
     given: [...bySchema],
     request: 'PUT {R}/x {"data":{"title":5}}',
     status: 201,

@@ -125,7 +125,7 @@ describeScenarios('the anonymous', [
   },
   // Proves S-187, S-192, S-221.
   ...['Basic', 'Basic ???', 'Basic bm9jb2xvbg==', 'Basic OnB3', 'Bearer abc', 'nonsense', ''].map((value) => ({
-    name: `Credentials that say "${value}" are none.`,
+    name: `Malformed credentials "${value}" count as none.`,
     request: 'nobody: GET {B}',
     headers: { Authorization: value },
     status: 401,
@@ -175,7 +175,7 @@ describeScenarios('ownership and disclosure', [
   },
   // Proves S-059.
   {
-    name: 'The unprefixed user id is no principal.',
+    name: 'The unprefixed user id is not a principal.',
     given: ['PUT {B} {"permissions":{"read":["bob"]}}'],
     request: 'bob: GET {B}',
     status: 403,

@@ -7,7 +7,7 @@ const far = 9_000_000_000_000;
 describeScenarios('timestamps', [
   // Proves S-048.
   {
-    name: 'The ETag is the quoted timestamp, Last-Modified its second.',
+    name: 'ETag is the quoted timestamp, and Last-Modified the same in seconds.',
     given: ['collection'],
     request: 'PUT {R}/x {"data":{"last_modified":1500000000999}}',
     gives: { etag: '"1500000000999"', 'last-modified': 'Fri, 14 Jul 2017 02:40:00 GMT' },
@@ -20,7 +20,7 @@ describeScenarios('timestamps', [
   },
   // Proves S-049, S-100.
   {
-    name: 'A write that changes nothing bumps.',
+    name: 'A write that changes nothing assigns a new timestamp.',
     given: ['collection', { request: 'PUT {R}/a {"data":{"a":1}}', save: 'a' }, 'PUT {R}/a {"data":{"a":1}}'],
     request: 'GET {R}/a',
     headers: { 'If-Match': '{a.etag}' },

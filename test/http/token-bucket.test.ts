@@ -4,7 +4,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createMemoryCache } from '../../src/backends/memory/cache.ts';
-import type { Logger } from '../../src/contracts/logger.ts';
+import { silentLogger, type Logger } from '../../src/contracts/logger.ts';
 import { BucketStore, TokenBucket, type MomentKeeper } from '../../src/http/rate-limits/token-bucket.ts';
 
 const clock = { now: () => 1_700_000_000_000 };
@@ -13,11 +13,6 @@ function movingClock(): { now(): number; advance(seconds: number): void } {
   let now = clock.now();
   return { now: () => now, advance: (seconds) => void (now += seconds * 1000) };
 }
-
-function ignore(): void {
-  // Only some tests want the log.
-}
-const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** The memory cache, with what has to be known about its use; calls are answered some turns later. */
 function slowCache(delay: () => number = () => 0): MomentKeeper & { calls: number } {
@@ -47,7 +42,7 @@ function processes(
   time: { now(): number } = clock,
 ): readonly TokenBucket[] {
   const options = { key: 'calls\nuser ann', limit, seconds };
-  const store = (): BucketStore => new BucketStore({ cache, clock: time, logger: silent });
+  const store = (): BucketStore => new BucketStore({ cache, clock: time, logger: silentLogger });
   return Array.from({ length: count }, () => new TokenBucket(store(), options));
 }
 
@@ -206,7 +201,7 @@ describe('A bucket that processes share', () => {
   it('is counted by each process while the cache fails, which is logged once.', async () => {
     const cache: MomentKeeper = { advance: () => Promise.reject(new Error('the cache is away')) };
     const lines: unknown[] = [];
-    const logger: Logger = { ...silent, warn: (...given: unknown[]) => void lines.push(given) };
+    const logger: Logger = { ...silentLogger, warn: (...given: unknown[]) => void lines.push(given) };
     const store = new BucketStore({ cache, clock, logger });
     const bucket = new TokenBucket(store, { key: 'x', limit: 20, seconds });
     const answers: boolean[] = [];

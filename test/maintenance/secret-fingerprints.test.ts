@@ -12,7 +12,7 @@ import { copyStores } from '../../src/transfer/copy/copy.ts';
 import { exportInto, importFrom } from '../../src/transfer/export/export.ts';
 import { fingerprintsOf, readFingerprints, type Fingerprints } from '../../src/maintenance/secret-fingerprints.ts';
 import { createService } from '../../src/app/service.ts';
-import type { Logger } from '../../src/contracts/logger.ts';
+import { silentLogger, type Logger } from '../../src/contracts/logger.ts';
 import { settingsOf } from '../../src/backends/load-settings.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { openDurable, type DurableBackend } from '../support/durable-stores.ts';
@@ -35,13 +35,10 @@ async function emptyDatabase(backend: DurableBackend): Promise<(more: Readonly<R
 /** Starts and stops a service; returns what it warns of. */
 async function warningsOf(settings: Settings): Promise<readonly string[]> {
   const warnings: string[] = [];
-  const ignore = (): void => undefined;
   const logger: Logger = {
-    debug: ignore,
-    info: ignore,
+    ...silentLogger,
     warn: (fields: object | string, message?: string) =>
       void warnings.push(typeof fields === 'string' ? fields : (message ?? '')),
-    error: ignore,
   };
   const service = await createService({ settings, logger });
   await service.close();

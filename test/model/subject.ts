@@ -1,6 +1,6 @@
 // A service to be compared with the model: on any backend, asked through a socket and without, with a clock of the test's.
 // The one file here that knows the service.
-import type { Logger } from '../../src/contracts/logger.ts';
+import { silentLogger, type Logger } from '../../src/contracts/logger.ts';
 import { LaterBody, OpenBody, RequestBody, type ResponseBody } from '../../src/engine/exchange.ts';
 import { authorizationOf } from '../../src/testing/service/service-client.ts';
 import { createTestClock, startTestService, type TestBackend, type TestService } from '../../src/testing/index.ts';
@@ -15,14 +15,10 @@ import { users } from './steps.ts';
 import { full, grantsFor, type World } from './world.ts';
 
 /** What fails inside is seen by clients as a sentence only; it may not come again with the same seed. */
-const outspoken: Logger = { debug: ignore, info: ignore, warn: ignore, error: tell };
+const outspoken: Logger = { ...silentLogger, error: print };
 
-function tell(fields: object | string, message?: string): void {
+function print(fields: object | string, message?: string): void {
   console.error(message ?? fields, fields);
-}
-
-function ignore(): void {
-  // Histories are full of mistakes of their users.
 }
 
 /** Starts a service as it is in this world. */

@@ -1,15 +1,14 @@
 // The log of slow operations: from which time on there is a line, and what stands in it.
 import { expect, test, vi } from 'vitest';
 import { slowOperations } from '../../src/observability/observers.ts';
-import type { Logger } from '../../src/contracts/logger.ts';
+import { silentLogger, type Logger } from '../../src/contracts/logger.ts';
 import type { OperationObservation } from '../../src/contracts/observer.ts';
 import { startTestService } from '../../src/testing/index.ts';
 
 function recorder(): { readonly logger: Logger; readonly lines: (readonly [object | string, string | undefined])[] } {
   const lines: (readonly [object | string, string | undefined])[] = [];
-  const ignore = (): void => undefined;
   const warn = (fields: object | string, message?: string): void => void lines.push([fields, message]);
-  return { logger: { debug: ignore, info: ignore, warn, error: ignore }, lines };
+  return { logger: { ...silentLogger, warn }, lines };
 }
 
 const operation: OperationObservation = {

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { silentLogger } from '../../src/contracts/logger.ts';
 import { findTracing } from '../../src/observability/tracing/environment.ts';
 import { startTestService } from '../../src/testing/index.ts';
 
@@ -145,9 +146,8 @@ describe('traces', () => {
     await startCollector(400);
     vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Bearer%20hunter2');
     const lines: unknown[] = [];
-    const ignore = (): void => undefined;
     const warn = (...line: readonly unknown[]): void => void lines.push(line);
-    const service = await startTestService({ logger: { debug: ignore, info: ignore, warn, error: ignore } });
+    const service = await startTestService({ logger: { ...silentLogger, warn } });
     expect((await service.request('GET', '/v1/')).status).toBe(200);
     await service.close();
     expect(JSON.stringify(lines)).toContain('Tracing');

@@ -4,6 +4,7 @@ import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../src/contracts/logger.ts';
 import { blobNames, requireBlobName } from '../../src/contracts/blobs.ts';
 import { cleanFilename, storedName } from '../../src/plugins/attachments/file-name.ts';
 import {
@@ -504,11 +505,8 @@ describe('The settings', () => {
 
   it('include overrides for buckets and collections.', async () => {
     const warnings: string[] = [];
-    const quiet = (): void => undefined;
     const logger = {
-      debug: quiet,
-      info: quiet,
-      error: quiet,
+      ...silentLogger,
       warn: (line: unknown) => void warnings.push(String(line)),
     };
     const settings = {

@@ -51,7 +51,7 @@ before(async () => {
 });
 after(() => service.close());
 
-test('Drafts belong to the user who writes them.', async () => {
+test('Drafts belong to the user who created them.', async () => {
   const [alice, bob] = [service.asUser('alice'), service.asUser('bob')];
   assert.equal((await alice.request('PUT', '/v1/drafts/d', { body: { data: { text: 'x' } } })).status, 201);
   assert.equal((await bob.request('GET', '/v1/drafts/d')).status, 404);

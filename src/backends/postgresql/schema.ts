@@ -163,7 +163,7 @@ export const databaseComponent: Component = {
       `,
     },
     {
-      summary: 'add the function that does a write alone',
+      summary: 'add the function for single-statement writes',
       sql: conditionalWriteFunction,
     },
     {
@@ -181,7 +181,7 @@ export const databaseComponent: Component = {
     },
     {
       // In addition to the function with fewer parameters, which older processes still call.
-      summary: 'tell objects of the same timestamp apart in the function that does a write alone',
+      summary: 'distinguish objects with equal timestamps in the function for single-statement writes',
       sql: conditionalWriteFunction,
     },
     {

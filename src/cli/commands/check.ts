@@ -71,47 +71,47 @@ async function acceptSecrets(options: CheckOptions): Promise<void> {
 async function check(options: CheckOptions): Promise<void> {
   if (options.acceptSecrets === true) await acceptSecrets(options);
   const counts: Record<Finding['kind'], number> = { ok: 0, warning: 0, pending: 0, problem: 0 };
-  const told = new Set<string>();
-  const tell = ({ kind, text: bare }: Finding): void => {
+  const reported = new Set<string>();
+  const report = ({ kind, text: bare }: Finding): void => {
     const text = withConfig(bare, options);
-    if (told.has(text)) return;
-    told.add(text);
+    if (reported.has(text)) return;
+    reported.add(text);
     counts[kind]++;
     if (kind !== 'ok') printError(`${kind.padEnd(8)} ${text}`);
     else if (options.quiet !== true) print(`${kind.padEnd(8)} ${text}`);
   };
-  const examined = examineOrTell(options, tell);
+  const examined = examineOrReport(options, report);
   if (examined !== undefined) {
     const { settings, problems } = examined;
-    for (const problem of problems) tell({ kind: 'problem', text: describeProblem(problem) });
-    checkFile(options, settings, tell);
+    for (const problem of problems) report({ kind: 'problem', text: describeProblem(problem) });
+    checkFile(options, settings, report);
     const { checkService } = await import('../../app/check.ts');
-    await checkService(settings, tell, { maxObjects: options.maxObjects, problems });
+    await checkService(settings, report, { maxObjects: options.maxObjects, problems });
   }
   conclude(counts, options);
 }
 
-function examineOrTell(options: CheckOptions, tell: (finding: Finding) => void): Examined | undefined {
+function examineOrReport(options: CheckOptions, report: (finding: Finding) => void): Examined | undefined {
   try {
     return examineWith(options, { keepsSecret: false });
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    for (const problem of error.lines) tell({ kind: 'problem', text: problem });
+    for (const problem of error.lines) report({ kind: 'problem', text: problem });
     return undefined;
   }
 }
 
 /** Warns if other users can read the configuration file, which contains secrets. */
-function checkFile(options: CheckOptions, settings: Settings, tell: (finding: Finding) => void): void {
+function checkFile(options: CheckOptions, settings: Settings, report: (finding: Finding) => void): void {
   if (settings.file === null) {
-    tell({ kind: 'ok', text: 'settings: the profile without configuration' });
+    report({ kind: 'ok', text: 'settings: the profile without configuration' });
     return;
   }
-  tell({ kind: 'ok', text: `settings: ${settings.file.name}` });
+  report({ kind: 'ok', text: `settings: ${settings.file.name}` });
   const place = { configFile: namedFile(options), environment: process.env, cwd: process.cwd() };
   const path = findConfigFile(place);
   if (path === undefined || process.platform === 'win32' || (statSync(path).mode & 0o004) === 0) return;
-  tell({ kind: 'warning', text: `${path} contains secrets and is readable by all users. Run: chmod 600 ${path}` });
+  report({ kind: 'warning', text: `${path} contains secrets and is readable by all users. Run: chmod 600 ${path}` });
 }
 
 function conclude({ problem, pending, warning }: Record<Finding['kind'], number>, options: CheckOptions): void {

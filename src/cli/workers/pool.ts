@@ -135,7 +135,7 @@ export class WorkerPool {
     // It may have died or been stopped meanwhile.
     if (this.#isStopping || !this.#members.has(member)) return;
     if (member.state === 'starting') member.worker.process.kill('SIGTERM');
-    else tell(member.worker, { kind: 'retire' });
+    else send(member.worker, { kind: 'retire' });
     member.state = 'leaving';
     this.#killLater(member);
     await member.exited;
@@ -162,7 +162,7 @@ export class WorkerPool {
         exited: once(worker, 'exit'),
       };
       this.#members.add(member);
-      worker.on('message', (message: unknown) => this.#hear(member, message));
+      worker.on('message', (message: unknown) => this.#receive(member, message));
       // A failed write to an exiting worker is followed by `exit`.
       worker.on('error', () => undefined);
       worker.once('exit', (code: number | null, signal: string | null) => this.#noteEnd(member, code, signal));
@@ -179,9 +179,9 @@ export class WorkerPool {
     });
   }
 
-  #hear(member: Member, message: unknown): void {
+  #receive(member: Member, message: unknown): void {
     const said = readWorkerMessage(message);
-    if (said?.kind === 'closed') tell(member.worker, { kind: 'goodbye' });
+    if (said?.kind === 'closed') send(member.worker, { kind: 'goodbye' });
     if (said?.kind !== 'listening') return;
     this.#hasServed = true;
     if (member.state === 'starting') member.state = 'serving';
@@ -224,6 +224,6 @@ export class WorkerPool {
   }
 }
 
-function tell(worker: Worker, message: PrimaryMessage): void {
+function send(worker: Worker, message: PrimaryMessage): void {
   if (worker.isConnected()) worker.send(message, () => undefined);
 }

@@ -22,17 +22,17 @@ export const worker: Role = {
     });
   },
   noteListening(url) {
-    void tell({ kind: 'listening', url });
+    void send({ kind: 'listening', url });
   },
   async finish() {
     const goodbye = waitFor('goodbye');
-    await tell({ kind: 'closed' });
+    await send({ kind: 'closed' });
     const late = new Promise<void>((resolve) => {
       setTimeout(resolve, goodbyeTimeoutMs);
     });
     await Promise.race([goodbye, late]);
     // Messages are ordered: when this one is written, so are the connections passed back before it.
-    await tell({ kind: 'closed' });
+    await send({ kind: 'closed' });
   },
 };
 
@@ -53,7 +53,7 @@ function waitFor(kind: PrimaryMessage['kind']): Promise<void> {
 }
 
 /** Sends a message. Resolves when it is written, or when the channel is closed. */
-function tell(message: WorkerMessage): Promise<void> {
+function send(message: WorkerMessage): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined || !process.connected) resolve();
     else process.send(message, undefined, undefined, () => resolve());

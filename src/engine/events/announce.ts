@@ -11,7 +11,7 @@ import type { Scope } from '../scope.ts';
 export function announceChanges(scope: Scope<unknown>, clock: number | undefined, changes: readonly Change[]): void {
   const { kind, context, list } = scope;
   const [first] = changes;
-  if (first === undefined || !context.unit.hears(kind.name, first.action)) return;
+  if (first === undefined || !context.unit.hasSubscribers(kind.name, first.action)) return;
   const newest = changes.reduce((highest, change) => Math.max(highest, change.new.lastModified), clock ?? 0);
   const { action } = first;
   const { path, ids, request, caller } = context;
@@ -25,7 +25,7 @@ export function announceRead(
   entries: readonly StoredEntry[],
   clock?: number,
 ): Promise<void> | undefined {
-  return scope.context.unit.hears(scope.kind.name, 'read') ? queueRead(scope, entries, clock) : undefined;
+  return scope.context.unit.hasSubscribers(scope.kind.name, 'read') ? queueRead(scope, entries, clock) : undefined;
 }
 
 async function queueRead(

@@ -234,7 +234,7 @@ function selectPage(
   const { storage } = context.unit.reader;
   const isAsStored = projection === undefined && goneUnless === undefined && kind.declaration.present === undefined;
   const isPlain =
-    isAsStored && sort.every(({ field }) => isUniqueField(field)) && !context.unit.hears(kind.name, 'read');
+    isAsStored && sort.every(({ field }) => isUniqueField(field)) && !context.unit.hasSubscribers(kind.name, 'read');
   return isPlain ? storage.listText(list, selected) : storage.listAll(list, selected);
 }
 

@@ -76,7 +76,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
 async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): Promise<DeletedPage> {
   const { kind, list, context } = scope;
   const { filters, ids, sort, after, limit, maxBytes } = query;
-  const isLookedAt = kind.declaration.afterChange !== undefined || context.unit.hears(kind.name, 'delete');
+  const isLookedAt = kind.declaration.afterChange !== undefined || context.unit.hasSubscribers(kind.name, 'delete');
   const deletions: Deletion[] = [];
   let chars = 0;
   for (;;) {

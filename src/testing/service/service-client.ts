@@ -2,7 +2,7 @@
 // with keep-alive connections, and full control of the requests.
 import { Agent, request as sendRequest, type IncomingMessage } from 'node:http';
 import type { Clock } from '../../base/clock.ts';
-import type { Logger } from '../../contracts/logger.ts';
+import { silentLogger, type Logger } from '../../contracts/logger.ts';
 import { createService, type Service, type ServiceOptions } from '../../app/service.ts';
 import { settingsOf } from '../../backends/load-settings.ts';
 
@@ -53,14 +53,12 @@ export interface TestService extends TestClient {
   close(): Promise<void>;
 }
 
-const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-
 /** The event loop is also that of the tests, so its delay says nothing about the service. */
 const defaults = { userid_hmac_secret: 'secret for tests', max_event_loop_delay_ms: '0' };
 
 /** Starts a service on a free loopback port. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const { settings = {}, logger = silent, plugins, clock, authorization } = options;
+  const { settings = {}, logger = silentLogger, plugins, clock, authorization } = options;
   const service = await createService({
     settings: settingsOf({ ...defaults, ...settings, host: '127.0.0.1', http_port: '0' }),
     logger,
@@ -153,8 +151,4 @@ function parseOrNothing(text: string): unknown {
     // The test judges plain text and empty bodies.
     return undefined;
   }
-}
-
-function ignore(): void {
-  // Tests of the log pass a logger of their own.
 }

@@ -11,15 +11,13 @@ import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/red
 import { grantsOf, Keys, unescapeTag } from '../../../src/backends/redis/keys.ts';
 import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
 import type { PermissionBackend, PermissionWriter } from '../../../src/contracts/permission.ts';
-import type { Logger } from '../../../src/contracts/logger.ts';
+import { silentLogger } from '../../../src/contracts/logger.ts';
 import { loadSettings } from '../../../src/backends/load-settings.ts';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { RedisProcess } from '../../support/redis.ts';
 
 const keys = new Keys('test:');
-const ignore = (): void => undefined;
-const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 let server: RedisProcess;
 let outside: Redis;
 let database: RedisDatabase;
@@ -251,10 +249,12 @@ describe('a database of layout 1', () => {
         SVC_REDIS_PREFIX: 'test:',
       },
     });
-    await expect(createService({ settings, logger: silent })).rejects.toThrow(/run `coffer migrate`[^]*Redis layout/);
+    await expect(createService({ settings, logger: silentLogger })).rejects.toThrow(
+      /run `coffer migrate`[^]*Redis layout/,
+    );
     expect(await outside.hget(keys.schema(), 'layout')).toBe('1');
     await migrate(settings, { dryRun: false });
-    const service = await createService({ settings, logger: silent });
+    const service = await createService({ settings, logger: silentLogger });
     await service.close();
   });
 

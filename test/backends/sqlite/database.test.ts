@@ -14,14 +14,11 @@ import {
 import { createSqlitePermission } from '../../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../../src/backends/sqlite/storage.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
-import type { Logger } from '../../../src/contracts/logger.ts';
+import { silentLogger } from '../../../src/contracts/logger.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
 import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { createTestClock } from '../../../src/testing/contract/contract-case.ts';
 import { openConnection, openTestDatabase, records, temporaryPath } from './temporary.ts';
-
-const ignore = (): void => undefined;
-const silent: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 function openUnmigrated(path: string): SqliteDatabase {
   const database = openSqliteDatabase({ path, clock: createTestClock(), synchronous: 'OFF' });
@@ -240,10 +237,10 @@ describe('the schema', () => {
       userid_hmac_secret: 'a secret that is long enough for tests',
     };
     const settings = settingsOf({ ...place, readonly: 'true' });
-    await expect(createService({ settings, logger: silent })).rejects.toThrow(/run `coffer migrate`/);
+    await expect(createService({ settings, logger: silentLogger })).rejects.toThrow(/run `coffer migrate`/);
     expect(readSchemaVersion(connection)).toBe(1);
-    await (await createService({ settings: settingsOf(place), logger: silent })).close();
-    await (await createService({ settings, logger: silent })).close();
+    await (await createService({ settings: settingsOf(place), logger: silentLogger })).close();
+    await (await createService({ settings, logger: silentLogger })).close();
     expect(readSchemaVersion(connection)).toBe(databaseMigrations.length);
   });
 

@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Logger } from '../../../src/contracts/logger.ts';
+import { silentLogger, type Logger } from '../../../src/contracts/logger.ts';
 import { startTestService } from '../../../src/testing/index.ts';
 import { startMailSink } from '../../support/mail-sink.ts';
 import { openDoor } from '../accounts/service.ts';
@@ -15,12 +15,11 @@ const hook = { resource_name: 'record', template: '{action} {id}', recipients: [
 function errorLog(): { readonly logger: Logger; readonly errors: readonly string[]; readonly news: EventEmitter } {
   const errors: string[] = [];
   const news = new EventEmitter();
-  const ignore = (): void => {};
   const error = (fields: object | string, message?: string): void => {
     errors.push(message ?? JSON.stringify(fields));
     news.emit('logged');
   };
-  return { logger: { debug: ignore, info: ignore, warn: ignore, error }, errors, news };
+  return { logger: { ...silentLogger, error }, errors, news };
 }
 
 it('sends no mail for a request that is rolled back.', async () => {
