@@ -12,6 +12,7 @@ import { settingsOfUrl } from '../../src/transfer/copy/places.ts';
 import { inUnit } from '../../src/maintenance/units.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
 import { cloneDatabase, createDatabase } from '../support/postgresql.ts';
+import { inExtent } from '../support/extent.ts';
 import { RedisProcess } from '../support/redis.ts';
 import { run, workingFolder, type Outcome } from './process.ts';
 
@@ -62,6 +63,16 @@ async function postgresql(): Promise<string> {
   return url;
 }
 
+async function sqlite(): Promise<string> {
+  return `sqlite://${join(workingFolder(), 'to.sqlite3')}`;
+}
+
+async function redis(): Promise<string> {
+  const server = await RedisProcess.start();
+  onTestFinished(() => server.remove());
+  return server.url;
+}
+
 describe('coffer copy', () => {
   test('copies from the current configuration to a new database, and verifies the copy.', async () => {
     const cwd = workingFolder();
@@ -81,9 +92,8 @@ describe('coffer copy', () => {
     const cwd = workingFolder();
     const from = 'sqlite:from.sqlite3';
     await fill(`sqlite://${join(cwd, 'from.sqlite3')}`, 8, 2500);
-    const redis = await RedisProcess.start();
-    onTestFinished(() => redis.remove());
-    for (const to of [await postgresql(), `sqlite://${join(cwd, 'to.sqlite3')}`, redis.url]) {
+    for (const open of inExtent([postgresql], [postgresql, sqlite, redis])) {
+      const to = await open();
       // So late in the work that there is something, and so early that most is missing.
       for (const share of [0.1, 0.3]) {
         const child = spawn(process.execPath, [program, 'copy', '--from', from, '--to', to, '--resume'], {
