@@ -100,7 +100,7 @@ export interface OpenConnection {
   write(bytes: Uint8Array): void;
   /** Calls the task each time the client has taken everything that was written. */
   onDrain(task: () => void): void;
-  /** Calls the task when the connection has ended, from either side. */
+  /** Calls the task when the connection has ended, on either side. */
   onClose(task: () => void): void;
   /** Ends the body after what was written. */
   end(): void;

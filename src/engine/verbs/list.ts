@@ -3,18 +3,17 @@ import { largeTextChars } from '../../base/json-steps.ts';
 import { runFromNow } from '../../base/steps.ts';
 import type { JoinedEntries } from '../../core/objects/page-text.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
-import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { invalidParameters } from '../../core/errors.ts';
 import type { PagePosition, PageQuery } from '../../core/query/ast.ts';
-import { issueOf, parseParameters, type ListParameters } from '../../core/query/parameters.ts';
-import { planPage, planSelection } from '../../core/query/plan-page.ts';
+import { issueOf } from '../../core/query/parameters.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { isTimestampField, isUniqueField } from '../../core/query/fields.ts';
-import { everyTimestamp } from '../../core/query/timestamp-range.ts';
 import { positionInSteps, positionOf } from '../../core/query/sort.ts';
 import { findObjects, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
-import { deprecationHeaders, readListParameters, readQuery } from '../list-query.ts';
+import { findUnchanged, planAhead, planIndexedPage, readListQuery } from '../list-ahead.ts';
+import { deprecationHeaders, readListParameters } from '../list-query.ts';
 import { emptyPageBody, formatPage } from '../page-text.ts';
 import { noteMissedDeletions, resyncHeader } from '../missed-deletions.ts';
 import { warnOfFilters, warnOfIgnored } from '../warnings.ts';
@@ -34,7 +33,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = context.request.headers;
   const needsClock = context.request.method === 'HEAD' || ifMatch !== undefined || ifNoneMatch !== undefined;
   requireOpenList(scope);
-  const ahead = context.unit.isRemote && !needsClock ? planAhead(scope) : undefined;
+  const ahead = needsClock ? undefined : planAhead(scope);
   // All in parallel, but only callers with access learn that a parent is missing. The clock is read before the objects: read
   // after them, it would let the client assume that it has seen changes in between.
   const [access, complaint, clock, firstPage] = await Promise.all([
@@ -104,47 +103,6 @@ async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseH
 /** Factor by which a scan may exceed the expected number of entries before it ends without a page. */
 const walkSlack = 4;
 
-interface Ahead {
-  readonly parameters: ListParameters;
-  readonly query: ListQuery;
-  /** Number of entries to read ahead. */
-  readonly limit: number;
-}
-
-/** Maximum number of entries that the database reads for callers without access. */
-const maxEntriesAhead = 200;
-
-/**
- * Returns the page to read while the access to the whole list is still being checked. Returns `undefined` for an invalid
- * request, which is reported later, and for a page that no index finds.
- */
-function planAhead(scope: Scope): Ahead | undefined {
-  const { context } = scope;
-  const parameters = parseParameters(context.query, { now: context.now, use: 'list' });
-  if (parameters.issues.length > 0 || parameters.live === 'sse') return undefined;
-  const query = findListQuery(scope, parameters);
-  if (query === undefined) return undefined;
-  const { by, residual } = planPage(query);
-  const isQuick = by !== 'scan' && residual.every(({ field }) => isUniqueField(field));
-  return isQuick ? { parameters, query, limit: Math.min(query.limit, maxEntriesAhead) } : undefined;
-}
-
-function findListQuery(scope: Scope, parameters: ListParameters): ListQuery | undefined {
-  try {
-    return readListQuery(scope, parameters);
-  } catch (error) {
-    // The query is read again for callers with access, and the error is reported to them.
-    if (error instanceof ServiceError) return undefined;
-    throw error;
-  }
-}
-
-function readListQuery({ kind, context, options }: Scope, parameters: ListParameters): ListQuery {
-  // The number of objects that match does not depend on how others are shown.
-  const asked = context.request.method === 'HEAD' ? { ...parameters, gone: false } : parameters;
-  return readQuery(asked, context, options, kind.traits);
-}
-
 /** Checks the access of the caller to the list. */
 export async function requireReadAccess(scope: Scope): Promise<ListAccess> {
   const { caller, ids, unit } = scope.context;
@@ -160,7 +118,7 @@ function askedList({ kind, context: { caller, ids } }: Scope): AskedList {
 
 /** Returns the number of shared objects from which a scan may be faster; `undefined` when the list cannot be scanned. */
 function findManyShared(scope: Scope): number | undefined {
-  return scope.context.request.method === 'HEAD' || planAhead(scope) === undefined ? undefined : fewestToWalk;
+  return scope.context.request.method === 'HEAD' || planIndexedPage(scope) === undefined ? undefined : fewestToWalk;
 }
 
 /** Expected number of entries of a poll, which usually finds less than its limit. */
@@ -258,17 +216,4 @@ async function showEntries(scope: Scope, page: Page, query: ListQuery, timestamp
   const formatting = runFromNow(formatPage(scope, entries, query), 'normal');
   const text = formatting instanceof Promise ? await formatting : formatting;
   return { text, count: entries.length, more, position };
-}
-
-/**
- * Returns the empty page of a list that has not changed since the requested time, which its clock alone shows: the usual
- * result of a poll. A client that has seen all changes up to the clock has missed none, so the horizon does not matter.
- * Remote backends compare the clock themselves, in the same round trip.
- */
-async function findUnchanged({ context, list }: Scope, { filters }: ListQuery): Promise<Page | undefined> {
-  if (context.unit.isRemote || filters.length === 0) return undefined;
-  const { low } = planSelection({ filters }).range;
-  if (low <= everyTimestamp.low) return undefined;
-  const timestamp = await context.unit.reader.storage.resourceTimestamp(list);
-  return timestamp !== undefined && timestamp < low ? { timestamp, horizon: 0, entries: [], more: false } : undefined;
 }
