@@ -40,6 +40,20 @@ export class Api {
     return { status: response.status, headers: response.headers, text };
   }
 
+  /**
+   * Opens a live stream.
+   *
+   * @param {string} path
+   * @param {URLSearchParams} query
+   * @param {AbortSignal} signal ends the stream
+   * @returns {Promise<ReadableStream<Uint8Array> | undefined>} `undefined` when the service refuses it
+   * @throws {ServiceFailure} when the service does not respond
+   */
+  async open(path, query, signal) {
+    const { ok, body } = await this.#fetch('GET', path, { query, signal, headers: { Accept: 'text/event-stream' } });
+    return ok && body !== null ? body : undefined;
+  }
+
   /** Returns the content of a file. @param {string} path @returns {Promise<Blob>} */
   async download(path) {
     const response = await this.#fetch('GET', path, {});
@@ -47,8 +61,8 @@ export class Api {
     return response.blob();
   }
 
-  /** @param {string} method @param {string} path @param {Options} options */
-  async #fetch(method, path, { query = '', body, headers = {} }) {
+  /** @param {string} method @param {string} path @param {Options & { readonly signal?: AbortSignal }} options */
+  async #fetch(method, path, { query = '', body, headers = {}, signal }) {
     const url = new URL(path, serviceUrl);
     url.search = query.toString();
     const response = await fetch(url, {
@@ -62,6 +76,7 @@ export class Api {
         ...headers,
       },
       ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
     }).catch(() => {
       throw unreachable();
     });

@@ -91,7 +91,7 @@ describe('coffer start', () => {
     const socket = connect(service.port, '127.0.0.1');
     socket.on('error', () => undefined);
     await once(socket, 'connect');
-    socket.write('POST /v1/buckets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
+    socket.write('POST /v1/buckets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
     await once(socket, 'data');
     service.kill('SIGTERM');
     await service.logged('Stopping');
@@ -104,7 +104,7 @@ describe('coffer start', () => {
     const socket = connect(service.port, '127.0.0.1');
     socket.on('error', () => undefined);
     await once(socket, 'connect');
-    socket.write('POST /v1/buckets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
+    socket.write('POST /v1/buckets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
     await once(socket, 'data');
     service.kill('SIGTERM');
     expect(await service.ended).toBe(1);

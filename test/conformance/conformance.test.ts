@@ -66,7 +66,7 @@ describe('the black-box scenarios of the protocol', () => {
     writeFileSync(countsFile, `${JSON.stringify(counts)}\n`);
   });
 
-  for (const backend of inExtent(['memory', 'sqlite'], backends)) {
+  for (const backend of inExtent(['sqlite'], backends)) {
     it.concurrent(`All scenarios pass on the ${backend} backend.`, { timeout: 15 * minutes }, async () => {
       const database = backend === 'postgresql' ? await cloneDatabase() : undefined;
       const report = await runSuite(folder, backend, database?.url);

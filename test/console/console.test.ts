@@ -182,14 +182,38 @@ describe('The console in a browser', () => {
     await visitor.signIn('alice');
     await visitor.go(collectionView);
     await text('1 record').waitFor();
+    const followed = page.waitForRequest((request) => request.url().includes('_live=sse'));
     await alice.request('PUT', `${collection}/records/soup`, { body: { data: { title: 'Soup' } } });
-    await visitor.lookAgain();
+    await page.getByRole('cell', { name: 'Soup', exact: true }).waitFor();
+    await followed;
+    await alice.request('PUT', `${collection}/records/soup`, { body: { data: { title: 'Tomato soup' } } });
+    await page.getByRole('cell', { name: 'Tomato soup', exact: true }).waitFor();
     await page.getByRole('link', { name: 'soup' }).click();
     await page.getByRole('heading', { level: 1, name: 'record soup' }).waitFor();
     await alice.request('PUT', `${collection}/records/soup`, { body: { data: { title: 'Hot soup' } } });
     await visitor.lookAgain();
     await press('Show the current version');
     await expect.poll(() => editor().inputValue()).toContain('"Hot soup"');
+  });
+
+  it('polls lists of services without live updates.', async () => {
+    const other = await startTestService({ settings: { includes: 'admin', live_max_streams: '0' } });
+    const guest = await Visitor.come(browser, other);
+    try {
+      const writer = other.asUser('alice');
+      await writer.request('PUT', '/v1/buckets/kitchen');
+      await writer.request('PUT', collection);
+      await guest.signIn('alice');
+      await guest.go(collectionView);
+      await guest.page.getByText('0 records', { exact: true }).waitFor();
+      await writer.request('PUT', `${collection}/records/soup`, { body: { data: { title: 'Soup' } } });
+      await guest.lookAgain();
+      await guest.page.getByRole('cell', { name: 'Soup', exact: true }).waitFor();
+      expect(guest.faults).toEqual([]);
+    } finally {
+      await guest.leave();
+      await other.close();
+    }
   });
 
   it('changes permissions.', async () => {

@@ -245,7 +245,7 @@ describe('coffer start --workers', () => {
   test('ends at once, with 1, on a second stop signal.', async () => {
     const service = await startWorkers(2);
     const socket = await open(service.port);
-    socket.write('POST /v1/buckets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
+    socket.write('POST /v1/buckets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
     await once(socket, 'data');
     service.kill('SIGTERM');
     await service.logged('Stopping');
@@ -256,7 +256,7 @@ describe('coffer start --workers', () => {
   test('cuts requests off, and ends with 1, when they take longer than shutdown_timeout_seconds.', async () => {
     const service = await startWorkers(2, { shutdown_timeout_seconds: '50ms' });
     const socket = await open(service.port);
-    socket.write('POST /v1/buckets HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
+    socket.write('POST /v1/buckets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');
     await once(socket, 'data');
     service.kill('SIGTERM');
     expect(await service.ended).toBe(1);

@@ -2,10 +2,10 @@
 import { h } from '../dom.js';
 import { displayText, elementsOf, memberText, membersOf } from '../json-text.js';
 import { below, hashOf, listPathOf } from '../places.js';
+import { follow } from './follower.js';
 import { formatTimestamp } from './format.js';
 import { filterBar, listParameters, sortedBy, sortOf } from './list-query.js';
 import { pagedList } from './pager.js';
-import { poll } from './poller.js';
 
 /**
  * @typedef {import('../context.js').Context} Context
@@ -46,16 +46,15 @@ export async function objectList(context, kind, parentData = '{}') {
   });
   // After the list, because an error response to HEAD has no body with a message.
   await count();
-  poll(context, async () => {
-    // One entry, possibly a tombstone, is enough to detect a change.
-    const since = new URLSearchParams({ _since: list.etag(), _limit: '1' });
-    const { text, headers } = await api.request('GET', path, { query: since, allowed: [410] });
-    // Tombstones may have been purged before this view read them.
-    const isChanged = headers.has('Resync') || elementsOf(memberText(text, 'data') ?? '[]').length > 0;
-    if (signal.aborted || !isChanged) return;
-    await list.refresh();
-    await count();
-    say('The list has changed and was reloaded.');
+  follow(context, {
+    path,
+    filters: listParameters(query),
+    etag: list.etag,
+    refresh: async () => {
+      await list.refresh();
+      await count();
+      if (!signal.aborted) say('The list has changed and was reloaded.');
+    },
   });
   /** @param {URLSearchParams} next */
   const go = (next) => (location.hash = hashOf(place, next));
