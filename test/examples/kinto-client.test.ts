@@ -348,6 +348,7 @@ for (const backend of backends) {
       const service = await backend.start({
         settings: {
           includes: 'accounts default_bucket',
+          account_hash_cost: '10',
           'multiauth.policies': 'account',
           'multiauth.policy.account.use': 'AccountsPolicy',
           account_create_principals: 'system.Everyone',
