@@ -18,7 +18,7 @@ import type { Entries, Kind, Person, Tree } from './permission-model.ts';
 import { backends, startWatched, type WatchedService } from './service.ts';
 import { sized } from '../support/extent.ts';
 
-const runs = sized('COFFER_FUZZ_RUNS', 4, 12);
+const runs = sized('COFFER_FUZZ_RUNS', 2, 12);
 const names = ['ann', 'ben', 'cat'];
 const buckets = ['b', 'b_', 'bx'].map((id) => `/buckets/${id}`);
 const groups = buckets.flatMap((bucket) => [`${bucket}/groups/g`]);
