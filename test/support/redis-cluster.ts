@@ -41,16 +41,9 @@ export class RedisCluster {
 
   /** Starts the nodes and waits until they agree. */
   static async start({ nodeTimeoutMs = 30_000, options: more = [] }: RedisClusterOptions = {}): Promise<RedisCluster> {
-    const options = [
-      '--cluster-enabled',
-      'yes',
-      '--cluster-node-timeout',
-      String(joiningTimeoutMs),
-      // By default, a master waits 5 s for more replicas before it sends its data.
-      '--repl-diskless-sync-delay',
-      '0',
-      ...more,
-    ];
+    const joining = ['--cluster-enabled', 'yes', '--cluster-node-timeout', String(joiningTimeoutMs)];
+    // By default, a master waits 5 s for more replicas before it sends its data.
+    const options = [...joining, '--repl-diskless-sync-delay', '0', ...more];
     const nodes = await Promise.all(Array.from({ length: 2 * masterCount }, () => startNode(options)));
     const cluster = new RedisCluster(nodes);
     await cluster.#join(nodeTimeoutMs);
