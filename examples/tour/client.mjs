@@ -1,5 +1,5 @@
-// A small client: what a program needs to talk to the service with nothing but `fetch`. Answers are values; an answer
-// nobody expected is an error that shows the request and what came back.
+// A small client: what a program needs to talk to the service with nothing but `fetch`. Responses are values. An unexpected
+// response is an error that shows the request and the response.
 
 /**
  * @typedef {{ id: string, last_modified: number, deleted?: boolean, [field: string]: unknown }} StoredObject
@@ -30,7 +30,7 @@
  * @typedef {{ name: string, password: string }} User
  */
 
-/** Talks to one service as one user, or as nobody. */
+/** Sends requests to one service as one user, or anonymously. */
 export class Client {
   /** @type {string} address of the service with its version: `http://127.0.0.1:8888/v1` */
   api;

@@ -8,7 +8,7 @@ const barWidth = 40;
 const bodyLimit = 260;
 const shownHeaders = ['ETag', 'Total-Objects', 'Next-Page'];
 
-/** Tells what happens. */
+/** Prints what happens. */
 export class Narrator {
   /** @type {(text: string) => void} */
   #write;

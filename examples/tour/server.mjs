@@ -69,7 +69,7 @@ function readAddress(output, complaints) {
     lines.on('line', (line) => {
       told.push(`${line}\n`);
       const address = line.includes('"Listening"') ? /"url":"(https?:\/\/[^"/]+)/.exec(line)?.[1] : undefined;
-      // Later lines are read too, so that the pipe never fills, but nobody waits for them.
+      // Later lines are read too, so that the pipe never fills, but no code waits for them.
       if (address !== undefined) resolve(address);
     });
     lines.on('close', () => reject(new Error(`The server did not start.\n${told.join('')}`)));

@@ -30,7 +30,7 @@ export function prepare({ api, narrator }) {
     owner: { name: 'alice', password },
     alice: new Client(api, { name: 'alice', password }),
     bob: new Client(api, { name: 'bob', password }),
-    nobody: new Client(api),
+    stranger: new Client(api),
     bucket,
     collection,
     records: `${collection}/records`,

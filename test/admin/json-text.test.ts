@@ -12,7 +12,7 @@ import {
 } from '../../admin/public/json-text.js';
 
 const objects = fc.dictionary(fc.oneof(fc.string(), fc.constant('__proto__')), fc.jsonValue());
-/** The same value in texts with different blanks. */
+/** One value, in texts with different whitespace. */
 const texts = fc
   .tuple(objects, fc.constantFrom(undefined, 1, '\t', '\n '))
   .map(([object, space]) => ({ object, text: JSON.stringify(object, undefined, space) }));

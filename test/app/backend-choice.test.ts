@@ -43,7 +43,7 @@ test('opens storage and permissions at the configured locations, together or sep
     (await ask(settings, ...requests)).map(({ status }) => status);
   expect(await statuses(inFiles('one', 'one'), 'PUT /buckets/b', 'GET /buckets/b')).toEqual([201, 200]);
   expect(await statuses(inFiles('one', 'one'), 'GET /buckets/b')).toEqual([200]);
-  // With the same objects and other permissions nobody may read them, and with other objects there are none.
+  // With the same objects and other permissions, no caller may read them. With another storage, no objects exist.
   expect(await statuses(inFiles('one', 'two'), 'GET /buckets/b')).toEqual([403]);
   expect(await statuses(inFiles('two', 'one'), 'GET /buckets/b')).toEqual([404]);
   expect(await statuses({}, 'GET /buckets/b', 'PUT /buckets/b')).toEqual([403, 201]);

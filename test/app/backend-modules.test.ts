@@ -12,7 +12,7 @@ import {
 } from '../../src/testing/index.ts';
 import { ModuleFolder } from '../support/modules.ts';
 
-/** Stands in front of the memory backends and tells what is opened and closed. */
+/** Wraps the memory backends and records each open and close. */
 const wrapper = `
 const log = (globalThis.wrapperLog ??= []);
 export async function openDatabase({ kind, url, setting, openBuiltIn }) {

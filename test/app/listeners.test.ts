@@ -15,7 +15,7 @@ import { forEachBackend } from '../support/backends.ts';
 
 /** What listeners did, in order. */
 let log: string[] = [];
-/** What the listener `spy` of the plugin does when it hears of something. */
+/** The handler of the listener `spy` of the plugin. */
 let act: (event: ResourceEvent) => void = () => {};
 
 function spy({ name, parameter }: ListenerContext): Listener {
@@ -214,7 +214,7 @@ describe('modules as listeners', () => {
   });
   afterAll(() => folder.remove());
 
-  /** Leaves what it hears in a variable of the process. */
+  /** Stores received events in a variable of the process. */
   const listener = `({ name, parameter }) => ({
     handle(event) { (globalThis.heard ??= []).push([name, parameter('color'), event.action, event.kind].join(' ')); },
   })`;

@@ -80,7 +80,7 @@ describe('reading imports', () => {
     expect(letters).toEqual(['a', 'b', 'c', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', undefined]);
   });
 
-  it('tells what is passed on from what is used', () => {
+  it('distinguishes re-exports from imports', () => {
     const passedOn = importsOf(code).filter(({ reExports }) => reExports);
     expect(passedOn.map(({ specifier }) => specifier?.slice(2, 3))).toEqual(['h', 'i', 'j']);
   });
@@ -180,7 +180,7 @@ describe('imports of packages', () => {
     expect(findStrayPackages(files, table, ['fastify', '@scope/driver', 'lru-cache', 'lodash'])).toEqual([
       'lodash has no row in the table',
       're2js has a row in the table but is no dependency',
-      'lodash is a dependency nobody imports',
+      'lodash is a dependency that no file imports',
     ]);
   });
 });

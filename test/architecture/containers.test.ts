@@ -72,7 +72,7 @@ describe('The Dockerfile', () => {
     }
   });
 
-  it('copies only what is there and what the ignore file lets in, or what an earlier stage has.', () => {
+  it('copies only existing files that the ignore file accepts, or files of an earlier stage.', () => {
     const isIn = createFilter(read('.dockerignore'));
     const context = listContext(projectRoot, read('.dockerignore'));
     const wrong = stages.flatMap((stage, index) =>
@@ -105,7 +105,7 @@ describe('The Dockerfile', () => {
 });
 
 describe('The context of the image', () => {
-  it('lets in the sources of the service and nothing else, whatever lies in the checkout.', () => {
+  it('accepts only the sources of the service, whatever the checkout contains.', () => {
     const isIn = createFilter(read('.dockerignore'));
     for (const name of [
       '.env',

@@ -46,7 +46,7 @@ const isRelative = (link: string): boolean => !/^[a-z]+:/.test(link);
 const pageAt = (target: string): string | undefined =>
   [target, path.posix.join(target, 'README.md')].find((name) => pages.includes(name));
 
-/** The sections of the code map by the room they tell of. */
+/** Returns the sections of the code map by room. */
 function codeMap(): ReadonlyMap<string, string> {
   const rooms = architecture.slice(architecture.indexOf('## The rooms'), architecture.indexOf('## Imports'));
   return new Map(

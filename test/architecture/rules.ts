@@ -10,7 +10,7 @@ const barrels: readonly string[] = ['index.ts', 'testing/index.ts'];
 /** The only room that loads modules by names it learns while running: plugins, event listeners and backends. */
 const loaderRoom = 'loader';
 
-/** Rooms made of values and rules; whoever touches files, sockets or processes lives elsewhere. */
+/** Rooms with values and rules only. Code that accesses files, sockets or processes is in other rooms. */
 const pureRooms: readonly string[] = ['base', 'core', 'contracts', 'engine', 'resources'];
 const outsideWorld = /^node:(?:fs|net|tls|http2?|https|dns|dgram|child_process|cluster|worker_threads|os)(?:\/|$)/;
 
@@ -41,7 +41,7 @@ function checkRelative(file: string, specifier: string, table: ImportTable): str
   if (from === to) return undefined;
   const allowed = table.rooms.get(from) ?? table.rooms.get(`${path.posix.dirname(from)}/*`);
   if (allowed === undefined) return `the room ${from} has no row in the table`;
-  // A family's row lets nobody into another member of the family.
+  // The row of a family does not allow imports from other members of the family.
   return allowed.includes(to) || allowed.includes(`${path.posix.dirname(to)}/*`)
     ? undefined
     : `${from} may not import ${to}`;
@@ -116,7 +116,7 @@ export function findUntidyFiles(files: readonly SourceFile[]): readonly string[]
   });
 }
 
-/** Packages of the table and of package.json that do not have each other, or that nobody imports. */
+/** Returns packages that only the table or only package.json has, or that no file imports. */
 export function findStrayPackages(
   files: readonly SourceFile[],
   table: ImportTable,
@@ -129,7 +129,7 @@ export function findStrayPackages(
     ...[...table.packages.keys()]
       .filter((name) => !dependencies.includes(name))
       .map((name) => `${name} has a row in the table but is no dependency`),
-    ...dependencies.filter((name) => !isUsed(name)).map((name) => `${name} is a dependency nobody imports`),
+    ...dependencies.filter((name) => !isUsed(name)).map((name) => `${name} is a dependency that no file imports`),
   ];
 }
 

@@ -77,8 +77,28 @@ const phrases = new RegExp(
     .join('|'),
 );
 
-const code = readTexts('src', 'admin', 'scripts', 'bench', 'test');
-const prose = readTexts('src', 'docs', 'README.md', 'CONTRIBUTING.md', 'admin', 'scripts', 'bench');
+/** Names of users and modules in tests, such as `nobody: GET /` or `@somebody/plugin`. They are not prose. */
+const userNames = /(?<=['"`:/@.(]|Bearer )(?:[Nn]obody|[Ss]omebody)\b|\b(?:nobody|somebody)(?=[:@])/g;
+
+const code = readTexts('src', 'admin', 'scripts', 'bench', 'test', 'examples');
+const prose = readTexts(
+  'src',
+  'docs',
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'admin',
+  'scripts',
+  'bench',
+  'examples',
+);
+/** Comments and titles of tests. Those of live updates are not covered yet. */
+const tests = readTexts('test')
+  .filter((text) => !/^test\/(?:live|sync\/live)\//.test(text.path))
+  .map((text) => ({
+    ...text,
+    lines: text.lines.map((line) => line.replaceAll(userNames, '')),
+  }));
 
 describe('Words', () => {
   it('reads code and docs', () => {
@@ -100,5 +120,9 @@ describe('Words', () => {
 
   it('describes clients, requests and backends in standard terms', () => {
     expect(findLines(prose, phrases)).toEqual([]);
+  });
+
+  it('describes behaviour of tests in standard terms', () => {
+    expect(findLines(tests, phrases)).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-// Long computations beside each other, and beside everybody else.
+// Long computations that run alternately with each other and with other tasks.
 import { describe, expect, it } from 'vitest';
 import { pause, runWithPauses, type Steps, type Urgency } from '../../src/base/steps.ts';
 
@@ -8,7 +8,7 @@ function turnOfEventLoop(): Promise<void> {
   });
 }
 
-/** Does so many steps, and tells of each. */
+/** Does the number of steps, and reports each. */
 function* walk(name: string, steps: number, tell: (name: string) => void): Steps<string> {
   for (let n = 0; n < steps; n++) {
     tell(name);

@@ -59,7 +59,7 @@ describe('a series of samples', () => {
     expect(slope(everyTenSeconds([1, 2, 3, 4]))).toBeCloseTo(0.1, 9);
   });
 
-  it('is told apart from the others in the report.', () => {
+  it('is distinguished from the others in the report.', () => {
     const samples = Array.from({ length: 24 }, (_, n) => ({
       seconds: n * 10,
       residentMiB: 100,

@@ -1,4 +1,4 @@
-// Everything that is wrong with a configuration is reported at once, whoever reads it.
+// All faults of a configuration are reported at once, by every command that reads it.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -93,8 +93,8 @@ describe('coffer check', () => {
 
   test.each([
     ['a memory backend', { storage_backend: 'memory' }, 'storage_backend is memory'],
-    ['an address for everybody', { host: '0.0.0.0' }, 'no setting shows that a proxy adds TLS'],
-    ['metrics for everybody', { host: '::', includes: 'prometheus', http_scheme: 'https' }, '/__metrics__'],
+    ['an address for all networks', { host: '0.0.0.0' }, 'no setting shows that a proxy adds TLS'],
+    ['metrics for all networks', { host: '::', includes: 'prometheus', http_scheme: 'https' }, '/__metrics__'],
     ['names of foreign pages', { allowed_hosts: '*' }, 'DNS rebinding'],
     [
       'an address that no name leads to',

@@ -1,4 +1,4 @@
-// A server whose log nobody reads any more, as behind `| head`, stops all the same.
+// A server whose log has no reader any more, as behind `| head`, still stops.
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { spawnServer, Workspace } from '../support/server-process.ts';

@@ -1,6 +1,6 @@
 // Runs the black-box scenarios of the protocol, which belong to no implementation, against the built command line: once
-// for each backend, every server with an empty store. They are looked for beside this checkout; without them the tests
-// in test/http stand for the protocol alone.
+// for each backend, every server with an empty store. They are expected in a folder next to this checkout. Without them,
+// only the tests in test/http check the protocol.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -17,7 +17,7 @@ const suite = path.resolve(
   root,
   process.env['COFFER_CONFORMANCE_SUITE'] ?? path.join('..', 'shared', 'conformance', 'run.mjs'),
 );
-/** Where the counts are left for whoever adds them up. */
+/** File with the counts, which `scripts/check.mjs` adds up. */
 const countsFile = path.resolve(
   root,
   process.env['COFFER_CONFORMANCE_COUNTS'] ?? path.join('dist', 'conformance-counts.json'),

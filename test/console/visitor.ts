@@ -1,4 +1,4 @@
-// Somebody at the console: a browser with a page, and a record of everything that must not happen there.
+// A user of the console: a browser with a page, and a record of everything that must not happen there.
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import type { TestService } from '../../src/testing/index.ts';
 import { findChromium } from '../support/chromium.ts';
@@ -65,7 +65,7 @@ export class Visitor {
     await this.page.getByRole('heading', { level: 1 }).waitFor();
   }
 
-  /** What the window does when somebody comes back to it. */
+  /** Events of the window when its user returns to it. */
   async lookAgain(): Promise<void> {
     await this.page.evaluate('window.dispatchEvent(new Event("focus"))');
   }

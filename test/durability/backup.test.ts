@@ -28,7 +28,7 @@ test(`${backups} backups made under writers are moments of the history, and can 
     const acknowledged = [...load.acknowledged];
     const copy = join(workspace.folder, `backup-${n}.sqlite3`);
     await back(file, copy);
-    // Nobody waited until it was made.
+    // No write waited for the backup.
     await load.more(1);
     const restored = await ServerProcess.start(workspace, environmentOf(copy));
     const stored = await readStored(restored.url);
@@ -50,7 +50,7 @@ function environmentOf(path: string): Record<string, string> {
   return { ...workspace.environment('sqlite'), ...urls };
 }
 
-/** Backs up beside the writers of this process; the driver would hold them up. */
+/** Makes a backup in a thread, because the driver would block the writers of this one. */
 async function back(from: string, to: string): Promise<void> {
   const source = `const { workerData } = require('node:worker_threads');
     const { createRequire } = require('node:module');

@@ -1,5 +1,5 @@
-// Backups for which the disk has no room: whoever makes one is told so, nothing is left that could be taken for one, and the
-// service goes on, even on the same disk.
+// Backups that do not fit on the disk: the command reports it, leaves no file that looks like a backup, and the service
+// continues, even on the same disk.
 import { execFile } from 'node:child_process';
 import { access, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';

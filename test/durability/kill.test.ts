@@ -111,7 +111,7 @@ async function write(client: Client, records: string, writer: string, ledger: Le
       else await writeOne(client, records, `${writer}-${n % 3}`, n, ledger);
     }
   } catch {
-    // The connection broke: the server was killed, and nobody knows what became of the last request.
+    // The connection broke: the server was killed, and the result of the last request is unknown.
   }
 }
 

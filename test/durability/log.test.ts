@@ -1,4 +1,4 @@
-// A log that cannot be written: its disk is full, or nobody takes what is written. Requests are answered all the same.
+// A log that cannot be written: its disk is full, or its reader does not read. Requests still get responses.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -79,7 +79,7 @@ test('A full disk takes lines of the log and nothing else, and the log says so w
   await disk.remove();
 });
 
-test('Where nothing can ever be written, a server serves, and ends when it is told to.', async () => {
+test('A server that can never write its log serves, and ends on a stop signal.', async () => {
   const port = await freePort();
   const server = new Server('/dev/full', port);
   const url = `http://127.0.0.1:${port}/v1/`;

@@ -165,7 +165,7 @@ test('records and files that share a full disk stay together, and uploads go on 
     const whole = await expectWhole(client);
     expect(whole.ids).toEqual([...acknowledged].toSorted());
     await server.kill();
-    // Where the commit failed it is the file that stays, until somebody looks whether a record has it.
+    // After a failed commit the file remains, until a command checks whether a record has it.
     for (const name of storedFiles()) utimesSync(join(files, name), 1000, 1000);
     const clean = await run(['attachments-clean', '--config', workspace.config], {
       cwd: workspace.folder,

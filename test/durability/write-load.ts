@@ -23,7 +23,7 @@ export class WriteLoad {
   readonly #padding: string;
   #isOver = false;
 
-  /** @param paddingBytes size of each record, beside its id */
+  /** @param paddingBytes size of each record without its id */
   constructor(
     url: string,
     { writers, paddingBytes = 50 }: { readonly writers: number; readonly paddingBytes?: number },

@@ -1,4 +1,4 @@
-// The walk over a list for somebody who may see some of its objects: what it gives up, and what it answers with.
+// The scan of a list for a caller who may see some of its objects: when it gives up, and what it returns.
 import { expect, test, vi } from 'vitest';
 import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
 import { createMemoryPermission } from '../../src/backends/memory/permission.ts';

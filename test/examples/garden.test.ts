@@ -72,7 +72,7 @@ describe.each(inExtent(['sqlite'], backends))('the garden on %s', (backend) => {
     expect((await ask('alice', 'GET', '/tasks?_since=0')).body.data).toMatchObject([{ id, deleted: true }]);
   });
 
-  it('shares the notices, whose rules nobody changes', async () => {
+  it('shares the notices, whose rules never change', async () => {
     expect((await ask('alice', 'PUT', '/notices/rules', { data: { text: 'be kind' } })).status).toBe(201);
     const created = await ask('alice', 'POST', '/notices', { data: { text: 'seeds' } });
     const path = `/notices/${String(created.body.data['id'])}`;

@@ -171,7 +171,7 @@ describe('generated clients', () => {
         ...prepared,
         alice: clientOf(owner),
         bob: clientOf({ ...owner, name: 'bob' }),
-        nobody: clientOf(),
+        stranger: clientOf(),
       };
       const hello = await sayHello(tour);
       const loaded = await load(tour, hello);

@@ -323,7 +323,7 @@ for (const backend of backends) {
   });
 
   describe(`the npm client on ${backend.name}, when the server has something to say,`, () => {
-    it('tells of a pause and of the end of the service', async () => {
+    it('reports a pause and the end of the service', async () => {
       vi.spyOn(console, 'warn').mockReturnValue();
       const service = await backend.start({
         settings: { backoff: '3', eos: '2020-01-01', eos_message: 'moved', eos_url: 'https://new.example/' },
@@ -370,7 +370,7 @@ for (const backend of backends) {
       }
     });
 
-    it('refuses to synchronise during a pause unless it is told to', async () => {
+    it('refuses to synchronise during a pause unless forced', async () => {
       const service = await backend.start({ settings: { includes: 'default_bucket', backoff: '30' } });
       try {
         const collection: any = new Kinto({

@@ -1,5 +1,5 @@
 // The program in the guide to synchronising, taken from the page and run: two copies of one list follow each other, and
-// notice when deletions could not be told.
+// notice when deletions are not reported.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forgetting } from '../support/forgetting.ts';

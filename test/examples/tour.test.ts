@@ -34,7 +34,7 @@ describe.each(Object.entries(backends))('the guided tour on %s', (_name, environ
     await server.stop();
   }, patienceMs);
 
-  it('meets two users and a service that tells what it can do', () => {
+  it('has two users and a service that lists its features', () => {
     const { hello } = facts;
     expect(hello.httpApiVersion).toBe('1.23');
     expect(hello.anonymousUser).toBeUndefined();

@@ -1,4 +1,4 @@
-// The receiver in the guide to webhooks, taken from the page and run: it believes what the service signed, and nobody else.
+// The receiver in the guide to webhooks, taken from the page and run: it accepts only deliveries that the service signed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -10,7 +10,7 @@ import { startPostgresql } from './on-postgresql.ts';
 import { startRedis } from './on-redis.ts';
 
 const aborts = 120;
-/** Nothing is out of order here: a machine that is busy makes nobody lose patience. */
+/** Long time-outs: no backend fails here, and a busy machine must not look like a failure. */
 const patience = Object.fromEntries(
   [
     ...['STORAGE', 'PERMISSION', 'CACHE'].map((kind) => `SVC_${kind}_POOL_TIMEOUT`),
@@ -63,7 +63,7 @@ describe.each([
   });
 });
 
-/** Ids of the records that everybody may read, as everybody. */
+/** Returns the ids of the records that any caller may read. */
 async function namesIn(service: ServerProcess, list: string): Promise<readonly string[]> {
   const records = await new Client(service.url, 'somebody').readAll(list);
   return records.map(({ id }) => id as string).toSorted();

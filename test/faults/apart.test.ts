@@ -13,7 +13,7 @@ let toPostgresql: TcpProxy;
 let toRedis: TcpProxy;
 let dropDatabase: () => Promise<void>;
 
-/** The same address with a network in between that can be broken. */
+/** The address of the server behind a proxy that can cut connections. */
 async function through(address: string): Promise<{ readonly network: TcpProxy; readonly url: string }> {
   const url = new URL(address);
   const network = await TcpProxy.to(Number(url.port));
@@ -51,7 +51,7 @@ test('a cache that is away is named by the heartbeat, and objects are served.', 
   await healed(client);
 });
 
-test('a database that is away is named by the heartbeat, and the load balancer is told nothing of it.', async () => {
+test('the heartbeat names an unreachable database, and the check of the load balancer does not.', async () => {
   const client = new Client(service.url, 'alice');
   toPostgresql.fallSilent();
   const heartbeat = await client.request('GET', '/__heartbeat__');

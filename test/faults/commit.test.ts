@@ -1,5 +1,5 @@
-// The connection breaks while the backend commits: nobody knows whether it has happened. So it must not pass for done, and
-// not be run again either; whatever the outcome, it is the whole request or nothing.
+// The connection breaks while the backend commits, so the outcome is unknown. The request is neither acknowledged nor run
+// again. It is stored completely or not at all.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
 import { runSql } from '../support/postgresql-setup.ts';

@@ -64,7 +64,7 @@ function sqlFaults(url: string, direct: string): readonly Fault[] {
       reason: /no connections? left/,
     },
     {
-      name: 'is kept waiting by a lock of somebody else',
+      name: 'waits for a lock of another session',
       strike: async () => {
         const client = new pg.Client(url);
         await client.connect();

@@ -48,7 +48,7 @@ function stateFaults(server: RedisProcess): readonly Fault[] {
     {
       name: 'has no connection left',
       strike: async () => {
-        // Somebody else's connection is the only one.
+        // The only connection belongs to another client.
         other = openInspector(server.url);
         await other.call('CONFIG', ['SET', 'maxclients', '1']);
         await other.call('CLIENT', endConnections.slice(1));
@@ -60,7 +60,7 @@ function stateFaults(server: RedisProcess): readonly Fault[] {
       reason: /no connection left/,
     },
     {
-      name: 'is busy with a script of somebody else',
+      name: 'is busy with a script of another client',
       strike: async () => {
         await command(server, [['CONFIG', 'SET', 'busy-reply-threshold', '50']]);
         command(server, [['EVAL', 'while true do end', '0']]).catch(() => undefined);

@@ -93,8 +93,8 @@ function isExpected({ status, body }: Answer, wanted: number, ill: readonly Kind
 }
 
 /**
- * The log says which check failed and why, and so do the requests. Those under way when the fault began may only have
- * waited in vain, so it is asked again until the reason is told.
+ * Expects the log and the responses to name the failed check and its reason. Requests in progress when the fault began may
+ * only have timed out, so requests are repeated until a response has the reason.
  */
 async function expectReasons(
   { log, url }: ServerProcess,

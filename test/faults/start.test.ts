@@ -62,7 +62,7 @@ describe.each([
     );
   });
 
-  test('ends at once, with 0, when it is told to stop while it waits.', async () => {
+  test('ends at once, with 0, on a stop signal while it waits.', async () => {
     place.network.fallSilent();
     const service = begin({ SVC_STORAGE_POOL_TIMEOUT: '60' });
     // It has nothing to say before its first attempt has failed.

@@ -1,5 +1,5 @@
-// Clients that write and read all the time, whatever happens to the backend, and a ledger of what they were told. From it
-// follows what may be stored afterwards: for each object the last acknowledged state, or one of those attempted since.
+// Clients that constantly write and read, whatever happens to the backend, and a ledger of their responses. The ledger
+// determines what may be stored afterwards: for each object the last acknowledged state, or one attempted since.
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Client, type Answer } from '../support/client.ts';

@@ -173,7 +173,7 @@ describe('Caches on the way (S23)', () => {
     }
   });
 
-  it('keep changesets of collections that not everybody may read for nobody but their readers.', async () => {
+  it('store changesets of collections without public access for their readers only.', async () => {
     const signed = await start({
       includes: 'changes',
       'changes.resources': '/buckets/b/collections/c /buckets/b/collections/open',
@@ -188,11 +188,11 @@ describe('Caches on the way (S23)', () => {
     const hers = await ann.request('GET', changeset('c'));
     expect([hers.status, hers.headers['cache-control']]).toEqual([200, 'private, max-age=60']);
     expect((await signed.request('GET', changeset('c'))).status).toBe(401);
-    const everybody = await signed.request('GET', changeset('open'));
-    expect([everybody.status, everybody.headers['cache-control']]).toEqual([200, 'max-age=60']);
+    const publicly = await signed.request('GET', changeset('open'));
+    expect([publicly.status, publicly.headers['cache-control']]).toEqual([200, 'max-age=60']);
   });
 
-  it('keep the root view of a read-only service for nobody but its caller.', async () => {
+  it('store the root view of a read-only service for its caller only.', async () => {
     const frozen = await start({ readonly: 'true' });
     const anonymous = await frozen.request('GET', '/v1/');
     expect(anonymous.headers).toMatchObject({ 'cache-control': 'max-age=86400', vary: 'Authorization' });
@@ -201,7 +201,7 @@ describe('Caches on the way (S23)', () => {
     expect(headers['cache-control']).toBe('private, max-age=86400');
   });
 
-  it('cannot be fed addresses of somebody else by headers of strangers.', async () => {
+  it('do not store addresses from headers of strangers.', async () => {
     const evil = { Host: 'api.example', 'X-Forwarded-Host': 'evil.example', Forwarded: 'host=evil.example' };
     const sent = {
       ...evil,

@@ -32,7 +32,7 @@ const settings = {
   'mail.mailer': 'testing',
   'multiauth.policies': 'account basicauth remote',
   'multiauth.policy.remote.use': 'BearerPolicy',
-  // Nobody is there, so that tokens cannot be checked and what went wrong is logged.
+  // No server listens there, so tokens cannot be verified and the failure is logged.
   'multiauth.policy.remote.introspection_url': 'http://127.0.0.1:1/introspect',
   'multiauth.policy.remote.client_id': 'coffer',
   'multiauth.policy.remote.client_secret': canary('client'),
@@ -125,7 +125,7 @@ describe('No secret of the service or of its callers', () => {
     await ask('GET', '/v1/accounts/ann', ann);
     const renewed = asUser('ann', newPassword);
     await ask('GET', '/v1/accounts', renewed);
-    // What everybody may do, and what goes wrong on the way.
+    // Requests that any caller may send, and their failures.
     for (const caller of [{}, bob, renewed, stranger]) {
       await ask('PUT', '/v1/buckets/b', { ...caller, body: { data: {} } });
       await ask('PUT', '/v1/buckets/b/collections/c', { ...caller, body: { data: { schema: { type: 'object' } } } });

@@ -1,5 +1,5 @@
-// S27: what a service does that nobody has set up. It is closed: nothing can be emptied, measured or seen by strangers,
-// the console shows a user what the API shows, nothing has a password that somebody could know, and nothing listens to the network.
+// S27: a service without configuration is closed. Strangers can neither delete, measure nor see anything, the console shows
+// users what the API shows, no password has a known default, and no port is open to the network.
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import type { ServiceResponse } from '../../src/engine/exchange.ts';
 import { loadSettings, settingsOf } from '../../src/backends/load-settings.ts';
 import { authorizationOf } from '../../src/testing/index.ts';
 
-describe('A service that nobody has set up (S27)', () => {
+describe('A service without configuration (S27)', () => {
   let folder: string;
   let service: Service;
 
@@ -53,7 +53,7 @@ describe('A service that nobody has set up (S27)', () => {
     expect(service.settings.get('trusted_proxies')).toEqual([]);
   });
 
-  it('has a secret of its own, which nobody else on the machine can read.', async () => {
+  it('has its own secret, which no other user of the machine can read.', async () => {
     const secret = service.settings.get('userid_hmac_secret');
     expect(Buffer.from(secret, 'base64url').length).toBeGreaterThanOrEqual(32);
     expect((await stat(join(folder, 'data', 'secret'))).mode & 0o777).toBe(0o600);
@@ -92,7 +92,7 @@ describe('A service that nobody has set up (S27)', () => {
     expect(body).toBe('{"data":[]}');
   });
 
-  it('serves a console that is the same file for everybody, and lists permissions of the caller alone.', async () => {
+  it('serves the console as one file for all users, and lists only permissions of the caller.', async () => {
     expect((await ask('PUT', '/v1/buckets/ann-s', 'ann', { data: { a: 1 } })).status).toBe(201);
     const pages = await Promise.all([undefined, 'ann', 'bob'].map((user) => ask('GET', '/v1/admin/', user)));
     expect(pages.map(({ status }) => status)).toEqual([200, 200, 200]);

@@ -166,7 +166,7 @@ for (const backend of allBackends) {
       expect((await end()).status).toBe(400);
     });
 
-    it('refuses an address that has used up its share, and nobody else', async () => {
+    it('refuses an address that has used up its share, and no others', async () => {
       const limits = {
         security_state_max_entries_per_requester: '10',
         account_login_failures_per_address: '0',
@@ -233,9 +233,9 @@ describe('a restart, and another process', () => {
       await signUp(first, zoe, 'right');
       for (const n of [1, 2, 3]) expect(await logIn(first, zoe, `wrong ${n}`, `198.51.100.${n}`)).toBe(401);
       if (name !== 'sqlite') {
-        const beside = await startTestService({ settings: shared });
-        expect(await logIn(beside, zoe, 'right', '198.51.100.9')).toBe(429);
-        await beside.close();
+        const second = await startTestService({ settings: shared });
+        expect(await logIn(second, zoe, 'right', '198.51.100.9')).toBe(429);
+        await second.close();
       }
       await first.close();
       const later = await startTestService({ settings: shared });

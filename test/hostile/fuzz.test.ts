@@ -120,7 +120,7 @@ async function send(service: TestService, request: FuzzRequest): Promise<TestRes
   try {
     return await sendOnce(service, request);
   } catch (error) {
-    // A connection that nobody used for seconds may be closed at the moment when it is used again.
+    // A connection that was idle for seconds may be closed at the moment when it is used again.
     if (error instanceof Error && 'code' in error && error.code === 'ECONNRESET') return sendOnce(service, request);
     throw error;
   }
@@ -135,7 +135,7 @@ function sendOnce(service: TestService, { user, method, path, headers, body }: F
   });
 }
 
-/** Reads back what the answer acknowledges, before anybody else writes. */
+/** Reads back the acknowledged write, before other requests write. */
 async function requireKept(
   service: TestService,
   request: FuzzRequest,

@@ -1,5 +1,5 @@
-// Addresses whose ids no kind accepts: whatever stands in them, nothing is read or written, and nobody gets at an object
-// whose id is what a backend makes of the text.
+// Addresses with ids that no kind accepts: nothing is read or written, and no caller reaches an object whose id is what a
+// backend makes of the text.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -127,7 +127,7 @@ describe.each(backends)('hostile ids on $name', (backend) => {
     await rm(folder, { recursive: true });
   });
 
-  it('refuses every address with such an id to everybody, and nothing changes', async () => {
+  it('refuses every address with such an id to all callers, and nothing changes', async () => {
     const before = await everything();
     const wrong: string[] = [];
     for (const path of addresses) {

@@ -232,7 +232,7 @@ describe.each(allBackends)('Pages of foreign sites and a service with the profil
     }
   });
 
-  it('cannot change anything, whatever they send and whoever their visitor is.', async () => {
+  it('cannot change anything, whatever they send and whichever user visits them.', async () => {
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
     const text = { 'Content-Type': 'text/plain' };
     const raw = JSON.stringify({ data: { text: 'theirs' } });
@@ -265,7 +265,7 @@ describe.each(allBackends)('Pages of foreign sites and a service with the profil
     expect((await service.request('GET', record, { auth: 'ann' })).body).toMatchObject(own);
     const { body } = await service.request('GET', '/v1/buckets/default/collections', { auth: 'ann' });
     expect(body).toMatchObject({ data: [{ id: 'notes' }] });
-    // Not even the personal bucket of somebody new has come into being.
+    // Not even the personal bucket of a new user was created.
     const counted = await service.request('GET', '/v1/buckets', { auth: 'never seen' });
     expect(counted.body).toEqual({ data: [] });
   });
@@ -294,7 +294,7 @@ describe.each(allBackends)('Pages of foreign sites and a service with the profil
 });
 
 describe('The origin of the service itself', () => {
-  it('is allowed beside a list of origins when the settings say what it is, and else only when listed.', async () => {
+  it('is allowed in addition to a list of origins if the settings name it, and otherwise only if listed.', async () => {
     const put = async (service: TestService, host: string, origin: string): Promise<number> => {
       const headers = { Host: host, Origin: origin };
       return (await service.request('PUT', '/v1/buckets/b', { auth: 'ann', headers, body: {} })).status;

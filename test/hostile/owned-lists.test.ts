@@ -186,7 +186,7 @@ forEachBackend((backend) => {
       expect(await ask(as('carol'), { uri: alices })).toMatchObject({ allowed: false });
       expect(await ask(service, { uri: alices })).toMatchObject({ allowed: false });
       expect(await ask(service, { id: 'placed' })).toEqual({ allowed: false, found: null });
-      // A write by the service needs somebody's list.
+      // A write by the service needs the list of a user.
       expect(await statusOf(service, 'POST', '/place', { id: 'placed', text: 'x' })).toBe(500);
       expect(await ask(as('bob'), { id: 'placed', text: 'x' })).toMatchObject({ found: { text: 'x' } });
       expect(await ask(as('alice'), { id: 'placed' })).toMatchObject({ found: { of: 'alice' } });

@@ -1,4 +1,4 @@
-// Random trees of objects with random permissions, and every door tried by everybody: the service and a model in plain set
+// Random trees of objects with random permissions, and every access path tried by every user: the service and a model in plain set
 // logic must agree on who gets in and what is seen. COFFER_FUZZ_RUNS makes it run longer.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -95,7 +95,7 @@ describe.each(backends)('permissions on $name', (backend) => {
 
   const toId = (principal: string): string => ids.get(principal) ?? principal;
 
-  /** Creates the world as a user who then is writer of everything, and tells what everybody is. */
+  /** Creates the objects as a user who becomes the writer of all of them, and returns the principals of every user. */
   async function build({ entries, members }: World): Promise<{ tree: Tree; people: readonly Person[] }> {
     const tree = new Map<string, Entries>();
     const requests: object[] = [];
@@ -223,7 +223,7 @@ describe.each(backends)('permissions on $name', (backend) => {
   }
 
   it(
-    'No door opens for anybody whom the entries do not name, and all for those they do.',
+    'No access path is open to callers that the entries do not name, and all are open to those they name.',
     async () => {
       // Looked at between worlds: one that is cut off in the middle would leave requests in flight.
       const end = performance.now() + Math.max(10_000, runs * 1000);

@@ -21,7 +21,7 @@ const post = `POST /v1/batch HTTP/1.1\r\n${host}Content-Type: application/json\r
 const empty = '{"requests":[]}';
 const smuggled = `GET /v1/smuggled HTTP/1.1\r\n${host}\r\n`;
 const chunked = `f\r\n${empty}\r\n0\r\n\r\n`;
-/** A body that is over for whoever believes in chunks, and not for whoever believes in its length. */
+/** A body that is complete by its chunks and incomplete by its length. */
 const twoMeanings = `0\r\n\r\n${smuggled}`;
 const length = (text: string): string => `Content-Length: ${text.length}\r\n`;
 
@@ -136,7 +136,7 @@ describe.each(ways)('behind %s that passes bodies on %s', (proxyName, _way, orig
   it.each(attacks)('%s: both understand the same, and the next request gets its own answer.', async (_name, bytes) => {
     const proxy = proxies.get(proxyName)!;
     const before = { proxy: (await proxy.requests()).length, service: served.length };
-    // Whoever answers more than is asked for is heard, too.
+    // Surplus responses are read too.
     const { statuses } = await exchangeBytes(originOf(proxy), `${bytes}${get}Connection: close\r\n\r\n`, 4);
     const marker = `/v1/marker-${before.proxy}`;
     const next = await exchangeBytes(originOf(proxy), `GET ${marker} HTTP/1.1\r\n${host}Connection: close\r\n\r\n`, 2);

@@ -70,7 +70,7 @@ const settings = {
   includes: 'accounts',
   'multiauth.policies': 'account',
   account_create_principals: 'system.Everyone',
-  // Quicker than the default, but still most of the time; what differs beside it shows the better.
+  // Faster than the default, but still most of the time. So other differences are easier to detect.
   account_hash_cost: '10',
   account_login_failures_per_account: '0',
   account_login_failures_per_address: '0',
@@ -115,13 +115,13 @@ async function signUp(service: TestService, id: string): Promise<void> {
   expect(status, text).toBe(201);
 }
 
-/** A wrong password that nobody has tried yet: the second time it would be known. */
+/** A wrong password that was not tried before, because a repeated one is known. */
 function wrong(which: string, n: number): string {
   return `${which}${n + 100}`.padEnd(password.length, 'x');
 }
 
 describe('the time of an answer', { timeout: 3_600_000 }, () => {
-  it('does not tell whether there is an account, be it in use or not.', async () => {
+  it('does not reveal whether an account exists, in use or not.', async () => {
     const service = await start();
     for (const user of ['anna', 'berta']) await signUp(service, user);
     const guess =
@@ -133,7 +133,7 @@ describe('the time of an answer', { timeout: 3_600_000 }, () => {
     await expectAlike('an account that is in use and none', slow, guess('berta'), guess('nobody-2'));
   });
 
-  it('does not tell how much of a password was right.', async () => {
+  it('does not reveal how much of a password was right.', async () => {
     const service = await start();
     await signUp(service, 'anna');
     const guess =
@@ -149,14 +149,14 @@ describe('the time of an answer', { timeout: 3_600_000 }, () => {
     );
     expect(await logIn(service, 'anna', password)).not.toBe(401);
     await expectAlike(
-      'half a password and none of it, of somebody who is logged in',
+      'half a password and none of it, of a user who is logged in',
       slow,
       guess((n) => `${right(n)}!`),
       guess((n) => wrong('y', n)),
     );
   });
 
-  it('does not tell whether there is an account that has forgotten its password.', async () => {
+  it('does not reveal by password resets whether an account exists.', async () => {
     const service = await start({
       account_validation: 'true',
       'account_validation.email_sender': 'shop@example.org',
@@ -170,14 +170,14 @@ describe('the time of an answer', { timeout: 3_600_000 }, () => {
       async () =>
         expect((await send(service, 'POST', `/v1/accounts/${user}/reset-password`)).status).toBe(200);
     await expectAlike(
-      'a password forgotten by somebody and by nobody',
+      'a password reset of an existing and of a missing account',
       quick,
       guess('anna@example.org'),
       guess('none@example.org'),
     );
   });
 
-  it('does not tell how much of a temporary password, or of a key sent by mail, was right.', async () => {
+  it('does not reveal how much of a temporary password, or of a key sent by mail, was right.', async () => {
     const { plugin, codes } = codesDoor();
     await start({}, [plugin]);
     const right = await codes().issue('anna', undefined);
@@ -194,7 +194,7 @@ describe('the time of an answer', { timeout: 3_600_000 }, () => {
     );
   });
 
-  it('does not tell how much of the signature of a page was right.', async () => {
+  it('does not reveal how much of the signature of a page was right.', async () => {
     const service = await start({ pagination_token_signed: 'true' });
     await signUp(service, 'anna');
     const authorization = `Basic ${Buffer.from(`anna:${password}`).toString('base64')}`;

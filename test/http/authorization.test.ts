@@ -1,5 +1,5 @@
-// A policy of somebody else's that has the last word: on single objects, on lists, in batches, and wherever else objects
-// are reached.
+// An external authorization policy decides every access: to single objects, to lists, in batches, and by all other access
+// paths.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/core/errors.ts';
@@ -184,14 +184,14 @@ forEachBackend((backend) => {
 });
 
 describe('multiauth.authorization_policy', () => {
-  const nobody = definePlugin({
+  const closed = definePlugin({
     name: 'closed',
     setup: () => ({
       authorizations: { Closed: () => ({ decide: () => false }), Odd: () => ({}) as AuthorizationPolicy },
     }),
   });
   const start = (policy: string): Promise<TestService> =>
-    startTestService({ plugins: [nobody], settings: { 'multiauth.authorization_policy': policy } });
+    startTestService({ plugins: [closed], settings: { 'multiauth.authorization_policy': policy } });
   let folder: ModuleFolder;
   beforeAll(async () => {
     folder = await ModuleFolder.enter();

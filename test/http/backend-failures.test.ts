@@ -1,4 +1,4 @@
-// What clients are told when a backend fails (docs/reference/http-api/errors.md).
+// Responses when a backend fails (docs/reference/http-api/errors.md).
 import { BackendUnavailable } from '../../src/contracts/errors.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
 import { absent, only } from './match.ts';

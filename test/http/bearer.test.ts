@@ -182,7 +182,7 @@ describe('a configuration that does not fit', () => {
     [{ userinfo_url: 'http://a.example/me' }, /userinfo_url: expected a URL that starts with https/],
     [{ userinfo_url: 'file:///etc/passwd' }, /userinfo_url/],
     [{ introspection_url: 'https://a.example/' }, /client_secret: must be set/],
-  ])('%j is told at start.', async (parameters, message) => {
+  ])('%j is reported at start.', async (parameters, message) => {
     await expect(start(parameters)).rejects.toThrow(message);
   });
 

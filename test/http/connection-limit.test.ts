@@ -33,7 +33,7 @@ test('Connections beyond the limit are closed, those of other addresses are not,
   expect((await ask(service, '127.0.0.2'))[1]).toBe(fine);
   first.end();
   await once(first, 'close');
-  // The service hears of it a moment later.
+  // The service notices the end a moment later.
   while ((await ask(service))[1] !== fine);
   expect((await ask(service))[1]).toBe('');
 });

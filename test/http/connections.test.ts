@@ -1,4 +1,4 @@
-// What becomes of open connections when the service stops: nobody is cut off, and nobody keeps it from ending.
+// Open connections when the service stops: no request is aborted, and no connection delays the end.
 import { once } from 'node:events';
 import { Agent, createServer, get, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';

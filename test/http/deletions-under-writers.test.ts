@@ -1,5 +1,5 @@
-// Parents are deleted while others write below them and never pause: the deletion gets its turn, nobody is refused because
-// of it, and who writes to one list at a time does not even lose a race.
+// Parents are deleted under constant writes below them. The deletion gets its lock, no write is refused because of it, and
+// writers of a single list cause no serialization conflicts.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { definePlugin } from '../../src/http/plugin.ts';
 import { type TestBackend, type TestClient, type TestService } from '../../src/testing/index.ts';
@@ -10,7 +10,7 @@ const writers = 6;
 const deletions = inExtent(3, 6);
 const bucket = '/v1/buckets/busy';
 
-/** Where somebody hears of changes, each is a unit of work, which takes its locks before it looks. */
+/** With a subscriber, each change is a unit of work, which takes its locks before it reads. */
 const listener = definePlugin({
   name: 'listener',
   setup: () => ({ subscribers: [{ name: 'all', on: 'ResourceChanged', handle: () => {} }] }),
@@ -18,17 +18,17 @@ const listener = definePlugin({
 
 forEachBackend((backend) => {
   describeDeletions(backend, true);
-  // Elsewhere there is no other way of writing.
+  // Other backends have no single-statement writes.
   if (backend.name === 'postgresql') describeDeletions(backend, false);
 });
 
-function describeDeletions(backend: TestBackend, isHeard: boolean): void {
-  describe(`deletions under writers ${isHeard ? 'whom somebody hears ' : ''}on ${backend.name}`, () => {
+function describeDeletions(backend: TestBackend, hasSubscriber: boolean): void {
+  describe(`deletions under writers ${hasSubscriber ? 'with a subscriber ' : ''}on ${backend.name}`, () => {
     let service: TestService;
     let alice: TestClient;
 
     beforeEach(async () => {
-      const plugins = isHeard ? [listener] : [];
+      const plugins = hasSubscriber ? [listener] : [];
       service = await backend.start({ plugins, settings: { includes: 'prometheus' } });
       alice = service.asUser('alice');
       await recreate();
@@ -44,7 +44,7 @@ function describeDeletions(backend: TestBackend, isHeard: boolean): void {
 
     /** Requests that were run again, not counting writes that did not find what they had seen without a lock. */
     async function countRetries(): Promise<number> {
-      if (!isHeard) return 0;
+      if (!hasSubscriber) return 0;
       const { text } = await alice.request('GET', '/v1/__metrics__');
       // Absent as long as there was none.
       return Number(/^\w*transaction_retries\w* (\d+)$/m.exec(text)?.[1] ?? 0);

@@ -1,4 +1,4 @@
-// Events: what subscribers hear of requests, when, and what they can do about it.
+// Events: what subscribers receive, when, and how they can change the result of a request.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/core/errors.ts';

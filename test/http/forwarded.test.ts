@@ -29,7 +29,7 @@ describeScenarios(
       'https://api.test:8443/v1/',
     ),
     told(
-      'The standard header does not count beside the older ones.',
+      'The standard header is ignored if the older ones are present.',
       { Forwarded: 'proto=https;host=evil.test', 'X-Forwarded-Proto': 'https', Host: 'api.test' },
       'https://api.test/v1/',
     ),

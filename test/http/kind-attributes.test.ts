@@ -92,7 +92,7 @@ describeScenarios(
       ],
     },
     {
-      name: 'a body without data is told from one with empty data',
+      name: 'a body without data differs from one with empty data',
       request: 'POST /plants',
       issues: [
         ['body', 'data'],

@@ -1,4 +1,4 @@
-// Requests that look at very much of a list keep nobody else waiting, on the backends that work in the process itself.
+// Requests that read long lists do not delay other requests, on the backends that run in the process itself.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definePlugin } from '../../src/http/plugin.ts';
 import { StoredObject } from '../../src/core/objects/stored.ts';

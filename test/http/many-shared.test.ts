@@ -104,8 +104,8 @@ describe.each(allBackends)('a list with very many shared objects, on $name', ({ 
     expect((await service.request('GET', `${records}?_limit=5`, { auth: 'carol' })).status).toBe(403);
     const [gone, hidden] = [idOf(2998), idOf(2996)];
     await service.request('DELETE', `${records}/${gone}`, { auth: 'alice' });
-    const nobody = { permissions: { read: [], write: [] } };
-    await service.request('PATCH', `${records}/${hidden}`, { auth: 'alice', body: nobody });
+    const unshared = { permissions: { read: [], write: [] } };
+    await service.request('PATCH', `${records}/${hidden}`, { auth: 'alice', body: unshared });
     const { body } = await service.request('GET', `${records}?_since=0&_limit=2`, { auth: 'bob' });
     expect((body as { data: { id: string }[] }).data.map(({ id }) => id)).toEqual([idOf(2994), idOf(2992)]);
   });

@@ -1,5 +1,5 @@
 // Kinds whose lists belong to callers: one list per user, one per team, children, lists below shared objects, and lists that
-// their owner may change as a whole. With a record of the changes that subscribers were told of.
+// their owner may change as a whole. Records the changes that subscribers receive.
 import type { ResourceKind } from '../../src/engine/kind.ts';
 import type { Change } from '../../src/engine/events/event.ts';
 import { definePlugin, type Plugin } from '../../src/http/plugin.ts';

@@ -103,7 +103,7 @@ describe('Large requests', () => {
     const large = { auth: 'ann', body: body(3 * megabyte) };
     expect((await service.request('PUT', `${list}/large`, large)).status).toBe(201);
     for (let n = 0; n < 4; n++) {
-      // Bodies that break off, are no JSON, or are refused; requests that fail; answers that nobody reads to the end.
+      // Bodies that are aborted, malformed or refused; requests that fail; responses that the client does not read to the end.
       await closed(service, await open(service, upload, `{"data":"${'x'.repeat(n * 200_000)}`));
       const broken = { auth: 'ann', raw: 'x'.repeat(3 * megabyte), headers: { 'Content-Type': 'application/json' } };
       expect((await service.request('PUT', `${list}/large`, broken)).status).toBe(400);

@@ -103,7 +103,7 @@ describeScenarios('what each method needs', [
 ]);
 
 describeScenarios(
-  'what settings allow to everybody',
+  'permissions of all callers by settings',
   [
     // Proves S-110, S-116, S-118.
     {
@@ -232,7 +232,7 @@ describeScenarios('what each method leaves behind', [
   })),
 ]);
 
-/** What a group has although nobody gave it. */
+/** Attributes that a group has by default. */
 function members(kind: string): object {
   return kind === 'groups' ? { members: [] } : {};
 }

@@ -1,4 +1,4 @@
-// Followers of a list whose deletions were forgotten are told so: by a header, or by a refusal where a setting says so.
+// Followers of a list with purged deletions get a header, or an error response if a setting requires it.
 import { describe, expect, it } from 'vitest';
 import { forEachBackend } from '../support/backends.ts';
 import { forgetting } from '../support/forgetting.ts';

@@ -1,5 +1,5 @@
-// A plugin as somebody else would write it: a user resource, a shareable kind with a permission and an id generator of
-// its own, an endpoint, a capability and a health check. The tests beside it prove that these declarations are enough.
+// A plugin like those of external authors: a user resource, a shareable kind with its own permission and id generator, an
+// endpoint, a capability and a health check. The tests in this folder prove that these declarations are enough.
 import { plainText } from '../../src/engine/endpoint.ts';
 import { jsonResponse } from '../../src/engine/exchange.ts';
 import type { ResourceKind } from '../../src/engine/kind.ts';

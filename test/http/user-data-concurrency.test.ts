@@ -1,5 +1,5 @@
-// Users are removed while others write: nobody puts back what was taken away, and nothing goes that has become somebody
-// else's.
+// Users are removed during concurrent writes: no write restores what was removed, and objects that got another writer
+// meanwhile remain.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestClient, TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';

@@ -1,4 +1,4 @@
-// Forgetting tombstones by age or by number, on every durable backend and beside running writes.
+// Purging tombstones by age or by number, on every durable backend and during writes.
 import { describe, expect, test } from 'vitest';
 import { inUnit } from '../../src/maintenance/units.ts';
 import { purgeDeleted } from '../../src/maintenance/deletions.ts';
@@ -55,7 +55,7 @@ describe.each(['sqlite', 'postgresql', 'redis'] as const)('purge-deleted on %s',
           await writer.update({ kind: 'record', parent: '/many/7' }, 'new', '{}');
           if (written % 5 === 4) await writer.delete(records, 'new0');
         });
-        // SQLite has no queue between processes: whoever never pauses keeps the others out.
+        // SQLite has no queue between processes: a writer that never pauses blocks the others.
         for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
       }
     };

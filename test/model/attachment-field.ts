@@ -1,8 +1,8 @@
-// The attribute `attachment` of records, which tells of the file that a record has, and is not for clients to change.
+// The attribute `attachment` of records describes the file of a record. Clients cannot change it.
 import { isMap, isSame, member, type Json, type JsonMap } from './json.ts';
 import type { Change } from './turn.ts';
 
-/** Whether somebody says what the file of a record is, in place of uploading it. Taking it away is allowed. */
+/** Whether a client sets the file of a record without an upload. Removing it is allowed. */
 export function isForged({ action, place, old, data, isUpload = false }: Change): boolean {
   if (place.kind !== 'record' || action !== 'update' || isUpload) return false;
   const [before, after] = [attachmentIn(old), attachmentIn(data)];

@@ -9,7 +9,7 @@ import { isGoodId, placeOf, uriOf, type Place } from './places.ts';
 import { mayCreate, mayRead, mayWrite } from './rights.ts';
 import { refused, requireParent, type Turn } from './turn.ts';
 
-/** As the service is told. */
+/** As in the settings of the service. */
 export const maxFileBytes = 24;
 export const extensions: readonly string[] = ['txt', 'json'];
 
@@ -31,7 +31,7 @@ export function contentOf({ value, text }: FormPart): string {
   return text ?? formatJson(value);
 }
 
-/** What is wrong with a form that has come is told before anything else is looked at, where nobody knows for whom it is. */
+/** Reports faults of a received form, before all other checks. */
 export function checkForm(ask: Ask): void {
   if (ask.form !== undefined) readForm(ask.form);
 }
@@ -97,7 +97,7 @@ function takeAway(turn: Turn, place: Place): Expected {
   return { status: 204, headers, body: undefined };
 }
 
-/** The same client under the same conditions, asking for a change of the record. */
+/** Returns the turn with another request of the same client, under the same conditions, that changes the record. */
 function asked(turn: Turn, { method, headers, body }: Pick<Ask, 'method' | 'headers' | 'body'>): Turn {
   const { 'response-behavior': _behaviour, 'content-type': _type, ...kept } = headers;
   return {

@@ -78,7 +78,7 @@ function toAsk(
   const own = Object.entries((member(entry, 'headers') ?? {}) as Readonly<Record<string, string>>);
   const { 'content-type': _dropped, ...inherited } = outer;
   const path = member(entry, 'path') as string;
-  // Whoever an entry names acts in it; one that names nobody in particular is anonymous.
+  // The caller of an entry is the one that it names. An entry that names an unknown user is anonymous.
   const authorization = own.find(([name]) => name.toLowerCase() === 'authorization')?.[1];
   const user = authorization === undefined ? outerUser : userOf(authorization);
   return {

@@ -113,7 +113,7 @@ const entry: fc.Arbitrary<Json> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<Json>([''], [3], 'x', ['{ann}', '{ann}']) },
 );
 const someEntries = fc.array(fc.tuple(fc.nat(40), entry), { maxLength: 2 });
-/** The same without anything wrong. */
+/** Like `someEntries`, with valid principals only. */
 export const shares = fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), fc.array(principal, { maxLength: 2 })), {
   maxLength: 2,
 });

@@ -20,7 +20,7 @@ export interface FilterRules {
   readonly textFields: readonly string[];
   /** The only fields there are, parts of them included. */
   readonly knownFields?: readonly string[] | undefined;
-  /** Fields beside these that `contains_` may ask for. */
+  /** Additional fields for `contains_`. */
   readonly listFields?: readonly string[] | undefined;
 }
 

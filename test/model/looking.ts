@@ -1,5 +1,5 @@
-// What everybody asks for at the end of a history: all that there is or was, in lists and object by object, and questions
-// that every operator and order has a part in.
+// Requests of every caller at the end of a history: all existing and deleted objects, in lists and one by one, and queries
+// with every operator and order.
 import { placeOf } from './places.ts';
 import { endOfTime } from './snapshots.ts';
 import type { Store } from './store.ts';
@@ -65,7 +65,7 @@ export function looksAt(store: Store, closely: boolean): readonly Look[] {
   return looks;
 }
 
-/** Who may do what is told by how it is refused. */
+/** The status of a refusal shows the permissions of the caller. */
 function attemptsOn(path: string, clock: number): readonly Look[] {
   return [
     { path, headers: { 'if-none-match': `"${clock}"` } },

@@ -17,13 +17,13 @@ import { Collision, Store } from './store.ts';
 import type { Change, Turn } from './turn.ts';
 import { grantsFor, type World } from './world.ts';
 
-/** What a model is told about its service. */
+/** The facts about its service that a model needs. */
 export interface Setup {
   readonly world: World;
   readonly accounts: ReadonlyMap<string, Account>;
 }
 
-/** What the service said of somebody in its root view. */
+/** The entry of a user in the root view. */
 export interface Account {
   readonly id: string;
   /** Id of the personal bucket. */
@@ -32,7 +32,7 @@ export interface Account {
   readonly authorization: string;
 }
 
-/** Most entries of a batch, as the service is told. */
+/** Maximum number of entries of a batch, as in the settings of the service. */
 export const maxBatch = 100;
 
 export class Model {
@@ -95,7 +95,7 @@ export class Model {
     return { ...given, changes, record, store: this.store, files: this.#files, world: this.setup.world };
   }
 
-  /** Principals are found out once for the whole batch, when somebody first has a part in it. */
+  /** The principals of a caller are determined once for the whole batch, at its first entry of that caller. */
   #batch(outer: Ask, hint: Reply, now: number, changes: Change[]): Expected {
     try {
       const known = [...this.accounts];
@@ -183,7 +183,7 @@ function notAllowed(allow: string): Expected {
   return { status: 405, errno: 115, headers: { allow }, body: {} };
 }
 
-/** What holds for every answer: HEAD has no body, and nothing that was said to somebody is kept by caches. */
+/** Applies the rules for all responses: HEAD has no body, and caches do not store responses to authenticated callers. */
 function finished(ask: Ask, expected: Expected): Expected {
   const isPersonal = (ask.user !== undefined || ask.headers['authorization'] !== undefined) && isRead(ask);
   const headers = isPersonal ? { ...uncached, ...expected.headers } : expected.headers;

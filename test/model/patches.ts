@@ -7,7 +7,7 @@ import { entryNames } from './rights.ts';
 import type { Entries } from './store.ts';
 
 export interface Patched {
-  /** What the client wants, as far as it can be told from what was sent: for `Response-Behavior`. */
+  /** The attributes that the client has sent, as far as the patch shows them: for `Response-Behavior`. */
   readonly sent: JsonMap;
   /** `id` and `last_modified` as they come out, if they do. */
   readonly data: JsonMap;

@@ -1,4 +1,4 @@
-// `/permissions`: what somebody may do, object by object. endpoints.md §7.
+// `/permissions`: the permissions of a caller, object by object. endpoints.md §7.
 import { requireNone, uncached, type Expected } from './exchange.ts';
 import type { JsonMap } from './json.ts';
 import { idsOf, objectIn, placeOf, uriOf } from './places.ts';

@@ -72,7 +72,11 @@ export const entryNames: Readonly<Record<Kind, readonly string[]>> = {
   history: [],
 };
 
-/** What somebody is: their id, and every group whose list of members has it. `named`: principals by setting. */
+/**
+ * Returns the principals of a caller: its id, and every group with this id as a member.
+ *
+ * @param named principals by setting
+ */
 export function personOf(store: Store, id: string | undefined, named: ReadonlyMap<string, readonly string[]>): Person {
   const principals = principalsOf(store, id);
   const settings = [...named].filter(([, all]) => all.some((principal) => principals.has(principal)));
@@ -135,7 +139,7 @@ export function mayAll(store: Store, person: Person, place: Place, right: 'read'
   return may(store, person, placeOf(parent)!, right === 'read' ? 'list' : 'write', place.kind);
 }
 
-/** Ids of a list that somebody may see or change: all, some, or `undefined` for those who are refused. */
+/** Returns the ids of a list that a caller may see or change: all, some, or `undefined` for a refused caller. */
 export function selectable(
   store: Store,
   person: Person,

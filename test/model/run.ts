@@ -36,10 +36,9 @@ export async function runHistory(subject: Subject, steps: readonly (Step | Burst
   subject.clock.set(start);
   const run = new Run(subject, tally);
   for (const step of steps) await run.step(step);
-  // What nobody has asked for yet could be wrong as well.
-  const everybody = [...users, undefined];
-  for (const [index, user] of everybody.entries())
-    await run.lookAround(user, steps.length % everybody.length === index);
+  // Objects that no request has read yet could be wrong as well.
+  const callers = [...users, undefined];
+  for (const [index, user] of callers.entries()) await run.lookAround(user, steps.length % callers.length === index);
   tally.histories++;
 }
 
@@ -161,7 +160,7 @@ interface Comparison {
   readonly now: number;
   /** Whether the requests were sent at the same time. */
   readonly isTogether: boolean;
-  /** What differs, for whoever has to find out why. */
+  /** The differences, for the report. */
   readonly wrong: string[];
 }
 

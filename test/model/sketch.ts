@@ -19,12 +19,12 @@ export interface Sketch {
   readonly body?: Json;
   /** In place of a body. */
   readonly form?: readonly FormPart[];
-  /** Who asks, when it is part of a batch; `nobody` says so. */
+  /** Caller of an entry of a batch; `nobody` means anonymous. */
   readonly as?: string;
 }
 
 export interface Step {
-  /** Name; `undefined`: nobody. */
+  /** Name; `undefined`: anonymous. */
   readonly user?: string | undefined;
   /** Through a socket, or without. */
   readonly door: 'inside' | 'http';

@@ -1,4 +1,5 @@
-// Random histories: who asks for what, when and through which door. Out of so few ids and values that they meet often.
+// Random histories: the caller, time, access path and contents of each request. Ids and values are few, so requests often
+// concern the same objects.
 import fc from 'fast-check';
 import { defaults, handover, rebirth, renewal, severalOf } from './batches.ts';
 import { bodyFor, content, idFor, orHostile, rarely, shares, time, values } from './bodies.ts';
@@ -169,7 +170,7 @@ const snapshot: fc.Arbitrary<Sketch> = fc
     path: `/buckets/${path}/snapshot/collections/${name}@${at}`,
   }));
 
-/** Where there are no files, somebody asks for them rarely. */
+/** Without files, few requests ask for them. */
 function oneRequest({ hasAttachments }: World): fc.Arbitrary<Sketch> {
   return fc.oneof(
     { weight: 16, arbitrary: object },

@@ -68,7 +68,7 @@ export function plainEntries(entries: Entries): JsonMap {
   return Object.fromEntries([...entries].map(([name, principals]) => [name, [...principals]]));
 }
 
-/** Whoever changes an object becomes one of its writers. */
+/** A change adds the caller to the writers of the object. */
 export function withWriter(entries: Entries, { id }: Person): Entries {
   return new Map([...entries, ['write', new Set([...(entries.get('write') ?? []), id ?? everyone])]]);
 }

@@ -12,7 +12,7 @@ const files = fc.constantFrom<FormPart>(
   { name: 'attachment', filename: 'untitled', type: 'text/plain', value: [] },
 );
 
-/** What a client writes who wants to read the file of somebody else. */
+/** The body of a client that tries to read the file of another user. */
 const stolen = { filename: 'a.txt', location: '{location}', hash: '', mimetype: 'text/plain', size: 1 };
 
 /** Each makes a form that is refused. */

@@ -1,4 +1,4 @@
-// Services differ by their settings, and the model with them: what is switched on, and whom settings let in.
+// The settings of a service, which the model follows: enabled features, and callers with permissions from settings.
 
 export interface World {
   readonly name: string;

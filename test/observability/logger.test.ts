@@ -20,7 +20,7 @@ test('JSON lines follow the MozLog layout.', () => {
     Fields: { path: '/v1/', code: 200 },
   });
   expect(parsed).toHaveProperty('Hostname');
-  // Nanoseconds, beyond what a double can tell apart, so they are looked at as text.
+  // Nanoseconds exceed the precision of doubles, so they are compared as text.
   expect(line).toMatch(/"Timestamp":\d{19}[,}]/);
 });
 

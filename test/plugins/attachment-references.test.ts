@@ -249,7 +249,7 @@ forEachBackend((backend) => {
         await mallory.request('PUT', `${mine}/${id}`, { body: {} });
       const answers = [
         await mallory.request('PUT', `${mine}/put`, { body: { data, ...open } }),
-        // The same id as the original must not matter.
+        // An id equal to that of the original must not matter.
         await mallory.request('PUT', `${mine}/r`, { body: { data } }),
         await mallory.request('POST', mine, { body: { data } }),
         await mallory.request('PATCH', `${mine}/patched`, { body: { data } }),

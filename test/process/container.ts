@@ -1,5 +1,5 @@
 // Runs programs of an image that was built without an engine, as a container would: as its user, in its working folder,
-// on files nobody may change but for the volume and /tmp, with nothing of the environment of the tests.
+// with read-only files except for the volume and /tmp, and without the environment of the tests.
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
@@ -25,7 +25,7 @@ export async function makeRemovable(folder: string): Promise<void> {
   if (existsSync(folder)) await run('chmod', ['-R', 'u+rwX', folder]);
 }
 
-/** Every file outside of volumes and /tmp, with what tells that it was changed. */
+/** Returns every file outside of volumes and /tmp, with values that show changes. */
 export function listFiles(image: Image): readonly string[] {
   const writable = ['/tmp', ...image.volumes].map((name) => path.join(image.root, name) + path.sep);
   return readdirSync(image.root, { recursive: true, encoding: 'utf8' })

@@ -90,7 +90,7 @@ describe('The image', () => {
     expect(await container.stop()).toBe(0);
   });
 
-  test('is not healthy when nobody answers.', async () => {
+  test('is not healthy without a response.', async () => {
     const container = await startContainer(image);
     expect(await container.stop()).toBe(0);
     expect(await container.checkHealth()).toBe(1);

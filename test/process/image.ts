@@ -30,7 +30,7 @@ export interface BuildOptions {
   readonly target: string;
 }
 
-/** Copies what the ignore file lets in, readable by nobody else, as a checkout of a careful person is. */
+/** Copies the files that the ignore file accepts, readable only by their owner, as in a careful checkout. */
 export async function copyContext(from: string, dockerignore: string, to: string): Promise<void> {
   for (const name of listContext(from, dockerignore)) {
     const file = path.join(to, name);
@@ -121,7 +121,7 @@ class StageBuild {
         this.#texts.set(keyword, text);
         return;
       default:
-        throw new Error(`nobody knows here how to do ${keyword}`);
+        throw new Error(`this test does not support the instruction ${keyword}`);
     }
   }
 

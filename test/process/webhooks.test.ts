@@ -63,7 +63,7 @@ describe('webhooks of a server that is killed', () => {
     expect(receiver.deliveries).toHaveLength(3);
   });
 
-  it('are delivered again with the same id when nobody knows whether they were taken.', async () => {
+  it('are delivered again with the same id when their result is unknown.', async () => {
     const workspace = await prepare();
     const receiver = await listen(0);
     receiver.answer = () => 'hang';
@@ -79,7 +79,7 @@ describe('webhooks of a server that is killed', () => {
 });
 
 describe('coffer webhooks', () => {
-  it('tells what was given up, and puts it back or forgets it.', async () => {
+  it('lists failed deliveries, and retries or deletes them.', async () => {
     const workspace = await prepare();
     const receiver = await listen(0);
     const environment = {

@@ -65,7 +65,7 @@ test(
     await service.loggedCount('Listening', 3);
     expect(requests(await scrape(service))).toBe(10);
 
-    // Those that are told to finish leave everything, also what nobody has asked for yet.
+    // Workers that finish on request pass on all counts, including those that no scrape has read yet.
     await ask(6);
     const restarted = service.loggedNext('Restarted workers');
     service.kill('SIGHUP');

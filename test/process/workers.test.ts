@@ -81,19 +81,16 @@ async function open(port: number): Promise<Socket> {
 }
 
 describe('coffer start --workers', () => {
-  test.each(backends)(
-    'on %s serves from as many processes, and ends with 0 when it is told to stop.',
-    async (backend) => {
-      const service = await startWorkers(3, {}, backend);
-      expect(pidsOf(listening(service)).size).toBe(3);
-      expect(new Set(listening(service).map(({ Fields }) => Fields?.['url']))).toEqual(new Set([service.url]));
-      expect(pidsOf(listening(service))).not.toContain(service.pid);
-      await createList(service.url);
-      service.kill('SIGTERM');
-      expect(await service.ended).toBe(0);
-      expect(service.log.filter(({ Type }) => Type === 'Stopped')).toHaveLength(3);
-    },
-  );
+  test.each(backends)('on %s serves from as many processes, and ends with 0 on a stop signal.', async (backend) => {
+    const service = await startWorkers(3, {}, backend);
+    expect(pidsOf(listening(service)).size).toBe(3);
+    expect(new Set(listening(service).map(({ Fields }) => Fields?.['url']))).toEqual(new Set([service.url]));
+    expect(pidsOf(listening(service))).not.toContain(service.pid);
+    await createList(service.url);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    expect(service.log.filter(({ Type }) => Type === 'Stopped')).toHaveLength(3);
+  });
 
   test('with the host localhost listens on both loopback addresses, at one random port for all workers.', async () => {
     const service = await startWorkers(2, { host: 'localhost' });
@@ -135,7 +132,7 @@ describe('coffer start --workers', () => {
       await traffic.stop();
       expect(traffic.failures).toEqual([]);
       expect([...traffic.statuses.keys()].filter((status) => status >= 300)).toEqual([]);
-      // Clients that are in use are told with an answer; that one is closed under a request is bad luck.
+      // Busy connections are closed with a response. A connection that is closed during a new request is a coincidence.
       expect(traffic.reusesThatFailed).toBeLessThan(3);
       expect(service.log.filter(({ Severity }) => Severity < 6)).toEqual([]);
       service.kill('SIGTERM');
@@ -164,7 +161,7 @@ describe('coffer start --workers', () => {
   });
 
   test.each(backends)(
-    'on %s finishes what is in flight under load when it is told to stop.',
+    'on %s finishes requests in progress under load after a stop signal.',
     { timeout: 120_000 },
     async (backend) => {
       const service = await startWorkers(2, {}, backend);
@@ -175,7 +172,7 @@ describe('coffer start --workers', () => {
       expect(await service.ended).toBe(0);
       await traffic.stop();
       expect([...traffic.statuses.keys()].filter((status) => status >= 300)).toEqual([]);
-      // Once nobody listens, new connections are refused, or closed when they came in that moment; nothing else may happen.
+      // Without a listener, new connections are refused, or closed if they arrive at that moment. Nothing else may happen.
       const isRefused = (failure: string): boolean => /ECONNREFUSED|ECONNRESET|EPIPE|socket hang up/.test(failure);
       expect(traffic.failures.filter((failure) => !isRefused(failure))).toEqual([]);
       // So what a worker has taken in was answered, and the answer arrived.
@@ -230,7 +227,7 @@ describe('coffer start --workers', () => {
     expect(await service.ended).toBe(0);
   });
 
-  test('replaces a worker that was told to stop by somebody else, after it finished.', async () => {
+  test('replaces a worker that received a stop signal from another process, after it finished.', async () => {
     const service = await startWorkers(2);
     process.kill(listening(service)[0]!.Pid, 'SIGTERM');
     await service.loggedCount('Listening', 3);
@@ -248,7 +245,7 @@ describe('coffer start --workers', () => {
     await expect(fetch(service.url)).rejects.toThrow('fetch failed');
   });
 
-  test('ends at once, with 1, when it is told to stop twice.', async () => {
+  test('ends at once, with 1, on a second stop signal.', async () => {
     const service = await startWorkers(2);
     const socket = await open(service.port);
     socket.write('POST /v1/buckets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n');

@@ -1,4 +1,4 @@
-// Settings whose values and names the specification fixes, as they are when nobody sets them.
+// Default values of settings whose names and values the specification fixes.
 import { describe, expect, test } from 'vitest';
 import { loadIni, problemsOf } from './helpers.ts';
 

@@ -72,7 +72,7 @@ export class CountingProxy {
     return new CountingProxy(listener, new URL(databaseUrl));
   }
 
-  /** What the work costs, when nobody else uses the proxy meanwhile. */
+  /** Returns the cost of the work, if no other code uses the proxy meanwhile. */
   async costOf(work: () => Promise<unknown>): Promise<Cost> {
     const [roundTrips, statements] = [this.#roundTrips, this.#statements];
     await work();

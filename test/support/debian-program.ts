@@ -21,9 +21,9 @@ export interface ProgramSource {
   readonly variable: string;
   /** Package to install. */
   readonly install: string;
-  /** For packages whose installation starts a server of its own: they are unpacked, whoever runs the tests. */
+  /** Unpacks the packages even for root, because their installation would start a server. */
   readonly mustUnpack?: boolean;
-  /** Packages to unpack without the right to install, beside the C library; what an installation would add unless given. */
+  /** Packages to unpack without the right to install, except the C library. Default: those that an installation would add. */
   readonly unpack?: readonly string[];
   /** Programs of those packages, seen from their `usr/bin`; the first that is there is taken. */
   readonly files: readonly string[];

@@ -23,7 +23,7 @@ export function createFilter(dockerignore: string): (file: string) => boolean {
   };
 }
 
-/** The files of a folder that get in; what no rule can let in is not looked into. */
+/** Returns the accepted files of a folder. Folders that no rule can accept are not read. */
 export function listContext(folder: string, dockerignore: string): readonly string[] {
   const isIn = createFilter(dockerignore);
   const below = (name: string): readonly string[] =>

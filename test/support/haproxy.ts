@@ -75,7 +75,7 @@ function configuration(service: string, ports: readonly [number, number]): strin
       timeout client 1s
       timeout http-request 1s
       timeout server 5s
-      # What is left in a connection meets the next request, whoever's it is.
+      # Bytes left in a connection precede the next request of any client.
       http-reuse always
     ${frontend(ports[0], 'option http-buffer-request')}
     ${frontend(ports[1], 'no option http-buffer-request')}

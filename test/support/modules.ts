@@ -1,4 +1,4 @@
-// Modules and packages of somebody else: written into a temporary folder that is the working folder meanwhile.
+// External modules and packages, written into a temporary folder that is the working folder meanwhile.
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

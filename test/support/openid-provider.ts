@@ -112,7 +112,7 @@ async function makeProvider(issuer: string): Promise<Provider> {
   });
 }
 
-/** Walks through the pages of the provider, with its cookies, until it sends the browser to somebody else. */
+/** Follows the pages of the provider, with its cookies, until it redirects the browser to another site. */
 async function logIn(issuer: string, address: string, user: string): Promise<URL> {
   const cookies = new Map<string, string>();
   let next = new URL(address);

@@ -1,4 +1,4 @@
-// A project of somebody else's in a temporary folder, with Coffer installed as it would be published.
+// An external project in a temporary folder, with Coffer installed as it would be published.
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 // PgBouncer in transaction mode before the PostgreSQL server of the tests. Where it is not installed, Debian's package
-// is fetched and unpacked beside the other tools of the project, without installing anything.
+// is fetched and unpacked in the folder of the project's other tools, without an installation.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -57,14 +57,14 @@ function binariesIn(folder: string): Binaries {
   return { initdb: path.join(folder, 'initdb'), postgres: path.join(folder, 'postgres') };
 }
 
-/** Whom servers run as that refuse to run as root: nobody in particular. */
+/** Returns the ids of an unprivileged user for servers that refuse to run as root; empty for other users. */
 export function unprivileged(): { readonly uid?: number; readonly gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string): number => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** A port that nobody listens on. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -148,7 +148,7 @@ export class PostgresServer {
     await this.#end('SIGINT');
   }
 
-  /** Ends the server at once, without a word to anybody. */
+  /** Kills the server at once, without notice to its clients. */
   async kill(): Promise<void> {
     await this.#end('SIGQUIT');
   }

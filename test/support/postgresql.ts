@@ -62,7 +62,7 @@ const tables = [
 /** One statement that empties all tables. */
 const emptyTables = `WITH ${tables.map((table) => `${table} AS (DELETE FROM coffer_${table})`).join(', ')} SELECT 1`;
 
-/** Databases of this process that nobody uses at the moment: empty, with tables. */
+/** Databases of this process that are not in use: empty, with tables. */
 const spare: string[] = [];
 
 /** Lends an empty database with tables that is given back with nothing but data added. A new one costs the server more than most tests do. */

@@ -10,7 +10,7 @@ const joiningTimeoutMs = 2000;
 /** Interval between two questions to a node about its state. The nodes need the processor meanwhile. */
 const pollMs = 20;
 
-/** Starts a node; one whose ports somebody else has taken meanwhile ends at once, and is started again on others. */
+/** Starts a node. If another process has taken its ports meanwhile, it ends at once and is started again on others. */
 async function startNode(options: readonly string[], attempts = 5): Promise<RedisProcess> {
   try {
     // The default port of the cluster bus is too high for some of the ports that the system draws.
@@ -110,7 +110,7 @@ export class RedisCluster {
     const clients = this.nodes.map(({ url }) => new Redis(url));
     const client = clients[replica]!;
     try {
-      // Masters vote for nobody who has not heard of the last failover, and not again for long.
+      // Masters do not vote for a replica that does not know the last failover, and vote again only after a long time.
       const epochs = new Set<string | undefined>();
       do {
         epochs.clear();

@@ -12,7 +12,7 @@ import { findProgram, type Program } from './debian-program.ts';
 import { freeze } from './frozen-process.ts';
 import { MissingProgram } from './missing-program.ts';
 
-/** What the server of Debian's archive needs beside the C library. */
+/** Packages that the server of Debian's archive needs in addition to the C library. */
 const packages = [
   'redis-tools',
   'redis-server',
@@ -145,7 +145,7 @@ export async function openTestServer(): Promise<{ readonly url: string; readonly
   return { url: server.url, close: () => server.remove() };
 }
 
-/** A port that nobody listens on, drawn by the system. */
+/** Returns a free port, chosen by the system. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');

@@ -30,7 +30,7 @@ export abstract class SmallDisk {
   /** Leaves only little space to the process. */
   abstract fill(pid: number): Promise<void>;
   abstract makeSpace(pid: number): Promise<void>;
-  /** The same command, which finds as little space as a process does for which the disk is full. */
+  /** Returns the command with as little space as on a full disk. */
   abstract whileFull(command: readonly string[]): readonly string[];
   abstract remove(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// A table of PostgreSQL that nobody else may use for a while, so that statements stay under way for as long as a test likes.
+// Locks a table of PostgreSQL, so that statements stay in progress for as long as a test needs.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, vi } from 'vitest';
 import type { OpenPostgres } from './postgresql.ts';

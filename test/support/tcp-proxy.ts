@@ -1,5 +1,5 @@
 // A network between a service and its server that tests can break: connections pass, are cut, or fall silent without
-// either side being told, as when a firewall drops packets.
+// notice to either side, as when a firewall drops packets.
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
@@ -46,7 +46,7 @@ export class TcpProxy {
     for (const pair of this.#pairs) cut(pair);
   }
 
-  /** Nothing gets through any more: not on the connections that there are, not on new ones, and nobody is told. */
+  /** Drops all data on existing and new connections, without closing them. */
   fallSilent(): void {
     this.#state = 'silent';
     for (const pair of this.#pairs) pair.isLost = true;
@@ -65,7 +65,7 @@ export class TcpProxy {
     });
   }
 
-  /** Resolves when somebody connects, or when anybody is connected. */
+  /** Resolves when a client connects, or at once if one is connected. */
   async reached(): Promise<void> {
     if (this.#pairs.size === 0) await once(this.#server, 'connection');
   }
@@ -86,7 +86,7 @@ export class TcpProxy {
       from.on('close', () => {
         this.#pairs.delete(pair);
         if (!pair.isLost) to.destroy();
-        // The end of a lost connection reaches nobody, but the test has to end some time.
+        // The end of a lost connection reaches no side, but the test has to end.
         else if (from === near) far.destroy();
       });
       from.on('data', (chunk: Buffer) => {

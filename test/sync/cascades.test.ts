@@ -133,7 +133,7 @@ describe.each(inExtent(['sqlite', 'postgresql'], backends))('on %s', (backend) =
       await untilReaped(ask);
       expect(await findLeftovers(ask)).toEqual([]);
     }
-    // Whoever makes the bucket again finds nothing of the others in it.
+    // A client that creates the bucket again finds no objects of other clients in it.
     await clientOf(0).request('DELETE', bucket);
     const heir = clientOf(0, 'heir');
     const made = await heir.request('PUT', bucket);

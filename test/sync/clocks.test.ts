@@ -52,7 +52,7 @@ describe.each(['postgresql', 'redis'] as const)('servers on one %s whose clocks 
     { timeout: 120_000 },
     async () => {
       const given = new Set<number>();
-      // What was answered before a change is asked for has an earlier timestamp, whoever answered.
+      // A response before the request of a change has an earlier timestamp, whichever process sent it.
       let highest = 0;
       const before = new Map<number, number>();
       const noteOf =

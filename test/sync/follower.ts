@@ -11,7 +11,7 @@ export class Follower {
   readonly #limit: string;
   #etag: string | undefined;
   polls = 0;
-  /** How often it was told that it has missed deletions. */
+  /** Number of responses with `Resync`. */
   resyncs = 0;
 
   constructor(client: Client, records: string, pageSize: number | undefined) {

@@ -1,5 +1,5 @@
-// Tombstones are purged, histories trimmed, and the rows of deleted collections swept away while others write and follow:
-// only what is to go goes, and whoever has missed a deletion is told.
+// Tombstones are purged, histories trimmed, and the rows of deleted collections removed under writers and followers: only the
+// intended entries are removed, and a client that has missed a deletion is informed.
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -38,7 +38,7 @@ describe.each(
   let server: ServerProcess;
   let settings: Settings;
   let ask: Ask | undefined;
-  /** Tells of each change that was answered. */
+  /** Reports each acknowledged change. */
   const written = new EventEmitter().setMaxListeners(0);
   let cleanUp = async (): Promise<void> => {};
 

@@ -44,7 +44,7 @@ describe.each(inExtent(['sqlite'], backends))('on %s', (backend) => {
   });
 
   test(
-    'what nobody touches is on exactly one page, whatever is written between the pages',
+    'unchanged objects are on exactly one page, whatever is written between the pages',
     { timeout: 120_000 },
     async () => {
       const ids = Array.from({ length: lasting }, (_, n) => `lasting-${n}`);

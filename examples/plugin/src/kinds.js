@@ -2,7 +2,7 @@
 // `story_create_principals` follow from these declarations.
 
 /**
- * Drafts are nobody else's business: every user has a list of their own at the same address, without permissions.
+ * Drafts are private: every user has a separate list at the same address, without permissions.
  *
  * @type {import('coffer').ResourceKind}
  */

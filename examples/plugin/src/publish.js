@@ -1,4 +1,4 @@
-// A permission that records can store beside `read` and `write`, and the endpoint that asks for it.
+// A permission that records can store in addition to `read` and `write`, and the endpoint that requires it.
 import { jsonResponse, ServiceError } from 'coffer';
 
 /** @type {import('coffer').AddedPermission} */

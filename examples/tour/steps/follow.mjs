@@ -16,7 +16,7 @@ export async function follow({ alice, narrator, records }) {
   const unchanged = await alice.request('GET', records, { headers: { 'If-None-Match': seen }, expect: [304] });
   narrator.show(unchanged);
 
-  narrator.say('Somebody changes one record, adds one, and removes all that stand for no language.');
+  narrator.say('Alice changes one record, adds one, and removes all that are not languages.');
   const changed = await alice.request('PATCH', `${records}/epo`, { body: { data: { speakers: 'many' } } });
   narrator.show(changed);
   const added = await alice.request('POST', records, { body: { data: { name: 'Tourese', type: 'constructed' } } });

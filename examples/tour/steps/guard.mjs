@@ -31,7 +31,7 @@ export async function guard({ alice, narrator, records }) {
   });
   narrator.show(changed);
 
-  narrator.say('Whoever still holds the old ETag is told, and gets what is there now to merge with.');
+  narrator.say('A client with the old ETag gets 412, with the current object to merge with.');
   const stale = await alice.request('PUT', latin, {
     headers: { 'If-Match': seen },
     body: { data: { name: 'From an old copy' } },

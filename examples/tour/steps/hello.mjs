@@ -12,14 +12,14 @@
  */
 
 /**
- * Asks as nobody and as a user.
+ * Reads the root view anonymously and as a user.
  *
  * @param {Tour} tour
  */
-export async function sayHello({ alice, bob, nobody, narrator }) {
+export async function sayHello({ alice, bob, stranger, narrator }) {
   narrator.chapter('Hello');
-  narrator.say('The root view says what the service is and what it can do. Everybody may ask.');
-  const anonymous = await nobody.request('GET', '/');
+  narrator.say('The root view describes the service and its features. Any caller may read it.');
+  const anonymous = await stranger.request('GET', '/');
   narrator.show(anonymous);
 
   narrator.say(

@@ -9,10 +9,10 @@ import { listOf, totalOf } from '../client.mjs';
  * @param {Tour} tour
  * @param {{ bobId: string, capabilities: readonly string[] }} known
  */
-export async function share({ alice, bob, nobody, narrator, bucket, collection, records }, { bobId, capabilities }) {
+export async function share({ alice, bob, stranger, narrator, bucket, collection, records }, { bobId, capabilities }) {
   narrator.chapter('Share a part of it');
   narrator.say('All of it is mine so far. A stranger is asked for a name (401), Bob is refused (403).');
-  const anonymous = await nobody.request('GET', `${records}/lat`, { expect: [401] });
+  const anonymous = await stranger.request('GET', `${records}/lat`, { expect: [401] });
   narrator.show(anonymous);
   const before = await bob.request('GET', `${records}/lat`, { expect: [403] });
   narrator.show(before);
@@ -49,7 +49,7 @@ export async function share({ alice, bob, nobody, narrator, bucket, collection, 
   const listed = capabilities.includes('permissions_endpoint') ? await listPermissions() : undefined;
 
   narrator.say(
-    'Bob leaves the group. What remains is public, or what he has written: whoever changes a record may write it.',
+    'Bob leaves the group. What remains is public, or what he has written: a change adds the caller to the writers of a record.',
   );
   await alice.request('PATCH', group, { body: { data: { members: [] } } });
   const left = listOf(await bob.request('GET', `${records}?_fields=name&_sort=id`));

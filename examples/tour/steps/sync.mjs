@@ -11,7 +11,7 @@ import { comparable, createDevice, strategies } from '../devices.mjs';
 const nowhere = 'http://127.0.0.1:2/v1';
 
 /**
- * Synchronises without anybody getting in anybody's way.
+ * Synchronises two copies without lost changes.
  *
  * @param {Tour} tour
  */
@@ -81,7 +81,7 @@ export async function synchronise(tour) {
 export async function settleConflicts(tour, { phone, laptop }) {
   const { narrator } = tour;
   narrator.chapter('Settle conflicts');
-  narrator.say('Both change one record. The second to synchronise is told, with both versions, and decides.');
+  narrator.say('Both change one record. The second to synchronise gets a conflict with both versions, and decides.');
   const manual = await clash('swa', 'manual');
   const conflict = manual.conflicts.at(0);
   if (conflict === undefined) throw new Error('The laptop was not told about the conflict.');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { folderOf, parsePattern } from '../../../src/core/permissions/object-pattern.ts';
 
-/** The same meaning by regular expression. */
+/** Returns a regular expression with the meaning of the pattern. */
 function reference(pattern: string, withChildren: boolean): RegExp {
   const parts = pattern.split('*').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join(withChildren ? '[^]*' : '[^/]*')}$`, 'u');

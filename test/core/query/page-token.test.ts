@@ -85,7 +85,7 @@ describe('what is refused', () => {
     ['null characters', encode('{"last_object":{"last_modified":5},"offset":2,"nonce":"\\u0000"}')],
     ['deep nesting', encode(`{"last_object":${'['.repeat(5000)}${']'.repeat(5000)},"offset":2,"nonce":"x"}`)],
     ['a token without end', encode(good + ' '.repeat(70_000))],
-    ['a token with a signature that nobody asked for', `${encode(good)}.AAAA`],
+    ['a token with an unexpected signature', `${encode(good)}.AAAA`],
   ];
 
   it('is not the token that these vary', () => {

@@ -23,7 +23,7 @@ const options: Options = {
 // Theirs takes an own property called `constructor` for a type, and objects without prototype for another one.
 const keys = ['a', 'b', 'ab', 'x'];
 const plain = { noNullPrototype: true };
-/** Beside these theirs takes `contains` for satisfied by an empty list. */
+/** With these keywords, ajv treats `contains` as satisfied by an empty list. */
 const ofItems: ReadonlySet<string> = new Set(['items', 'prefixItems']);
 const value: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(

@@ -121,7 +121,7 @@ describe('signing up', () => {
       const body = { data: { password: 'right', validated: false } };
       expect((await change(service, zoe, 'right', body, method)).status).toBe(403);
     }
-    // The same value is accepted, and an omitted value stays.
+    // An unchanged value is accepted, and an omitted value stays.
     const same = await change(service, zoe, 'right', { data: { password: 'right', validated: true } });
     expect(same).toMatchObject({ status: 200, body: { data: { validated: true } } });
     const left = await change(service, zoe, 'right', { data: { password: 'right' } });

@@ -157,7 +157,7 @@ test('a server that has purged tombstones since the last run is read from the st
   Object.assign(options.lists[list]!, { entries: ['{"id":"kept","last_modified":3000}'], etag: 9002 });
   expect(await ends.run({ mode: 'resume' })).toMatchObject({ isEqual: true });
   expect(await ends.target.storage.reader.get(recordList, 'gone')).toBeUndefined();
-  // What went without a tombstone, those are told of who follow the target and know it as it was, up to 9000.
+  // Followers of the target that know its state up to 9000 are informed of deletions without a tombstone.
   expect(await horizon()).toBe(9002);
 });
 
@@ -258,7 +258,7 @@ test('accounts are imported with their hashes and owners, and reported when the 
   expect(await ends.target.permission.reader.getObjectPermissions('/accounts/a@b.org')).toEqual({
     write: ['account:a@b.org'],
   });
-  // What was changed here stays, and is told.
+  // Changes in the target remain, and are reported.
   accounts[0] = `{"password":"${hash}","changed":true,"id":"a@b.org","last_modified":4}`;
   const { parts } = await ends.run({ mode: 'resume' });
   expect(parts.flatMap(({ differences }) => differences)).toEqual(['/accounts/a@b.org is different in the target']);
