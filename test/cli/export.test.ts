@@ -21,7 +21,8 @@ function configOf(cwd: string, name: string, url: string): string {
 test('a service is exported and imported into another backend, with accounts and history.', async () => {
   const cwd = workingFolder();
   const old = join(cwd, 'old.ini');
-  const more = '[app:main]\nmultiauth.policies = account basicauth\nincludes = accounts history\n';
+  const more =
+    '[app:main]\nmultiauth.policies = account basicauth\nincludes = accounts history\naccount_hash_cost = 10\n';
   const place = `storage_backend = sqlite\nstorage_url = sqlite:data/old.sqlite3\npermission_backend = sqlite\npermission_url = sqlite:data/old.sqlite3\n`;
   const rest =
     'userid_hmac_secret = the same\naccount_create_principals = system.Everyone\nbucket_create_principals = system.Authenticated\n' +

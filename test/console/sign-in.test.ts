@@ -26,6 +26,7 @@ describe('Signing in at the console', () => {
   it('takes the password of an account, in any letters, and no other.', async () => {
     const { service, visitor } = await open({
       includes: 'admin accounts',
+      account_hash_cost: '10',
       'multiauth.policies': 'account',
       account_create_principals: 'system.Everyone',
     });

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
 import { run } from '../cli/process.ts';
-import { ServerProcess, Workspace } from '../support/server-process.ts';
 import { inExtent } from '../support/extent.ts';
+import { ServerProcess, Workspace } from '../support/server-process.ts';
 
-const rounds = inExtent<number>(2, 4);
+const rounds = inExtent(2, 4);
 const writers = 4;
 const records = '/buckets/blog/collections/posts/records';
 

@@ -6,11 +6,11 @@ import { Worker } from 'node:worker_threads';
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
+import { inExtent } from '../support/extent.ts';
 import { ServerProcess, Workspace } from '../support/server-process.ts';
 import { expectComplete, expectPrefix, readStored, records, WriteLoad } from './write-load.ts';
-import { inExtent } from '../support/extent.ts';
 
-const backups = inExtent<number>(2, 5);
+const backups = inExtent(2, 5);
 
 let workspace: Workspace;
 beforeEach(async () => {

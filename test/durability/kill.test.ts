@@ -6,7 +6,7 @@ import { cloneDatabase } from '../support/postgresql.ts';
 import { ServerProcess, Workspace, type Backend } from '../support/server-process.ts';
 import { inExtent, sized } from '../support/extent.ts';
 
-const rounds = sized('COFFER_KILL_ROUNDS', 5, 50);
+const rounds = sized('COFFER_KILL_ROUNDS', 6, 50);
 /** The service is killed on each; where the database lives on, there is less to be found. */
 const allSetups: readonly { readonly backend: Backend; readonly rounds: number }[] = [
   { backend: 'sqlite', rounds },

@@ -4,9 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { definePlugin } from '../../src/http/plugin.ts';
 import { type TestBackend, type TestClient, type TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
+import { inExtent } from '../support/extent.ts';
 
 const writers = 6;
-const deletions = 6;
+const deletions = inExtent(3, 6);
 const bucket = '/v1/buckets/busy';
 
 /** With a subscriber, each change is a unit of work, which takes its locks before it reads. */

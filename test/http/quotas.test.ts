@@ -6,6 +6,7 @@ import { checkBucket, isOutdated } from '../../src/plugins/quotas/rebuild.ts';
 import { startTestService, type TestClient, type TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
 import { describeScenarios } from './scenarios.ts';
+import { inExtent } from '../support/extent.ts';
 
 const limits = {
   includes: 'default_bucket quotas',
@@ -321,7 +322,7 @@ forEachBackend((backend) => {
             expect(await findWrongCounters(bucket)).toEqual([]);
           }
         }),
-        { numRuns: 25 },
+        { numRuns: inExtent(10, 25) },
       );
     });
   });

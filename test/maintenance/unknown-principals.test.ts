@@ -25,6 +25,7 @@ forEachBackend((backend) => {
         plugins: [peek],
         settings: {
           includes: 'accounts',
+          account_hash_cost: '10',
           'multiauth.policies': 'account basicauth',
           account_create_principals: 'system.Everyone',
           bucket_create_principals: 'system.Authenticated',

@@ -115,7 +115,10 @@ describe('coffer start --workers', () => {
       await createList(service.url);
       const traffic = startTraffic(service.url, authorization, { kept: 6, short: 4 });
       const seen = new Set(pidsOf(listening(service)));
-      for (const signal of inExtent<readonly NodeJS.Signals[]>(['SIGHUP'], ['SIGHUP', 'SIGUSR2', 'SIGHUP'])) {
+      for (const signal of inExtent<readonly NodeJS.Signals[]>(
+        ['SIGHUP', 'SIGUSR2'],
+        ['SIGHUP', 'SIGUSR2', 'SIGHUP'],
+      )) {
         const restarted = service.loggedNext('Restarted workers');
         service.kill(signal);
         await restarted;

@@ -1,6 +1,7 @@
 // A client that follows a list by the documented loop, and clients that change it meanwhile.
 import { expect } from 'vitest';
 import type { Client } from '../support/client.ts';
+import { inExtent } from '../support/extent.ts';
 
 /** A copy of the list as a client keeps it, brought up to date by nothing but the documented loop. */
 export class Follower {
@@ -64,7 +65,7 @@ export function timestampOf(etag: string): number {
 /** Told about each change that was answered, in the order of the answers. */
 export type Note = (status: number, timestamp?: number) => void;
 
-const changesPerWriter = 40;
+const changesPerWriter = inExtent(20, 40);
 
 /** Creates, replaces, patches, deletes, alone and in batches. */
 export async function change(client: Client, records: string, writer: number, note: Note): Promise<void> {

@@ -22,7 +22,7 @@ const pageSizes = [7, 30];
 const lasting = 40;
 const writers = 4;
 
-describe.each(inExtent(['sqlite', 'postgresql'], backends))('on %s', (backend) => {
+describe.each(inExtent(['sqlite'], backends))('on %s', (backend) => {
   let workspace: Workspace;
   let server: ServerProcess;
   let client: Client;

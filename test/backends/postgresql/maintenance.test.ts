@@ -8,6 +8,7 @@ import { PostgresqlFaults, type Failure } from '../../support/postgresql-faults.
 import { cloneDatabase } from '../../support/postgresql.ts';
 import { databaseUrl, runSql } from '../../support/postgresql-setup.ts';
 import { doWork, soundWork, workSettings } from '../../support/scripted-work.ts';
+import { inExtent } from '../../support/extent.ts';
 
 let url: string;
 let drop: () => Promise<void>;
@@ -62,7 +63,7 @@ describe('a database under maintenance', () => {
 });
 
 /** Step between the failing statements; with `all` each one fails in turn. */
-const stride = process.env['COFFER_STATEMENT_FAULTS'] === 'all' ? 1 : 4;
+const stride = process.env['COFFER_STATEMENT_FAULTS'] === 'all' ? 1 : inExtent(9, 4);
 
 const failures: readonly Failure[] = [
   'session ends',

@@ -18,6 +18,7 @@ import { selectPage } from '../../../src/backends/sqlite/page.ts';
 import type { Steps } from '../../../src/base/steps.ts';
 import { objectOf } from '../../core/query/arbitraries.ts';
 import { openConnection, openTestDatabase, records, type TestDatabase } from './temporary.ts';
+import { inExtent } from '../../support/extent.ts';
 
 /** Runs all steps without a pause. */
 function runAtOnce<T>(steps: Steps<T>): T {
@@ -217,7 +218,7 @@ describe('selection', () => {
         const after = last && positionOf(last, query.sort);
         await expectAsReference(test, list, stored, { ...query, after });
       }),
-      { numRuns: 600 },
+      { numRuns: inExtent(150, 600) },
     );
   }, 60_000);
 
@@ -245,7 +246,7 @@ describe('selection', () => {
         const { entries: all } = await test.storage.reader.listAll(list, { ...everything, sort: byTime, limit: 100 });
         expect(await test.storage.reader.countAll(list, everything)).toBe(all.length);
       }),
-      { numRuns: 150 },
+      { numRuns: inExtent(50, 150) },
     );
   }, 60_000);
 });
@@ -533,7 +534,7 @@ describe('statements', () => {
       fc.property(fc.array(filter, { maxLength: 30 }), sort, (filters, keysOfSort) => {
         runAtOnce(selectPage(connection, list, { filters, sort: keysOfSort, limit: 10 }, true));
       }),
-      { numRuns: 2000 },
+      { numRuns: inExtent(500, 2000) },
     );
     connection.close();
 

@@ -18,6 +18,7 @@ import {
 } from '../../../src/core/query/plan-page.ts';
 import { compareEntries, isAfter } from '../../../src/core/query/sort.ts';
 import { anyQuery, changeOf } from '../../contract/queries.ts';
+import { inExtent } from '../../support/extent.ts';
 
 const start = 1000;
 const uses: readonly IdOrder[] = ['always', 'unfiltered', 'never'];
@@ -98,7 +99,7 @@ describe('planned reads', () => {
         const expected = selectPage(entries, query);
         for (const idOrder of uses) expect(readPlan(entries, planPage(query, idOrder))).toEqual(expected);
       }),
-      { numRuns: 3000 },
+      { numRuns: inExtent(600, 3000) },
     );
   });
 
@@ -110,7 +111,7 @@ describe('planned reads', () => {
         expect(new Set(found)).toEqual(new Set(selectAll(entries, query)));
         expect(found).toHaveLength(new Set(found).size);
       }),
-      { numRuns: 2000 },
+      { numRuns: inExtent(400, 2000) },
     );
   });
 
@@ -122,7 +123,7 @@ describe('planned reads', () => {
         const read = readSource(entries, plan).slice(0, plan.limit);
         expect(read.map(({ id }) => id)).toEqual(selectPage(entries, query));
       }),
-      { numRuns: 3000 },
+      { numRuns: inExtent(600, 3000) },
     );
   });
 
@@ -145,7 +146,7 @@ describe('planned reads', () => {
         if (key === undefined || key !== timeRangeKey(planPage(other))) return;
         expect(selectPage(entries, one)).toEqual(selectPage(entries, other));
       }),
-      { numRuns: 3000 },
+      { numRuns: inExtent(600, 3000) },
     );
   });
 });

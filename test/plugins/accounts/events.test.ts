@@ -46,6 +46,7 @@ it('the removal of a user has one event per list, and no object twice.', async (
   const { plugin, heard } = listener();
   const settings = {
     includes: 'accounts default_bucket',
+    account_hash_cost: '10',
     account_write_principals: 'account:root',
     'user-data_delete_principals': 'account:root',
   };

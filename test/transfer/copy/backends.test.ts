@@ -9,6 +9,7 @@ import { dumpStores } from './dump.ts';
 import { backends, empty, EveryStore, type Backend } from './every-store.ts';
 import { fillLongList, restore } from './long-list.ts';
 import { fill, randomStores, sample } from './random-store.ts';
+import { inExtent } from '../../support/extent.ts';
 
 let every: EveryStore;
 
@@ -48,7 +49,7 @@ test('a copy through every backend and back is equal to the original', { timeout
         expect(await dumpStores(storesOf(name))).toEqual(expected);
       }
     }),
-    { numRuns: 8 },
+    { numRuns: inExtent(3, 8) },
   );
 });
 

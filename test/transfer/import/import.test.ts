@@ -15,6 +15,7 @@ import { postgresqlSettings } from '../../support/backends.ts';
 import { cloneDatabase } from '../../support/postgresql.ts';
 import { openTestServer } from '../../support/redis.ts';
 import { answersOf, fillSource, idOf, sourceOf } from './source-data.ts';
+import { inExtent } from '../../support/extent.ts';
 
 const secret = { userid_hmac_secret: 'secret for tests', includes: 'default_bucket' };
 const cleanUps: (() => unknown)[] = [];
@@ -88,7 +89,7 @@ beforeEach(async () => {
 
 afterEach(() => source.close());
 
-describe.each(Object.keys(places))('into %s', (name) => {
+describe.each(inExtent(['sqlite', 'postgresql'], Object.keys(places)))('into %s', (name) => {
   test(
     'everything that clients see is the same after an import, and after changes and another run.',
     { timeout: 60_000 },
