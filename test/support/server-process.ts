@@ -95,7 +95,10 @@ export class ServerProcess {
   static async start(workspace: Workspace, environment: Record<string, string>): Promise<ServerProcess> {
     const child = spawnServer(workspace, environment, ['ignore', 'pipe', 'pipe']);
     const log: LoggedLine[] = [];
-    createInterface({ input: child.stdout! }).on('line', (line) => log.push(JSON.parse(line) as LoggedLine));
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      // A process that is killed may leave a part of its last line.
+      if (!child.killed || line.endsWith('}')) log.push(JSON.parse(line) as LoggedLine);
+    });
     return new ServerProcess(await listeningUrl(child), child, log);
   }
 
