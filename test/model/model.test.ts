@@ -10,7 +10,7 @@ import { worlds } from './world.ts';
 import { sized } from '../support/extent.ts';
 
 const { COFFER_PROVE_SEED, COFFER_PROVE_BACKEND, COFFER_PROVE_SHRINK } = process.env;
-const seconds = sized('COFFER_PROVE_SECONDS', 2, 4);
+const seconds = sized('COFFER_PROVE_SECONDS', 3, 4);
 const seed = Number(COFFER_PROVE_SEED ?? String(Date.now() % 2 ** 31));
 /** Of the search for the shortest history that fails. */
 const patience = {
