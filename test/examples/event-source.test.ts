@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { EventSource } from 'eventsource';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { authorizationOf, startTestService, type TestService } from '../../src/testing/index.ts';
 import { openBrowser } from '../console/visitor.ts';
@@ -83,6 +83,13 @@ describe.each(inExtent([nginx], [direct, nginx, haproxy]))('foreign clients $nam
     await write('PUT', collection, { permissions: { read: [id] } });
   }
 
+  /** Makes the program of the guide known to a page. */
+  async function loadProgram(page: Page): Promise<void> {
+    const program = /```js\n(export async function followInBrowser[^]*?)```/.exec(guide)![1]!;
+    await page.addScriptTag({ type: 'module', content: `${program}; globalThis.followInBrowser = followInBrowser;` });
+    await page.waitForFunction('globalThis.followInBrowser !== undefined');
+  }
+
   it('eventsource receives every change once, over several connections', async () => {
     await createCollection();
     let connections = 0;
@@ -114,15 +121,36 @@ describe.each(inExtent([nginx], [direct, nginx, haproxy]))('foreign clients $nam
     await expect.poll(() => source.readyState, { timeout: 20_000 }).toBe(EventSource.CLOSED);
   });
 
+  it('the program of the guide renews its session in Chromium, and begins anew after a refusal', async () => {
+    await createCollection();
+    const page = await browser.newPage();
+    onTestFinished(() => page.close());
+    await page.clock.install();
+    await page.goto(app.origin);
+    await loadProgram(page);
+    const [list, authorization] = [records.slice('/v1'.length), JSON.stringify(authorizationOf('bob'))];
+    await page.evaluate(`(async () => {
+      globalThis.source = await followInBrowser('${way.origin}/v1', '${list}', ${authorization}, (copy) => { globalThis.copy = copy; });
+    })()`);
+    await page.waitForFunction('globalThis.copy?.length === 0', undefined, { timeout: 30_000 });
+    const renewed = page.waitForResponse((response) => response.url().endsWith('/live/session'));
+    await page.clock.fastForward('31:00');
+    expect((await renewed).status()).toBe(201);
+    const headers = { 'Access-Control-Allow-Origin': app.origin, 'Access-Control-Allow-Credentials': 'true' };
+    await page.route('**/*_live=sse*', (route) => route.fulfill({ status: 503, headers }), { times: 1 });
+    await page.waitForFunction('source.readyState === EventSource.CLOSED', undefined, { timeout: 30_000 });
+    await write('PUT', `${records}/a`);
+    await page.waitForFunction('copy.length === 1', undefined, { timeout: 30_000 });
+    await write('DELETE', collection);
+  });
+
   it('the program of the guide keeps a copy in Chromium, with a session, until access is lost', async () => {
     await createCollection();
     const page = await browser.newPage();
     onTestFinished(() => page.close());
     await page.goto(app.origin);
-    const program = /```js\n(export async function followInBrowser[^]*?)```/.exec(guide)![1]!;
+    await loadProgram(page);
     const authorization = JSON.stringify(authorizationOf('bob'));
-    await page.addScriptTag({ type: 'module', content: `${program}; globalThis.followInBrowser = followInBrowser;` });
-    await page.waitForFunction('globalThis.followInBrowser !== undefined');
     const list = records.slice('/v1'.length);
     await page.evaluate(`(async () => {
       globalThis.opened = 0;

@@ -13,8 +13,13 @@ import { untilListening, type Proxy } from './proxy.ts';
  * Starts it in front of the service at this origin.
  *
  * @param location of the first port, in place of that of the tests
+ * @param shared returns directives that the location needs outside of servers, given a folder for files
  */
-export async function startNginx(origin: string, location?: string): Promise<Proxy> {
+export async function startNginx(
+  origin: string,
+  location?: string,
+  shared?: (folder: string) => string,
+): Promise<Proxy> {
   const program = await findProgram({
     names: ['nginx'],
     variable: 'TEST_NGINX_BINARY',
@@ -29,7 +34,10 @@ export async function startNginx(origin: string, location?: string): Promise<Pro
   const log = path.join(folder, 'requests.log');
   await mkdir(path.join(folder, 'temporary'));
   await writeFile(log, '');
-  await writeFile(config, configuration(folder, log, new URL(origin).host, ports, location));
+  await writeFile(
+    config,
+    configuration(folder, log, new URL(origin).host, ports, location, shared?.(path.join(folder, 'temporary'))),
+  );
   const child = spawn(program.path, ['-p', folder, '-c', config, '-e', path.join(folder, 'errors.log')], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, ...(program.libraries === undefined ? {} : { LD_LIBRARY_PATH: program.libraries }) },
@@ -60,6 +68,7 @@ function configuration(
   service: string,
   ports: readonly [number, number],
   location?: string,
+  shared = '',
 ): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${path.join(folder, 'temporary', name)};`,
@@ -84,6 +93,7 @@ function configuration(
   events { worker_connections 64; }
   http {
     ${temporary.join('\n    ')}
+    ${shared}
     log_format understood '$request_method $status $upstream_status $request_uri';
     access_log ${log} understood;
     underscores_in_headers on;
