@@ -37,12 +37,14 @@ export class FairQueue<T> {
     this.#length++;
   }
 
+  /** Returns the next item; `undefined` when the queue is empty. */
+  get first(): T | undefined {
+    return this.#nextParty()?.items[0];
+  }
+
   /** Removes and returns the next item; `undefined` when the queue is empty. */
   shift(): T | undefined {
-    let next: Party<T> | undefined;
-    for (const party of this.#parties.values()) {
-      if (party.items.length > 0 && (next === undefined || party.spent < next.spent)) next = party;
-    }
+    const next = this.#nextParty();
     if (next === undefined) return undefined;
     this.#level = Math.max(this.#level, next.spent);
     this.#length--;
@@ -68,6 +70,14 @@ export class FairQueue<T> {
     this.#length = 0;
     this.#waiting = 0;
     return all;
+  }
+
+  #nextParty(): Party<T> | undefined {
+    let next: Party<T> | undefined;
+    for (const party of this.#parties.values()) {
+      if (party.items.length > 0 && (next === undefined || party.spent < next.spent)) next = party;
+    }
+    return next;
   }
 
   #party(name: string | undefined): Party<T> {

@@ -92,3 +92,13 @@ function previous(text: string, at: number): string | undefined {
   while (before >= 0 && ' \n\r\t'.includes(text[before]!)) before--;
   return text[before];
 }
+
+/** Describes a text with too many levels or values. */
+export function describeExcess(
+  excess: 'levels' | 'values',
+  { maxDepth, maxValues }: { readonly maxDepth: number; readonly maxValues: number },
+): string {
+  return excess === 'levels'
+    ? `nested deeper than ${maxDepth} levels`
+    : `more than ${maxValues} JSON values (max_json_values): each member, item and nested value counts`;
+}

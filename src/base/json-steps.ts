@@ -16,7 +16,8 @@ import {
   type JsonValue,
   type MutableJsonObject,
 } from './json.ts';
-import { endOfString } from './json-text.ts';
+import { keysOfObject } from './json-keys.ts';
+import { endOfString, isEscaped } from './json-text.ts';
 import type { Steps } from './steps.ts';
 
 /** Minimum length of a text that is read or written in steps. */
@@ -82,20 +83,44 @@ function measure(value: JsonValue, allowance: number): number {
     }
     return left;
   }
-  for (const key of Object.keys(value)) {
+  const keys = keysOfObject(value);
+  if (keys.length * valueCost > left) return -1;
+  for (const key of keys) {
     left = measure((value as JsonObject)[key]!, left - key.length);
     if (left < 0) return left;
   }
   return left;
 }
 
+/** A JSON text, and its number of values: members, items, and the document itself. */
+export interface CountedText {
+  readonly text: string;
+  readonly values: number;
+}
+
 /** Returns compact JSON text, as `formatJson` does. */
 export function* formatInSteps(value: JsonValue): Steps<string> {
   if (!isLargeJson(value)) return formatJson(value);
+  return (yield* writeInSteps(value)).text;
+}
+
+/**
+ * Returns compact JSON text with its number of values.
+ *
+ * @param fewest number of values from which they are counted; 0 stands for a smaller number
+ */
+export function* formatAndCount(value: JsonValue, fewest: number): Steps<CountedText> {
+  if (isLargeJson(value)) return yield* writeInSteps(value);
+  const text = formatJson(value);
+  // Each value takes a character, and another one to separate it from the next.
+  return { text, values: text.length < 2 * fewest ? 0 : yield* countValues(text) };
+}
+
+function* writeInSteps(value: JsonValue): Steps<CountedText> {
   yield;
   const writer = new JsonWriter(value);
   while (!writer.advance(stepWork)) yield;
-  return writer.text;
+  return { text: writer.text, values: writer.values };
 }
 
 /** A container or a long string that is being written; its members or characters from `index` on remain. */
@@ -114,9 +139,15 @@ class JsonWriter {
   readonly #open: Frame[] = [];
   #tokens: string[] = [];
   #chars = 0;
+  #values = 0;
 
   constructor(value: JsonValue) {
     this.#write(value);
+  }
+
+  /** Number of values that were written. */
+  get values(): number {
+    return this.#values;
   }
 
   get text(): string {
@@ -153,6 +184,7 @@ class JsonWriter {
   }
 
   #write(value: JsonValue): number {
+    this.#values++;
     if (value instanceof ExactNumber) return this.#add(value.text);
     if (Array.isArray(value)) {
       this.#open.push({ container: value as readonly JsonValue[], keys: undefined, index: 0 });
@@ -163,7 +195,7 @@ class JsonWriter {
       return this.#add('"');
     }
     if (!isJsonObject(value)) return this.#add(JSON.stringify(value));
-    const keys = Object.keys(value);
+    const keys = keysOfObject(value);
     this.#open.push({ container: value, keys, index: 0 });
     return this.#add('{') + keys.length;
   }
@@ -208,7 +240,7 @@ export function* copyMembers(
   isLeftOut?: (key: string, value: JsonValue) => boolean,
 ): Steps<void> {
   const budget = new StepBudget();
-  for (const key of Object.keys(from)) {
+  for (const key of keysOfObject(from)) {
     const value = from[key]!;
     if (isLeftOut === undefined || !isLeftOut(key, value)) setKey(to, key, value);
     if (budget.spend(1)) yield;
@@ -219,12 +251,20 @@ export function* copyMembers(
 export function* countValues(text: string): Steps<number> {
   let values = 1;
   let pauseAt = countedPerStep;
+  let isInString = false;
   for (let at = 0; at < text.length;) {
-    const code = text.charCodeAt(at);
-    if (code === 34) at = endOfString(text, at);
-    else {
-      at++;
-      if (code === 44) values++;
+    if (isInString) {
+      const quote = text.indexOf('"', at);
+      if (quote === -1) return values;
+      isInString = isEscaped(text, quote);
+      at = quote + 1;
+    } else {
+      const code = text.charCodeAt(at++);
+      if (code === 34) {
+        const end = endOfString(text, at - 1, at + countedPerStep);
+        isInString = end > at + countedPerStep;
+        if (!isInString) at = end;
+      } else if (code === 44) values++;
       else if (code === 91 || code === 123) {
         const next = text.charCodeAt(at);
         if (next !== 93 && next !== 125) values++;
@@ -238,4 +278,4 @@ export function* countValues(text: string): Steps<number> {
 }
 
 /** Characters per step of a scan that allocates nothing. */
-const countedPerStep = 4 * stepWork;
+const countedPerStep = 2 * stepWork;

@@ -1,7 +1,9 @@
 // JSON values without loss: numbers that a double cannot represent keep their digits (`ExactNumber`), and `__proto__` is an
 // ordinary key. `json-steps.ts` reads and writes large values in steps.
-import { describeMalformed, describeMalformedString, type Expectation } from './json-errors.ts';
-import { endOfString, hasExactNumber, isDigit, mostDoubleChars } from './json-text.ts';
+import { describeExcess, describeMalformed, describeMalformedString, type Expectation } from './json-errors.ts';
+import { manyMembers, noteMember } from './json-keys.ts';
+import { LongStringReader, parseString, pieceChars } from './json-long-string.ts';
+import { endOfDigits, endOfString, findExcess, hasExactNumber, mostDoubleChars } from './json-text.ts';
 import { runAtOnce, type Steps } from './steps.ts';
 
 /** A number whose text a conversion to double and back would change: `1.0`, `12345678901234567890`. */
@@ -80,7 +82,10 @@ const mayHoldBadText = /\\u(?:0000|[dD][89a-fA-F])/;
  */
 export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits): JsonValue {
   // Each value takes at least one character and a separator.
-  if (text.length > limits.maxDepth || text.length >= 2 * limits.maxValues) requireModest(text, limits);
+  if (text.length > limits.maxDepth || text.length >= 2 * limits.maxValues) {
+    const excess = findExcess(text, limits);
+    if (excess !== undefined) throw new JsonSyntaxError(describeExcess(excess, limits));
+  }
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;
@@ -123,49 +128,6 @@ function holdsExactNumber(value: JsonValue): boolean {
   return false;
 }
 
-/**
- * Counts levels and values of a text before any of them is allocated.
- *
- * @throws JsonSyntaxError when there are too many
- */
-function requireModest(text: string, { maxDepth, maxValues }: JsonLimits): void {
-  let depth = 0;
-  let values = 1;
-  let quoted = false;
-  // A container that is not empty holds one value more than it has commas.
-  let isOpened = false;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (quoted) {
-      if (code === 92) i++;
-      else if (code === 34) quoted = false;
-      continue;
-    }
-    if (code === 32 || code === 10 || code === 13 || code === 9) continue;
-    if (isOpened && code !== 93 && code !== 125) values++;
-    isOpened = false;
-    if (code === 34) quoted = true;
-    else if (code === 44) {
-      if (++values > maxValues) throw tooManyValues(maxValues);
-    } else if (code === 91 || code === 123) {
-      if (++depth > maxDepth) throw tooDeep(maxDepth);
-      if (values > maxValues) throw tooManyValues(maxValues);
-      isOpened = true;
-    } else if (code === 93 || code === 125) depth--;
-  }
-  if (values > maxValues) throw tooManyValues(maxValues);
-}
-
-export function tooDeep(maxDepth: number): JsonSyntaxError {
-  return new JsonSyntaxError(`nested deeper than ${maxDepth} levels`);
-}
-
-export function tooManyValues(maxValues: number): JsonSyntaxError {
-  return new JsonSyntaxError(
-    `more than ${maxValues} JSON values (max_json_values): each member, item and nested value counts`,
-  );
-}
-
 /** Whether every backend can store the text. What one backend cannot store is refused on all. */
 export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
@@ -204,6 +166,9 @@ function join(path: string, name: string): string {
 /** Cost of a value to a reader or writer besides its characters, in characters. */
 export const valueCost = 50;
 
+/** Number of digits from which a number without an exponent may be out of the range of doubles. */
+const fewestOverflowChars = 300;
+
 /** The expected token. `first value` and `first key` allow the end of the container too. */
 type Expected = 'value' | 'first value' | 'key' | 'first key' | 'separator' | 'end';
 
@@ -215,8 +180,11 @@ export class JsonReader {
   /** Open containers, outermost first, and for each object the key that is being read. */
   readonly #open: (JsonValue[] | MutableJsonObject)[] = [];
   readonly #keys: string[] = [];
+  /** The number of members read of each open object. */
+  readonly #sizes: number[] = [];
   #expected: Expected = 'value';
   #root: JsonValue = null;
+  #longString: LongStringReader | undefined;
   #holdsBadText = false;
   #values = 0;
   #at = 0;
@@ -246,12 +214,15 @@ export class JsonReader {
     let left = work;
     while (left > 0) {
       const start = this.#at;
-      this.#skipBlanks(start + left);
-      if (this.#at >= this.#text.length) {
-        if (this.#expected !== 'end') throw this.#unexpected();
-        return true;
+      if (this.#longString !== undefined) this.#readPiece(this.#longString);
+      else {
+        this.#skipBlanks(start + left);
+        if (this.#at >= this.#text.length) {
+          if (this.#expected !== 'end') throw this.#unexpected();
+          return true;
+        }
+        if (this.#at < start + left) this.#readToken(this.#text.charCodeAt(this.#at));
       }
-      if (this.#at < start + left) this.#readToken(this.#text.charCodeAt(this.#at));
       left -= this.#at - start + valueCost;
     }
     return false;
@@ -277,7 +248,7 @@ export class JsonReader {
   #readValue(code: number): void {
     if (code === 123) this.#begin({}, 'first key');
     else if (code === 91) this.#begin([], 'first value');
-    else if (code === 34) this.#put(this.#readString());
+    else if (code === 34) this.#readText();
     else if (code === 45 || (code >= 48 && code <= 57)) this.#put(this.#readNumber());
     else if (code === 116) this.#put(this.#readWord('true', true));
     else if (code === 102) this.#put(this.#readWord('false', false));
@@ -287,8 +258,9 @@ export class JsonReader {
   #begin(container: JsonValue[] | MutableJsonObject, expected: Expected): void {
     this.#at++;
     this.#put(container);
-    if (this.#keys.push('') > this.#limits.maxDepth) throw tooDeep(this.#limits.maxDepth);
+    if (this.#keys.push('') > this.#limits.maxDepth) throw new JsonSyntaxError(describeExcess('levels', this.#limits));
     this.#open.push(container);
+    this.#sizes.push(0);
     this.#expected = expected;
   }
 
@@ -296,21 +268,26 @@ export class JsonReader {
     this.#at++;
     this.#open.pop();
     this.#keys.pop();
+    this.#sizes.pop();
     this.#expected = this.#open.length === 0 ? 'end' : 'separator';
   }
 
   #put(value: JsonValue): void {
-    if (++this.#values > this.#limits.maxValues) throw tooManyValues(this.#limits.maxValues);
+    if (++this.#values > this.#limits.maxValues) throw new JsonSyntaxError(describeExcess('values', this.#limits));
     const container = this.#open.at(-1);
     if (container === undefined) this.#root = value;
     else if (Array.isArray(container)) container.push(value);
-    else setKey(container, this.#keys.at(-1)!, value);
+    else {
+      const key = this.#keys.at(-1)!;
+      if (++this.#sizes[this.#sizes.length - 1]! > manyMembers) noteMember(container, key);
+      setKey(container, key, value);
+    }
     this.#expected = container === undefined ? 'end' : 'separator';
   }
 
   #readKey(code: number): void {
     if (code !== 34) throw this.#unexpected();
-    this.#keys[this.#keys.length - 1] = this.#readString();
+    this.#keys[this.#keys.length - 1] = this.#readString(endOfString(this.#text, this.#at));
     this.#skipBlanks(Infinity);
     if (this.#text.charCodeAt(this.#at) !== 58) throw this.#unexpected('colon');
     this.#at++;
@@ -325,17 +302,34 @@ export class JsonReader {
     this.#expected = isArray ? 'value' : 'key';
   }
 
-  #readString(): string {
+  #readText(): void {
+    const end = endOfString(this.#text, this.#at, this.#at + pieceChars);
+    if (end - this.#at <= pieceChars) this.#put(this.#readString(end));
+    else this.#longString = new LongStringReader(this.#text, this.#at);
+  }
+
+  #readPiece(string: LongStringReader): void {
+    const isComplete = string.readPiece();
+    if (isComplete === undefined) throw new JsonSyntaxError(describeMalformedString(this.#text, string.start));
+    this.#at = string.at;
+    if (!isComplete) return;
+    this.#longString = undefined;
+    const { value } = string;
+    this.#noteBadText(value, string.holdsUnicodeEscape);
+    this.#put(value);
+  }
+
+  #noteBadText(value: string, holdsUnicodeEscape: boolean): void {
+    if (!this.#isWellFormed || holdsUnicodeEscape) this.#holdsBadText ||= !isStorableText(value);
+  }
+
+  #readString(end: number): string {
     const start = this.#at;
-    const token = this.#text.slice(start, endOfString(this.#text, start));
-    let value: string;
-    try {
-      value = JSON.parse(token) as string;
-    } catch {
-      throw new JsonSyntaxError(describeMalformedString(this.#text, start));
-    }
+    const token = this.#text.slice(start, end);
+    const value = parseString(token);
+    if (value === undefined) throw new JsonSyntaxError(describeMalformedString(this.#text, start));
     this.#at += token.length;
-    if (!this.#isWellFormed || token.includes('\\u')) this.#holdsBadText ||= !isStorableText(value);
+    this.#noteBadText(value, token.includes('\\u'));
     return value;
   }
 
@@ -349,20 +343,25 @@ export class JsonReader {
       this.#readDigits();
     }
     const mark = this.#text.charCodeAt(this.#at);
-    if (mark === 101 || mark === 69) {
+    const hasExponent = mark === 101 || mark === 69;
+    if (hasExponent) {
       const sign = this.#text.charCodeAt(++this.#at);
       if (sign === 43 || sign === 45) this.#at++;
       this.#readDigits();
     }
     const token = this.#text.slice(start, this.#at);
+    // Without an exponent a number of few digits is in range. Long numbers are converted slowly, and never kept as doubles.
+    if (token.length > mostDoubleChars && token.length < fewestOverflowChars && !hasExponent)
+      return new ExactNumber(token);
     const double = Number(token);
     if (!Number.isFinite(double)) throw new JsonSyntaxError(`number out of range: ${token.slice(0, 40)}`);
     return token.length <= mostDoubleChars && String(double) === token ? double : new ExactNumber(token);
   }
 
   #readDigits(): void {
-    if (!isDigit(this.#text.charCodeAt(this.#at))) throw this.#unexpected('digit');
-    while (isDigit(this.#text.charCodeAt(this.#at))) this.#at++;
+    const end = endOfDigits(this.#text, this.#at);
+    if (end === this.#at) throw this.#unexpected('digit');
+    this.#at = end;
   }
 
   #readWord<T extends JsonValue>(word: string, value: T): T {

@@ -95,6 +95,7 @@ export const errorTable = {
     error: 'Conflict',
     message: 'Another object of the list has this timestamp. The request may be retried.',
   },
+  notUnique: { status: 409, errno: 122, error: 'Conflict' },
   backendUnavailable: {
     status: 503,
     errno: 201,

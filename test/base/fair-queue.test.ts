@@ -23,6 +23,16 @@ describe('a fair queue', () => {
     expect(takeAll(queueOf('a1', 'a2', 'a3'), {})).toEqual(['a1', 'a2', 'a3']);
   });
 
+  it('shows the next item without removing it.', () => {
+    const queue = queueOf('a1', 'b1');
+    queue.shift();
+    queue.charge('a', 1);
+    queue.push('a', 'a2');
+    expect([queue.first, queue.length]).toEqual(['b1', 2]);
+    expect(queue.shift()).toBe('b1');
+    expect(new FairQueue<string>().first).toBeUndefined();
+  });
+
   it('alternates between parties with equal cost.', () => {
     expect(takeAll(queueOf('a1', 'a2', 'a3', 'b1', 'b2'), {})).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
   });

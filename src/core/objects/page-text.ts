@@ -19,7 +19,7 @@ export interface JoinedEntries {
 }
 
 /** Limit for queries without one, in bytes: a process cannot hold texts much longer than this. */
-const mostPageBytes = 100_000_000;
+export const mostPageBytes = 100_000_000;
 
 /** Entries that are joined in one step: about a millisecond. */
 const entriesPerStep = 2000;

@@ -1,6 +1,14 @@
 // Stored objects: the attributes as JSON text, the id and the timestamp. Responses are concatenated from these texts;
 // attributes are parsed only when their values are needed.
-import { formatJson, parseStoredJson, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
+import {
+  formatJson,
+  getKey,
+  parseStoredJson,
+  type JsonObject,
+  type JsonValue,
+  type MutableJsonObject,
+} from '../../base/json.ts';
+import { findMember } from '../../base/json-text.ts';
 import { copyMembers, largeTextChars, parseStoredInSteps } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 
@@ -12,6 +20,21 @@ export interface ListKey {
   readonly parent: string;
 }
 
+/** Keys of an object in the declared indexes of its list, by slot; `undefined` in slots without an index. */
+export type IndexKeys = readonly (Buffer | undefined)[];
+
+/** Number of attributes of a large object that are looked up in its text before all of them are parsed. */
+const mostLookups = 8;
+/** Numbers of these lookups. In a map, because few objects are large. */
+const lookups = new WeakMap<StoredObject, number>();
+
+/** Counts a lookup; returns whether it costs less than parsing. */
+function mayLookUp(object: StoredObject): boolean {
+  const count = (lookups.get(object) ?? 0) + 1;
+  lookups.set(object, count);
+  return count <= mostLookups;
+}
+
 /** A live object. Immutable; `attributes` returns a shared value, which must not be changed. */
 export class StoredObject {
   readonly id: string;
@@ -19,20 +42,33 @@ export class StoredObject {
   readonly lastModified: number;
   /** Compact JSON text of the attributes, without `id` and `last_modified`. */
   readonly text: string;
+  /** Keys in the declared indexes of the list, of an object that is being stored; `undefined`: the list has none. */
+  readonly keys: IndexKeys | undefined;
   /** Large attributes are held weakly: parsed, they take several times the memory of their text. */
   #attributes: JsonObject | WeakRef<JsonObject> | undefined;
 
   /** @param attributes the parsed text, when it is known */
-  constructor(id: string, lastModified: number, text: string, attributes?: JsonObject) {
+  constructor(id: string, lastModified: number, text: string, attributes?: JsonObject, keys?: IndexKeys) {
     this.id = id;
     this.lastModified = lastModified;
     this.text = text;
+    this.keys = keys;
     if (attributes !== undefined) this.#keep(attributes);
   }
 
   /** The attributes without `id` and `last_modified`. Parsed once; `read` parses large ones in steps. */
   get attributes(): JsonObject {
     return this.#parsed ?? this.#keep(parseStoredJson(this.text) as JsonObject);
+  }
+
+  /** Returns one attribute, without parsing the others of a large object; `undefined` when it is missing. */
+  attribute(name: string): JsonValue | undefined {
+    const parsed = this.#parsed;
+    if (parsed === undefined && this.isLarge && mayLookUp(this)) {
+      const text = findMember(this.text, name);
+      return text === undefined ? undefined : parseStoredJson(text);
+    }
+    return getKey(parsed ?? this.attributes, name);
   }
 
   /** Whether work on all attributes should be done in steps. */
@@ -87,10 +123,20 @@ const plainId = /^[\w-]*$/;
 
 /** Returns the JSON text of an object or tombstone for clients, with `id` and `last_modified`. */
 export function formatEntry(entry: StoredEntry): string {
-  const id = plainId.test(entry.id) ? `"${entry.id}"` : JSON.stringify(entry.id);
-  const own = `"id":${id},"last_modified":${formatTimestamp(entry.lastModified)}`;
-  if (isTombstone(entry)) return `{${own},"deleted":true}`;
-  return entry.text === '{}' ? `{${own}}` : `${entry.text.slice(0, -1)},${own}}`;
+  if (isTombstone(entry)) return `{${ownMembers(entry)},"deleted":true}`;
+  const [attributes, end] = entryPieces(entry);
+  return attributes + end;
+}
+
+/** Returns `formatEntry` in two pieces, the first with the attributes: a large text is not copied. */
+export function entryPieces(object: StoredObject): readonly [attributes: string, end: string] {
+  const own = ownMembers(object);
+  return object.text === '{}' ? ['{', `${own}}`] : [object.text.slice(0, -1), `,${own}}`];
+}
+
+function ownMembers({ id, lastModified }: StoredEntry): string {
+  const idText = plainId.test(id) ? `"${id}"` : JSON.stringify(id);
+  return `"id":${idText},"last_modified":${formatTimestamp(lastModified)}`;
 }
 
 /** JSON text of the marker for an object that filters exclude. */

@@ -15,7 +15,12 @@ export interface Field {
 
 export type Comparison = 'eq' | 'not' | 'lt' | 'max' | 'gt' | 'min';
 
-export type Filter =
+/** Names of the types of JSON values. */
+export const jsonTypes = ['null', 'string', 'number', 'boolean', 'array', 'object'] as const;
+export type JsonType = (typeof jsonTypes)[number];
+
+/** A condition on one field. */
+export type Condition =
   /** `eq` `=`, `not` `≠`, `lt` `<`, `max` `<=`, `gt` `>`, `min` `>=` in the order over all types of `compareValues`. */
   | { readonly field: Field; readonly operator: Comparison; readonly value: JsonValue }
   | { readonly field: Field; readonly operator: 'in' | 'exclude'; readonly values: readonly JsonValue[] }
@@ -26,7 +31,27 @@ export type Filter =
   | { readonly field: Field; readonly operator: 'like'; readonly parts: readonly string[] }
   | { readonly field: Field; readonly operator: 'has'; readonly present: boolean }
   /** The stored array contains all (`contains`) or at least one (`contains_any`) of the values. */
-  | { readonly field: Field; readonly operator: 'contains' | 'contains_any'; readonly values: readonly JsonValue[] };
+  | { readonly field: Field; readonly operator: 'contains' | 'contains_any'; readonly values: readonly JsonValue[] }
+  /** The value has one of the types. */
+  | { readonly field: Field; readonly operator: 'type'; readonly types: readonly JsonType[] }
+  /** The value is an array with this number of elements. */
+  | { readonly field: Field; readonly operator: 'size'; readonly size: number }
+  /** The value is an array, and one of its elements matches all filters. A field without path is the element itself. */
+  | { readonly field: Field; readonly operator: 'elements'; readonly filters: readonly Filter[] };
+
+/** A combination of conditions. Each branch matches when all of its filters do. */
+export interface Combination {
+  readonly field?: undefined;
+  /** `or`: at least one branch matches. `nor`: none does. */
+  readonly operator: 'or' | 'nor';
+  readonly branches: readonly (readonly Filter[])[];
+}
+
+export type Filter = Condition | Combination;
+
+export function isCombination(filter: Filter): filter is Combination {
+  return filter.operator === 'or' || filter.operator === 'nor';
+}
 
 export type Direction = 'ascending' | 'descending';
 
@@ -38,6 +63,40 @@ export interface SortKey {
 /** The values of the sort keys at the last object of a page, one for each key; `undefined` where the object had none. */
 export type PagePosition = readonly (JsonValue | undefined)[];
 
+/** An index as declared, and where its keys are. */
+export interface ListIndex {
+  /** At least one. The direction is that of the keys. */
+  readonly fields: readonly SortKey[];
+  /** Whether no two objects may have the same values of the fields. Objects that lack one of them are exempt. */
+  readonly isUnique: boolean;
+  /** Whether it is an index of words, for text search, and not one of values. */
+  readonly isText: boolean;
+  /** Number of the slot, from 0 to `indexSlots` - 1, or `wordSlot`. */
+  readonly slot: number;
+  /** First bytes of all keys of an index of values. Keys of an earlier index in the same slot begin with others. */
+  readonly prefix: Buffer;
+}
+
+/** Receives how declared indexes were used for a query. */
+export interface QueryReport {
+  /** Notes keys that were read from indexes. */
+  read(keys: number): void;
+  /**
+   * Notes that indexes gave candidates.
+   *
+   * @param facts.residual number of conditions that the indexes do not cover
+   * @param facts.isOrdered whether the indexes have the order of the page
+   */
+  found(
+    indexes: readonly ListIndex[],
+    facts: { readonly candidates: number; readonly residual: number; readonly isOrdered: boolean },
+  ): void;
+  /** Notes that the list is scanned, because the candidates do not fill the page. */
+  scanned(): void;
+  /** Returns one line for the client. */
+  format(): string;
+}
+
 /** Selects the objects of a list that match all filters and, when `ids` is given, have one of these ids. */
 export interface Selection {
   readonly filters: readonly Filter[];
@@ -45,6 +104,10 @@ export interface Selection {
   readonly ids?: readonly string[] | undefined;
   /** Whether tombstones are selected too. A tombstone is matched as `{id, last_modified, deleted: true}`. */
   readonly includeDeleted?: boolean | undefined;
+  /** Declared indexes of the list that are complete. Default: none. */
+  readonly indexes?: readonly ListIndex[] | undefined;
+  /** Receives how declared indexes were used. */
+  readonly report?: QueryReport | undefined;
 }
 
 export interface PageQuery extends Selection {

@@ -1,25 +1,36 @@
 // Defines the meaning of filters. Lists in memory are filtered by these functions, and every compiler of filters to another
 // language is tested against them.
-import { formatJson, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { formatJson, isJsonObject, type JsonValue } from '../../base/json.ts';
 import type { StoredEntry } from '../objects/stored.ts';
-import type { Filter } from './ast.ts';
+import { isCombination, type Condition, type Filter, type JsonType } from './ast.ts';
 import { compareValues, containsValue, equalValues, isJsonArray } from './compare.ts';
 import { readEntryField, readField } from './fields.ts';
 
 /** Whether the object or tombstone matches all filters. */
 export function matches(entry: StoredEntry, filters: readonly Filter[]): boolean {
-  for (const filter of filters) if (!matchesFilter(readEntryField(entry, filter.field), filter)) return false;
+  // Written out for both forms of values: a function that reads fields would be created for each entry of a list.
+  for (const filter of filters) {
+    const isMatch = isCombination(filter)
+      ? filter.branches.some((branch) => matches(entry, branch)) === (filter.operator === 'or')
+      : matchesFilter(readEntryField(entry, filter.field), filter);
+    if (!isMatch) return false;
+  }
   return true;
 }
 
-/** Whether a plain value, an entry of a list that is not stored, matches all filters. */
-export function matchesValue(value: JsonObject, filters: readonly Filter[]): boolean {
-  for (const filter of filters) if (!matchesFilter(readField(value, filter.field), filter)) return false;
+/** Whether a plain value, such as an entry of a list that is not stored or an element of an array, matches all filters. */
+export function matchesValue(value: JsonValue, filters: readonly Filter[]): boolean {
+  for (const filter of filters) {
+    const isMatch = isCombination(filter)
+      ? filter.branches.some((branch) => matchesValue(value, branch)) === (filter.operator === 'or')
+      : matchesFilter(readField(value, filter.field), filter);
+    if (!isMatch) return false;
+  }
   return true;
 }
 
-/** Whether the value of the filter's field, `undefined` when missing, matches the filter. */
-export function matchesFilter(value: JsonValue | undefined, filter: Filter): boolean {
+/** Whether the value of the condition's field, `undefined` when missing, matches the condition. */
+export function matchesFilter(value: JsonValue | undefined, filter: Condition): boolean {
   switch (filter.operator) {
     case 'eq':
       return equalValues(value, filter.value);
@@ -46,7 +57,20 @@ export function matchesFilter(value: JsonValue | undefined, filter: Filter): boo
       return isJsonArray(value) && filter.values.every((wanted) => holdsElement(value, wanted));
     case 'contains_any':
       return isJsonArray(value) && filter.values.some((wanted) => holdsElement(value, wanted));
+    case 'type':
+      return value !== undefined && filter.types.includes(typeOf(value));
+    case 'size':
+      return isJsonArray(value) && value.length === filter.size;
+    case 'elements':
+      return isJsonArray(value) && value.some((element) => matchesValue(element, filter.filters));
   }
+}
+
+function typeOf(value: JsonValue): JsonType {
+  if (value === null) return 'null';
+  if (isJsonArray(value)) return 'array';
+  if (isJsonObject(value)) return 'object';
+  return typeof value === 'string' ? 'string' : typeof value === 'boolean' ? 'boolean' : 'number';
 }
 
 function isOneOf(value: JsonValue, values: readonly JsonValue[]): boolean {

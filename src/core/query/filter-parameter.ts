@@ -2,7 +2,7 @@
 // objects. See docs/reference/http-api/lists.md#filters.
 import type { JsonValue } from '../../base/json.ts';
 import type { Issue } from '../errors.ts';
-import type { Field, Filter } from './ast.ts';
+import type { Condition, Field } from './ast.ts';
 import { isJsonArray } from './compare.ts';
 import { parseField } from './fields.ts';
 import { issueOf, parseQueryValue, parseTimestamp, timestampForm } from './parameters.ts';
@@ -12,7 +12,7 @@ export interface FilterOptions {
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
   /** Whether a field may be filtered by an operator; absent means always. */
-  readonly allows?: ((field: Field, operator: Filter['operator']) => boolean) | undefined;
+  readonly allows?: ((field: Field, operator: Condition['operator']) => boolean) | undefined;
   /** Fields whose filters are always compared as text: `id=1` means the id "1". */
   readonly textFields: readonly string[];
 }
@@ -26,7 +26,7 @@ const operatorAndField = new RegExp(`^(${operators.join('|')})_([\\p{L}\\p{N}_.]
 class RefusedFilter extends Error {}
 
 /** Returns the filter of one parameter, or an issue when the parameter is refused. */
-export function parseFilter(name: string, value: string, options: FilterOptions): Filter | Issue {
+export function parseFilter(name: string, value: string, options: FilterOptions): Condition | Issue {
   try {
     return readFilter(name, value, options);
   } catch (error) {
@@ -35,7 +35,7 @@ export function parseFilter(name: string, value: string, options: FilterOptions)
   }
 }
 
-function readFilter(name: string, text: string, options: FilterOptions): Filter {
+function readFilter(name: string, text: string, options: FilterOptions): Condition {
   const match = operatorAndField.exec(name);
   // A name without an operator is the name of a field.
   const operator = operators.find((known) => known === match?.[1]) ?? 'eq';

@@ -1,10 +1,10 @@
 // Ranges of ids: comparisons of the id with a text become the ends of a read in the order of ids.
-import type { Filter } from './ast.ts';
+import type { Condition, Filter } from './ast.ts';
 import { compareText } from './compare.ts';
 import { isIdField } from './fields.ts';
 
 /** A filter that compares the id with a text. */
-export type IdBound = Filter & { readonly operator: 'gt' | 'min' | 'lt' | 'max'; readonly value: string };
+export type IdBound = Condition & { readonly operator: 'gt' | 'min' | 'lt' | 'max'; readonly value: string };
 
 /** An end that is absent is open. */
 export interface IdRange {

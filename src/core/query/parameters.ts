@@ -10,6 +10,12 @@ export interface ListParameters {
   readonly issues: readonly Issue[];
   /** Filter parameters in the order sent, not parsed yet. */
   readonly filters: readonly (readonly [name: string, value: string])[];
+  /** `_filter`: a selector, not parsed yet; `undefined` when absent or empty. */
+  readonly selector: string | undefined;
+  /** `_q`: a text query, not parsed yet; `undefined` when absent or empty. */
+  readonly text: string | undefined;
+  /** Whether objects can be in the order of their scores. */
+  readonly isRanked: boolean;
   /** `_since`: selects later changes only. */
   readonly since: number | undefined;
   /** `_before`, and its deprecated name `_to`: select earlier changes only. */
@@ -25,6 +31,8 @@ export interface ListParameters {
   readonly gone: boolean;
   /** `_live`: the response goes on with later changes, or waits for the next one; `undefined` when absent. */
   readonly live: LiveTransport | undefined;
+  /** `_explain`: the response reports how the query was answered. */
+  readonly explain: boolean;
   /** `_wait`: seconds for which a long poll waits; `undefined` when absent. */
   readonly waitSeconds: number | undefined;
 }
@@ -39,13 +47,16 @@ export type ParameterUse = 'list' | 'deletion' | 'object';
 
 const reservedByUse: Readonly<Record<ParameterUse, ReadonlySet<string>>> = {
   list: new Set(reservedNames),
-  deletion: new Set(['_since', '_before', '_to', '_limit', '_sort', '_token']),
+  deletion: new Set(['_filter', '_q', '_since', '_before', '_to', '_limit', '_sort', '_token']),
   object: new Set(['_fields']),
 };
 
 const nothingAsked: ListParameters = {
   issues: [],
   filters: [],
+  selector: undefined,
+  text: undefined,
+  isRanked: false,
   since: undefined,
   before: [],
   usesDeprecatedTo: false,
@@ -54,6 +65,7 @@ const nothingAsked: ListParameters = {
   token: undefined,
   fields: undefined,
   gone: false,
+  explain: false,
   live: undefined,
   waitSeconds: undefined,
 };
@@ -104,14 +116,20 @@ export function parseParameters(
   const sort = read('_sort', parseText);
   const token = read('_token', parseText);
   const fields = read('_fields', parseText);
+  const selector = given.get('_filter') === '' ? undefined : given.get('_filter');
+  const text = given.get('_q') === '' ? undefined : given.get('_q');
   const usesDeprecatedTo = given.has('_to');
   const gone = read('_gone', parseFlag) ?? false;
+  const explain = read('_explain', parseFlag) ?? false;
   const live = read('_live', parseTransport);
   const waitSeconds = read('_wait', parseWait);
   checkLive(given, issues);
   return {
     issues: uniqueIssues(issues),
     filters,
+    selector,
+    text,
+    isRanked: text !== undefined && options.use === 'list' && !gone,
     since,
     before,
     usesDeprecatedTo,
@@ -120,6 +138,7 @@ export function parseParameters(
     token,
     fields,
     gone,
+    explain,
     live,
     waitSeconds,
   };

@@ -1,11 +1,13 @@
 // Resolves the parameters of a query string for a certain list into a query that storage can run.
 import { invalidParameters, type Issue } from '../errors.ts';
-import type { Field, Filter, PageQuery, SortKey } from './ast.ts';
-import { isTimestampField, lastModifiedField, parseField } from './fields.ts';
+import type { Condition, Field, Filter, PageQuery, SortKey } from './ast.ts';
+import { parseTextQuery, type TextQuery, type TextSearch } from '../text/text-query.ts';
+import { isTimestampField, lastModifiedField, parseField, scoreField } from './fields.ts';
 import { parseFilter } from './filter-parameter.ts';
 import { parseToken, type PageToken } from './page-token.ts';
 import { issueOf, type ListParameters } from './parameters.ts';
 import { parseFields, type Projection } from './project.ts';
+import { defaultSelectorLimits, parseSelector, type SelectorLimits } from './selector.ts';
 import { newestFirst } from './sort.ts';
 import { timestampRangeOf } from './timestamp-range.ts';
 
@@ -35,6 +37,9 @@ export interface QueryLimits {
   /** Setting `max_page_bytes`. */
   readonly maxPageBytes?: number | undefined;
   readonly maxFilters?: number | undefined;
+  readonly selectors?: SelectorLimits | undefined;
+  /** Maximum length of a text query, in characters. */
+  readonly maxSearchChars?: number | undefined;
   readonly maxSortKeys?: number | undefined;
 }
 
@@ -53,11 +58,19 @@ export interface ListQuery extends PageQuery {
   /** The token that gave `after`. */
   readonly token: PageToken | undefined;
   readonly projection: Projection | undefined;
+  /** The text query. */
+  readonly text: TextQuery | undefined;
   /**
-   * Filters whose effect is marked: `filters` are those on the timestamp alone, and a live object that does not match these
-   * is shown as gone. `undefined`: `filters` are all filters.
+   * Conditions whose effect is marked: `filters` are those on the timestamp alone, and a live object that does not match these
+   * is shown as gone. `undefined`: `filters` are all filters, and `text` selects as well.
    */
-  readonly goneUnless: readonly Filter[] | undefined;
+  readonly goneUnless: Marking | undefined;
+}
+
+/** Conditions that an object matches unless it is shown as gone. */
+export interface Marking {
+  readonly filters: readonly Filter[];
+  readonly search?: TextSearch | undefined;
 }
 
 const defaultMaxFilters = 100;
@@ -74,7 +87,8 @@ export function resolveQuery(parameters: ListParameters, options: QueryOptions):
   const { traits, limits } = options;
   const issues: Issue[] = [...parameters.issues];
   const asked = resolveFilters(parameters, options, issues);
-  const sort = resolveSort(parameters.sort, options, issues);
+  const search = readText(parameters, limits, issues);
+  const sort = resolveSort(parameters, options, issues);
   const projection = readProjection(parameters.fields, traits, issues);
   const requiredFields = traits.uniqueFields ?? storedUniqueFields;
   const { token: text } = parameters;
@@ -82,10 +96,12 @@ export function resolveQuery(parameters: ListParameters, options: QueryOptions):
   if (text !== undefined && token === undefined) issues.push(issueOf(null, 'the page token is not valid here'));
   if (issues.length > 0) throw invalidParameters(issues);
   const filters = traits.ignoreTimestamps ? asked.filter(({ field }) => !isTimestampField(field)) : asked;
-  const [selecting, marking] = parameters.gone ? splitFilters(filters) : [filters, undefined];
+  const [selecting, marking] = parameters.gone ? splitFilters(filters) : [filters, []];
+  const isMarked = marking.length > 0 || (parameters.gone && search !== undefined);
   return {
     filters: selecting,
-    goneUnless: marking,
+    text: search,
+    goneUnless: isMarked ? { filters: marking } : undefined,
     includeDeleted: filters.some(({ field }) => isTimestampField(field)),
     sort,
     limit: effectiveLimit(parameters.limit, limits),
@@ -96,11 +112,23 @@ export function resolveQuery(parameters: ListParameters, options: QueryOptions):
   };
 }
 
-/** Splits filters into those that are ranges of timestamps, and the others; `undefined` when there are no others. */
-function splitFilters(filters: readonly Filter[]): readonly [readonly Filter[], readonly Filter[] | undefined] {
+/** Splits filters into those that are ranges of timestamps, and the others. */
+function splitFilters(filters: readonly Filter[]): readonly [readonly Filter[], readonly Filter[]] {
   const isRange = (filter: Filter): boolean => timestampRangeOf(filter) !== undefined;
-  const others = filters.filter((filter) => !isRange(filter));
-  return others.length === 0 ? [filters, undefined] : [filters.filter(isRange), others];
+  return [filters.filter(isRange), filters.filter((filter) => !isRange(filter))];
+}
+
+/** Default of the maximum length of a text query. */
+const defaultMaxSearchChars = 500;
+
+function readText({ text }: ListParameters, limits: QueryLimits, issues: Issue[]): TextQuery | undefined {
+  if (text === undefined) return undefined;
+  const { maxSearchChars = defaultMaxSearchChars } = limits;
+  const query =
+    text.length > maxSearchChars ? `more than ${maxSearchChars} characters (max_search_chars)` : parseTextQuery(text);
+  if (typeof query !== 'string') return query;
+  issues.push(issueOf('_q', query));
+  return undefined;
 }
 
 function resolveFilters(
@@ -122,6 +150,12 @@ function resolveFilters(
     textFields: traits.textFields ?? storedTextFields,
     allows: traits.knownFields === undefined && traits.hiddenFields === undefined ? undefined : allowsOf(traits),
   };
+  if (parameters.selector !== undefined) {
+    const { allows } = filterOptions;
+    const parsed = parseSelector(parameters.selector, { limits: limits.selectors ?? defaultSelectorLimits, allows });
+    if ('location' in parsed) issues.push(parsed);
+    else filters.push(...parsed);
+  }
   for (const [name, value] of parameters.filters) {
     const parsed = parseFilter(name, value, filterOptions);
     if ('field' in parsed) filters.push(parsed);
@@ -130,7 +164,7 @@ function resolveFilters(
   return filters;
 }
 
-function allowsOf(traits: ListTraits): (field: Field, operator: Filter['operator']) => boolean {
+function allowsOf(traits: ListTraits): (field: Field, operator: Condition['operator']) => boolean {
   return (field, operator) =>
     isKnown(field, traits) ||
     ((operator === 'contains' || operator === 'contains_any') && (traits.arrayFields ?? []).includes(field.name));
@@ -138,9 +172,15 @@ function allowsOf(traits: ListTraits): (field: Field, operator: Filter['operator
 
 const signAndField = /^([-+ ]?)([\p{L}\p{N}_.]+)$/u;
 
-function resolveSort(text: string | undefined, { traits, limits }: QueryOptions, issues: Issue[]): readonly SortKey[] {
+const bestFirst: SortKey = { field: scoreField, direction: 'descending' };
+
+function resolveSort(
+  { sort: text, isRanked }: Pick<ListParameters, 'sort' | 'isRanked'>,
+  { traits, limits }: QueryOptions,
+  issues: Issue[],
+): readonly SortKey[] {
   const { tieBreakers = newestFirst, uniqueFields = storedUniqueFields, ignoreTimestamps } = traits;
-  if (text === undefined) return upToUnique(tieBreakers, uniqueFields);
+  if (text === undefined) return upToUnique(isRanked ? [bestFirst, ...tieBreakers] : tieBreakers, uniqueFields);
   const keys: SortKey[] = [];
   const names = new Set<string>();
   // A later key of the same name has no effect.
@@ -152,8 +192,9 @@ function resolveSort(text: string | undefined, { traits, limits }: QueryOptions,
   for (const part of text.split(',')) {
     const match = signAndField.exec(part);
     if (match === null) continue;
-    const field = parseField(match[2]!);
-    if (isKnown(field, traits)) add({ field, direction: match[1] === '-' ? 'descending' : 'ascending' });
+    const field = isRanked && match[2] === scoreField.name ? scoreField : parseField(match[2]!);
+    if (field === scoreField || isKnown(field, traits))
+      add({ field, direction: match[1] === '-' ? 'descending' : 'ascending' });
     else issues.push(issueOf(null, `objects of this list have no field ${field.name} to sort by`));
   }
   const maxSortKeys = limits.maxSortKeys ?? defaultMaxSortKeys;

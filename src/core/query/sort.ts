@@ -3,7 +3,7 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import { isTombstone, type StoredEntry } from '../objects/stored.ts';
-import type { PagePosition, PageQuery, Selection, SortKey } from './ast.ts';
+import type { Field, PagePosition, PageQuery, Selection, SortKey } from './ast.ts';
 import { compareText, compareValues } from './compare.ts';
 import { isIdField, isTimestampField, lastModifiedField, readEntryField, readField } from './fields.ts';
 import { matchesValue } from './evaluate.ts';
@@ -24,13 +24,25 @@ export function compareEntries(sort: readonly SortKey[]): (a: StoredEntry, b: St
   const comparators = sort.map(compareByKey);
   const [first] = comparators;
   if (comparators.length === 1 && first !== undefined) return first;
+  // Large objects do not keep their parsed attributes. Parsing one for each comparison would take very long.
+  const positions = new Map<StoredEntry, PagePosition>();
+  const placeOf = (entry: StoredEntry): PagePosition => {
+    const known = positions.get(entry) ?? positionOf(entry, sort);
+    if (isLarge(entry)) positions.set(entry, known);
+    return known;
+  };
   return (a, b) => {
+    if (isLarge(a) || isLarge(b)) return comparePositions(placeOf(a), placeOf(b), sort);
     for (const compare of comparators) {
       const difference = compare(a, b);
       if (difference !== 0) return difference;
     }
     return 0;
   };
+}
+
+function isLarge(entry: StoredEntry): boolean {
+  return !isTombstone(entry) && entry.isLarge;
 }
 
 function compareByKey(key: SortKey): (a: StoredEntry, b: StoredEntry) => number {
@@ -40,7 +52,23 @@ function compareByKey(key: SortKey): (a: StoredEntry, b: StoredEntry) => number 
     return (a, b) => sign * (a.lastModified - b.lastModified);
   }
   if (isIdField(field)) return (a, b) => sign * compareText(a.id, b.id);
-  return (a, b) => sign * compareValues(readEntryField(a, field), readEntryField(b, field));
+  // Sorting compares one entry with many, and so does the search for the first entries.
+  const left = lastValue(field);
+  const right = lastValue(field);
+  return (a, b) => sign * compareValues(left(a), right(b));
+}
+
+/** Returns a function that reads a field, and remembers its value in the last entry. */
+function lastValue(field: Field): (entry: StoredEntry) => JsonValue | undefined {
+  let last: StoredEntry | undefined;
+  let value: JsonValue | undefined;
+  return (entry) => {
+    if (entry !== last) {
+      last = entry;
+      value = readEntryField(entry, field);
+    }
+    return value;
+  };
 }
 
 /** Returns the position of an entry. */

@@ -11,9 +11,12 @@ export const reservedNames = [
   '_sort',
   '_token',
   '_fields',
+  '_filter',
+  '_q',
   '_gone',
   '_live',
   '_wait',
+  '_explain',
 ] as const;
 export type ReservedName = (typeof reservedNames)[number];
 
@@ -66,8 +69,8 @@ const wholeListWords: readonly (readonly [string, readonly string[]])[] = [
   ['_since', ['after', 'newer', 'modified_since']],
   ['_before', ['until', 'older']],
   ['the address in the header Next-Page', ['offset', 'skip', 'start', 'page', 'cursor']],
-  ['like_ATTRIBUTE', ['search', 'q', 'query']],
-  ['ATTRIBUTE=VALUE', ['filter', 'where']],
+  ['_q', ['search', 'query', 'text', 'fulltext']],
+  ['_filter', ['where', 'selector', 'filters']],
 ];
 
 const knownWords: ReadonlyMap<string, string> = new Map(

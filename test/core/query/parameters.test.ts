@@ -23,6 +23,10 @@ describe('an empty query string', () => {
     expect(parse([])).toEqual({
       issues: [],
       filters: [],
+      selector: undefined,
+      text: undefined,
+      isRanked: false,
+      explain: false,
       since: undefined,
       before: [],
       usesDeprecatedTo: false,

@@ -29,7 +29,7 @@ function resolve(query: string | [string, string][], options: Options = {}): Lis
 function filtersOf(query: string | [string, string][], options: Options = {}): readonly (readonly unknown[])[] {
   return resolve(query, options).filters.map((filter) => {
     const { field, operator, ...rest } = filter;
-    return [field.name, operator, ...Object.values(rest)];
+    return [field?.name, operator, ...Object.values(rest)];
   });
 }
 
