@@ -1,13 +1,28 @@
 // The database of storage and permission backends, and its transactions. Backends of one database share a transaction, so an
 // object and its permissions are written atomically.
-import type { ListKey, StoredObject } from '../core/objects/stored.ts';
+import type { ListKey, StoredObject, IndexKeys } from '../core/objects/stored.ts';
 import type { ChangeHints } from './change-hints.ts';
 import type { BackendUnavailable } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { PoolState } from './observer.ts';
 
+/** Objects of one list that a unit of work is going to write one after another. */
+export interface ExpectedObjects {
+  readonly list: ListKey;
+  /** Ids of the objects, some of which may not exist. */
+  readonly ids: readonly string[];
+  /** URIs of their permission entries; empty for objects without entries. */
+  readonly uris: readonly string[];
+}
+
 /** An open transaction, for one unit of work only. It ends with `commit` or `rollback`. */
 export interface Transaction {
+  /**
+   * Announces objects that the unit will read and write, as the entries of a batch do. It has no effect on any result, and
+   * locks nothing. A backend may read the objects and their entries together once the unit has locked their list. Absent: a
+   * backend to which a single read costs little.
+   */
+  expect?(objects: ExpectedObjects): void;
   /**
    * Makes the writes durable, as the settings of the backend promise, and visible to other transactions.
    *
@@ -25,6 +40,8 @@ export interface Abilities {
   readonly durable: boolean;
   /** Whether writes below several parents become visible atomically. Those below one parent always do. */
   readonly atomicAcrossParents: boolean;
+  /** Whether storage finds objects by words. */
+  readonly textSearch: boolean;
 }
 
 /** A complete unit of work in a single write to one object and its entries, with all its conditions. */
@@ -32,7 +49,14 @@ export interface ConditionalWrite {
   readonly list: ListKey;
   readonly id: string;
   /** The parent object of the list, which must exist; `undefined` for lists at the root. */
-  readonly holder: { readonly list: ListKey; readonly id: string } | undefined;
+  readonly holder:
+    | {
+        readonly list: ListKey;
+        readonly id: string;
+        /** Timestamp that it must have; absent: any. */
+        readonly lastModified?: number | undefined;
+      }
+    | undefined;
   /**
    * The live object that must still exist as it was read; `undefined` means that none may exist. The timestamp alone is not
    * enough: a deleted object may have been created again with the same one.
@@ -44,6 +68,8 @@ export interface ConditionalWrite {
   readonly text: string | undefined;
   /** Requested timestamp; `undefined` for a new one. */
   readonly lastModified?: number | undefined;
+  /** Keys in the declared indexes of the list; absent: it has none. */
+  readonly keys?: IndexKeys | undefined;
   /** URI of the object's entries; `undefined` when it has none. A deletion deletes all entries. */
   readonly uri: string | undefined;
   /** Entries of a new object. Must be empty for an existing object, which keeps its entries. */
@@ -106,6 +132,19 @@ export interface Database {
    * database server detects damage itself.
    */
   findDamage?(): BackendUnavailable | undefined;
+  /**
+   * Returns the size of the data on disk in bytes, with indexes and logs of the database's own. The time taken does not
+   * depend on the number of objects. Absent: the database is in memory, or shares its memory with other data.
+   */
+  readSizeBytes?(): Promise<number>;
+  /**
+   * Copies one committed state into a new file that only its owner can read. Other calls go on meanwhile. Absent: the
+   * database has its own tools.
+   *
+   * @param signal ends the copy early
+   * @throws Error when the copy fails or ends early; the file is then incomplete or absent
+   */
+  copyTo?(file: string, signal: AbortSignal): Promise<void>;
   /**
    * Checks all data for damage; returns a line for each fault. May take long and block other calls. Absent: the database has
    * its own tools.

@@ -21,7 +21,8 @@ export type Observation =
   | RetryObservation
   | TimingObservation
   | LiveObservation
-  | OverloadObservation;
+  | OverloadObservation
+  | EventLoopObservation;
 
 /** The start of an outer request or of a batch entry. */
 export interface Task {
@@ -61,6 +62,8 @@ export interface RequestObservation extends Answered {
   readonly language: string | undefined;
   readonly requestBytes: number;
   readonly responseBytes: number;
+  /** Query plan that the client asked for; `undefined` otherwise. */
+  readonly plan: string | undefined;
   /** Entries of a batch in their order; `undefined` for other requests. */
   readonly entries: readonly Answered[] | undefined;
 }
@@ -121,6 +124,13 @@ export type Overload = 'requests' | 'delay' | 'memory';
 export interface OverloadObservation {
   readonly kind: 'overload';
   readonly reason: Overload;
+}
+
+/** The delay of the event loop since the last such observation, about twice a second. */
+export interface EventLoopObservation {
+  readonly kind: 'event-loop';
+  readonly meanMs: number;
+  readonly maxMs: number;
 }
 
 /** An event listener or a plugin has handled an event. */

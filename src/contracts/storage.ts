@@ -3,8 +3,9 @@
 import type { ListState } from '../core/lists/list-state.ts';
 import type { PurgeOptions } from '../core/lists/purge.ts';
 import type { JoinedEntries } from '../core/objects/page-text.ts';
-import type { ListKey, StoredEntry, StoredObject, Tombstone } from '../core/objects/stored.ts';
+import type { ListKey, StoredEntry, StoredObject, Tombstone, IndexKeys } from '../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../core/query/ast.ts';
+import type { WordSearch } from '../core/text/text-query.ts';
 import type { Database, Transaction } from './database.ts';
 
 export interface Page {
@@ -38,6 +39,14 @@ export interface NewObject {
   readonly id: string;
   /** Compact JSON of the attributes, without `id` and `last_modified`. */
   readonly text: string;
+  readonly keys?: IndexKeys | undefined;
+}
+
+/** An object that is stored already, and its keys. */
+export interface KeyedObject {
+  readonly id: string;
+  readonly lastModified: number;
+  readonly keys: IndexKeys;
 }
 
 /** Numbers of objects and tombstones of a kind, over all its lists. */
@@ -87,6 +96,7 @@ export interface CreateOptions {
    * the unit of work may fail with TransactionConflict, and is retried with another id. Default: no.
    */
   readonly isFresh?: boolean;
+  readonly keys?: IndexKeys | undefined;
 }
 
 export interface DeleteOptions {
@@ -110,6 +120,16 @@ export interface ListClocks {
   readonly flushes: number;
 }
 
+/** Objects that an index of words has found. */
+export interface FoundWords {
+  /** Clock of the list, not later than the objects; `undefined` when the list was never read nor written. */
+  readonly timestamp: number | undefined;
+  /** Ids in no particular order. */
+  readonly ids: readonly string[];
+  /** Whether there are more objects than the limit. */
+  readonly more: boolean;
+}
+
 export interface StorageReader {
   /** Returns the live object; `undefined` when absent or deleted. */
   get(list: ListKey, id: string): Promise<StoredObject | undefined>;
@@ -125,6 +145,17 @@ export interface StorageReader {
 
   /** Returns the number of selected entries; in constant time without filters and ids. */
   countAll(list: ListKey, selection: Selection): Promise<number>;
+
+  /**
+   * Finds the live objects that were stored with all of the words, and with a word for each of the prefixes. At least one of
+   * either is given. Only databases with the ability `textSearch` have words.
+   *
+   * @param limit maximum number of ids
+   */
+  findWords(list: ListKey, search: WordSearch, limit: number): Promise<FoundWords>;
+
+  /** Returns the number of objects that `findWords` finds without a limit. */
+  countWords(list: ListKey, search: WordSearch): Promise<number>;
 
   /**
    * Returns the numbers of live objects and tombstones of each kind. A kind that has neither may be absent. The time taken
@@ -173,6 +204,9 @@ export interface StorageReader {
  * so does a write to several objects that needs more timestamps than the list has left. The unit of work may go on.
  *
  * `core/lists/list-state.ts` computes all of this: timestamps, clocks, horizons and counts.
+ *
+ * Objects are stored with their keys in the declared indexes of their list, which reads name in `Selection.indexes`. Writes
+ * without keys are for lists without indexes. `core/index` computes keys and ranges of them.
  */
 export interface StorageWriter extends StorageReader {
   /** Locks the list, and reads the object under the lock when an id is given. */
@@ -217,7 +251,7 @@ export interface StorageWriter extends StorageReader {
    *
    * @throws IntegrityError when `lastModified` is taken by another entry
    */
-  update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject>;
+  update(list: ListKey, id: string, text: string, lastModified?: number, keys?: IndexKeys): Promise<StoredObject>;
 
   /**
    * Replaces the live object by a tombstone.
@@ -261,6 +295,12 @@ export interface StorageWriter extends StorageReader {
    * timestamps are removed and leave no tombstones. The list is created when absent.
    */
   restore(list: ListKey, restoration: Restoration): Promise<void>;
+
+  /**
+   * Sets the keys of live objects in declared indexes, and changes nothing else. Objects that do not exist, or have another
+   * timestamp, are left out.
+   */
+  setKeys(list: ListKey, objects: readonly KeyedObject[]): Promise<void>;
 
   /** Deletes all objects, tombstones and clocks, and counts the flush. The schema stays. */
   flush(): Promise<void>;

@@ -1,6 +1,7 @@
 // The files of a service: private to their owner, undamaged, and on a writable disk. Otherwise the start reports what is
 // wrong and how to repair it.
 import { execFile } from 'node:child_process';
+import type { Stats } from 'node:fs';
 import { chmod, copyFile, mkdir, mkdtemp, open, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,13 +55,24 @@ async function check(settings: Readonly<Record<string, string>>): Promise<readon
   return found.filter(({ kind }) => kind !== 'ok').map(({ kind, text }) => `${kind}: ${text}`);
 }
 
-async function modes(folder: string): Promise<Readonly<Record<string, string>>> {
+/** Returns the files and folders in a folder, itself included, without those that the service has just deleted. */
+async function statsOf(folder: string): Promise<readonly (readonly [name: string, stats: Stats])[]> {
   const names = await readdir(folder, { recursive: true });
   const each = ['.', ...names].map(async (name) => {
-    const { mode } = await stat(join(folder, name));
-    return [name, (mode & 0o7777).toString(8)] as const;
+    try {
+      return [[name, await stat(join(folder, name))] as const];
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'ENOENT' });
+      return [];
+    }
   });
-  return Object.fromEntries(await Promise.all(each));
+  return (await Promise.all(each)).flat();
+}
+
+const modeOf = ({ mode }: Stats): string => (mode & 0o7777).toString(8);
+
+async function modes(folder: string): Promise<Readonly<Record<string, string>>> {
+  return Object.fromEntries((await statsOf(folder)).map(([name, stats]) => [name, modeOf(stats)]));
 }
 
 async function put(service: TestService, path: string, data: object): Promise<number> {
@@ -89,12 +101,10 @@ describe.skipIf(!isPosix)('the files of a service', () => {
       201, 201,
     ]);
     expect(await upload(service, 'r')).toBe(201);
-    const found = await modes(parent);
-    expect(Object.keys(found).length).toBeGreaterThan(10);
-    for (const [name, mode] of Object.entries(found)) {
-      const { isDirectory } = await stat(join(parent, name)).then((stats) => ({ isDirectory: stats.isDirectory() }));
-      expect([name, mode]).toEqual([name, isDirectory ? '700' : '600']);
-    }
+    const found = await statsOf(parent);
+    expect(found.length).toBeGreaterThan(10);
+    for (const [name, stats] of found)
+      expect([name, modeOf(stats)]).toEqual([name, stats.isDirectory() ? '700' : '600']);
     expect(service.warnings).toEqual([]);
     await service.close();
   });

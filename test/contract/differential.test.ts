@@ -22,6 +22,7 @@ import { openTestServer } from '../support/redis.ts';
 import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
 import { anyHistory } from './history.ts';
 import { advanceClock, requireSame, runStep } from './run-history.ts';
+import { Comparisons } from '../support/comparisons.ts';
 import { sized } from '../support/extent.ts';
 
 type Backends = Omit<TransactionContext, 'clock'>;
@@ -30,6 +31,7 @@ type Backends = Omit<TransactionContext, 'clock'>;
 const runs = sized('COFFER_DIFFERENTIAL_RUNS', 50, 100);
 const seconds = Math.max(90, runs);
 
+const comparisons = new Comparisons();
 const start = 1000;
 const clock = createTestClock(start);
 const opened: Backends[] = [];
@@ -41,14 +43,13 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'coffer-'));
   const memory = createMemoryDatabase({ clock });
   const sqlite = openSqliteDatabase({ path: join(folder, 'coffer.sqlite3'), clock, synchronous: 'OFF' });
-  const url = await createDatabase();
-  await migrateDatabase(url);
   redisServer = await openTestServer();
   redisCluster = await RedisCluster.start();
   opened.push(
     { database: memory, storage: createMemoryStorage(memory), permission: createMemoryPermission(memory) },
     { database: sqlite, storage: createSqliteStorage(sqlite), permission: createSqlitePermission(sqlite) },
-    openPostgres(clock, { url }),
+    await openEmptyPostgres(),
+    await openEmptyPostgres(0),
     await openRedis(redisServer.url),
     await openRedis(redisCluster.url),
   );
@@ -61,6 +62,13 @@ afterAll(async () => {
   await redisServer.close();
   await redisCluster.remove();
 });
+
+/** @param cacheBytes size of the cache of small lists */
+async function openEmptyPostgres(cacheBytes?: number): Promise<Backends> {
+  const url = await createDatabase();
+  await migrateDatabase(url);
+  return openPostgres(clock, { url }, cacheBytes);
+}
 
 async function openRedis(url: string): Promise<Backends> {
   const address = findRedisAddress(url)!;
@@ -85,11 +93,12 @@ describe('all backends', () => {
         for (const backends of opened) await clear(backends);
         for (const step of steps) {
           advanceClock(clock, step);
-          requireSame(await Promise.all(opened.map((backends) => runStep(backends, step))));
+          requireSame(await Promise.all(opened.map((backends) => runStep(backends, step))), comparisons);
         }
       }),
       // A failing history is shown as short as it has become, before the test times out.
       { numRuns: runs, plugins: [fc.interruptAfterTimeLimit(seconds * 1000, { failOnInterrupt: true })] },
     );
+    comparisons.print('All backends');
   });
 });

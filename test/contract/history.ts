@@ -1,15 +1,17 @@
 // Random histories of contract calls: units of work with several writes, committed or rolled back, and reads after each of
 // them.
 import fc from 'fast-check';
+import { expect } from 'vitest';
+import type { ExpectedObjects } from '../../src/contracts/database.ts';
 import type { BoundPattern, PermissionReader, PermissionWriter } from '../../src/contracts/permission.ts';
-import type { StorageReader, StorageWriter } from '../../src/contracts/storage.ts';
+import type { Page, StorageReader, StorageWriter } from '../../src/contracts/storage.ts';
 import type { TransactionContext } from '../../src/testing/index.ts';
 import { writeConditionally } from '../../src/testing/contract/transactions/conditional-writes.ts';
-import { formatAttributes } from '../../src/core/objects/stored.ts';
-import type { Selection } from '../../src/core/query/ast.ts';
+import { formatAttributes, type ListKey } from '../../src/core/objects/stored.ts';
+import type { PageQuery, Selection } from '../../src/core/query/ast.ts';
 import { attributes } from '../core/query/arbitraries.ts';
 import { holdsUnstorable, orHostile } from './hostile-texts.ts';
-import { anyQuery, ids, lists, parents, timestamps } from './queries.ts';
+import { anyQuery, ids, keysOfText, lists, parents, timestamps } from './queries.ts';
 
 /** One call of the contract, as a function of the reader or writer, with a name for the report of a failure. */
 export interface Call<Target> {
@@ -32,6 +34,8 @@ export interface Writers extends Readers {
 export type Stores = Omit<TransactionContext, 'clock'>;
 
 export interface Step {
+  /** Announced when the unit begins, which must not change any result. */
+  readonly expected: readonly ExpectedObjects[];
   readonly writes: readonly Call<Writers>[];
   readonly end: 'commit' | 'rollback';
   /** Milliseconds that the clock moves before, sometimes backwards. */
@@ -44,7 +48,13 @@ export interface Step {
 
 /** Returns a history that begins at the given time. */
 export function anyHistory(start: number): fc.Arbitrary<readonly Step[]> {
+  const expected = fc.record({
+    list: lists,
+    ids: fc.array(ids, { maxLength: 4, size: 'max' }),
+    uris: fc.array(objectIds, { maxLength: 4, size: 'max' }),
+  });
   const step = fc.record({
+    expected: fc.array(expected, { maxLength: 3, size: 'max' }),
     writes: fc.array(anyWrite(start), { maxLength: 12, size: 'max' }),
     end: fc.constantFrom('commit', 'commit', 'commit', 'rollback'),
     advance: fc.constantFrom(0, 0, 1, 5, -3),
@@ -120,9 +130,9 @@ function anyRead(start: number): fc.Arbitrary<Call<Readers>> {
   const member = fc.option(principals, { nil: undefined });
   const access = fc.record({ bound: patterns, withChildren: fc.boolean(), memberOf: principals }, { requiredKeys: [] });
   return weighted<Readers>(
-    [12, call('listAll', fc.tuple(lists, query), ({ storage }: Readers, ...args) => storage.listAll(...args))],
+    [12, call('listAll', fc.tuple(lists, query), ({ storage }: Readers, ...args) => listBoth(storage, ...args))],
     [12, call('listText', fc.tuple(lists, query), ({ storage }: Readers, ...args) => storage.listText(...args))],
-    [3, call('countAll', fc.tuple(lists, query), ({ storage }: Readers, ...args) => storage.countAll(...args))],
+    [3, call('countAll', fc.tuple(lists, query), ({ storage }: Readers, ...args) => countBoth(storage, ...args))],
     [2, call('get', fc.tuple(lists, ids), ({ storage }: Readers, ...args) => storage.get(...args))],
     [1, call('resourceTimestamp', fc.tuple(lists), ({ storage }: Readers, list) => storage.resourceTimestamp(list))],
     [
@@ -201,7 +211,8 @@ function anyLoneWrite(): fc.Arbitrary<Call<Stores>> {
     const object = await stores.storage.reader.get(given.list, given.id);
     const another = { lastModified: object?.lastModified ?? 1, text: '{"another":1}' };
     const objects = { object, nothing: undefined, another };
-    return writeConditionally(stores, { ...given, expected: objects[expected] });
+    const keys = given.text === undefined ? undefined : keysOfText(given.text);
+    return writeConditionally(stores, { ...given, keys, expected: objects[expected] });
   });
 }
 
@@ -227,8 +238,18 @@ function anyStorageWrite(start: number): fc.Arbitrary<Call<Writers>> {
   );
   const kept = fc.integer({ min: 0, max: 5 });
   return weighted<Writers>(
-    [16, call('create', written, ({ storage }: Writers, ...args) => storage.create(...args))],
-    [10, call('update', written, ({ storage }: Writers, ...args) => storage.update(...args))],
+    [
+      16,
+      call('create', written, ({ storage }: Writers, list, id, text, lastModified) =>
+        storage.create(list, id, text, lastModified, { keys: keysOfText(text) }),
+      ),
+    ],
+    [
+      10,
+      call('update', written, ({ storage }: Writers, list, id, text, lastModified) =>
+        storage.update(list, id, text, lastModified, keysOfText(text)),
+      ),
+    ],
     [8, call('delete', fc.tuple(lists, ids, deletion), ({ storage }: Writers, ...args) => storage.delete(...args))],
     [2, call('lock', fc.tuple(lists, ids), ({ storage }: Writers, ...args) => storage.lock(...args))],
     [1, call('touch', fc.tuple(lists), ({ storage }: Writers, list) => storage.touch(list))],
@@ -330,6 +351,20 @@ function weighted<Target>(
   ...rows: readonly (readonly [number, fc.Arbitrary<Call<Target>>])[]
 ): fc.Arbitrary<Call<Target>> {
   return fc.oneof(...rows.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+}
+
+/** Lists with and without declared indexes, which has to return the same. */
+async function listBoth(storage: StorageReader, list: ListKey, query: PageQuery): Promise<Page> {
+  const indexed = await storage.listAll(list, query);
+  const scanned = await storage.listAll(list, { ...query, indexes: undefined });
+  expect(indexed).toEqual(scanned);
+  return indexed;
+}
+
+async function countBoth(storage: StorageReader, list: ListKey, selection: Selection): Promise<number> {
+  const indexed = await storage.countAll(list, selection);
+  expect(indexed).toBe(await storage.countAll(list, { ...selection, indexes: undefined }));
+  return indexed;
 }
 
 /** A kind without objects may be reported or not. */

@@ -1,8 +1,16 @@
 // Random lists, objects and queries with few ids and timestamps, so that equal ones occur often.
 import fc from 'fast-check';
-import { isStorableText, type JsonValue } from '../../src/base/json.ts';
-import { formatAttributes, type ListKey } from '../../src/core/objects/stored.ts';
-import type { Field, Filter, PageQuery, SortKey } from '../../src/core/query/ast.ts';
+import { isStorableText, type JsonObject, type JsonValue } from '../../src/base/json.ts';
+import { keysOf, parseIndexes } from '../../src/core/index/definition.ts';
+import { formatAttributes, type ListKey, type IndexKeys } from '../../src/core/objects/stored.ts';
+import {
+  jsonTypes,
+  type Condition,
+  type Field,
+  type Filter,
+  type PageQuery,
+  type SortKey,
+} from '../../src/core/query/ast.ts';
 import { parseField } from '../../src/core/query/fields.ts';
 import { hostileText, orHostile } from './hostile-texts.ts';
 import { attributes, fieldNames, json, jsonOrMissing, totalSort, words } from '../core/query/arbitraries.ts';
@@ -60,8 +68,38 @@ const filterValue: fc.Arbitrary<JsonValue> = fc.oneof(
 );
 const timeField = parseField('last_modified');
 
-/** Filters on any field with any value. */
+/** Filters on any field with any value, and combinations of them. */
 export function anyFilter(start: number): fc.Arbitrary<Filter> {
+  const condition = anyCondition(start);
+  const combined = (inner: fc.Arbitrary<Filter>): fc.Arbitrary<Filter> =>
+    fc.record({
+      operator: fc.constantFrom('or', 'nor'),
+      branches: fc.array(fc.array(inner, { maxLength: 2 }), { minLength: 1, maxLength: 3 }),
+    });
+  return fc.oneof(
+    { weight: 6, arbitrary: condition },
+    { weight: 1, arbitrary: combined(condition) },
+    { weight: 1, arbitrary: combined(fc.oneof(condition, combined(condition))) },
+  );
+}
+
+/** Conditions on the elements of an array: on themselves, or on their members. */
+const elementFilter: fc.Arbitrary<Filter> = fc.oneof(
+  fc.record({
+    field: fc
+      .constantFrom('', 'k', 'a', '__proto__', 'k.a')
+      .map((name) => (name === '' ? { name, path: [] } : parseField(name))),
+    operator: fc.constantFrom('eq', 'not', 'lt', 'max', 'gt', 'min'),
+    value: filterValue,
+  }),
+  fc.record({
+    field: fc.constantFrom('', 'k').map((name) => (name === '' ? { name, path: [] } : parseField(name))),
+    operator: fc.constant('type'),
+    types: fc.subarray([...jsonTypes]),
+  }),
+);
+
+function anyCondition(start: number): fc.Arbitrary<Condition> {
   const ordered = fc.constantFrom('eq', 'not', 'lt', 'max', 'gt', 'min');
   const values = fc.array(filterValue, { maxLength: 3 });
   const parts = fc.array(
@@ -85,6 +123,25 @@ export function anyFilter(start: number): fc.Arbitrary<Filter> {
     fc.record({ field: fields, operator: fc.constant('like'), parts }),
     fc.record({ field: fields, operator: fc.constant('has'), present: fc.boolean() }),
     fc.record({ field: fields, operator: fc.constantFrom('contains', 'contains_any'), values }),
+    fc.record({ field: fields, operator: fc.constant('type'), types: fc.subarray([...jsonTypes]) }),
+    fc.record({ field: fields, operator: fc.constant('size'), size: fc.integer({ min: 0, max: 3 }) }),
+    fc.record({
+      field: fields,
+      operator: fc.constant('elements'),
+      filters: fc.array(
+        fc.oneof(
+          { weight: 4, arbitrary: elementFilter },
+          {
+            weight: 1,
+            arbitrary: fc.record({
+              operator: fc.constantFrom('or', 'nor'),
+              branches: fc.array(fc.array(elementFilter, { maxLength: 2 }), { minLength: 1, maxLength: 2 }),
+            }),
+          },
+        ),
+        { maxLength: 2 },
+      ),
+    }),
   );
 }
 
@@ -96,6 +153,23 @@ function positions(start: number, sort: readonly SortKey[]): fc.Arbitrary<readon
       return field.name === 'id' ? ids : jsonOrMissing;
     }),
   );
+}
+
+/** Declared indexes of all lists, in all slots. */
+export const declaredIndexes = parseIndexes([
+  { fields: ['n'] },
+  { fields: ['-s'] },
+  { fields: ['s', 'n'] },
+  { fields: ['s', '-n'] },
+  { fields: ['-o.k', 's'] },
+  { fields: ['o'] },
+  { fields: ['-n', '-s', 'o'] },
+  { fields: ['s'], unique: true },
+])!;
+
+/** Returns the keys of the text of an object; those of another object for a text that is no object. */
+export function keysOfText(text: string): IndexKeys {
+  return keysOf(declaredIndexes, JSON.parse(text) as JsonObject);
 }
 
 /** Queries, many of which find something. */
@@ -112,6 +186,7 @@ export function anyQuery(start: number): fc.Arbitrary<PageQuery> {
       includeDeleted: fc.boolean(),
       ids: seldom(fc.uniqueArray(ids, { maxLength: 6, size: 'max' })),
       after: seldom(positions(start, sort)),
+      indexes: fc.oneof(fc.constant(declaredIndexes), fc.subarray([...declaredIndexes])),
     }),
   );
 }

@@ -1,9 +1,9 @@
 // Runs a history on the backends of one database and returns every result as a plain value that can be compared.
 import { isDeepStrictEqual } from 'node:util';
-import { expect } from 'vitest';
 import { BackendError } from '../../src/contracts/errors.ts';
 import { isTombstone, type StoredEntry } from '../../src/core/objects/stored.ts';
 import type { TestClock, TransactionContext } from '../../src/testing/index.ts';
+import type { Comparisons } from '../support/comparisons.ts';
 import type { Call, Readers, Step } from './history.ts';
 
 export interface Answer {
@@ -20,6 +20,7 @@ export async function runStep(
 ): Promise<readonly Answer[]> {
   const transaction = await database.begin();
   const writers = { storage: storage.writer(transaction), permission: permission.writer(transaction) };
+  for (const expected of step.expected) transaction.expect?.(expected);
   const answers: Answer[] = [];
   // After a text that cannot be stored the unit ends and is rolled back, as in the service.
   const bad = step.writes.findIndex(({ isUnstorable }) => isUnstorable);
@@ -43,11 +44,11 @@ export async function runReads(readers: Readers, step: Step): Promise<readonly A
 }
 
 /** Requires all backends to return the same results, or to refuse texts that cannot be stored. */
-export function requireSame(all: readonly (readonly Answer[])[]): void {
+export function requireSame(all: readonly (readonly Answer[])[], comparisons: Comparisons): void {
   for (const index of all[0]!.keys()) {
     const answers = all.map((each) => each[index]!);
     const [expected, ...others] = answers.filter((each) => !isRefusal(each));
-    for (const other of others) expect(other).toEqual(expected);
+    for (const other of others) comparisons.same(other, expected);
   }
 }
 

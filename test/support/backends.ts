@@ -24,7 +24,10 @@ export function postgresqlSettings(url: string): Readonly<Record<string, string>
 }
 
 /** Settings that put everything in one place. */
-export function databaseSettings(backend: 'postgresql' | 'redis', url: string): Readonly<Record<string, string>> {
+export function databaseSettings(
+  backend: 'postgresql' | 'redis' | 'sqlite',
+  url: string,
+): Readonly<Record<string, string>> {
   const kinds = ['storage', 'permission', 'cache'];
   return Object.fromEntries(
     kinds.flatMap((kind) => [

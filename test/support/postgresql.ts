@@ -123,13 +123,17 @@ export interface OpenPostgres {
   readonly permission: PermissionBackend;
 }
 
-/** Opens storage and permission backends on a database. */
-export function openPostgres(clock: Clock, options: ConnectionOptions): OpenPostgres {
-  return openOn(new ConnectionPool(options), clock);
+/**
+ * Opens storage and permission backends on a database.
+ *
+ * @param cacheBytes size of the cache of small lists; default: that of the backend
+ */
+export function openPostgres(clock: Clock, options: ConnectionOptions, cacheBytes?: number): OpenPostgres {
+  return openOn(new ConnectionPool(options), clock, cacheBytes);
 }
 
-function openOn(pool: ConnectionPool, clock: Clock): OpenPostgres {
-  const database = openPostgresDatabase({ pool, clock });
+function openOn(pool: ConnectionPool, clock: Clock, cacheBytes?: number): OpenPostgres {
+  const database = openPostgresDatabase({ pool, clock, cacheBytes });
   return { database, storage: createPostgresStorage(database), permission: createPostgresPermission(database) };
 }
 

@@ -26,7 +26,8 @@ export class SqliteFaults {
   #failure: Failure | undefined;
   #left = 0;
   #isLasting = false;
-  #seen = 0;
+  #only: string | undefined;
+  #seen: string[] = [];
   #struck: string | undefined;
 
   /** Installs itself until the test ends. */
@@ -46,13 +47,14 @@ export class SqliteFaults {
     return faults;
   }
 
-  /** Lets the n-th statement from now on fail, and with `isLasting` all that follow. */
-  arm(n: number, failure: Failure, { isLasting = false } = {}): void {
+  /** Lets the n-th statement from now on fail, or with `only` the n-th with this text; with `isLasting` all that follow. */
+  arm(n: number, failure: Failure, { isLasting = false, only }: { isLasting?: boolean; only?: string } = {}): void {
     this.#failure = failure;
     this.#left = n;
     this.#isLasting = isLasting;
+    this.#only = only;
     this.#struck = undefined;
-    this.#seen = 0;
+    this.#seen = [];
   }
 
   /** Lets statements succeed again; returns the one that failed first. */
@@ -61,15 +63,15 @@ export class SqliteFaults {
     return this.#struck;
   }
 
-  /** How many statements there were since `arm`. */
-  get seen(): number {
+  /** The statements since `arm`. */
+  get seen(): readonly string[] {
     return this.#seen;
   }
 
   #look(connection: Connection, sql: string, method: string): void {
-    this.#seen++;
+    this.#seen.push(sql);
     const failure = this.#failure;
-    if (failure === undefined || --this.#left > 0) return;
+    if (failure === undefined || (this.#only !== undefined && sql !== this.#only) || --this.#left > 0) return;
     if (!this.#isLasting) this.#failure = undefined;
     this.#struck ??= sql;
     this.#failure = undefined;

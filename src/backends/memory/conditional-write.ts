@@ -15,11 +15,14 @@ export function writeConditionally(
   grants: GrantTable,
   clock: Clock,
   unit: MemoryUnit,
-  { list, holder, id, isFresh = false, expected, text, lastModified, uri, entries }: ConditionalWrite,
+  { list, holder, id, isFresh = false, expected, text, lastModified, keys, uri, entries }: ConditionalWrite,
 ): number | undefined {
   // A unit of work grants many principals in steps, and reads run between them.
   for (const permission in entries) if (entries[permission]!.length > principalsPerStep) return undefined;
-  if (holder !== undefined && lists.find(holder.list)?.contents.live.has(holder.id) !== true) return undefined;
+  if (holder !== undefined) {
+    const held = lists.find(holder.list)?.contents.live.get(holder.id);
+    if (held === undefined || (holder.lastModified ?? held.lastModified) !== held.lastModified) return undefined;
+  }
   const found = lists.find(list);
   const object = isFresh ? undefined : found?.contents.live.get(id);
   if (!isSameObject(object, expected)) return undefined;
@@ -31,5 +34,5 @@ export function writeConditionally(
     return writes.remove(list, object, lastModified, true).tombstone.lastModified;
   }
   if (uri !== undefined) runAtOnce(grants.replace(uri, entries, unit));
-  return writes.put(list, id, text, lastModified, isFresh).lastModified;
+  return writes.put(list, { id, text, keys }, lastModified, isFresh).lastModified;
 }

@@ -27,7 +27,7 @@ export function createMemoryDatabase({ clock }: { readonly clock: Clock }): Memo
   const grants = new GrantTable();
   return {
     name: 'memory',
-    abilities: { rollback: true, durable: false, atomicAcrossParents: true },
+    abilities: { rollback: true, durable: false, atomicAcrossParents: true, textSearch: true },
     clock,
     lists,
     grants,

@@ -6,6 +6,7 @@ import type { Deletion } from '../../contracts/storage.ts';
 import { emptyState, moveClock, moveHorizon, type ListChange, type ListState } from '../../core/lists/list-state.ts';
 import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
 import { createIdMap, createNumberMap, createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
+import { KeyMaps } from './key-maps.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
 /** Number of objects that become tombstones without a pause. */
@@ -19,6 +20,8 @@ export class ListContents {
   readonly liveByTime: OrderedMap<number, StoredObject>;
   readonly dead: OrderedMap<string, Tombstone>;
   readonly deadByTime: OrderedMap<number, Tombstone>;
+  /** Live objects by their keys in declared indexes. */
+  readonly byKey: KeyMaps;
 
   /** @param other contents to begin with: the ordered maps are copied, which costs nothing, and `live` is shared */
   constructor(other?: ListContents) {
@@ -27,6 +30,7 @@ export class ListContents {
     this.liveByTime = other?.liveByTime.clone() ?? createNumberMap();
     this.dead = other?.dead.clone() ?? createIdMap();
     this.deadByTime = other?.deadByTime.clone() ?? createNumberMap();
+    this.byKey = new KeyMaps(other?.byKey);
   }
 
   get isEmpty(): boolean {
@@ -113,7 +117,9 @@ export class ListTable {
    */
   put(key: ListKey, object: StoredObject, move: Move, unit: MemoryUnit, isFresh = false): void {
     requireStorable(object.id);
-    requireStorable(object.text);
+    // JSON text is storable: what is not is escaped in it. This joins the parts of a small text, which takes less memory than
+    // the parts. A large one stays in parts: its history entry shares them, and a copy would take as long as the write.
+    if (!object.isLarge) requireStorable(object.text);
     const list = this.#ensure(key, unit);
     const { live, dead } = list.contents;
     const before = isFresh ? undefined : live.get(object.id);
@@ -155,6 +161,7 @@ export class ListTable {
       if (index > 0 && index % removalsPerStep === 0) yield;
       after.liveById.delete(old.id);
       after.liveByTime.delete(old.lastModified);
+      after.byKey.drop(old);
       after.dead.set(tombstone.id, tombstone);
       after.deadByTime.set(tombstone.lastModified, tombstone);
     }
@@ -250,6 +257,7 @@ export class ListTable {
     list.contents.live.set(object.id, object);
     list.contents.liveById.set(object.id, object);
     list.contents.liveByTime.set(object.lastModified, object);
+    if (object.keys !== undefined) list.contents.byKey.add(object);
   }
 
   #dropLive(list: MutableList, object: StoredObject): void {
@@ -257,6 +265,7 @@ export class ListTable {
     list.contents.live.delete(object.id);
     list.contents.liveById.delete(object.id);
     list.contents.liveByTime.delete(object.lastModified);
+    if (object.keys !== undefined) list.contents.byKey.drop(object);
     if (list.contents.isEmpty) this.#unfill(list);
   }
 

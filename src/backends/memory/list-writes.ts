@@ -2,7 +2,7 @@
 // single-statement writes share them.
 import type { Clock } from '../../base/clock.ts';
 import { requireFree, requireTimestamp } from '../../contracts/list-timestamps.ts';
-import type { Deletion } from '../../contracts/storage.ts';
+import type { Deletion, NewObject } from '../../contracts/storage.ts';
 import { mayBeTaken, removalChange, unwritten } from '../../core/lists/list-state.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { ListTable } from './list-table.ts';
@@ -24,8 +24,8 @@ export class ListWrites {
    *
    * @param isFresh neither exists
    */
-  put(list: ListKey, id: string, text: string, given: number | undefined, isFresh?: boolean): StoredObject {
-    const object = new StoredObject(id, this.#timestampFor(list, given, id), text);
+  put(list: ListKey, { id, text, keys }: NewObject, given: number | undefined, isFresh?: boolean): StoredObject {
+    const object = new StoredObject(id, this.#timestampFor(list, given, id), text, undefined, keys);
     this.#table.put(list, object, { clock: object.lastModified }, this.#unit, isFresh);
     return object;
   }

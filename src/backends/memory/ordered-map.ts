@@ -9,6 +9,11 @@ const { default: Tree } = createRequire(import.meta.url)('sorted-btree') as type
 /** A map that iterates in the order of its keys, from any key, in either direction. */
 export type OrderedMap<K, V> = btree.default<K, V>;
 
+/** Creates a map in the order of a comparison. */
+export function createMap<K, V>(compare: (a: K, b: K) => number): OrderedMap<K, V> {
+  return new Tree<K, V>(undefined, compare);
+}
+
 /** Creates a map ordered by number. */
 export function createNumberMap<V>(): OrderedMap<number, V> {
   return new Tree<number, V>(undefined, (a, b) => a - b);

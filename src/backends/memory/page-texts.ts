@@ -35,8 +35,7 @@ export class PageTexts {
   }
 
   *#readEntries({ kind, parent, contents, version }: ObjectList, query: PageQuery): Steps<JoinedEntries> {
-    const plan = planPage(query);
-    const rangeKey = timeRangeKey(plan);
+    const rangeKey = timeRangeKey(planPage(query));
     const key = rangeKey && `${kind} ${parent} ${rangeKey}`;
     const cached = (): JoinedEntries | undefined => {
       const known = key && this.#cached.get(key);
@@ -44,7 +43,7 @@ export class PageTexts {
     };
     const known = cached();
     if (known !== undefined) return known;
-    const selected = yield* selectPage(contents, plan);
+    const selected = yield* selectPage(contents, query);
     // Of readers that have asked in parallel, the first one joins the page for all.
     const joined = cached();
     if (joined !== undefined) return joined;

@@ -3,10 +3,10 @@
 import type { Steps } from '../../base/steps.ts';
 import { charsOf, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import type { Direction } from '../../core/query/ast.ts';
-import { matchesFilter } from '../../core/query/evaluate.ts';
+import { matches, matchesFilter } from '../../core/query/evaluate.ts';
 import { idField, lastModifiedField } from '../../core/query/fields.ts';
 import type { IdRange } from '../../core/query/id-range.ts';
-import { continueIndex, isWanted, type IndexRange, type Lookup } from '../../core/query/plan-page.ts';
+import { continueIndex, isWanted, type IndexRange, type Lookup, type Scan } from '../../core/query/plan-page.ts';
 import { compareEntries } from '../../core/query/sort.ts';
 import { isEveryTimestamp, type TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListContents } from './list-table.ts';
@@ -34,6 +34,24 @@ export class Indexes<T extends StoredEntry> {
     if (low > high) return 0;
     const isAll = isEveryTimestamp(range);
     return this.#parts.reduce((sum, { byTime }) => sum + (isAll ? byTime.size : byTime.forRange(low, high, true)), 0);
+  }
+
+  /** Number of parts. */
+  get partCount(): number {
+    return this.#parts.length;
+  }
+
+  /** Returns the first entry of a part, in a range of timestamps, for which the test is true. */
+  findInPart(part: number, { low, high }: TimestampRange, test: (entry: T) => boolean): T | undefined {
+    if (low > high) return undefined;
+    let found: T | undefined;
+    // Without an iterator, which would create two objects for each entry.
+    this.#parts[part]!.byTime.forRange(low, high, true, (_, entry) => {
+      if (!test(entry)) return undefined;
+      found = entry;
+      return { break: true };
+    });
+    return found;
   }
 
   /** Returns indexes that keep their present contents. */
@@ -95,6 +113,35 @@ export function* scan<T extends StoredEntry>(
     if (rest === undefined) return;
     if (source === indexes) source = indexes.copy();
     yield;
+  }
+}
+
+/**
+ * Visits the wanted entries of a range of timestamps, in any order. Takes half the time of a scan in order.
+ *
+ * @param looksInside whether attributes are read, which takes longer
+ */
+export function* visitWanted<T extends StoredEntry>(
+  indexes: Indexes<T>,
+  { range, residual }: Scan,
+  looksInside: boolean,
+  visit: (entry: T) => void,
+): Steps<void> {
+  let source = indexes;
+  for (let part = 0; part < source.partCount; part++) {
+    let low = range.low;
+    for (;;) {
+      let work = 0;
+      const last: T | undefined = source.findInPart(part, { low, high: range.high }, (entry) => {
+        if (matches(entry, residual)) visit(entry);
+        work += workOn(entry, looksInside);
+        return work >= stepWork;
+      });
+      if (last === undefined) break;
+      low = last.lastModified + 1;
+      if (source === indexes) source = indexes.copy();
+      yield;
+    }
   }
 }
 

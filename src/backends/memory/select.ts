@@ -2,22 +2,37 @@
 import { TopN } from '../../base/top-n.ts';
 import type { Steps } from '../../base/steps.ts';
 import { cutPage, type EntryPage } from '../../core/objects/page-text.ts';
-import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
-import type { PagePosition, PageQuery, Selection } from '../../core/query/ast.ts';
+import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
+import type { PageQuery, Selection } from '../../core/query/ast.ts';
+import { amongCandidates, isWholePage } from '../../core/index/find-entries.ts';
 import { planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
-import { compareEntries, comparePositions, isAfter, newestFirst, positionOf } from '../../core/query/sort.ts';
+import { compareEntries, isAfter, newestFirst } from '../../core/query/sort.ts';
 import type { ListContents } from './list-table.ts';
-import { bothIndexes, liveIndexes, lookUp, scan, type Indexes } from './scan.ts';
+import { bothIndexes, liveIndexes, lookUp, scan, visitWanted, type Indexes } from './scan.ts';
 
-/** Returns one page of a list. */
-export function* selectPage(contents: ListContents, plan: PagePlan): Steps<EntryPage> {
-  return cutPage(yield* collect<StoredEntry>(indexesOf(contents, plan), plan), plan);
+/** Returns one page of a list, by declared indexes where they help. */
+export function* selectPage(contents: ListContents, query: PageQuery): Steps<EntryPage> {
+  return yield* selectFrom<StoredEntry>(contents, indexesOf(contents, query), query);
 }
 
 /** Returns one page of the live objects of a list, even when the query includes tombstones. */
 export function* selectLivePage(contents: ListContents, query: PageQuery): Steps<EntryPage<StoredObject>> {
+  return yield* selectFrom(contents, liveIndexes(contents), { ...query, includeDeleted: false });
+}
+
+function* selectFrom<T extends StoredEntry>(
+  contents: ListContents,
+  indexes: Indexes<T>,
+  query: PageQuery,
+): Steps<EntryPage<T>> {
+  const candidates = yield* contents.byKey.search(query, contents.live.size);
+  if (candidates !== undefined) {
+    const plan = planPage(amongCandidates(query, candidates));
+    const page = cutPage(yield* collect(indexes, plan), plan);
+    if (isWholePage(query, page, candidates)) return page;
+  }
   const plan = planPage(query);
-  return cutPage(yield* collect(liveIndexes(contents), plan), plan);
+  return cutPage(yield* collect(indexes, plan), plan);
 }
 
 /** Returns the selected live objects, newest first. */
@@ -27,8 +42,14 @@ export function selectNewest(contents: ListContents, { filters, ids }: Selection
 
 /** Returns the number of selected entries. */
 export function* countSelected(contents: ListContents, selection: Selection): Steps<number> {
+  const indexed = yield* contents.byKey.count(selection, contents.live.size);
+  if (typeof indexed === 'number') return indexed;
+  return yield* countScanned(contents, indexed === undefined ? selection : amongCandidates(selection, indexed));
+}
+
+function* countScanned(contents: ListContents, selection: Selection): Steps<number> {
   const plan = planSelection(selection);
-  const indexes = indexesOf(contents, plan);
+  const indexes = indexesOf(contents, selection);
   const isInside = plan.residual.length > 0;
   if (plan.by === 'scan' && !isInside) return indexes.countRange(plan.range);
   let total = 0;
@@ -38,7 +59,7 @@ export function* countSelected(contents: ListContents, selection: Selection): St
   return total;
 }
 
-function indexesOf(contents: ListContents, { includeDeleted }: Pick<PagePlan, 'includeDeleted'>): Indexes<StoredEntry> {
+function indexesOf(contents: ListContents, { includeDeleted = false }: Selection): Indexes<StoredEntry> {
   return includeDeleted ? bothIndexes(contents) : liveIndexes(contents);
 }
 
@@ -51,17 +72,9 @@ function* collect<T extends StoredEntry>(indexes: Indexes<T>, plan: PagePlan): S
     return found;
   }
   const { after, sort } = plan;
-  // Large objects do not keep their parsed attributes. Parsing one for each comparison would take very long.
-  const positions = new Map<StoredEntry, PagePosition>();
-  const compareOthers = compareEntries(sort);
-  const placeOf = (entry: T): PagePosition => positions.get(entry) ?? positionOf(entry, sort);
-  const compare = (a: T, b: T): number =>
-    positions.size === 0 ? compareOthers(a, b) : comparePositions(placeOf(a), placeOf(b), sort);
-  const first = new TopN<T>(wanted, compare);
+  const first = new TopN<T>(wanted, compareEntries(sort));
   yield* visitCandidates(indexes, plan, true, (entry) => {
-    if (after !== undefined && !isAfter(entry, sort, after)) return;
-    if (!isTombstone(entry) && entry.isLarge) positions.set(entry, positionOf(entry, sort));
-    first.add(entry);
+    if (after === undefined || isAfter(entry, sort, after)) first.add(entry);
   });
   return first.finish();
 }
@@ -73,8 +86,5 @@ function visitCandidates<T extends StoredEntry>(
   visit: (entry: T) => void,
 ): Steps<void> {
   if (plan.by === 'lookup') return lookUp(indexes, plan, looksInside, visit);
-  return scan(indexes, { ...plan, by: 'time', direction: 'descending' }, looksInside, (entry) => {
-    visit(entry);
-    return false;
-  });
+  return visitWanted(indexes, plan, looksInside, visit);
 }

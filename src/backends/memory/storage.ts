@@ -8,6 +8,8 @@ import type {
   DeletedPage,
   DeleteOptions,
   Deletion,
+  FoundWords,
+  KeyedObject,
   KindCount,
   ListClocks,
   ListSummary,
@@ -23,10 +25,11 @@ import type {
 import { restoredClock, unwritten } from '../../core/lists/list-state.ts';
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
-import { isTombstone, type ListKey, type StoredObject, type Tombstone } from '../../core/objects/stored.ts';
+import { isTombstone, StoredObject, type ListKey, type Tombstone, type IndexKeys } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import { planPage } from '../../core/query/plan-page.ts';
+import type { WordSearch } from '../../core/text/text-query.ts';
 import type { MemoryDatabase } from './database.ts';
+import { visitWords } from './find-words.ts';
 import { ListWrites } from './list-writes.ts';
 import type { ListTable, ObjectList } from './list-table.ts';
 import { PageTexts } from './page-texts.ts';
@@ -80,6 +83,14 @@ class MemoryStorageReader implements StorageReader {
 
   countAll(list: ListKey, selection: Selection): Promise<number> {
     return this.access.walk(readCount(this.table, list, selection));
+  }
+
+  findWords(list: ListKey, search: WordSearch, limit: number): Promise<FoundWords> {
+    return this.access.walk(findWords(this.table, list, search, limit));
+  }
+
+  countWords(list: ListKey, search: WordSearch): Promise<number> {
+    return this.access.walk(countWords(this.table, list, search));
   }
 
   countKinds(): Promise<ReadonlyMap<string, KindCount>> {
@@ -172,11 +183,11 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     id: string,
     text: string,
     lastModified?: number,
-    { isFresh = false }: CreateOptions = {},
+    { isFresh = false, keys }: CreateOptions = {},
   ): Promise<StoredObject> {
     return this.access.run(() => {
       if (!isFresh && this.table.find(list)?.contents.live.has(id)) throw new UnicityError('id');
-      return this.#writes.put(list, id, text, lastModified, isFresh);
+      return this.#writes.put(list, { id, text, keys }, lastModified, isFresh);
     });
   }
 
@@ -184,12 +195,12 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     return this.access.run(() => {
       const found = this.table.find(list);
       requireTimestamps(found ?? unwritten, this.#clock.now(), objects.length);
-      return objects.map(({ id, text }) => this.#writes.put(list, id, text, undefined));
+      return objects.map((object) => this.#writes.put(list, object, undefined));
     });
   }
 
-  update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    return this.access.run(() => this.#writes.put(list, id, text, lastModified));
+  update(list: ListKey, id: string, text: string, lastModified?: number, keys?: IndexKeys): Promise<StoredObject> {
+    return this.access.run(() => this.#writes.put(list, { id, text, keys }, lastModified));
   }
 
   delete(
@@ -236,6 +247,17 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
         else this.table.put(key, entry, {}, this.#unit);
       }
       this.table.move(key, { clock: restoredClock(clock, entries), horizon }, this.#unit);
+    });
+  }
+
+  setKeys(list: ListKey, objects: readonly KeyedObject[]): Promise<void> {
+    return this.access.run(() => {
+      for (const { id, lastModified, keys } of objects) {
+        const old = this.table.find(list)?.contents.live.get(id);
+        if (old?.lastModified !== lastModified) continue;
+        const attributes = old.isLarge ? undefined : old.attributes;
+        this.table.put(list, new StoredObject(id, lastModified, old.text, attributes, keys), {}, this.#unit);
+      }
     });
   }
 
@@ -294,7 +316,24 @@ function* readPage(table: ListTable, list: ListKey, query: PageQuery): Steps<Pag
   const found = table.find(list);
   if (found === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
   const { clock: timestamp, horizon } = found;
-  return { timestamp, horizon, ...(yield* selectPage(found.contents, planPage(query))) };
+  return { timestamp, horizon, ...(yield* selectPage(found.contents, query)) };
+}
+
+function* findWords(table: ListTable, list: ListKey, search: WordSearch, limit: number): Steps<FoundWords> {
+  const found = table.find(list);
+  const { clock: timestamp } = found ?? unwritten;
+  const words = found?.contents.byKey.words;
+  const ids: string[] = [];
+  if (words === undefined) return { timestamp, ids, more: false };
+  yield* visitWords(words, search, ({ id }) => ids.push(id) <= limit);
+  return { timestamp, ids: ids.slice(0, limit), more: ids.length > limit };
+}
+
+function* countWords(table: ListTable, list: ListKey, search: WordSearch): Steps<number> {
+  const words = table.find(list)?.contents.byKey.words;
+  let total = 0;
+  if (words !== undefined) yield* visitWords(words, search, () => ++total > 0);
+  return total;
 }
 
 function* readCount(table: ListTable, list: ListKey, selection: Selection): Steps<number> {

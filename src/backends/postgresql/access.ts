@@ -6,6 +6,7 @@ import type { BackendName } from './errors.ts';
 import type { QueryBatchers } from './query-batcher.ts';
 import type { LongReads } from './long-reads.ts';
 import { answersOf, arraysOf, type BatchableQuery, type BatchValue } from './batchable-query.ts';
+import type { SmallLists } from './small-lists.ts';
 import type { PostgresUnit } from './unit.ts';
 
 export interface Access {
@@ -18,6 +19,8 @@ export interface Access {
   dialect(): Promise<Dialect>;
   /** Sends the writes that the unit has held back, so that the next statement sees them. */
   settle(): void;
+  /** Cached objects of committed state; absent in a unit of work. */
+  readonly smallLists?: SmallLists | undefined;
 }
 
 /** Access inside a unit of work, which may write. */
@@ -39,6 +42,7 @@ export function accessCommitted(
   longReads: Readonly<Record<ScanTarget['of'], LongReads>>,
   dialect: () => Promise<Dialect>,
   backend: BackendName,
+  smallLists: SmallLists | undefined,
 ): Access {
   const run: Access['run'] = (statement, values) => {
     const { scans } = statement;
@@ -54,6 +58,7 @@ export function accessCommitted(
         : Promise.all(valueLists.map((values) => batchers.ask(backend, query, values))),
     dialect,
     settle: () => {},
+    smallLists,
   };
 }
 

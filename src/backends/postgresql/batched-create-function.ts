@@ -1,6 +1,7 @@
 // The function of the server that creates new objects for several conditional writes, in any lists, at once. Most conditional
 // writes create an object under a new random id. One statement does for all of them what `coffer_write_alone` does for one.
 import { clockRuleSql } from './clock-rule-sql.ts';
+import { keyColumns, keysFrom } from './key-columns.ts';
 
 /**
  * SQL that creates the function. It returns for each list the timestamp of its first object, which those of the others
@@ -22,7 +23,11 @@ export const batchedCreateFunction = `
     entry_objects integer[], entry_permissions text[], entry_keys text[], entry_principals text[],
     time_now bigint,
     -- Whether to wait for the lock. It waits for the first list only, so the call must name a single list then.
-    is_patient boolean
+    is_patient boolean,
+    -- Timestamps that the objects above must have, by list; NULL: any.
+    holder_versions bigint[],
+    -- Keys in declared indexes: of all slots of the first object, then of the second; NULL: none have any.
+    object_keys bytea[]
   ) RETURNS bigint[] LANGUAGE plpgsql
     -- Every row is found by its key. A plan made while the tables are small would read them whole later.
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -45,6 +50,7 @@ export const batchedCreateFunction = `
           IF holder_ids[1] IS NOT NULL THEN
             PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
               WHERE l.parent = holder_parents[1] AND l.kind = holder_kinds[1] AND o.id = holder_ids[1]
+              AND o.last_modified = coalesce(holder_versions[1], o.last_modified)
               FOR KEY SHARE OF l, o;
             IF NOT FOUND THEN
               RETURN array_fill(NULL::bigint, ARRAY[cardinality(object_ids)]);
@@ -77,7 +83,7 @@ export const batchedCreateFunction = `
             WHEN w.holder_id IS NULL OR EXISTS (
               SELECT FROM coffer_objects o WHERE o.parent = w.holder_parent AND o.list = (
                 SELECT l.list FROM coffer_lists l WHERE l.parent = w.holder_parent AND l.kind = w.holder_kind
-              ) AND o.id = w.holder_id
+              ) AND o.id = w.holder_id AND o.last_modified = coalesce(w.holder_version, o.last_modified)
             ) THEN w.list
             ELSE 0
           END AS list,
@@ -85,8 +91,8 @@ export const batchedCreateFunction = `
             WHEN w.folder IS NULL THEN 0
             ELSE coalesce((SELECT f.folder FROM coffer_folders f WHERE f.parent = w.folder), -1)
           END AS folder
-        FROM unnest(numbers, firsts, list_counts, holder_parents, holder_kinds, holder_ids, list_folders)
-          WITH ORDINALITY AS w (list, first, count, holder_parent, holder_kind, holder_id, folder, n)
+        FROM unnest(numbers, firsts, list_counts, holder_parents, holder_kinds, holder_ids, holder_versions, list_folders)
+          WITH ORDINALITY AS w (list, first, count, holder_parent, holder_kind, holder_id, holder_version, folder, n)
         OFFSET 0
       ) c;
       IF -1 = ANY (folders) THEN
@@ -100,11 +106,11 @@ export const batchedCreateFunction = `
       END IF;
 
       -- When an id is taken nevertheless, this fails, and the requests are retried with others.
-      INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
+      INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes, ${keyColumns})
         SELECT list_parents[b.list], numbers[b.list], b.id, firsts[b.list] + b.place, b.data,
-          coalesce(b.attributes, b.data)::jsonb
+          coalesce(b.attributes, b.data)::jsonb, ${keysFrom('object_keys', 'b.n')}
         FROM unnest(object_lists, object_places, object_ids, object_data, object_attributes)
-          AS b (list, place, id, data, attributes)
+          WITH ORDINALITY AS b (list, place, id, data, attributes, n)
         WHERE numbers[b.list] > 0;
       UPDATE coffer_lists l SET clock = ${clockRuleSql.last('w.first', 'w.count')}, live = l.live + w.count
         FROM unnest(list_parents, list_kinds, numbers, firsts, list_counts) AS w (parent, kind, list, first, count)

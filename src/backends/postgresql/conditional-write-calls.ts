@@ -1,20 +1,22 @@
 // Conditional writes as calls of the functions of the server: one call for all new objects with random ids, which most writes
 // create, and one call for each other write.
+import type { IndexKeys } from '../../core/objects/stored.ts';
 import type { ConditionalWrite } from '../../contracts/database.ts';
 import { keyOfList } from '../../core/lists/list-key.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { numberArray, textArray } from './array-text.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
+import { keyArray } from './key-columns.ts';
 import { findJsonbText } from './jsonb-text.ts';
 import { keyOfText } from './text-key.ts';
 
 const writeOne = prepared(
   'write-alone',
-  `SELECT coffer_write_alone($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+  `SELECT coffer_write_alone($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`,
 );
 const createTogether = prepared(
   'create-together',
-  `SELECT unnest(coffer_create_together($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)) AS coffer_create_together`,
+  `SELECT unnest(coffer_create_together($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)) AS coffer_create_together`,
 );
 
 /** What the functions return when they would have to wait. */
@@ -42,7 +44,12 @@ export function callsOf(writes: readonly TimedWrite[], isPatient: boolean): read
     if (creations.add(write, now, index)) continue;
     calls.push({
       statement: writeOne,
-      values: [...valuesOf(write, now), isPatient],
+      values: [
+        ...valuesOf(write, now),
+        isPatient,
+        write.holder?.lastModified ?? null,
+        write.keys === undefined ? null : keyArray([write.keys]),
+      ],
       read: ({ rows }, report) => report(index, stampOf(rows[0])),
     });
   }
@@ -71,6 +78,7 @@ class Creations {
   readonly #ids: string[] = [];
   readonly #data: string[] = [];
   readonly #attributes: (string | null)[] = [];
+  readonly #indexKeys: (IndexKeys | undefined)[] = [];
   readonly #entryObjects: number[] = [];
   readonly #permissions: string[] = [];
   readonly #keys: string[] = [];
@@ -96,6 +104,7 @@ class Creations {
     this.#ids.push(id);
     this.#data.push(text);
     this.#attributes.push(findJsonbText(text) ?? null);
+    this.#indexKeys.push(write.keys);
     for (const permission in entries) {
       for (const principal of entries[permission]!) this.#addEntry(permission, principal);
     }
@@ -145,6 +154,8 @@ class Creations {
       textArray(this.#principals),
       this.#now,
       isPatient,
+      writes.map(({ holder }) => holder?.lastModified ?? null),
+      this.#indexKeys.some((keys) => keys !== undefined) ? keyArray(this.#indexKeys) : null,
     ];
     return { statement: createTogether, values, read: ({ rows }, report) => this.#read(rows.map(stampOf), report) };
   }
@@ -161,7 +172,9 @@ class Creations {
 
 function isSameHolder(a: ConditionalWrite['holder'], b: ConditionalWrite['holder']): boolean {
   if (a === undefined || b === undefined) return a === b;
-  return a.id === b.id && a.list.kind === b.list.kind && a.list.parent === b.list.parent;
+  return (
+    a.lastModified === b.lastModified && a.id === b.id && a.list.kind === b.list.kind && a.list.parent === b.list.parent
+  );
 }
 
 function valuesOf(write: ConditionalWrite, now: number): readonly SqlValue[] {

@@ -1,6 +1,7 @@
 // The function of the server that does a conditional write. It takes the same locks in the same order as a unit of work, and
 // gives timestamps by the same rule. Each of its statements sees what was committed while an earlier one waited.
 import { clockRuleSql } from './clock-rule-sql.ts';
+import { keyColumns, keysFrom } from './key-columns.ts';
 
 /**
  * SQL that creates the function. It returns the timestamp given, NULL when something was not as expected, or -1 when it
@@ -24,7 +25,11 @@ export const conditionalWriteFunction = `
     -- Permissions to be emptied, and the permission entries to be added.
     emptied text[], added_permissions text[], added_keys text[], added_principals text[],
     -- Whether to wait for locks.
-    is_patient boolean
+    is_patient boolean,
+    -- Timestamp that the object above must have; NULL: any.
+    holder_version bigint,
+    -- Keys in declared indexes, by slot; NULL: none.
+    new_keys bytea[]
   ) RETURNS bigint LANGUAGE plpgsql AS $$
     DECLARE
       list_number bigint;
@@ -51,7 +56,7 @@ export const conditionalWriteFunction = `
         IF holder_id IS NOT NULL THEN
           PERFORM FROM coffer_objects o WHERE o.parent = holder_parent AND o.list = (
             SELECT l.list FROM coffer_lists l WHERE l.parent = holder_parent AND l.kind = holder_kind
-          ) AND o.id = holder_id;
+          ) AND o.id = holder_id AND o.last_modified = coalesce(holder_version, o.last_modified);
           IF NOT FOUND THEN
             RETURN NULL;
           END IF;
@@ -60,7 +65,8 @@ export const conditionalWriteFunction = `
         -- A deletion does not see a list that is not committed yet.
         IF holder_id IS NOT NULL THEN
           PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
-            WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id FOR KEY SHARE OF l, o;
+            WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id
+            AND o.last_modified = coalesce(holder_version, o.last_modified) FOR KEY SHARE OF l, o;
           IF NOT FOUND THEN
             RETURN NULL;
           END IF;
@@ -92,11 +98,13 @@ export const conditionalWriteFunction = `
       ELSIF expected IS NULL THEN
         IF is_fresh THEN
           -- When the id is taken nevertheless, this fails, and the request is retried with another one.
-          INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
-            VALUES (list_parent, list_number, object_id, stamp, new_data, coalesce(new_attributes, new_data)::jsonb);
+          INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes, ${keyColumns})
+            VALUES (list_parent, list_number, object_id, stamp, new_data, coalesce(new_attributes, new_data)::jsonb,
+              ${keysFrom('new_keys')});
         ELSE
-          INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
-            VALUES (list_parent, list_number, object_id, stamp, new_data, coalesce(new_attributes, new_data)::jsonb)
+          INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes, ${keyColumns})
+            VALUES (list_parent, list_number, object_id, stamp, new_data, coalesce(new_attributes, new_data)::jsonb,
+              ${keysFrom('new_keys')})
             ON CONFLICT DO NOTHING;
           IF NOT FOUND THEN
             RETURN NULL;
@@ -109,7 +117,8 @@ export const conditionalWriteFunction = `
         live_change := 1;
       ELSE
         UPDATE coffer_objects o
-          SET last_modified = stamp, data = new_data, attributes = coalesce(new_attributes, new_data)::jsonb
+          SET last_modified = stamp, data = new_data, attributes = coalesce(new_attributes, new_data)::jsonb,
+            (${keyColumns}) = ROW (${keysFrom('new_keys')})
           WHERE o.parent = list_parent AND o.list = list_number AND o.id = object_id
           AND o.last_modified = expected AND o.data = expected_data;
         IF NOT FOUND THEN

@@ -1,5 +1,5 @@
 // A PostgreSQL database for the storage and permission backends. Any number of processes may share it: everything they must
-// agree on is in its rows, and none of it is cached in a process.
+// agree on is in its rows. What a process caches has a version, which each read asks for.
 import type { Clock } from '../../base/clock.ts';
 import type { BeginOptions, Database, ConditionalWrite, Transaction } from '../../contracts/database.ts';
 import type { ChangeHints } from '../../contracts/change-hints.ts';
@@ -22,6 +22,7 @@ import { NotifyTransport } from './notify-transport.ts';
 import { initializeComponent } from './migrate.ts';
 import { reapChunk } from './reaper.ts';
 import { databaseComponent } from './schema.ts';
+import { SmallLists } from './small-lists.ts';
 import { PostgresUnit } from './unit.ts';
 
 export interface PostgresDatabaseOptions {
@@ -32,7 +33,11 @@ export interface PostgresDatabaseOptions {
    * 1.
    */
   readonly longReads?: number | undefined;
+  /** Approximate size of the cache of small lists, in bytes; 0: none. Default 32 MB. */
+  readonly cacheBytes?: number | undefined;
 }
+
+const defaultCacheBytes = 32_000_000;
 
 export interface PostgresDatabase extends Database {
   readonly clock: Clock;
@@ -49,7 +54,12 @@ export interface PostgresDatabase extends Database {
 }
 
 /** Opens a database on the connections of the pool. Nothing is sent before its first use. */
-export function openPostgresDatabase({ pool, clock, longReads = 1 }: PostgresDatabaseOptions): PostgresDatabase {
+export function openPostgresDatabase({
+  pool,
+  clock,
+  longReads = 1,
+  cacheBytes = defaultCacheBytes,
+}: PostgresDatabaseOptions): PostgresDatabase {
   const ofKind = {
     list: new LongReads({ atOnce: longReads, longMs: 50 }),
     // Their results have megabytes, which keep the service itself busy too.
@@ -57,15 +67,19 @@ export function openPostgresDatabase({ pool, clock, longReads = 1 }: PostgresDat
     // Their results have hundreds of kilobytes. Several at a time would keep the service itself busy.
     entries: new LongReads({ atOnce: longReads, longMs: 10 }),
   };
-  return new OpenDatabase(pool.share(), clock, ofKind);
+  return new OpenDatabase(pool.share(), clock, ofKind, cacheBytes === 0 ? undefined : new SmallLists(cacheBytes));
 }
+
+/** Size of the tables with their indexes. The catalogue and the file system know it. */
+const sizeQuery = `SELECT sum(pg_total_relation_size(oid))::float8 FROM pg_class
+  WHERE relkind = 'r' AND relname LIKE 'coffer\\_%' AND pg_table_is_visible(oid)`;
 
 type LongReadsByKind = Readonly<Record<ScanTarget['of'], LongReads>>;
 
 class OpenDatabase implements PostgresDatabase {
   readonly name = 'postgresql';
   readonly isRemote = true;
-  readonly abilities = { rollback: true, durable: true, atomicAcrossParents: true };
+  readonly abilities = { rollback: true, durable: true, atomicAcrossParents: true, textSearch: true };
   readonly needsMigration = true;
   readonly poolState = (): PoolState => this.#pool.state;
   readonly openHints?: (options: { readonly logger: Logger }) => ChangeHints;
@@ -74,6 +88,7 @@ class OpenDatabase implements PostgresDatabase {
   readonly #reaper: Background;
   readonly #batchers: QueryBatchers;
   readonly #longReads: LongReadsByKind;
+  readonly #smallLists: SmallLists | undefined;
   readonly #conditionalWrites: ConditionalWrites;
   readonly #queue = new ListQueue();
   readonly #units = new Map<PostgresUnit, ListLocks>();
@@ -81,7 +96,8 @@ class OpenDatabase implements PostgresDatabase {
   #closing: Promise<void> | undefined;
   #idle: (() => void) | undefined;
 
-  constructor(pool: ConnectionPool, clock: Clock, longReads: LongReadsByKind) {
+  constructor(pool: ConnectionPool, clock: Clock, longReads: LongReadsByKind, smallLists: SmallLists | undefined) {
+    this.#smallLists = smallLists;
     this.#pool = pool;
     this.#longReads = longReads;
     this.clock = clock;
@@ -107,7 +123,8 @@ class OpenDatabase implements PostgresDatabase {
   }
 
   committed(backend: BackendName): Access {
-    return accessCommitted(this.#pool, this.#batchers, this.#longReads, () => this.#readDialect(), backend);
+    const dialect = (): Promise<Dialect> => this.#readDialect();
+    return accessCommitted(this.#pool, this.#batchers, this.#longReads, dialect, backend, this.#smallLists);
   }
 
   within(transaction: Transaction, backend: BackendName): UnitAccess {
@@ -145,6 +162,11 @@ class OpenDatabase implements PostgresDatabase {
     const tables = ['lists', 'objects', 'tombstones', 'memberships', 'folders', 'entries'];
     const text = `ANALYZE ${tables.map((table) => `coffer_${table}`).join(', ')}`;
     await this.#pool.run('storage', { text }, []);
+  }
+
+  async readSizeBytes(): Promise<number> {
+    const { rows } = await this.#pool.run('storage', { text: sizeQuery }, []);
+    return Number(rows[0]?.[0] ?? 0);
   }
 
   close(): Promise<void> {

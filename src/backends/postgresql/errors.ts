@@ -26,7 +26,9 @@ const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
     '42501',
     {
       what: 'the user lacks a right in the database',
-      remedy: 'grant SELECT, INSERT, UPDATE and DELETE on all tables that begin with coffer_',
+      remedy:
+        'grant SELECT, INSERT, UPDATE and DELETE on all tables that begin with coffer_, and USAGE on the sequence ' +
+        'coffer_numbers',
       isLasting: true,
     },
   ],

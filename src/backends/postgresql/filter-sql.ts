@@ -2,9 +2,9 @@
 // are never loaded to be filtered here.
 import { isIdField, isTimestampField } from '../../core/query/fields.ts';
 import type { JsonValue } from '../../base/json.ts';
-import type { Field, Filter } from '../../core/query/ast.ts';
+import { isCombination, type Combination, type Condition, type Field, type Filter } from '../../core/query/ast.ts';
 import { isJsonArray } from '../../core/query/compare.ts';
-import { matches } from '../../core/query/evaluate.ts';
+import { matches, matchesFilter } from '../../core/query/evaluate.ts';
 import { jsonbText } from './jsonb-text.ts';
 import { compareSql, jsonb, type SqlContext } from './value-sql.ts';
 
@@ -27,6 +27,7 @@ export function fieldSql(context: SqlContext, source: Source, field: Field): str
 
 /** Returns the condition for rows of the table, which is true or false and never NULL. */
 export function filterSql(context: SqlContext, source: Source, filter: Filter): string {
+  if (isCombination(filter)) return combine(filter, (each) => filterSql(context, source, each));
   const { field } = filter;
   if (isIdField(field)) {
     const condition = compileId(context, filter);
@@ -34,6 +35,24 @@ export function filterSql(context: SqlContext, source: Source, filter: Filter): 
   }
   const expression = fieldSql(context, source, field);
   if (expression === undefined) return String(matches({ id: '', lastModified: 0, deleted: true }, [asMissing(filter)]));
+  if (filter.operator === 'like') {
+    return compileLike(context, searchedText(context, source, field, expression), filter.parts);
+  }
+  return conditionSql(context, expression, filter);
+}
+
+/** Joins the conditions of the branches. */
+function combine({ operator, branches }: Combination, compile: (filter: Filter) => string): string {
+  const alternatives = branches.map((branch) => `(${branch.map(compile).join(' AND ') || 'true'})`);
+  return `${operator === 'nor' ? 'NOT ' : ''}(${alternatives.join(' OR ')})`;
+}
+
+/** Returns the condition on a `jsonb` expression, which is NULL when the value is missing. */
+function conditionSql(
+  context: SqlContext,
+  expression: string,
+  filter: Exclude<Condition, { operator: 'like' }>,
+): string {
   switch (filter.operator) {
     case 'has':
       return `(${expression} IS ${filter.present ? 'NOT ' : ''}NULL)`;
@@ -41,24 +60,50 @@ export function filterSql(context: SqlContext, source: Source, filter: Filter): 
       return `coalesce(${expression} = ANY (${jsonbList(context, filter.values)}), false)`;
     case 'exclude':
       return `NOT coalesce(${expression} = ANY (${jsonbList(context, filter.values)}), false)`;
-    case 'like':
-      return compileLike(context, searchedText(context, source, field, expression), filter.parts);
     case 'contains':
       return compileContains(context, expression, filter.values);
     case 'contains_any':
       return compileContainsAny(context, expression, filter.values);
+    case 'type':
+      return `coalesce(jsonb_typeof(${expression}) = ANY (${context.parameters.add(filter.types, 'text[]')}), false)`;
+    case 'size':
+      return ofArray(
+        expression,
+        `jsonb_array_length(${expression}) = ${context.parameters.add(filter.size, 'bigint')}`,
+      );
+    case 'elements':
+      return compileElements(context, expression, filter.filters);
     default:
       return compareSql(context, expression, filter.operator, filter.value);
   }
 }
 
+/** Whether an element of the array matches all filters, whose fields are those of the element. */
+function compileElements(context: SqlContext, expression: string, filters: readonly Filter[]): string {
+  // Elements inside elements have names of their own.
+  const name = `item${expression.split('item').length}`;
+  const compile = (filter: Filter): string => {
+    if (isCombination(filter)) return combine(filter, compile);
+    if (filter.operator === 'like') throw new TypeError('Elements of arrays are not searched.');
+    const { path } = filter.field;
+    if (path.length > maxPathLength) return String(matchesFilter(undefined, filter));
+    const steps = path.map((key) => ` -> ${context.parameters.add(key, 'text')}`).join('');
+    return conditionSql(context, `(a.${name}${steps})`, filter);
+  };
+  const conditions = filters.map(compile).join(' AND ') || 'true';
+  return ofArray(
+    expression,
+    `EXISTS (SELECT FROM jsonb_array_elements(${expression}) AS a (${name}) WHERE ${conditions})`,
+  );
+}
+
 /** Returns the filter on a field that no entry has, so that the evaluator reads a missing value. */
-function asMissing(filter: Filter): Filter {
+function asMissing(filter: Condition): Condition {
   return { ...filter, field: { name: 'id.x', path: ['id', 'x'] } };
 }
 
 /** Returns a condition that the index by id can serve; `undefined` when the filter has none. */
-function compileId({ parameters }: SqlContext, filter: Filter): string | undefined {
+function compileId({ parameters }: SqlContext, filter: Condition): string | undefined {
   if (filter.operator === 'in') {
     const ids = filter.values.filter((value) => typeof value === 'string');
     return `e.id = ANY (${parameters.add(ids, 'text[]')})`;

@@ -7,6 +7,7 @@ import { duration, flag, integer } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 
+const bytesPerMegabyte = 1_048_576;
 const urlForm = 'postgresql://user:password@host:port/database';
 
 const settings = {
@@ -24,6 +25,11 @@ const settings = {
     integer({ min: 0 }),
     'Maximum number of long reads of one process at the same time; 0 means unlimited. Further ones wait. A read is long when it filters or sorts a long list by an attribute, or when an object names very many principals. Each may keep several processors of the server busy.',
     { default: 1 },
+  ),
+  postgresql_memory_mb: setting(
+    integer({ min: 0 }),
+    'Approximate megabytes of small lists that the process caches for filters and sorting; 0 means none. Each read asks the database whether they have changed.',
+    { default: 32 },
   ),
   postgresql_transaction_pooling: setting(
     flag(),
@@ -59,7 +65,8 @@ export const postgresql: BuiltInBackend = {
     const { openPostgresSecurityState } = await import('./security-state.ts');
     const { openPostgresCache } = await import('./cache.ts');
     const pool = await openPool(all, kind);
-    const database = openPostgresDatabase({ pool, clock, longReads: all.read(settings).postgresql_long_reads });
+    const { postgresql_long_reads: longReads, postgresql_memory_mb: megabytes } = all.read(settings);
+    const database = openPostgresDatabase({ pool, clock, longReads, cacheBytes: megabytes * bytesPerMegabyte });
     return {
       database,
       storage: () => createPostgresStorage(database),

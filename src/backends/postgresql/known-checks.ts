@@ -1,9 +1,14 @@
-// Caches the permission checks of a unit of work. A batch makes the same few checks for each of its entries. A result is
-// dropped when the unit changes an entry that it depends on.
-import type { BoundPermission } from '../../contracts/permission.ts';
+// Caches the permission checks of a unit of work, object by object. A batch makes the same few checks for each of its
+// entries. A result is dropped when the unit changes an entry that it depends on.
+
+/** A check for entries on one object that name any of the permissions. */
+export interface ObjectCheck {
+  readonly objectId: string;
+  readonly permissions: readonly string[];
+}
 
 interface Check {
-  readonly objectIds: readonly string[];
+  readonly objectId: string;
   readonly answer: Promise<boolean>;
 }
 
@@ -11,28 +16,38 @@ export class KnownChecks {
   /** By the array of principals, which is the same one throughout a request, and the text of the check. */
   readonly #checks = new Map<readonly string[], Map<string, Check>>();
 
-  /** Returns the result of an earlier check, or runs the check. */
-  find(
+  /**
+   * Returns whether any of the checks succeeds. If an earlier result decides, no other check is made.
+   *
+   * @param ask makes checks, and returns their results in their order
+   */
+  async find(
     principals: readonly string[],
-    bound: readonly BoundPermission[],
-    ask: () => Promise<boolean>,
+    checks: readonly ObjectCheck[],
+    ask: (unknown: readonly ObjectCheck[]) => readonly Promise<boolean>[],
   ): Promise<boolean> {
-    const key = bound.map(({ objectId, permission }) => `${permission} ${objectId}`).join('\n');
     let ofPrincipals = this.#checks.get(principals);
     if (ofPrincipals === undefined) this.#checks.set(principals, (ofPrincipals = new Map<string, Check>()));
-    const known = ofPrincipals.get(key);
-    if (known !== undefined) return known.answer;
-    const answer = ask();
-    ofPrincipals.set(key, { objectIds: bound.map(({ objectId }) => objectId), answer });
-    return answer;
+    const unknown: ObjectCheck[] = [];
+    const known: Promise<boolean>[] = [];
+    for (const check of checks) {
+      const earlier = ofPrincipals.get(keyOf(check));
+      if (earlier === undefined) unknown.push(check);
+      else known.push(earlier.answer);
+    }
+    if (known.length > 0 && (await isAny(known))) return true;
+    if (unknown.length === 0) return false;
+    const answers = ask(unknown);
+    for (const [index, check] of unknown.entries()) {
+      ofPrincipals.set(keyOf(check), { objectId: check.objectId, answer: answers[index]! });
+    }
+    return isAny(answers);
   }
 
   /** Drops the checks that depend on entries of these objects. */
   forget(objectIds: readonly string[]): void {
     for (const ofPrincipals of this.#checks.values()) {
-      for (const [key, check] of ofPrincipals) {
-        if (check.objectIds.some((id) => objectIds.includes(id))) ofPrincipals.delete(key);
-      }
+      for (const [key, { objectId }] of ofPrincipals) if (objectIds.includes(objectId)) ofPrincipals.delete(key);
     }
   }
 
@@ -40,4 +55,12 @@ export class KnownChecks {
   forgetAll(): void {
     this.#checks.clear();
   }
+}
+
+async function isAny(answers: readonly Promise<boolean>[]): Promise<boolean> {
+  return (await Promise.all(answers)).includes(true);
+}
+
+function keyOf({ objectId, permissions }: ObjectCheck): string {
+  return `${permissions.join(' ')} ${objectId}`;
 }

@@ -1,10 +1,13 @@
 // The lists that a unit of work has locked. No other unit changes a list while its row is locked, so what the unit has read
 // stays true. The unit keeps the state of the list, applies its own writes to it, and writes the row once.
+import type { ExpectedObjects } from '../../contracts/database.ts';
 import { keyOfList } from '../../core/lists/list-key.ts';
 import { changeState, type ListChange, type ListState } from '../../core/lists/list-state.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
+import { textArray } from './array-text.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
+import { ExpectedObjectsOfUnit, type UrisOfList } from './expected-objects.ts';
 import type { Inheritance } from './shared-transaction.ts';
 import type { ListsOfUnit, PostgresUnit } from './unit.ts';
 
@@ -59,7 +62,7 @@ interface LockedEntry {
 }
 
 /** An id with neither object nor tombstone. */
-const absent: Entry = { object: undefined, tombstone: undefined };
+export const absent: Entry = { object: undefined, tombstone: undefined };
 
 /** Columns of a row of a list, in the order that `ListLock` takes. */
 export const lockColumns = 'list, clock, live, dead, horizon';
@@ -76,6 +79,22 @@ const readEntry = prepared(
   LEFT JOIN coffer_tombstones t ON t.parent = l.parent AND t.list = l.list AND t.id = $3
   WHERE l.parent = $1 AND l.kind = $2`,
 );
+/** Looks up an id as the first row of a range, in an order that only the index by id has. */
+const lookUp = (table: string, alias: string): string =>
+  `FROM coffer_${table} ${alias} WHERE ${alias}.parent = $1
+    AND ${alias}.list = (SELECT l.list FROM coffer_lists l WHERE l.parent = $1 AND l.kind = $2)
+    AND ${alias}.id >= k.id AND ${alias}.id <= k.id ORDER BY ${alias}.id LIMIT 1`;
+// Long texts are left out and read by themselves, so that no result becomes long.
+const readEntries = prepared(
+  'read-list-entries',
+  `SELECT k.id, o.last_modified, o.data, t.last_modified FROM unnest((SELECT $3::text[])) AS k (id)
+  LEFT JOIN LATERAL (
+    SELECT o.last_modified, CASE WHEN octet_length(o.data) <= 65536 THEN o.data END AS data ${lookUp('objects', 'o')}
+  ) o ON true
+  LEFT JOIN LATERAL (SELECT t.last_modified ${lookUp('tombstones', 't')}) t ON true`,
+);
+/** The server keeps plans that it makes while tables are small, and then reads a table of one page faster than its index. */
+const useIndexes: Statement = { text: 'SET LOCAL enable_seqscan = off' };
 const insertRow = prepared(
   'insert-list',
   'INSERT INTO coffer_lists (parent, kind) VALUES ($1, $2) ON CONFLICT (parent, kind) DO NOTHING',
@@ -94,6 +113,9 @@ export class ListLocks implements ListsOfUnit {
   readonly #asked = new Map<string, Promise<Result>>();
   /** Lists that this unit has created. No other transaction sees their rows before it ends. */
   readonly #added = new Set<string>();
+  readonly #expected = new ExpectedObjectsOfUnit();
+  /** Whether the transaction plans its statements for large tables. */
+  #usesIndexes = false;
   /** Keys of objects that cannot be deleted as long as the unit has its lists. */
   readonly #kept = new Set<string>();
   /** Shared locks under way, which end before new lists are created. */
@@ -107,6 +129,23 @@ export class ListLocks implements ListsOfUnit {
 
   contended(): readonly ListKey[] {
     return [...this.#wanted.values()];
+  }
+
+  expect(objects: ExpectedObjects): void {
+    this.#expected.add(objects);
+  }
+
+  /**
+   * Returns the URIs whose permission entries are to be read with those of this one, if it is expected and its list is locked,
+   * or its lock was sent. They are returned once.
+   */
+  takeExpectedUris(uri: string): UrisOfList | undefined {
+    return this.#expected.takeUrisWith(uri, (list) => this.#lists.has(list) || this.#asked.has(list));
+  }
+
+  /** Whether the row of the list of this name is known to be locked. */
+  hasNamed(list: string): boolean {
+    return this.#lists.has(list);
   }
 
   leave(): Inheritance {
@@ -155,10 +194,11 @@ export class ListLocks implements ListsOfUnit {
     if (known !== undefined) return { list: known, entry: await this.#entryOf(known, id) };
     const [rows, entries] = await Promise.all([
       this.#lockRow(key),
-      id === undefined ? undefined : this.#unit.run('storage', readEntry, [key.parent, key.kind, id]),
+      id === undefined ? undefined : this.#readEntries(key, id),
     ]);
     const list = this.#keep(key, rows.rows[0]);
-    return list && { list, entry: id === undefined ? absent : keepEntry(list, id, entries?.rows[0]) };
+    if (list === undefined) return undefined;
+    return { list, entry: id === undefined ? absent : await this.#keepEntries(list, id, entries!) };
   }
 
   /**
@@ -249,8 +289,30 @@ export class ListLocks implements ListsOfUnit {
     if (id === undefined) return absent;
     const known = list.entries.get(id);
     if (known !== undefined) return known;
-    const { rows } = await this.#unit.run('storage', readEntry, [list.key.parent, list.key.kind, id]);
-    return keepEntry(list, id, rows[0]);
+    return this.#keepEntries(list, id, await this.#readEntries(list.key, id));
+  }
+
+  /** Reads what is stored under the id, and under others that are expected. */
+  async #readEntries({ parent, kind }: ListKey, id: string): Promise<ReadonlyMap<string, Row | undefined>> {
+    const ids = this.#expected.idsWith(keyOfList({ parent, kind }), id);
+    if (ids.length === 1) {
+      const { rows } = await this.#unit.run('storage', readEntry, [parent, kind, id]);
+      return new Map([[id, rows[0]]]);
+    }
+    if (!this.#usesIndexes) this.#unit.send('storage', useIndexes, []);
+    this.#usesIndexes = true;
+    const { rows } = await this.#unit.run('storage', readEntries, [parent, kind, textArray(ids)]);
+    return new Map(rows.map(([of, ...row]) => [of!, row]));
+  }
+
+  /** Keeps what was read. Returns the entry of the id, which is read by itself if its text is long. */
+  async #keepEntries(list: ListLock, id: string, rows: ReadonlyMap<string, Row | undefined>): Promise<Entry> {
+    const name = keyOfList(list.key);
+    for (const [of, row] of rows) {
+      this.#expected.forgetId(name, of);
+      if (row === undefined || row[0] === null || row[1] !== null) keepEntry(list, of, row);
+    }
+    return list.entries.get(id) ?? this.#entryOf(list, id);
   }
 
   #keep(key: ListKey, row: Row | undefined): ListLock | undefined {
@@ -265,12 +327,9 @@ function valuesOf({ parent, kind }: ListKey, [, ...state]: Row): readonly SqlVal
   return [parent, kind, ...state];
 }
 
-function keepEntry(list: ListLock, id: string, row: Row | undefined): Entry {
-  const known = list.entries.get(id);
-  if (known !== undefined) return known;
-  const entry = row === undefined ? absent : entryOf(id, row);
-  list.entries.set(id, entry);
-  return entry;
+/** Keeps an entry, unless the unit has read or changed it meanwhile. */
+function keepEntry(list: ListLock, id: string, row: Row | undefined): void {
+  if (!list.entries.has(id)) list.entries.set(id, row === undefined ? absent : entryOf(id, row));
 }
 
 function entryOf(id: string, [modified, data, deleted]: Row): Entry {

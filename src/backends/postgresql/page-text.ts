@@ -1,5 +1,7 @@
 // Reads a page as one row, since a row for each entry costs the driver more than all other work. The row has either the ids,
-// the timestamps and the texts, each joined into one text, or the response text, which leaves no work for single entries.
+// the timestamps and the texts, each joined into one text, or the response text, which leaves no work for single entries. The
+// row of a long page has response text too, and is read in steps.
+import type { Steps } from '../../base/steps.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
 import { cutPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
@@ -50,12 +52,14 @@ export function readPageText(row: Row | undefined, size: Pick<PageQuery, 'limit'
 
 const own = `'"id":' || to_json(k.id)::text || ',"last_modified":' || k.last_modified`;
 
+/** The entry of a row `k` in the form for clients. */
+const entryText = `CASE WHEN k.data IS NULL THEN '{' || ${own} || ',"deleted":true}'
+    WHEN k.data = '{}' THEN '{' || ${own} || '}'
+    ELSE left(k.data, -1) || ',' || ${own} || '}' END`;
+
 /** Columns of a page as response text, which is incomplete when an entry is too long; made of the same rows `k`. */
 export const joinedColumns = `count(*) AS entries, max(octet_length(k.data)) > ${maxTextBytes} AS is_long,
-  string_agg(CASE WHEN k.data IS NULL THEN '{' || ${own} || ',"deleted":true}'
-    WHEN k.data = '{}' THEN '{' || ${own} || '}'
-    WHEN octet_length(k.data) > ${maxTextBytes} THEN ''
-    ELSE left(k.data, -1) || ',' || ${own} || '}' END, E'\\x1e') AS texts`;
+  string_agg(CASE WHEN octet_length(k.data) > ${maxTextBytes} THEN '' ELSE ${entryText} END, E'\\x1e') AS texts`;
 
 /**
  * Reads the page in a row of clock, horizon and `joinedColumns`.
@@ -71,6 +75,40 @@ export function readJoinedPage(row: Row | undefined, limit: number): PageText | 
   const kept = more ? texts.slice(0, texts.lastIndexOf(separator)) : texts;
   const text = kept.replaceAll(separator, ',');
   return { ...state, text, count: more ? limit : Number(entries), last: readLast(kept), more };
+}
+
+/**
+ * Columns of a long page as response text, made of its rows `k`, which know the `bytes` up to their end. The rows include the
+ * first one that is not on the page.
+ */
+export const longPageColumns = `count(*) AS entries, string_agg(${entryText}, E'\\x1e') AS texts, max(k.bytes) AS bytes`;
+
+/** Characters that are handled in one step: about a millisecond. */
+const charsPerStep = 1_000_000;
+
+/** Reads the page in a row of clock, horizon and `longPageColumns`. */
+export function* readLongPage(row: Row | undefined, limit: number, maxBytes: number): Steps<PageText> {
+  const [, , entries, texts, bytes] = row ?? [];
+  const state = readListState(row);
+  if (typeof texts !== 'string') return { ...state, text: '', count: 0, last: undefined, more: false };
+  const found = Number(entries);
+  const more = found > limit || (found > 1 && Number(bytes) > maxBytes);
+  const end = more ? texts.lastIndexOf(separator) : texts.length;
+  const pieces: string[] = [];
+  for (let start = 0; start < end;) {
+    if (start > 0) yield;
+    const next = Math.min(start + charsPerStep, end);
+    pieces.push(texts.slice(start, next).replaceAll(separator, ','));
+    start = next;
+  }
+  yield;
+  return {
+    ...state,
+    text: pieces.join(''),
+    count: more ? found - 1 : found,
+    last: readLast(texts.slice(0, end)),
+    more,
+  };
 }
 
 /** Reads id and timestamp of the last entry. */

@@ -1,7 +1,7 @@
 // Compiles a page of a list, or the number of selected entries, into one statement, so that the clock and the entries come
 // from one snapshot. Pages that an index delivers in order are read row by row; others are sorted by the server.
 import type { Page } from '../../contracts/storage.ts';
-import { fitPage } from '../../core/objects/page-text.ts';
+import { fitPage, mostPageBytes } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery, SortKey } from '../../core/query/ast.ts';
 import { isIdField, isTimestampField, isUniqueField } from '../../core/query/fields.ts';
@@ -9,13 +9,13 @@ import { isExact, type PagePlan, type SelectionPlan } from '../../core/query/pla
 import type { Row } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import { fieldSql } from './filter-sql.ts';
-import { joinedColumns, pageColumns, readListState } from './page-text.ts';
+import { joinedColumns, longPageColumns, pageColumns, readListState } from './page-text.ts';
 import { Parameters, type Compiled } from './parameters.ts';
 import { joinedList, lookedUpList, selectSources, type SourceSql } from './selection.ts';
 import { orderSql, type SqlContext } from './value-sql.ts';
 
-/** Form of a page: a row for each entry, or one row with all texts, separate or as response text. */
-export type PageShape = 'rows' | 'text' | 'joined';
+/** Form of a page: a row for each entry, or one row with all texts, separate or as response text of short or long pages. */
+export type PageShape = 'rows' | 'text' | 'joined' | 'long';
 
 /**
  * Compiles a page, with one entry more than wanted when more follow. Columns of `rows`: clock, horizon, id, timestamp, text,
@@ -33,13 +33,22 @@ export function compilePage(dialect: Dialect, list: ListKey, plan: PagePlan, sha
   );
   const rows =
     arms.length === 1 ? arms[0]! : `(SELECT * FROM (${arms.join(' UNION ALL ')}) k ORDER BY ${order} LIMIT ${limit})`;
-  const text =
-    shape === 'rows'
-      ? `SELECT l.clock, l.horizon, k.id, k.last_modified, k.data, k.selected FROM coffer_lists l
-        LEFT JOIN LATERAL ${fittingRows(context, rows, order, plan)} k ON true WHERE ${isList} ORDER BY ${order}`
-      : `SELECT l.clock, l.horizon, k.* FROM coffer_lists l
-        CROSS JOIN LATERAL (SELECT ${shape === 'text' ? pageColumns : joinedColumns} FROM ${rows} k) k WHERE ${isList}`;
-  return context.parameters.bind(text);
+  return context.parameters.bind(textOf());
+
+  function textOf(): string {
+    switch (shape) {
+      case 'rows':
+        return `SELECT l.clock, l.horizon, k.id, k.last_modified, k.data, k.selected FROM coffer_lists l
+          LEFT JOIN LATERAL ${fittingRows(context, rows, order, plan)} k ON true WHERE ${isList} ORDER BY ${order}`;
+      case 'long':
+        return `SELECT l.clock, l.horizon, k.* FROM coffer_lists l
+          CROSS JOIN LATERAL (SELECT ${longPageColumns} FROM ${longPageRows(context, rows, order, plan)} k) k WHERE ${isList}`;
+      case 'text':
+      case 'joined':
+        return `SELECT l.clock, l.horizon, k.* FROM coffer_lists l
+          CROSS JOIN LATERAL (SELECT ${shape === 'text' ? pageColumns : joinedColumns} FROM ${rows} k) k WHERE ${isList}`;
+    }
+  }
 }
 
 /**
@@ -61,6 +70,22 @@ function fittingRows({ parameters }: SqlContext, rows: string, order: string, { 
   const before = `sum(${bytes}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) - ${bytes}`;
   return `(SELECT * FROM (SELECT k.*, count(*) OVER () AS selected, ${before} AS before FROM ${rows} k) k
     WHERE k.before <= ${parameters.add(maxBytes, 'bigint')})`;
+}
+
+/**
+ * Returns the rows up to the first one whose text does not fit, at least two, with the bytes up to the end of each. Their number
+ * is not counted: the server would write all rows of a long page to its disk.
+ */
+function longPageRows(
+  { parameters }: SqlContext,
+  rows: string,
+  order: string,
+  { maxBytes = mostPageBytes }: PagePlan,
+): string {
+  const bytes = 'coalesce(octet_length(k.data), 0)';
+  const window = `(ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`;
+  return `(SELECT * FROM (SELECT k.*, row_number() OVER ${window} AS place, sum(${bytes}) OVER ${window} AS bytes FROM ${rows} k) k
+    WHERE k.place <= 2 OR k.bytes - ${bytes} <= ${parameters.add(maxBytes, 'bigint')})`;
 }
 
 /** Reads the rows of `compilePage`. */

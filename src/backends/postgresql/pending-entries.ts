@@ -22,6 +22,12 @@ const emptyEntries = prepared(
   WHERE f.parent = $1 AND e.parent = $1 AND e.folder = f.folder AND e.name = ANY ($2::text[]) AND e.permission = $3`,
 );
 
+const removeObjects = prepared(
+  'remove-objects',
+  `DELETE FROM coffer_entries e USING coffer_folders f
+  WHERE f.parent = $1 AND e.parent = f.parent AND e.folder = f.folder AND e.name = ANY ($2::text[])`,
+);
+
 /** Maximum number of rows that one statement changes. */
 const chunkRows = 2000;
 
@@ -36,9 +42,16 @@ interface Entry {
   readonly principals: Map<string, string>;
 }
 
+/** Pending changes in one folder. */
+interface Folder {
+  /** Names of the objects whose entries are removed before the changes below. */
+  readonly removed: Set<string>;
+  /** By name and permission. */
+  readonly entries: Map<string, Entry>;
+}
+
 export class PendingEntries {
-  /** Folder → entries, by name and permission. */
-  readonly #folders = new Map<string, Map<string, Entry>>();
+  readonly #folders = new Map<string, Folder>();
   #count = 0;
   readonly #send: (statement: Statement, values: readonly SqlValue[]) => void;
 
@@ -71,13 +84,34 @@ export class PendingEntries {
     this.#limit();
   }
 
+  /** Removes all entries of objects. */
+  remove(objectIds: readonly string[]): void {
+    const names = new Map<Folder, Set<string>>();
+    for (const objectId of objectIds) {
+      const { folder, name } = splitObjectId(objectId);
+      const pending = this.#folder(folder);
+      pending.removed.add(name);
+      const known = names.get(pending);
+      if (known === undefined) names.set(pending, new Set([name]));
+      else known.add(name);
+    }
+    for (const [{ entries }, removed] of names) {
+      for (const [key, { name }] of entries) if (removed.has(name)) entries.delete(key);
+    }
+    this.#count += objectIds.length;
+    this.#limit();
+  }
+
   /** Sends all pending changes. */
   flush(): void {
     if (this.#folders.size === 0) return;
     this.#count = 0;
     const folders = [...this.#folders];
     this.#folders.clear();
-    for (const [folder, entries] of folders) this.#flushFolder(folder, [...entries.values()]);
+    for (const [folder, { removed, entries }] of folders) {
+      for (const chunk of inChunks([...removed])) this.#send(removeObjects, [folder, chunk]);
+      this.#flushFolder(folder, [...entries.values()]);
+    }
   }
 
   #put(entry: Entry, principals: readonly string[]): void {
@@ -112,8 +146,7 @@ export class PendingEntries {
 
   #entry(objectId: string, permission: string, isFresh: boolean): Entry {
     const { folder, name } = splitObjectId(objectId);
-    let entries = this.#folders.get(folder);
-    if (entries === undefined) this.#folders.set(folder, (entries = new Map<string, Entry>()));
+    const { entries } = this.#folder(folder);
     // A name contains no slash. A permission may.
     const key = `${name}/${permission}`;
     let entry = entries.get(key);
@@ -122,6 +155,12 @@ export class PendingEntries {
       entries.set(key, entry);
     }
     return entry;
+  }
+
+  #folder(name: string): Folder {
+    let folder = this.#folders.get(name);
+    if (folder === undefined) this.#folders.set(name, (folder = { removed: new Set(), entries: new Map() }));
+    return folder;
   }
 }
 

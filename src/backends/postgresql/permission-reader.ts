@@ -15,6 +15,7 @@ import type { Access } from './access.ts';
 import { textArray } from './array-text.ts';
 import { prepared, quick, type Row, type Statement } from './connection.ts';
 import { batchableQuery } from './batchable-query.ts';
+import type { ObjectCheck } from './known-checks.ts';
 import { keyOfText } from './text-key.ts';
 
 const readMemberships = batchableQuery(
@@ -48,9 +49,12 @@ const isGiven = isAnyEntry(`EXISTS (
 const checkEntries = batchableQuery('check-entries', `SELECT 1 WHERE ${isNamed}`);
 const checkEntriesOfMember = batchableQuery('check-entries-of-member', `SELECT 1 WHERE ${isNamed} OR ${isGiven}`);
 /** Maximum number of principals of an object that a batch reads; longer entries are read by a statement of their own. */
-const maxBatched = 200;
+export const maxBatched = 200;
 const principalsOfObject = `SELECT e.permission, coalesce(e.principal, e.principal_key) FROM ${entriesOfObject}`;
-const readFewEntries = batchableQuery('read-few-entries', `${principalsOfObject} LIMIT ${maxBatched + 1}`);
+const fewPrincipals = `${principalsOfObject} LIMIT ${maxBatched + 1}`;
+const readFewEntries = batchableQuery('read-few-entries', fewPrincipals);
+/** For units of work, which may plan it in another way than reads of committed state. */
+export const readExpectedEntries = batchableQuery('read-expected-entries', fewPrincipals);
 export const readEntries = batchableQuery('read-entries', principalsOfObject);
 // One row for each principal would cost the driver more than the rest of the work.
 const readManyEntries = prepared(
@@ -115,12 +119,23 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     memberOf?: string,
   ): Promise<boolean> {
     if (bound.length === 0) return false;
+    return (await this.askChecks(principals, checksOf(bound), memberOf)).includes(true);
+  }
+
+  /** Returns the result of each check. */
+  protected async askChecks(
+    principals: readonly string[],
+    checks: readonly ObjectCheck[],
+    memberOf?: string,
+  ): Promise<readonly boolean[]> {
     const keys = textArray(principals.map(keyOfText));
     const asked = memberOf === undefined ? [keys] : [keys, keyOfText(memberOf)];
-    // One query for each object: requests about records of a collection share those for collection and bucket.
-    const checks = checksOf(bound, asked);
-    const answers = await this.access.askAll(memberOf === undefined ? checkEntries : checkEntriesOfMember, checks);
-    return answers.some((rows) => rows.length > 0);
+    const valueLists = checks.map(({ objectId, permissions }) => {
+      const { folder, name } = splitObjectId(objectId);
+      return [folder, name, textArray(permissions), ...asked];
+    });
+    const answers = await this.access.askAll(memberOf === undefined ? checkEntries : checkEntriesOfMember, valueLists);
+    return answers.map((rows) => rows.length > 0);
   }
 
   async getAccessibleObjects(
@@ -199,15 +214,17 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
   }
 }
 
-/** Returns the values of the queries: one query for each run of entries of one object, and `asked` in each. */
-function checksOf(bound: readonly BoundPermission[], asked: readonly string[]): readonly (readonly string[])[] {
-  const checks: string[][] = [];
+/**
+ * Returns one check for each run of entries of one object, so that requests about records of a collection share those for
+ * collection and bucket.
+ */
+export function checksOf(bound: readonly BoundPermission[]): readonly ObjectCheck[] {
+  const checks: ObjectCheck[] = [];
   for (let index = 0; index < bound.length;) {
     const { objectId } = bound[index]!;
     const permissions: string[] = [];
     for (; bound[index]?.objectId === objectId; index++) permissions.push(bound[index]!.permission);
-    const { folder, name } = splitObjectId(objectId);
-    checks.push([folder, name, textArray(permissions), ...asked]);
+    checks.push({ objectId, permissions });
   }
   return checks;
 }

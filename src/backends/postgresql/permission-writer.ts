@@ -5,8 +5,16 @@ import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 import type { UnitAccess } from './access.ts';
 import { prepared, type Row, type SqlValue, type Statement } from './connection.ts';
 import { PendingEntries } from './pending-entries.ts';
-import { KnownChecks } from './known-checks.ts';
-import { PostgresPermissionReader, readEntries } from './permission-reader.ts';
+import { KnownChecks, type ObjectCheck } from './known-checks.ts';
+import { KnownEntries } from './known-entries.ts';
+import type { ListLocks } from './list-locks.ts';
+import {
+  checksOf,
+  maxBatched,
+  PostgresPermissionReader,
+  readEntries,
+  readExpectedEntries,
+} from './permission-reader.ts';
 import { keyOfText } from './text-key.ts';
 
 const addMembership = prepared(
@@ -29,10 +37,6 @@ const removePrincipal = prepared(
   'remove-from-entry',
   `DELETE FROM coffer_entries e ${ofFolder} AND e.name = $2 AND e.permission = $3 AND e.principal_key = $4`,
 );
-const removeObjects = prepared(
-  'remove-objects',
-  `DELETE FROM coffer_entries e ${ofFolder} AND e.name = ANY ($2::text[])`,
-);
 const removeFromAll = prepared('remove-from-all-entries', 'DELETE FROM coffer_entries WHERE principal_key = $1');
 
 const detachFolders = (name: string, condition: string): Statement =>
@@ -46,13 +50,17 @@ const detachAllFolders = detachFolders('detach-all-folders', 'true');
 const removeAllMemberships = prepared('remove-all-memberships', 'DELETE FROM coffer_memberships');
 
 export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAccess> implements PermissionWriter {
+  readonly #lists: ListLocks;
   readonly #wakeReaper: () => void;
   readonly #checks = new KnownChecks();
+  readonly #entries: KnownEntries;
   readonly #pending: PendingEntries;
 
-  constructor(access: UnitAccess, wakeReaper: () => void) {
+  constructor(access: UnitAccess, lists: ListLocks, wakeReaper: () => void) {
     super(access);
+    this.#lists = lists;
     this.#wakeReaper = wakeReaper;
+    this.#entries = new KnownEntries(lists);
     this.#pending = new PendingEntries((statement, values) => access.send(statement, values));
     access.unit.keepBack(() => this.#pending.flush());
   }
@@ -62,9 +70,39 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     bound: readonly BoundPermission[],
     memberOf?: string,
   ): Promise<boolean> {
-    const ask = (): Promise<boolean> => super.checkPermission(principals, bound, memberOf);
     // Memberships change in many ways, so checks that depend on them are not cached.
-    return memberOf === undefined ? this.#checks.find(principals, bound, ask) : ask();
+    if (memberOf !== undefined) return super.checkPermission(principals, bound, memberOf);
+    return this.#checks.find(principals, checksOf(bound), (checks) => this.#check(principals, checks));
+  }
+
+  /** Makes checks: those of expected objects by their entries, and all others with one statement. */
+  #check(principals: readonly string[], checks: readonly ObjectCheck[]): readonly Promise<boolean>[] {
+    const unknown: ObjectCheck[] = [];
+    const known = checks.map((check) => {
+      const rows = this.#findEntries(check.objectId);
+      if (rows === undefined) unknown.push(check);
+      return rows;
+    });
+    const asking = unknown.length === 0 ? undefined : this.askChecks(principals, unknown);
+    return checks.map(async (check, index) => {
+      const rows = await known[index];
+      if (rows !== undefined) return rows.some((row) => isGranted(check, principals, row));
+      if (known[index] !== undefined) return (await this.askChecks(principals, [check]))[0]!;
+      return (await asking!)[unknown.indexOf(check)]!;
+    });
+  }
+
+  /**
+   * Returns the entries of an expected object under the lock of its list, and reads those of the others with them. Returns
+   * `undefined` for other objects. The promise is of `undefined` if the object has too many entries.
+   */
+  #findEntries(objectId: string): Promise<readonly Row[] | undefined> | undefined {
+    const expected = this.#lists.takeExpectedUris(objectId);
+    if (expected === undefined) return this.#entries.find(objectId);
+    const reading = this.access.askAll(readExpectedEntries, expected.uris.map(placeOf));
+    const fitting = reading.then((all) => all.map((rows) => (rows.length > maxBatched ? undefined : rows)));
+    this.#entries.keep(expected, fitting);
+    return fitting.then((all) => all[expected.uris.indexOf(objectId)]);
   }
 
   async addUserPrincipal(userId: string, principal: string): Promise<void> {
@@ -87,18 +125,18 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
   }
 
   async addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
-    this.#checks.forget([objectId]);
+    this.#forget([objectId]);
     this.#pending.add(objectId, { [permission]: [principal] });
   }
 
   async removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
     const { folder, name } = splitObjectId(objectId);
-    this.#checks.forget([objectId]);
+    this.#forget([objectId]);
     this.#send(removePrincipal, folder, name, permission, keyOfText(principal));
   }
 
   async removePrincipalFromAces(principal: string): Promise<void> {
-    this.#checks.forgetAll();
+    this.#forgetAll();
     this.#send(removeFromAll, keyOfText(principal));
   }
 
@@ -106,47 +144,65 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
     { isFresh = false }: { readonly isFresh?: boolean } = {},
   ): Promise<void> {
-    this.#checks.forget(entries.map(({ objectId }) => objectId));
+    this.#forget(entries.map(({ objectId }) => objectId));
     for (const { objectId, permissions } of entries) this.#pending.add(objectId, permissions, isFresh);
   }
 
-  /** Reads the entries with one statement, so that calls take effect in their order. */
+  /** Reads the entries, except known ones, with one statement, so that calls take effect in their order. */
   protected override askEntries(valueLists: readonly (readonly string[])[]): Promise<readonly (readonly Row[])[]> {
-    return this.access.askAll(readEntries, valueLists);
+    const ask = (): Promise<readonly (readonly Row[])[]> => this.access.askAll(readEntries, valueLists);
+    const known = valueLists.length === 1 ? this.#findEntries(valueLists[0]!.join('')) : undefined;
+    return known === undefined ? ask() : known.then((rows) => (rows === undefined ? ask() : [rows]));
   }
 
   async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
-    this.#checks.forget([objectId]);
+    this.#forget([objectId]);
     this.#pending.replace(objectId, permissions);
   }
 
   async deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
-    this.#checks.forget(objectIds);
-    const names = new Map<string, string[]>();
-    for (const { folder, name } of objectIds.map(splitObjectId)) {
-      const known = names.get(folder);
-      if (known === undefined) names.set(folder, [name]);
-      else known.push(name);
-    }
-    for (const [folder, all] of names) this.#send(removeObjects, folder, all);
+    this.#forget(objectIds);
+    this.#pending.remove(objectIds);
   }
 
   /** Deletes the folders. Their entries become unreachable, and the reaper deletes them. */
   async deletePermissionsBelow(uri: string): Promise<void> {
     const { low, high } = rangeBelow(uri);
-    this.#checks.forgetAll();
+    this.#forgetAll();
     this.#send(detachFoldersBelow, low, high);
     this.access.unit.afterCommit(this.#wakeReaper);
   }
 
   async flush(): Promise<void> {
-    this.#checks.forgetAll();
+    this.#forgetAll();
     this.#send(detachAllFolders);
     this.#send(removeAllMemberships);
     this.access.unit.afterCommit(this.#wakeReaper);
   }
 
+  /** Drops what is known about entries of these objects. */
+  #forget(objectIds: readonly string[]): void {
+    this.#checks.forget(objectIds);
+    this.#entries.forget(objectIds);
+  }
+
+  #forgetAll(): void {
+    this.#checks.forgetAll();
+    this.#entries.forgetAll();
+  }
+
   #send(statement: Statement, ...values: readonly SqlValue[]): void {
     this.access.send(statement, values);
   }
+}
+
+/** Returns folder and name of an object, as the queries of entries take them. */
+function placeOf(objectId: string): readonly string[] {
+  const { folder, name } = splitObjectId(objectId);
+  return [folder, name];
+}
+
+/** Returns whether a row of permission and principal is one that a check looks for. */
+function isGranted({ permissions }: ObjectCheck, principals: readonly string[], [permission, principal]: Row): boolean {
+  return permissions.includes(permission!) && principals.includes(principal!);
 }

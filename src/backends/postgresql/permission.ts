@@ -10,6 +10,8 @@ export function createPostgresPermission(database: PostgresDatabase): Permission
     database,
     reader: new PostgresPermissionReader(database.committed('permission')),
     writer: (transaction) =>
-      new PostgresPermissionWriter(database.within(transaction, 'permission'), () => database.wakeReaper()),
+      new PostgresPermissionWriter(database.within(transaction, 'permission'), database.listsOf(transaction), () =>
+        database.wakeReaper(),
+      ),
   };
 }

@@ -1,5 +1,6 @@
 // The tables, as numbered migrations. Each runs in one transaction with the update of the version, under a lock, so any
 // number of processes may migrate at once.
+import { addKeyColumns, addWordColumn } from './key-columns.ts';
 import { batchedCreateFunction } from './batched-create-function.ts';
 import { conditionalWriteFunction } from './conditional-write-function.ts';
 
@@ -187,6 +188,15 @@ export const databaseComponent: Component = {
     {
       summary: 'count how often the store was flushed',
       sql: 'CREATE TABLE coffer_counters (name text COLLATE "C" PRIMARY KEY, value bigint NOT NULL)',
+    },
+    {
+      // The functions are added to those with fewer parameters, which older processes still call.
+      summary: 'add the keys of declared indexes',
+      sql: addKeyColumns + conditionalWriteFunction + batchedCreateFunction,
+    },
+    {
+      summary: 'add the words of text indexes',
+      sql: addWordColumn + conditionalWriteFunction + batchedCreateFunction,
     },
   ],
 };

@@ -1,15 +1,28 @@
 // Reads of the storage contract, for committed state and for units of work.
 import { runFromNow } from '../../base/steps.ts';
-import type { KindCount, ListClocks, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
-import { joinPage, mostBytesOfChar } from '../../core/objects/page-text.ts';
+import type {
+  FoundWords,
+  KindCount,
+  ListClocks,
+  ListSummary,
+  Page,
+  PageText,
+  StorageReader,
+} from '../../contracts/storage.ts';
+import { joinPage, mostBytesOfChar, mostPageBytes } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { isExact, isWholeList, planPage, planSelection, type PagePlan } from '../../core/query/plan-page.ts';
+import { selectAmong } from '../../core/query/select-among.ts';
 import { everyTimestamp } from '../../core/query/timestamp-range.ts';
+import { amongCandidates, isWholePage } from '../../core/index/find-entries.ts';
+import { countKeys, searchKeys } from './key-search.ts';
+import type { WordSearch } from '../../core/text/text-query.ts';
 import type { Access } from './access.ts';
+import { countWords, findWords } from './find-words.ts';
 import { prepared, type Row, type SqlValue, type Statement, type ScanTarget } from './connection.ts';
 import { readListClocks } from './list-clocks.ts';
-import { readJoinedPage, readPageText } from './page-text.ts';
+import { readJoinedPage, readLongPage, readPageText } from './page-text.ts';
 import { compileCount, compilePage, readPageRows } from './page.ts';
 import { batchableQuery, StatementNames, type BatchValue } from './batchable-query.ts';
 
@@ -66,7 +79,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
 
   listAll(list: ListKey, query: PageQuery): Promise<Page> {
     this.access.settle();
-    return selectPage(this.access, list, query, query.includeDeleted === true);
+    return selectPage(this.access, list, query);
   }
 
   listText(list: ListKey, query: PageQuery): Promise<PageText> {
@@ -76,7 +89,12 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
 
   async countAll(list: ListKey, selection: Selection): Promise<number> {
     this.access.settle();
-    const plan = planSelection(selection);
+    const whole = planSelection(selection);
+    const cached = isWholeList(whole) ? undefined : await this.access.smallLists?.count(this.access, list, whole);
+    if (cached !== undefined) return cached;
+    const indexed = await countKeys(this.access, list, selection);
+    if (typeof indexed === 'number') return indexed;
+    const plan = planSelection(indexed === undefined ? selection : amongCandidates(selection, indexed));
     if (isWholeList(plan)) {
       const [row] = await this.access.ask(readCounts, [list.parent, list.kind]);
       return Number(row?.[0] ?? 0) + (plan.includeDeleted ? Number(row?.[1] ?? 0) : 0);
@@ -84,6 +102,16 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
     const { text, values } = compileCount(await this.access.dialect(), list, plan);
     const { rows } = await this.access.run({ text, scans: scanTargetOf(list) }, values);
     return Number(rows[0]?.[0] ?? 0);
+  }
+
+  findWords(list: ListKey, search: WordSearch, limit: number): Promise<FoundWords> {
+    this.access.settle();
+    return findWords(this.access, list, search, limit);
+  }
+
+  countWords(list: ListKey, search: WordSearch): Promise<number> {
+    this.access.settle();
+    return countWords(this.access, list, search);
   }
 
   async countKinds(): Promise<ReadonlyMap<string, KindCount>> {
@@ -131,14 +159,48 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
   }
 }
 
-/** Returns one page of the list. `includeDeleted` overrides the query. */
-export async function selectPage(
+/** Returns one page of the list, by declared indexes where they help. */
+export function selectPage(access: Access, list: ListKey, query: PageQuery): Promise<Page> {
+  return byIndexes(
+    access,
+    list,
+    query,
+    (asked) => readPage(access, list, asked),
+    (page) => page,
+  );
+}
+
+/** Reads a page of a cached list, among the candidates of declared indexes, or of the whole list. */
+async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
   access: Access,
   list: ListKey,
   query: PageQuery,
-  includeDeleted: boolean,
-): Promise<Page> {
-  const planned = planQuery(list, { ...query, includeDeleted });
+  read: (query: PageQuery) => Promise<P>,
+  present: (page: Page) => P | Promise<P>,
+): Promise<P> {
+  // Reports are about indexes.
+  const cached =
+    query.report === undefined
+      ? await access.smallLists?.selectPage(access, list, planQuery(list, query).plan)
+      : undefined;
+  if (cached !== undefined) return present(cached);
+  const found = query.indexes === undefined ? undefined : await searchKeys(access, list, query);
+  if (found?.clock !== undefined) {
+    const { clock: timestamp, horizon, candidates } = found;
+    const among = amongCandidates(query, candidates);
+    const page =
+      candidates.objects === undefined
+        ? await read(among)
+        : await present({ timestamp, horizon, ...selectAmong(candidates.objects, planPage(among)) });
+    // An object that was written since the search may be missing, and has a later timestamp.
+    const earlier = page.timestamp === undefined ? undefined : Math.min(page.timestamp, timestamp);
+    if (isWholePage(query, page, candidates)) return { ...page, timestamp: earlier };
+  }
+  return read(query);
+}
+
+async function readPage(access: Access, list: ListKey, query: PageQuery): Promise<Page> {
+  const planned = planQuery(list, query);
   if (query.limit <= maxTextLimit) {
     const page = readPageText(await askPage(access, planned, 'text'), query);
     if (page !== undefined) return page;
@@ -147,13 +209,24 @@ export async function selectPage(
 }
 
 /** Returns a page as response text, which the server joins unless the page is long. */
-async function selectText(access: Access, list: ListKey, query: PageQuery): Promise<PageText> {
+function selectText(access: Access, list: ListKey, query: PageQuery): Promise<PageText> {
+  return byIndexes(
+    access,
+    list,
+    query,
+    (asked) => readText(access, list, asked),
+    (page) => runFromNow(joinPage(page, query.maxBytes), 'normal'),
+  );
+}
+
+async function readText(access: Access, list: ListKey, query: PageQuery): Promise<PageText> {
   const planned = planQuery(list, query);
   if (query.limit <= maxTextLimit) {
     const page = readJoinedPage(await askPage(access, planned, 'joined'), query.limit);
     if (page !== undefined && page.text.length * mostBytesOfChar <= (query.maxBytes ?? Infinity)) return page;
   }
-  return runFromNow(joinPage(await selectRows(access, planned), query.maxBytes), 'normal');
+  const [row] = await selectAll(access, planned, 'long');
+  return runFromNow(readLongPage(row, query.limit, query.maxBytes ?? mostPageBytes), 'normal');
 }
 
 interface PlannedPage {
@@ -169,8 +242,12 @@ function planQuery(list: ListKey, query: PageQuery): PlannedPage {
 
 /** Reads a page of any length. */
 async function selectRows(access: Access, planned: PlannedPage): Promise<Page> {
-  const { text, values } = compilePage(await access.dialect(), planned.list, planned.plan, 'rows');
-  return readPageRows((await access.run(statementOf(text, planned), values)).rows, planned.query);
+  return readPageRows(await selectAll(access, planned, 'rows'), planned.query);
+}
+
+async function selectAll(access: Access, planned: PlannedPage, shape: 'rows' | 'long'): Promise<readonly Row[]> {
+  const { text, values } = compilePage(await access.dialect(), planned.list, planned.plan, shape);
+  return (await access.run(statementOf(text, planned), values)).rows;
 }
 
 /** Reads the row of a page that comes in one. */

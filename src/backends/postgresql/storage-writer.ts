@@ -9,6 +9,7 @@ import type {
   DeleteOptions,
   CreateOptions,
   Deletion,
+  KeyedObject,
   LockedState,
   NewObject,
   Restoration,
@@ -17,14 +18,15 @@ import type {
 import { keyOfObject } from '../../core/lists/list-key.ts';
 import { mayBeTaken, putChange, removalChange } from '../../core/lists/list-state.ts';
 import type { PurgeOptions } from '../../core/lists/purge.ts';
-import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import { StoredObject, type ListKey, type IndexKeys } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import { prepared, type Result, type Statement } from './connection.ts';
-import { findJsonbText } from './jsonb-text.ts';
-import { type Entry, type ListLock, type ListLocks } from './list-locks.ts';
-import { deleteObject, deleteTombstone, findHolders, restoreEntries } from './restore.ts';
+import { absent, type Entry, type ListLock, type ListLocks } from './list-locks.ts';
+import { keyArray, keyColumns, keysFrom } from './key-columns.ts';
+import { PendingObjects } from './pending-objects.ts';
+import { findHolders, restoreEntries } from './restore.ts';
 import { objectOf, PostgresStorageReader, readLongObject, selectPage } from './storage-reader.ts';
 
 // A cascade locks the row of the parent object and of its list exclusively, so it waits for all shared locks on them. Later
@@ -37,26 +39,6 @@ const shareEarlierObject: Statement = {
   ...prepared('share-earlier-object', `${selectShared} NOWAIT`),
   failsOnLock: true,
 };
-const insertObjects = prepared(
-  'insert-objects',
-  `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
-  SELECT $1, $2, n.id, n.last_modified, n.data, coalesce(n.attributes, n.data)::jsonb
-  FROM unnest($3::text[], $4::bigint[], $5::text[], $6::text[]) AS n (id, last_modified, data, attributes)`,
-);
-const insertObject = prepared(
-  'insert-object',
-  `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
-  VALUES ($1, $2, $3, $4, $5::text, coalesce($6::text, $5::text)::jsonb)`,
-);
-const updateObject = prepared(
-  'update-object',
-  `UPDATE coffer_objects SET last_modified = $4, data = $5::text, attributes = coalesce($6::text, $5::text)::jsonb
-  WHERE parent = $1 AND list = $2 AND id = $3`,
-);
-const insertTombstone = prepared(
-  'insert-tombstone',
-  'INSERT INTO coffer_tombstones (parent, list, id, last_modified) VALUES ($1, $2, $3, $4)',
-);
 const replaceByTombstones = prepared(
   'replace-by-tombstones',
   `WITH gone AS (DELETE FROM coffer_objects WHERE parent = $1 AND list = $2 AND id = ANY ($3::text[]))
@@ -64,8 +46,12 @@ const replaceByTombstones = prepared(
   SELECT $1, $2, b.id, b.last_modified FROM unnest($3::text[], $4::bigint[]) AS b (id, last_modified)`,
 );
 
-/** Number of objects that one statement stores. */
-const chunkObjects = 500;
+const setKeys = prepared(
+  'set-keys',
+  `UPDATE coffer_objects o SET (${keyColumns}) = ROW (${keysFrom('($5::bytea[])', 'n.place')})
+  FROM unnest($3::text[], $4::bigint[]) WITH ORDINALITY AS n (id, last_modified, place)
+  WHERE o.parent = $1 AND o.list = $2 AND o.id = n.id AND o.last_modified = n.last_modified`,
+);
 
 export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> implements StorageWriter {
   readonly #clock: Clock;
@@ -77,15 +63,15 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   readonly #shared = new Map<string, StoredObject>();
   /** Objects that were read without a lock. */
   readonly #seen = new Map<string, StoredObject>();
-  /** New objects that are held back until another statement is sent, so that one statement stores those of a batch. */
-  readonly #pending = new Map<ListLock, StoredObject[]>();
+  readonly #pending: PendingObjects;
 
   constructor(access: UnitAccess, lists: ListLocks, clock: Clock, wakeReaper: () => void) {
     super(access);
     this.#clock = clock;
     this.#lists = lists;
     this.#wakeReaper = wakeReaper;
-    access.unit.keepBack(() => this.#flush());
+    this.#pending = new PendingObjects((statement, values) => access.send(statement, values));
+    access.unit.keepBack(() => this.#pending.flush());
   }
 
   override async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
@@ -156,31 +142,30 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     id: string,
     text: string,
     lastModified?: number,
-    { isFresh = false }: CreateOptions = {},
+    { isFresh = false, keys }: CreateOptions = {},
   ): Promise<StoredObject> {
     return this.#inOrder.run(this.#lists.lock(key, isFresh ? undefined : id), ({ list, entry: found }) => {
       const entry = list.entries.get(id) ?? found;
       if (entry.object !== undefined) throw new UnicityError('id');
-      return this.#put(list, entry, id, text, lastModified);
+      return this.#put(list, entry, { id, text, keys }, lastModified);
     });
   }
 
   createAll(key: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
     return this.#inOrder.run(this.#lists.lock(key), ({ list }) => {
       const first = requireTimestamps(list.state, this.#clock.now(), objects.length);
-      return objects.map(({ id, text }, index) => {
-        const object = new StoredObject(id, first + index, text);
-        this.#keep(list, object);
+      return objects.map(({ id, text, keys }, index) => {
+        const object = new StoredObject(id, first + index, text, undefined, keys);
+        this.#store(list, id, absent, { object, tombstone: undefined });
         list.change({ clock: object.lastModified, live: 1 });
-        list.entries.set(id, { object, tombstone: undefined });
         return object;
       });
     });
   }
 
-  update(key: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+  update(key: ListKey, id: string, text: string, lastModified?: number, keys?: IndexKeys): Promise<StoredObject> {
     return this.#inOrder.run(this.#lists.lock(key, id), ({ list, entry: found }) =>
-      this.#put(list, list.entries.get(id) ?? found, id, text, lastModified),
+      this.#put(list, list.entries.get(id) ?? found, { id, text, keys }, lastModified),
     );
   }
 
@@ -198,15 +183,14 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     old: StoredObject,
     { lastModified: given, keepTombstone = true }: DeleteOptions,
   ): Promise<Deletion> {
-    const { key } = list;
     const { id } = old;
     const lastModified = await this.#timestampFor(list, given, id);
     const tombstone = { id, lastModified, deleted: true } as const;
-    this.access.unit.refuseFollowers();
-    this.access.send(deleteObject, [key.parent, list.list, id]);
-    if (keepTombstone) this.access.send(insertTombstone, [key.parent, list.list, id, lastModified]);
+    // The next unit in the transaction would take an object that it has seen for kept.
+    if (this.#lists.keeps(keyOfObject(list.key, id))) this.access.unit.refuseFollowers();
+    const before = { object: old, tombstone: undefined };
+    this.#store(list, id, before, { object: undefined, tombstone: keepTombstone ? tombstone : undefined });
     list.change(removalChange(lastModified, keepTombstone));
-    list.entries.set(id, { object: undefined, tombstone: keepTombstone ? tombstone : undefined });
     return { old, tombstone };
   }
 
@@ -214,7 +198,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const list = (await this.#lists.find(key))?.list;
     if (list === undefined) return { deletions: [], more: false };
     this.access.settle();
-    const { entries, more } = await selectPage(this.access, key, query, false);
+    const { entries, more } = await selectPage(this.access, key, { ...query, includeDeleted: false });
     const objects = entries.filter((entry) => entry instanceof StoredObject);
     if (objects.length === 0) return { deletions: [], more };
     const deletions = requireDeletions(list.state, this.#clock.now(), objects);
@@ -254,6 +238,20 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     await restoreEntries(this.access, list, restoration);
   }
 
+  async setKeys(key: ListKey, objects: readonly KeyedObject[]): Promise<void> {
+    const list = (await this.#lists.find(key))?.list;
+    if (list === undefined || objects.length === 0) return;
+    this.access.settle();
+    this.access.unit.refuseFollowers();
+    this.access.send(setKeys, [
+      key.parent,
+      list.list,
+      objects.map(({ id }) => id),
+      objects.map(({ lastModified }) => lastModified),
+      keyArray(objects.map(({ keys }) => keys)),
+    ]);
+  }
+
   async flush(): Promise<void> {
     this.#forget();
     await flushStorage(this.access);
@@ -267,46 +265,23 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     this.#seen.clear();
   }
 
-  #keep(list: ListLock, object: StoredObject): void {
-    const pending = this.#pending.get(list);
-    if (pending === undefined) this.#pending.set(list, [object]);
-    else if (pending.push(object) === chunkObjects) this.#flush();
-  }
-
-  /** Inserts the objects that were held back, list by list. */
-  #flush(): void {
-    const pending = [...this.#pending];
-    this.#pending.clear();
-    for (const [list, objects] of pending) this.#insert(list, objects);
-  }
-
-  #insert({ key, list }: ListLock, objects: readonly StoredObject[]): void {
-    const [only] = objects;
-    if (objects.length === 1 && only !== undefined) {
-      const { id, lastModified, text } = only;
-      this.access.send(insertObject, [key.parent, list, id, lastModified, text, findJsonbText(text) ?? null]);
-      return;
-    }
-    this.access.send(insertObjects, [
-      key.parent,
-      list,
-      objects.map(({ id }) => id),
-      objects.map(({ lastModified }) => lastModified),
-      objects.map(({ text }) => text),
-      objects.map(({ text }) => findJsonbText(text) ?? null),
-    ]);
+  /** Holds back a change of an id, which later calls see at once. */
+  #store(list: ListLock, id: string, before: Entry, after: Entry): void {
+    this.#pending.change(list, id, before, after);
+    list.entries.set(id, after);
   }
 
   /** Stores a live object in place of the object or tombstone of that id. */
-  async #put(list: ListLock, entry: Entry, id: string, text: string, given: number | undefined): Promise<StoredObject> {
+  async #put(
+    list: ListLock,
+    entry: Entry,
+    { id, text, keys }: NewObject,
+    given: number | undefined,
+  ): Promise<StoredObject> {
     const lastModified = await this.#timestampFor(list, given, id);
-    const { parent } = list.key;
-    const object = new StoredObject(id, lastModified, text);
-    if (entry.object === undefined) this.#keep(list, object);
-    else this.access.send(updateObject, [parent, list.list, id, lastModified, text, findJsonbText(text) ?? null]);
-    if (entry.tombstone !== undefined) this.access.send(deleteTombstone, [parent, list.list, id]);
+    const object = new StoredObject(id, lastModified, text, undefined, keys);
+    this.#store(list, id, entry, { object, tombstone: undefined });
     list.change(putChange(lastModified, entry));
-    list.entries.set(id, { object, tombstone: undefined });
     return object;
   }
 

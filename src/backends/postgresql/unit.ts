@@ -1,6 +1,6 @@
 // A unit of work: a transaction, or a part of a shared one. Writes are sent without waiting for their results, which arrive
 // in order. A failure is known at the latest when the commit returns.
-import type { Transaction } from '../../contracts/database.ts';
+import type { ExpectedObjects, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection, Result, SqlValue, Statement } from './connection.ts';
@@ -26,6 +26,8 @@ export interface UnitOptions {
 /** The lists of a unit, and their state for the next unit. */
 export interface ListsOfUnit {
   contended(): readonly ListKey[];
+  /** Announces objects, which are read together when the first of them is needed. */
+  expect(objects: ExpectedObjects): void;
   /** Returns the state that the next unit in the transaction may rely on. */
   leave(): Inheritance;
   inherit(inheritance: Inheritance): void;
@@ -133,6 +135,10 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
 
   contended(): readonly ListKey[] {
     return this.#lists?.contended() ?? [];
+  }
+
+  expect(objects: ExpectedObjects): void {
+    this.#lists?.expect(objects);
   }
 
   /** Registers the lists of the unit. */

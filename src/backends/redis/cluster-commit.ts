@@ -124,7 +124,7 @@ export class ClusterCommit {
     const addAll = (operation: 'drop' | 'empty', lists: readonly ListKey[]): void => {
       for (const list of lists) {
         const tag = keys.tag(list.parent);
-        program.add(tag, [operation, tag, list.kind], keys.list(list));
+        program.add(tag, [operation, tag, list.kind], [...keys.list(list), ...keys.indexes(list)]);
       }
     };
     if (isFlushed) addAll('drop', await this.#listsBelow(undefined));
@@ -138,7 +138,10 @@ export class ClusterCommit {
     }
     for (const overlay of overlays) {
       const { list, isDirty } = overlay;
-      if (isDirty) program.add(keys.tag(list.parent), listWrites(overlay, keys), keys.list(list));
+      if (isDirty) {
+        const touched = [...keys.list(list), ...keys.indexes(list)];
+        program.add(keys.tag(list.parent), listWrites(overlay, keys), touched);
+      }
     }
     for (const change of permissions.entries) await this.#planEntries(change, program);
     return program;

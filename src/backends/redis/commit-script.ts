@@ -110,7 +110,7 @@ local function emptyList(tag, kind)
     call('HSET', meta, 'c', format(clock), 'v', version)
     raiseHorizon(meta, clock)
   end
-  unlink(tag .. 'o:' .. kind, live, dead)
+  unlink(tag .. 'o:' .. kind, live, dead, tag .. 'i:' .. kind, tag .. 'x:' .. kind)
 end
 function operations.empty()
   local tag, kind = take(), take()
@@ -125,7 +125,8 @@ function operations.emptyBelow()
   end
 end
 local function dropList(tag, kind)
-  unlink(tag .. 'm:' .. kind, tag .. 'o:' .. kind, tag .. 't:' .. kind, tag .. 'd:' .. kind)
+  unlink(tag .. 'm:' .. kind, tag .. 'o:' .. kind, tag .. 't:' .. kind, tag .. 'd:' .. kind, tag .. 'i:' .. kind,
+    tag .. 'x:' .. kind)
 end
 function operations.drop()
   local tag, kind = take(), take()
@@ -144,23 +145,38 @@ function operations.countFlush()
   call('HINCRBY', take(), 'flushes', 1)
 end
 function operations.list()
-  local meta, objects, live, dead = take(), take(), take(), take()
+  local meta, objects, live, dead, indexed, members = take(), take(), take(), take(), take(), take()
   local clock, horizon, emptied, purged, count = take(), take(), take(), take(), tonumber(take())
   -- First, because a server out of memory refuses it. After a deletion the server would let the script go on.
   call('HSET', meta, 'v', version)
   if emptied == '1' then
     -- A cascade has emptied the list as it was on the server, without the earlier writes of the unit.
     call('HSET', meta, 'h', horizon)
-    unlink(objects, live, dead)
+    unlink(objects, live, dead, indexed, members)
   elseif horizon ~= '' then raiseHorizon(meta, tonumber(horizon)) end
   if purged ~= '' then call('ZREMRANGEBYSCORE', dead, '-inf', '(' .. purged) end
+  local hasKeys = call('HEXISTS', meta, 'i') == 1
   for _ = 1, count do
     local state, id = take(), take()
+    if hasKeys then
+      local old = call('HGET', members, id)
+      if old then
+        call('ZREM', indexed, unpack(cjson.decode(old)))
+        call('HDEL', members, id)
+      end
+    end
     if state == 'live' then
       local timestamp, text = take(), take()
       call('HSET', objects, id, text)
       call('ZADD', live, timestamp, id)
       call('ZREM', dead, id)
+      local keys = take()
+      if keys ~= '' then
+        if not hasKeys then call('HSET', meta, 'i', '1') end
+        hasKeys = true
+        for _, key in ipairs(cjson.decode(keys)) do call('ZADD', indexed, 0, key) end
+        call('HSET', members, id, keys)
+      end
     else
       call('HDEL', objects, id)
       call('ZREM', live, id)

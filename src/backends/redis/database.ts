@@ -74,7 +74,7 @@ export class RedisDatabase implements Database, UnitHost {
     this.#cluster = this.client.isCluster
       ? new ClusterCommit(this.client, this.keys, (...args) => this.#execute(...args))
       : undefined;
-    this.abilities = { rollback: true, durable: true, atomicAcrossParents: !this.client.isCluster };
+    this.abilities = { rollback: true, durable: true, atomicAcrossParents: !this.client.isCluster, textSearch: false };
   }
 
   readonly poolState = (): PoolState => this.client.poolState;

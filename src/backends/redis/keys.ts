@@ -34,6 +34,15 @@ export class Keys {
     return [`${tag}m:${kind}`, `${tag}o:${kind}`, `${tag}t:${kind}`, `${tag}d:${kind}`];
   }
 
+  /**
+   * Returns the sorted set of the keys of the objects of a list in declared indexes, and the hash of the members of each
+   * object. The field `i` of the hash of the list exists when they may.
+   */
+  indexes({ parent, kind }: ListKey): readonly [keys: string, ofObjects: string] {
+    const tag = this.tag(parent);
+    return [`${tag}i:${kind}`, `${tag}x:${kind}`];
+  }
+
   /** Returns the keys of the lease on a list: the process that has it, and the next one. */
   lease({ parent, kind }: ListKey): readonly [holder: string, next: string] {
     const tag = this.tag(parent);

@@ -1,6 +1,8 @@
 // Reads of one list. Each is a script and so a snapshot: clock, version and entries belong together. Every commit replaces the
 // version, so two reads that found the same version have seen the same list.
 import type { ListState } from '../../core/lists/list-state.ts';
+import type { KeyRange, KeyRows } from '../../core/index/find-entries.ts';
+import { boundsOf, parseMember } from './index-members.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { RedisClient } from './client.ts';
@@ -75,6 +77,8 @@ local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], rows, #ids }
 `);
 
+const noLimit = Number.MAX_SAFE_INTEGER;
+
 /** Number of bytes after which a script reads no more texts. The reader runs it again for the rest. */
 const mostReplyBytes = 8_000_000;
 
@@ -141,6 +145,27 @@ local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], ids }
 `);
 
+/** Members of the indexes in ranges: for each its ends, its limit, and whether it is read from its end. */
+const membersScript = script(`
+local found = {}
+for n = 1, #ARGV, 4 do
+  if ARGV[n + 3] == '1' then
+    found[#found + 1] = redis.call('ZREVRANGEBYLEX', KEYS[5], ARGV[n + 1], ARGV[n], 'LIMIT', 0, ARGV[n + 2])
+  else
+    found[#found + 1] = redis.call('ZRANGEBYLEX', KEYS[5], ARGV[n], ARGV[n + 1], 'LIMIT', 0, ARGV[n + 2])
+  end
+end
+local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
+return { state[1], state[2], state[3], redis.call('ZCARD', KEYS[3]), found }
+`);
+
+const countMembersScript = script(`
+local total = 0
+for n = 1, #ARGV, 2 do total = total + redis.call('ZLEXCOUNT', KEYS[5], ARGV[n], ARGV[n + 1]) end
+local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
+return { state[1], state[2], state[3], total }
+`);
+
 type Reply = readonly [
   clock: string | null,
   version: string | null,
@@ -187,6 +212,25 @@ export class ListReads {
     const args = [mark, takes ? leaseMs : 0, reservationMs, ...ids];
     const reply = (await this.#client.query('storage', lockScript, keys, args)) as Reply | null;
     return reply === null ? undefined : headOf(reply, ids);
+  }
+
+  /** Reads ranges of the declared indexes. */
+  async members(list: ListKey, ranges: readonly KeyRange[]): Promise<ListVersion & KeyRows> {
+    const args = ranges.flatMap((range) => {
+      return [...boundsOf(range), Math.min(range.limit, noLimit), range.isReverse ? '1' : '0'];
+    });
+    const keys = [...this.#keys.list(list), ...this.#keys.indexes(list)];
+    const reply = (await this.#client.query('storage', membersScript, keys, args)) as Reply;
+    const rows = (reply[4] as readonly (readonly string[])[]).map((members) => members.map(parseMember));
+    return { ...versionOf(reply), live: Number(reply[3]), rows };
+  }
+
+  /** Counts the objects in ranges of the declared indexes. */
+  async countMembers(list: ListKey, ranges: readonly KeyRange[]): Promise<ListVersion & { readonly total: number }> {
+    const keys = [...this.#keys.list(list), ...this.#keys.indexes(list)];
+    const args = ranges.flatMap((range) => boundsOf(range));
+    const reply = (await this.#client.query('storage', countMembersScript, keys, args)) as Reply;
+    return { ...versionOf(reply), total: Number(reply[3]) };
   }
 
   /** Counts the entries with a timestamp in the range. */

@@ -1,6 +1,14 @@
 // One list as one reader sees it: the entries of the server, overlaid by the changes of the reader's unit of work. All reads
 // through one view belong to one version of the list.
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
+import {
+  findCandidates,
+  findCount,
+  type Candidates,
+  type KeyRange,
+  type KeyRows,
+} from '../../core/index/find-entries.ts';
+import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListOverlay } from './list-overlay.ts';
 import type { ListReads, ListVersion, Part } from './list-reads.ts';
@@ -81,6 +89,38 @@ export class ListView {
     }
     const found = ids.map((id) => (this.#overlay === undefined ? read.get(id) : this.#overlay.find(id)));
     return found.filter((entry) => entry !== undefined);
+  }
+
+  /** Finds candidates for a page in declared indexes; `undefined` when a scan is needed. */
+  async search(query: PageQuery): Promise<Candidates | undefined> {
+    if (query.indexes === undefined) return undefined;
+    const changed = [...(this.#overlay?.changed.keys() ?? [])];
+    // Each object that the unit has changed may be one that the server finds and the unit does not.
+    const search = findCandidates({ ...query, limit: query.limit + changed.length });
+    let next = search.next();
+    while (next.done !== true) next = search.next(await this.#readMembers(next.value));
+    return next.value && { ...next.value, ids: [...next.value.ids, ...changed] };
+  }
+
+  /** Counts the selected objects in declared indexes, or finds candidates; `undefined` when a scan is needed. */
+  async countIndexed(selection: Selection): Promise<number | Candidates | undefined> {
+    if (selection.indexes === undefined) return undefined;
+    if (this.#overlay?.isDirty === true) return this.search({ ...selection, sort: [], limit: Infinity });
+    const search = findCount(selection);
+    let next = search.next();
+    while (next.done !== true) next = search.next(await this.#readMembers(next.value));
+    const found = next.value;
+    if (found === undefined || !('ranges' in found)) return found;
+    const read = await this.#reads.countMembers(this.list, found.ranges);
+    this.#verify(read);
+    return read.total;
+  }
+
+  async #readMembers(ranges: readonly KeyRange[]): Promise<KeyRows> {
+    if (this.#overlay?.isEmptied === true) return { live: this.#overlay.state.live, rows: ranges.map(() => []) };
+    const read = await this.#reads.members(this.list, ranges);
+    this.#verify(read);
+    return read;
   }
 
   /** Returns the entries that have one of the timestamps. */

@@ -1,5 +1,6 @@
 // Turns the contents of a unit of work into the arguments of the commit script.
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import { formatMembers } from './index-members.ts';
 import { dirname, escapeTag, parentOf, type Keys } from './keys.ts';
 import type { ListOverlay } from './list-overlay.ts';
 import type { EntryChange, MembershipChange } from './permission-log.ts';
@@ -55,7 +56,7 @@ export function listWrites(overlay: ListOverlay, keys: Keys): Program {
   const purged = purgedBelow === -Infinity ? '' : String(purgedBelow);
   const horizon = isEmptied || isHorizonRaised ? String(state.horizon) : '';
   const head = [String(state.clock ?? ''), horizon, isEmptied ? '1' : '0', purged, String(changed.size)];
-  const program: Program = ['list', ...keys.list(list), ...head];
+  const program: Program = ['list', ...keys.list(list), ...keys.indexes(list), ...head];
   for (const [id, entry] of changed) program.push(...formatEntry(id, entry));
   return program;
 }
@@ -63,7 +64,7 @@ export function listWrites(overlay: ListOverlay, keys: Keys): Program {
 function formatEntry(id: string, entry: StoredEntry | undefined): readonly string[] {
   if (entry === undefined) return ['none', id];
   const timestamp = String(entry.lastModified);
-  return isTombstone(entry) ? ['dead', id, timestamp] : ['live', id, timestamp, entry.text];
+  return isTombstone(entry) ? ['dead', id, timestamp] : ['live', id, timestamp, entry.text, formatMembers(entry)];
 }
 
 function entryWrites(change: EntryChange, keys: Keys): Program {

@@ -4,6 +4,7 @@ import { TopN } from '../../base/top-n.ts';
 import { cutPage, PageFill, type EntryPage } from '../../core/objects/page-text.ts';
 import { charsOf, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
+import { amongCandidates, isWholePage } from '../../core/index/find-entries.ts';
 import { isWanted, planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
 import { compareEntries, isAfter } from '../../core/query/sort.ts';
 import type { Part } from './list-reads.ts';
@@ -18,6 +19,15 @@ const maxWantedPiece = 10_001;
  * @param piece number of entries fetched at once when the entries have to be filtered or sorted
  */
 export async function selectPage(view: ListView, part: Part, query: PageQuery, piece: number): Promise<EntryPage> {
+  const candidates = await view.search(query);
+  if (candidates !== undefined) {
+    const page = await selectPlanned(view, part, amongCandidates(query, candidates), piece);
+    if (isWholePage(query, page, candidates)) return page;
+  }
+  return selectPlanned(view, part, query, piece);
+}
+
+async function selectPlanned(view: ListView, part: Part, query: PageQuery, piece: number): Promise<EntryPage> {
   // Redis keeps ids in a hash, which has no order.
   const plan = planPage(query, 'never');
   const { sort, after, maxBytes } = plan;
@@ -56,12 +66,17 @@ export async function* selectNewest(
 
 /** Returns the number of selected entries. */
 export async function countSelected(view: ListView, part: Part, selection: Selection, piece: number): Promise<number> {
-  const plan = planSelection(selection);
+  const indexed = await view.countIndexed(selection);
+  if (typeof indexed === 'number') return indexed;
+  const plan = planSelection(indexed === undefined ? selection : amongCandidates(selection, indexed));
   if (plan.by === 'scan' && plan.residual.length === 0) return view.countRange(part, plan.range);
   let total = 0;
   for await (const entries of readCandidates(view, part, plan, piece)) total += entries.length;
   return total;
 }
+
+/** Number of named entries that are in memory at once. */
+const idsAtOnce = 1000;
 
 /** Yields the wanted entries in pieces: in the direction of the plan, newest first for a scan, unordered for a lookup. */
 async function* readCandidates(
@@ -71,8 +86,10 @@ async function* readCandidates(
   piece: number,
 ): AsyncGenerator<readonly StoredEntry[], void, undefined> {
   if (plan.by === 'lookup') {
-    const found = await view.byIds(plan.ids);
-    yield found.filter((entry) => (isTombstone(entry) ? part !== 'live' : part !== 'dead') && isWanted(entry, plan));
+    for (let start = 0; start < plan.ids.length; start += idsAtOnce) {
+      const found = await view.byIds(plan.ids.slice(start, start + idsAtOnce));
+      yield found.filter((entry) => (isTombstone(entry) ? part !== 'live' : part !== 'dead') && isWanted(entry, plan));
+    }
     return;
   }
   const isDescending = plan.by === 'scan' || plan.direction === 'descending';

@@ -1,5 +1,6 @@
 // Reads of the storage contract. When a committed list is written during a read in pieces, the read starts again with
 // larger pieces, and in the end with a single one. So clock and entries always belong together.
+import { BackendError } from '../../contracts/errors.ts';
 import type { KindCount, ListClocks, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
 import type { ListState } from '../../core/lists/list-state.ts';
 import { runFromNow } from '../../base/steps.ts';
@@ -50,6 +51,14 @@ export class RedisStorageReader implements StorageReader {
   countAll(list: ListKey, selection: Selection): Promise<number> {
     const part = selection.includeDeleted === true ? 'both' : 'live';
     return this.look(list, (view, piece) => countSelected(view, part, selection, piece));
+  }
+
+  findWords(): Promise<never> {
+    return Promise.reject(new BackendError('Redis has no text search.'));
+  }
+
+  countWords(): Promise<never> {
+    return this.findWords();
   }
 
   async countKinds(): Promise<ReadonlyMap<string, KindCount>> {

@@ -4,9 +4,11 @@ import { InOrder } from '../../base/in-order.ts';
 import { UnicityError } from '../../contracts/errors.ts';
 import { requireDeletions, requireFree, requireTimestamp, requireTimestamps } from '../../contracts/list-timestamps.ts';
 import type {
+  CreateOptions,
   DeletedPage,
   DeleteOptions,
   Deletion,
+  KeyedObject,
   ListClocks,
   LockedState,
   NewObject,
@@ -16,7 +18,7 @@ import type {
 import { mayBeTaken, restoredClock, type ListState } from '../../core/lists/list-state.ts';
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
-import { isTombstone, StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
+import { isTombstone, StoredObject, type ListKey, type Tombstone, type IndexKeys } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
@@ -83,10 +85,16 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return clock;
   }
 
-  create(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+  create(
+    list: ListKey,
+    id: string,
+    text: string,
+    lastModified?: number,
+    { keys }: CreateOptions = {},
+  ): Promise<StoredObject> {
     return this.#inOrder.run(this.#overlayOf(list, id), (overlay) => {
       if (overlay.findLive(id) !== undefined) throw new UnicityError('id');
-      return this.#put(overlay, id, text, lastModified);
+      return this.#put(overlay, { id, text, keys }, lastModified);
     });
   }
 
@@ -94,8 +102,8 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return this.#inOrder.run(this.#unit.overlay(list), (overlay) => {
       this.#unit.requireOpen();
       const first = requireTimestamps(overlay.state, this.#unit.now, objects.length);
-      return objects.map(({ id, text }, index) => {
-        const object = new StoredObject(id, first + index, text);
+      return objects.map(({ id, text, keys }, index) => {
+        const object = new StoredObject(id, first + index, text, undefined, keys);
         if (!overlay.knows(id)) overlay.learn(id, undefined);
         overlay.put(id, object, { clock: object.lastModified });
         return object;
@@ -103,8 +111,10 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     });
   }
 
-  update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
-    return this.#inOrder.run(this.#overlayOf(list, id), (overlay) => this.#put(overlay, id, text, lastModified));
+  update(list: ListKey, id: string, text: string, lastModified?: number, keys?: IndexKeys): Promise<StoredObject> {
+    return this.#inOrder.run(this.#overlayOf(list, id), (overlay) =>
+      this.#put(overlay, { id, text, keys }, lastModified),
+    );
   }
 
   delete(
@@ -174,6 +184,16 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     for (const { id } of inTheWay) overlay.put(id, undefined);
     for (const entry of entries) overlay.put(entry.id, entry);
     overlay.change({ clock: restoredClock(clock, entries), horizon });
+  }
+
+  async setKeys(list: ListKey, objects: readonly KeyedObject[]): Promise<void> {
+    const overlay = await this.#unit.overlay(list);
+    await this.#view(overlay).byIds(objects.map(({ id }) => id));
+    for (const { id, lastModified, keys } of objects) {
+      const old = overlay.findLive(id);
+      if (old?.lastModified !== lastModified) continue;
+      overlay.put(id, new StoredObject(id, lastModified, old.text, undefined, keys));
+    }
   }
 
   async flush(): Promise<void> {
@@ -254,8 +274,8 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     if (!overlay.knows(entry.id)) overlay.learn(entry.id, entry);
   }
 
-  async #put(overlay: ListOverlay, id: string, text: string, given: number | undefined): Promise<StoredObject> {
-    const object = new StoredObject(id, await this.#timestampFor(overlay, given, id), text);
+  async #put(overlay: ListOverlay, { id, text, keys }: NewObject, given: number | undefined): Promise<StoredObject> {
+    const object = new StoredObject(id, await this.#timestampFor(overlay, given, id), text, undefined, keys);
     overlay.put(id, object, { clock: object.lastModified });
     return object;
   }

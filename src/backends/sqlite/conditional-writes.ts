@@ -96,8 +96,8 @@ class Round {
   readonly #now: number;
   readonly #lists = new ListRows();
   readonly #folders = new Folders();
-  /** Objects above lists that are known to exist. */
-  readonly #holders = new Set<string>();
+  /** Timestamps of objects above lists that are known to exist. */
+  readonly #holders = new Map<string, number>();
   /** New objects that are not stored yet. */
   #rows: NewRow[] = [];
   /** Permission entries of new objects, which are granted together. */
@@ -140,7 +140,7 @@ class Round {
       }
       return lastModified;
     }
-    const object = new StoredObject(id, lastModified, text);
+    const object = new StoredObject(id, lastModified, text, undefined, write.keys);
     if (found === undefined) {
       // A new id is in no cache of objects.
       this.#changes.ofList(list);
@@ -163,10 +163,10 @@ class Round {
   #isHeld(holder: ConditionalWrite['holder']): boolean {
     if (holder === undefined) return true;
     const key = keyOfObject(holder.list, holder.id);
-    if (this.#holders.has(key)) return true;
-    if (this.#find(holder.list, holder.id).object === undefined) return false;
-    this.#holders.add(key);
-    return true;
+    const known = this.#holders.get(key) ?? this.#find(holder.list, holder.id).object?.lastModified;
+    if (known === undefined) return false;
+    this.#holders.set(key, known);
+    return holder.lastModified === undefined || holder.lastModified === known;
   }
 
   #find(list: ListKey, id: string): Found {

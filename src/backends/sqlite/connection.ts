@@ -9,7 +9,7 @@ import { matches } from '../../core/query/evaluate.ts';
 import { isBusy } from './errors.ts';
 import { createPrivateFile } from './file-access.ts';
 
-export type SqlValue = string | number | null;
+export type SqlValue = string | number | Uint8Array | null;
 
 export interface ConnectionOptions {
   readonly path: string;
@@ -201,7 +201,7 @@ export class Connection {
 function requireFaithful(parameters: readonly SqlValue[]): void {
   for (const value of parameters) {
     if (typeof value === 'string') requireStorable(value);
-    else if (Number.isNaN(value)) throw new TypeError('NaN cannot be bound');
+    else if (typeof value === 'number' && Number.isNaN(value)) throw new TypeError('NaN cannot be bound');
   }
 }
 

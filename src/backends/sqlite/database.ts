@@ -9,8 +9,9 @@ import { accessCommitted, accessUnit, type CommittedAccess, type UnitAccess } fr
 import { CheckpointThread } from './checkpoint-thread.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { Connection, type Synchronous } from './connection.ts';
+import { copyDatabase } from './copy-thread.ts';
 import { translating, type BackendName } from './errors.ts';
-import { isWritable, requireWritable, sizeOf } from './file-access.ts';
+import { isWritable, requireWritable, sizeOf, sizeWithLog } from './file-access.ts';
 import { Damage, findFaults, openSound } from './integrity.ts';
 import { WalFile } from './wal-file.ts';
 import { ConditionalWrites } from './conditional-writes.ts';
@@ -201,7 +202,7 @@ function createDatabase(
 
   return {
     name: 'sqlite',
-    abilities: { rollback: true, durable: true, atomicAcrossParents: true },
+    abilities: { rollback: true, durable: true, atomicAcrossParents: true, textSearch: true },
     path,
     clock,
     begin: ({ userId } = {}) => queue.begin({ userId }),
@@ -212,6 +213,8 @@ function createDatabase(
     },
     poolState: () => queue.state,
     findDamage: () => damage.found,
+    readSizeBytes: () => Promise.resolve(sizeWithLog(path)),
+    copyTo: (file, signal) => copyDatabase(path, file, signal),
     checkIntegrity: async () => snapshots.run('storage', findFaults),
     committed: (backend) => accessCommitted(snapshots, backend),
     within(transaction, backend) {

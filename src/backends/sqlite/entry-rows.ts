@@ -60,6 +60,9 @@ export function countPrincipals(permissions: ObjectPermissions): number {
   return count;
 }
 
+/** Number of principals that are read without a pause. */
+const readPerStep = 500;
+
 /** Replaces the principals of the named permissions. Rows of principals that stay are not touched. */
 export function* replaceEntries(
   connection: Connection,
@@ -68,28 +71,32 @@ export function* replaceEntries(
   folders: Folders,
 ): Steps<void> {
   const { folder: uri, name } = splitObjectId(objectId);
-  let changed = 0;
   for (const [permission, principals] of Object.entries(permissions)) {
     const folder = principals.length > 0 ? folders.ensure(connection, uri) : folders.find(connection, uri);
     if (folder === undefined) continue;
-    const rows = connection.all<[string]>(
-      'SELECT principal FROM entries WHERE folder = ? AND name = ? AND permission = ?',
-      folder,
-      name,
-      permission,
-    );
-    const before = new Set(rows.map(([principal]) => principal));
-    const after = new Set(principals);
-    for (const principal of before) {
-      if (after.has(principal)) continue;
-      revoke(connection, folder, name, permission, principal);
-      if (++changed % rowsPerStep === 0) yield;
+    const missing = new Set(principals);
+    let last = '';
+    let changed = 0;
+    for (;;) {
+      const rows = connection.all<[string]>(
+        `SELECT principal FROM entries WHERE folder = ? AND name = ? AND permission = ? AND principal > ?
+        ORDER BY principal LIMIT ?`,
+        folder,
+        name,
+        permission,
+        last,
+        readPerStep,
+      );
+      for (const [principal] of rows) {
+        last = principal;
+        if (missing.delete(principal)) continue;
+        revoke(connection, folder, name, permission, principal);
+        if (++changed % rowsPerStep === 0) yield;
+      }
+      if (rows.length < readPerStep) break;
+      yield;
     }
-    for (const principal of after) {
-      if (before.has(principal)) continue;
-      grant(connection, folder, name, permission, principal);
-      if (++changed % rowsPerStep === 0) yield;
-    }
+    yield* insertEntries(connection, folder, name, permission, missing);
   }
 }
 
@@ -118,6 +125,25 @@ const insert = new RowInsert('INSERT OR IGNORE INTO entries (folder, name, permi
 
 /** Number of new rows that are stored without a pause. */
 const insertedPerStep = 96;
+
+/** Adds principals to one entry. */
+function* insertEntries(
+  connection: Connection,
+  folder: number,
+  name: string,
+  permission: string,
+  principals: Iterable<string>,
+): Steps<void> {
+  let values: SqlValue[] = [];
+  for (const principal of principals) {
+    values.push(folder, name, permission, principal);
+    if (values.length < insertedPerStep * columns) continue;
+    insert.run(connection, values);
+    values = [];
+    yield;
+  }
+  insert.run(connection, values);
+}
 
 /** Adds principals to entries of many objects, with few statements. */
 export function* grantAll(connection: Connection, entries: readonly ObjectEntries[], folders: Folders): Steps<void> {

@@ -3,7 +3,14 @@
 // value are parameters, which keeps the number of different statements small: clients choose the filters, and the driver frees
 // statements by garbage collection.
 import type { JsonValue } from '../../base/json.ts';
-import type { Comparison, Field, Filter } from '../../core/query/ast.ts';
+import {
+  isCombination,
+  jsonTypes,
+  type Comparison,
+  type Field,
+  type Filter,
+  type JsonType,
+} from '../../core/query/ast.ts';
 import { compareValues } from '../../core/query/compare.ts';
 import { matches, matchesFilter } from '../../core/query/evaluate.ts';
 import { isIdField, isTimestampField } from '../../core/query/fields.ts';
@@ -39,9 +46,13 @@ export function jsonPathOf({ path }: Field): string | undefined {
   return path.every((key) => plainKey.test(key)) ? `$${path.map((key) => `."${key}"`).join('')}` : undefined;
 }
 
-/** Returns whether the field is, or lies below, a member of the entry itself and not an attribute. */
-export function isOwnField(field: Field): boolean {
-  return field.path[0] === 'id' || field.path[0] === 'last_modified';
+/**
+ * Returns whether the field is, or lies below, a member of the entry itself and not an attribute. The field of a combination is
+ * `undefined`.
+ */
+export function isOwnField(field: Field | undefined): boolean {
+  const first = field?.path[0];
+  return first === 'id' || first === 'last_modified';
 }
 
 /** Returns the condition for live objects `e` of the table `objects`; `never` when no object can match. */
@@ -58,6 +69,8 @@ export function liveCondition(filters: readonly Filter[]): Condition | 'never' |
 /** Returns the condition for tombstones `e` of the table `tombstones`; `never` when no tombstone can match. */
 export function tombstoneCondition(filters: readonly Filter[]): Condition | 'never' | undefined {
   const terms = filters.map((filter) => {
+    // A combination may look at the id.
+    if (isCombination(filter)) return undefined;
     if (isOwnField(filter.field)) return compileOwnTerm(filter);
     // All tombstones have the same attributes.
     return matches({ id: '', lastModified: 0, deleted: true }, [filter]) ? always : never;
@@ -88,6 +101,7 @@ function conjunction(terms: readonly (Condition | undefined)[], evaluator: Condi
 
 /** Compiles a filter on a member of the entry itself; `undefined` when only the evaluator can test it. */
 function compileOwnTerm(filter: Filter): Condition | undefined {
+  if (isCombination(filter)) return undefined;
   // The planner has turned other filters on the timestamp into a range.
   if (isTimestampField(filter.field)) return undefined;
   // No entry has fields such as `id.x`.
@@ -106,6 +120,9 @@ function compileOwnTerm(filter: Filter): Condition | undefined {
     case 'like':
     case 'contains':
     case 'contains_any':
+    case 'size':
+    case 'elements':
+    case 'type':
       return undefined;
     default: {
       const { operator, value } = filter;
@@ -118,6 +135,7 @@ function compileOwnTerm(filter: Filter): Condition | undefined {
 
 /** Compiles a filter on an attribute, for rows with plain numbers only; `undefined` when only the evaluator can test it. */
 export function compileAttributeTerm(filter: Filter): Condition | undefined {
+  if (isCombination(filter)) return undefined;
   const path = jsonPathOf(filter.field);
   if (path === undefined) return undefined;
   switch (filter.operator) {
@@ -128,8 +146,12 @@ export function compileAttributeTerm(filter: Filter): Condition | undefined {
       return compileMembership(path, filter.values, filter.operator === 'in');
     case 'like':
       return compileSearch(path, filter.parts);
+    case 'type':
+      return compileTypes(path, filter.types);
     case 'contains':
     case 'contains_any':
+    case 'size':
+    case 'elements':
       return undefined;
     default:
       return compileComparison(path, filter.operator, filter.value);
@@ -163,6 +185,11 @@ const orderTests = {
 /** Tests the type, which is NULL for a missing value. */
 function compileType(path: string, type: string | null, wanted: boolean): Condition {
   return { sql: '(json_type(e.data, ?) IS ?) = ?', parameters: [path, type, wanted ? 1 : 0] };
+}
+
+function compileTypes(path: string, types: readonly JsonType[]): Condition {
+  const names = types.map((type) => typeNames[jsonTypes.indexOf(type)]).join(' ');
+  return { sql: 'ifnull(instr(?, json_type(e.data, ?)), 0) > 0', parameters: [names, path] };
 }
 
 /** Tests the value first, and the type only when the value is equal. */

@@ -1,6 +1,7 @@
 // The rows of objects and tombstones: lookup by id, and replacement. Callers update the row of the list.
 import { TransactionConflict } from '../../contracts/errors.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
+import { assignments, keyColumns, keyValues } from './key-columns.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { isTaken } from './errors.ts';
 import { listColumns, type ListRow, type ListTuple } from './lists.ts';
@@ -17,6 +18,10 @@ export interface Found {
 const nothing: Found = { list: undefined, object: undefined, tombstone: undefined };
 
 const insert = new RowInsert('INSERT INTO objects (list, id, last_modified, plain, data)', 5);
+const insertIndexed = new RowInsert(
+  `INSERT INTO objects (list, id, last_modified, plain, data, ${keyColumns.join(', ')})`,
+  5 + keyColumns.length,
+);
 
 /** A new object and the number of its list. */
 export interface NewRow {
@@ -31,12 +36,16 @@ export interface NewRow {
  */
 export function insertObjects(connection: Connection, rows: readonly NewRow[]): void {
   const values: SqlValue[] = [];
+  const indexed: SqlValue[] = [];
   for (const { list, object } of rows) {
-    const { id, lastModified, text } = object;
-    values.push(list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text);
+    const { id, lastModified, text, keys } = object;
+    const own = [list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text];
+    if (keys === undefined) values.push(...own);
+    else indexed.push(...own, ...keyValues(keys));
   }
   try {
-    insert.run(connection, values);
+    if (values.length > 0) insert.run(connection, values);
+    if (indexed.length > 0) insertIndexed.run(connection, indexed);
   } catch (error) {
     if (isTaken(error)) throw new TransactionConflict('a random id is taken', { cause: error });
     throw error;
@@ -94,6 +103,10 @@ export function findPresence(connection: Connection, { kind, parent }: ListKey, 
   };
 }
 
+// Keys of indexes that are no longer declared stay: nothing reads them, and a new build replaces them.
+const updateObject = 'UPDATE objects SET last_modified = ?, plain = ?, data = ? WHERE list = ? AND id = ?';
+const updateIndexed = `UPDATE objects SET last_modified = ?, plain = ?, data = ?, ${assignments} WHERE list = ? AND id = ?`;
+
 /** Stores a live object in place of the rows that were found under its id. */
 export function putObject(
   connection: Connection,
@@ -103,9 +116,10 @@ export function putObject(
 ): void {
   if (found.object === undefined) insertObjects(connection, [{ list, object }]);
   else {
-    const { id, lastModified, text } = object;
-    const sql = 'UPDATE objects SET last_modified = ?, plain = ?, data = ? WHERE list = ? AND id = ?';
-    connection.run(sql, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text, list, id);
+    const { id, lastModified, text, keys } = object;
+    const own = [lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text];
+    const sql = keys === undefined ? updateObject : updateIndexed;
+    connection.run(sql, ...own, ...(keys === undefined ? [] : keyValues(keys)), list, id);
   }
   if (found.tombstone !== undefined) {
     connection.run('DELETE FROM tombstones WHERE list = ? AND id = ?', list, object.id);

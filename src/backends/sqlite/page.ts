@@ -4,13 +4,17 @@ import { parseStoredJson, type JsonValue } from '../../base/json.ts';
 import { cutPage, PageFill, type EntryPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
-import { isIdField, isTimestampField } from '../../core/query/fields.ts';
+import { compareValues } from '../../core/query/compare.ts';
+import { isIdField, isTimestampField, isUniqueField } from '../../core/query/fields.ts';
 import type { IdBound } from '../../core/query/id-range.ts';
+import { amongCandidates, isWholePage } from '../../core/index/find-entries.ts';
 import { planPage, type PagePlan } from '../../core/query/plan-page.ts';
+import { selectAmong } from '../../core/query/select-among.ts';
 import { comparePositions, positionOf } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { compileAttributeTerm, isOwnField, jsonPathOf, type Condition } from './filter-sql.ts';
 import { TopN } from '../../base/top-n.ts';
+import { searchKeys } from './key-columns.ts';
 import type { ListRow } from './lists.ts';
 import {
   compileSelection,
@@ -33,14 +37,16 @@ const maxPaths = 3;
 /** `data` is the row number for a text that is too long to be read before it is known to be on the page. */
 type EntryRow = [id: string, lastModified: number, data: string | number | null];
 
-/** Returns one page of the list. `includeDeleted` overrides the query. */
-export function selectPage(
-  connection: Connection,
-  list: ListRow,
-  query: PageQuery,
-  includeDeleted: boolean,
-): Steps<EntryPage> {
-  return selectPlanned(connection, list, planQuery({ ...query, includeDeleted }));
+/** Returns one page of the list, by declared indexes where they help. */
+export function* selectPage(connection: Connection, list: ListRow, query: PageQuery): Steps<EntryPage> {
+  const candidates = yield* searchKeys(connection, list, query);
+  if (candidates !== undefined) {
+    const plan = planQuery(amongCandidates(query, candidates));
+    const { objects } = candidates;
+    const page = objects === undefined ? yield* selectPlanned(connection, list, plan) : selectAmong(objects, plan);
+    if (isWholePage(query, page, candidates)) return page;
+  }
+  return yield* selectPlanned(connection, list, planQuery(query));
 }
 
 /** Plans a page. The index by id serves pages without further filters: a scan of it could not pause. */
@@ -48,8 +54,7 @@ export function planQuery(query: PageQuery): PagePlan {
   return planPage(query, 'unfiltered');
 }
 
-/** Returns the page that was planned by `planQuery`. */
-export function* selectPlanned(connection: Connection, list: ListRow, plan: PagePlan): Steps<EntryPage> {
+function* selectPlanned(connection: Connection, list: ListRow, plan: PagePlan): Steps<EntryPage> {
   const selection = compileSelection(list, plan);
   if (selection.tables.length === 0) return { entries: [], more: false };
   switch (plan.by) {
@@ -59,8 +64,36 @@ export function* selectPlanned(connection: Connection, list: ListRow, plan: Page
       return cutPage(selectById(connection, selection, plan), plan);
     case 'lookup':
     case 'scan':
-      return cutPage(yield* selectByPosition(connection, selection, plan), plan);
+      return cutPage(
+        plan.by === 'lookup' && plan.ids.length <= plan.limit && isUniqueField(plan.sort[0]?.field)
+          ? yield* selectNamed(connection, selection, plan)
+          : yield* selectByPosition(connection, selection, plan),
+        plan,
+      );
   }
+}
+
+/** Reads named entries that all fit on the page, in the order of their timestamps or ids. */
+function* selectNamed(
+  connection: Connection,
+  selection: CompiledSelection,
+  { sort, after, limit, maxBytes }: PagePlan,
+): Steps<readonly StoredEntry[]> {
+  const inline = inlineBytes(limit, maxBytes);
+  const rows: EntryRow[] = [];
+  yield* walkWindows(connection, selection, 'descending', (window) => {
+    rows.push(...selectRows(connection, selection, window, { order: '2', limit: mostRows, inline }));
+    return false;
+  });
+  const [first] = sort;
+  const column = isIdField(first?.field) ? 0 : 1;
+  const sign = first?.direction === 'descending' ? -1 : 1;
+  const order = (a: EntryRow, b: EntryRow): number => sign * compareValues(a[column], b[column]);
+  const start = after?.[0];
+  const wanted = after === undefined ? rows : rows.filter((row) => sign * compareValues(row[column], start) > 0);
+  const found = new FoundEntries(connection, maxBytes);
+  found.add(wanted.toSorted(order));
+  return found.entries;
 }
 
 /** Reads in the order of the index by timestamp. */

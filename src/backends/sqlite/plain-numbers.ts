@@ -1,23 +1,19 @@
 // Decides which numbers SQLite reads from JSON text exactly as JavaScript does. SQLite parses decimals exactly up to 15
 // digits only, and keeps integers that a double would round. The query evaluator handles rows with any other number.
 import type { JsonValue } from '../../base/json.ts';
-import { endOfStrings, someNumber } from '../../base/json-text.ts';
+import { largeTextChars } from '../../base/json-steps.ts';
+import { someNumber } from '../../base/json-text.ts';
 
 // A cheap pattern that finds all suspects, and false ones too: digests and identifiers in strings.
 const mayHoldDifficultNumber = /\d[.eE]|\d{16}|-0/;
 const plainNumber = /^-?(?=[\d.]{1,16}$)(?:0|[1-9]\d{0,14})(?:\.\d+)?$/;
 
-/** In a text of at least this length, the first strings are skipped, because one of them may be most of the text. */
-const longTextChars = 100_000;
-const skippedStrings = 100;
-
-/** Returns whether SQLite and JavaScript read every number of the JSON text alike. */
+/**
+ * Returns whether SQLite and JavaScript read every number of the JSON text alike. Large texts count as different: a search
+ * of them would take long, and the query evaluator finds an attribute of a large object without parsing the rest.
+ */
 export function holdsPlainNumbersOnly(text: string): boolean {
-  const end = text.length < longTextChars ? 0 : endOfStrings(text, skippedStrings);
-  const rest = end === 0 ? text : text.slice(end);
-  return (
-    !holdsDifficultNumber(text.slice(0, end)) && (!mayHoldDifficultNumber.test(rest) || !holdsDifficultNumber(rest))
-  );
+  return text.length < largeTextChars && (!mayHoldDifficultNumber.test(text) || !holdsDifficultNumber(text));
 }
 
 function holdsDifficultNumber(text: string): boolean {

@@ -15,12 +15,19 @@ import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import { keyOfList, keyOfObject } from '../../core/lists/list-key.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { PageText } from '../../contracts/storage.ts';
+import { sizeOfObjects } from '../sql/small-list.ts';
 import type { ListRow } from './lists.ts';
 
 /** A part of a list, and the cached row of the list at that moment. They are valid together only. */
 export interface CachedPage {
   readonly row: ListRow;
   readonly page: PageText;
+}
+
+/** The live objects of a small list, and the cached row of the list at that moment; `undefined` for a list that is not small. */
+export interface CachedContents {
+  readonly row: ListRow;
+  readonly objects: readonly StoredObject[] | undefined;
 }
 
 /**
@@ -43,6 +50,7 @@ export class ReadCache {
   readonly #lists: GenerationCache<ListRow>;
   readonly #objects: GenerationCache<StoredObject>;
   readonly #pages: GenerationCache<CachedPage>;
+  readonly #contents: GenerationCache<CachedContents>;
   readonly #entries: GenerationCache<ObjectPermissions | TooMany>;
   readonly #principals: GenerationCache<readonly string[] | TooMany>;
   readonly #answers: GenerationCache<boolean>;
@@ -53,10 +61,11 @@ export class ReadCache {
   constructor(maxBytes: number, mostPrincipals: number = defaultMostPrincipals) {
     this.mostPrincipals = mostPrincipals;
     this.#objects = new GenerationCache(maxBytes * 0.35);
-    this.#pages = new GenerationCache(maxBytes * 0.33);
-    this.#entries = new GenerationCache(maxBytes * 0.15);
-    this.#lists = new GenerationCache(maxBytes * 0.1);
-    this.#principals = new GenerationCache(maxBytes * 0.05);
+    this.#pages = new GenerationCache(maxBytes * 0.23);
+    this.#contents = new GenerationCache(maxBytes * 0.2);
+    this.#entries = new GenerationCache(maxBytes * 0.1);
+    this.#lists = new GenerationCache(maxBytes * 0.07);
+    this.#principals = new GenerationCache(maxBytes * 0.03);
     this.#answers = new GenerationCache(maxBytes * 0.02);
   }
 
@@ -91,6 +100,19 @@ export class ReadCache {
   keepPage(list: ListKey, part: string, remembered: CachedPage): void {
     const key = keyOfObject(list, part);
     this.#pages.set(key, remembered, key.length + remembered.page.text.length + bytesOfFact);
+  }
+
+  /** Returns the contents of a small list, unless the list has changed since. */
+  contents(list: ListKey, row: ListRow): CachedContents | undefined {
+    const known = this.#contents.get(keyOfList(list));
+    return known?.row === row ? known : undefined;
+  }
+
+  /** Caches the contents of a list. Their parsed attributes are kept as well. */
+  keepContents(list: ListKey, remembered: CachedContents): void {
+    const key = keyOfList(list);
+    const size = key.length + bytesOfFact + sizeOfObjects(remembered.objects ?? []);
+    this.#contents.set(key, remembered, size);
   }
 
   /** Returns all permission entries of an object, unless they are too many. */
@@ -157,7 +179,15 @@ export class ReadCache {
   }
 
   forgetAll(): void {
-    for (const cache of [this.#lists, this.#objects, this.#pages, this.#entries, this.#principals, this.#answers]) {
+    for (const cache of [
+      this.#lists,
+      this.#objects,
+      this.#pages,
+      this.#contents,
+      this.#entries,
+      this.#principals,
+      this.#answers,
+    ]) {
       cache.clear();
     }
   }

@@ -91,6 +91,34 @@ export const databaseMigrations: readonly Migration[] = [
     summary: 'count how often the store was flushed',
     sql: 'CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID',
   },
+  {
+    summary: 'add the keys of declared indexes',
+    sql: Array.from(
+      { length: 8 },
+      (_, slot) => `ALTER TABLE objects ADD COLUMN key${slot} BLOB;
+      CREATE INDEX objects_by_key${slot} ON objects (list, key${slot}, last_modified DESC) WHERE key${slot} IS NOT NULL;`,
+    ).join('\n'),
+  },
+  {
+    summary: 'add the words of text indexes',
+    sql: `
+      ALTER TABLE objects ADD COLUMN words TEXT;
+      -- The index has no texts of its own. Each word begins with the number of the list and an x, so that one index serves all
+      -- lists. Words are letters and digits, which the tokenizer keeps together.
+      CREATE VIRTUAL TABLE object_words USING fts5(words, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii');
+      CREATE TRIGGER objects_words_added AFTER INSERT ON objects WHEN new.words IS NOT NULL BEGIN
+        INSERT INTO object_words (rowid, words) VALUES (new.object, replace(' ' || new.words, ' ', ' ' || new.list || 'x'));
+      END;
+      CREATE TRIGGER objects_words_removed AFTER DELETE ON objects WHEN old.words IS NOT NULL BEGIN
+        DELETE FROM object_words WHERE rowid = old.object;
+      END;
+      CREATE TRIGGER objects_words_changed AFTER UPDATE OF words ON objects WHEN old.words IS NOT new.words BEGIN
+        DELETE FROM object_words WHERE rowid = old.object AND old.words IS NOT NULL;
+        INSERT INTO object_words (rowid, words)
+          SELECT new.object, replace(' ' || new.words, ' ', ' ' || new.list || 'x') WHERE new.words IS NOT NULL;
+      END;
+    `,
+  },
 ];
 
 /** The cache, in a file of its own. */

@@ -47,7 +47,9 @@ export function openSqliteSecurityState({
   const target = {
     name: 'sqlite',
     run: (statement: SecurityStatement, values: readonly (string | number | null)[]) =>
-      file.run((connection) => connection.all(statements.get(statement)!, ...values)),
+      file.run((connection) =>
+        connection.all<readonly (string | number | null)[]>(statements.get(statement)!, ...values),
+      ),
     initializeSchema: (how: { readonly dryRun: boolean }) => file.initializeSchema(how),
     close: async () => file.close(),
   };

@@ -1,14 +1,27 @@
 // Reads of the storage contract, for committed state with its cache and for units of work.
-import type { KindCount, ListClocks, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import type {
+  FoundWords,
+  KindCount,
+  ListClocks,
+  ListSummary,
+  Page,
+  PageText,
+  StorageReader,
+} from '../../contracts/storage.ts';
 import { joinPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import { isWholeList, planSelection, timeRangeKey, type PagePlan } from '../../core/query/plan-page.ts';
+import { isWholeList, planSelection, timeRangeKey } from '../../core/query/plan-page.ts';
+import type { WordSearch } from '../../core/text/text-query.ts';
 import type { Access } from './access.ts';
 import type { Connection } from './connection.ts';
+import { countIds, findIds } from './find-words.ts';
 import { findList, listsAfter, type ListRow } from './lists.ts';
-import { planQuery, selectPlanned } from './page.ts';
+import { planQuery, selectPage } from './page.ts';
 import type { ReadCache } from './read-cache.ts';
+import { countKeys } from './key-columns.ts';
+import { amongCandidates } from '../../core/index/find-entries.ts';
+import { countCached, selectCached } from './small-lists.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
 import { pause, type Steps } from '../../base/steps.ts';
 
@@ -49,9 +62,7 @@ export class SqliteStorageReader implements StorageReader {
   }
 
   listAll(list: ListKey, query: PageQuery): Promise<Page> {
-    return this.access.read((connection, cache) =>
-      readPage(connection, readListRow(connection, cache, list), planQuery(query)),
-    );
+    return this.access.read((connection, cache) => readPage(connection, cache, list, query));
   }
 
   listText(list: ListKey, query: PageQuery): Promise<PageText> {
@@ -59,9 +70,18 @@ export class SqliteStorageReader implements StorageReader {
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {
-    return this.access.read((connection, cache) =>
-      readCount(connection, readListRow(connection, cache, list), selection),
-    );
+    return this.access.read((connection, cache) => readCount(connection, cache, list, selection));
+  }
+
+  findWords(list: ListKey, search: WordSearch, limit: number): Promise<FoundWords> {
+    return this.access.read((connection, cache) => findWords(connection, cache, list, search, limit));
+  }
+
+  countWords(list: ListKey, search: WordSearch): Promise<number> {
+    return this.access.run((connection, cache) => {
+      const row = readListRow(connection, cache, list);
+      return row === undefined ? 0 : countIds(connection, row, search);
+    });
   }
 
   countKinds(): Promise<ReadonlyMap<string, KindCount>> {
@@ -147,10 +167,25 @@ function* readClocks(
   return { clocks, flushes: counter?.[0] ?? 0 };
 }
 
+function* findWords(
+  connection: Connection,
+  cache: ReadCache | undefined,
+  list: ListKey,
+  search: WordSearch,
+  limit: number,
+): Steps<FoundWords> {
+  const row = readListRow(connection, cache, list);
+  if (row === undefined) return { timestamp: undefined, ids: [], more: false };
+  return { timestamp: row.clock, ...(yield* findIds(connection, row, search, limit)) };
+}
+
 /** Returns one page of a list that may not exist. */
-function* readPage(connection: Connection, row: ListRow | undefined, plan: PagePlan): Steps<Page> {
+function* readPage(connection: Connection, cache: ReadCache | undefined, list: ListKey, query: PageQuery): Steps<Page> {
+  const row = readListRow(connection, cache, list);
   if (row === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
-  const page = yield* selectPlanned(connection, row, plan);
+  const isSmall = cache !== undefined && query.report === undefined;
+  const cached = isSmall ? selectCached(connection, cache, list, row, planQuery(query)) : undefined;
+  const page = cached ?? (yield* selectPage(connection, row, query));
   return { timestamp: row.clock, horizon: row.horizon, ...page };
 }
 
@@ -161,21 +196,35 @@ function* readPageText(
   query: PageQuery,
 ): Steps<PageText> {
   const row = readListRow(connection, cache, list);
-  const plan = planQuery(query);
-  const key = timeRangeKey(plan);
+  const key = timeRangeKey(planQuery(query));
   const known = cache && row && key && cache.page(list, key, row);
   if (known) return known;
-  const page = yield* joinPage(yield* readPage(connection, row, plan), query.maxBytes);
+  const page = yield* joinPage(yield* readPage(connection, cache, list, query), query.maxBytes);
   // A read that yields starts again without a cache, so the snapshot is still the one of the row.
   if (cache && row && key) cache.keepPage(list, key, { row, page });
   return page;
 }
 
 /** Returns the number of selected entries of a list that may not exist. The row of a list has its total. */
-function* readCount(connection: Connection, row: ListRow | undefined, selection: Selection): Steps<number> {
+function* readCount(
+  connection: Connection,
+  cache: ReadCache | undefined,
+  list: ListKey,
+  selection: Selection,
+): Steps<number> {
+  const row = readListRow(connection, cache, list);
   if (row === undefined) return 0;
   const plan = planSelection(selection);
   if (isWholeList(plan)) return row.live + (plan.includeDeleted ? row.dead : 0);
+  const cached = cache && countCached(connection, cache, list, row, plan);
+  if (cached !== undefined) return cached;
+  const indexed = yield* countKeys(connection, row, selection);
+  if (typeof indexed === 'number') return indexed;
+  return yield* countScanned(connection, row, indexed === undefined ? selection : amongCandidates(selection, indexed));
+}
+
+function* countScanned(connection: Connection, row: ListRow, selection: Selection): Steps<number> {
+  const plan = planSelection(selection);
   const compiled = compileSelection(row, plan);
   let total = 0;
   yield* walkWindows(connection, compiled, 'descending', (window) => {

@@ -9,6 +9,7 @@ import type {
   DeleteOptions,
   CreateOptions,
   Deletion,
+  KeyedObject,
   LockedState,
   NewObject,
   Restoration,
@@ -17,13 +18,14 @@ import type {
 import { keyOfObject } from '../../core/lists/list-key.ts';
 import { mayBeTaken, putChange, removalChange, unwritten, type ListChange } from '../../core/lists/list-state.ts';
 import type { PurgeOptions } from '../../core/lists/purge.ts';
-import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import { StoredObject, type ListKey, type IndexKeys } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import type { Connection } from './connection.ts';
 import { ListRows } from './list-rows.ts';
 import type { ListRow } from './lists.ts';
+import { setKeys } from './key-columns.ts';
 import { findObject, findPresence, insertObjects, putObject, removeObject, type Presence } from './object-rows.ts';
 import { selectPage } from './page.ts';
 import type { Changes } from './read-cache.ts';
@@ -86,7 +88,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     id: string,
     text: string,
     lastModified?: number,
-    { isFresh = false }: CreateOptions = {},
+    { isFresh = false, keys }: CreateOptions = {},
   ): Promise<StoredObject> {
     this.#changing(list, id);
     return this.access.run((connection) => {
@@ -94,7 +96,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
         ? { list: this.#rows.find(connection, list), object: undefined, tombstone: undefined }
         : findPresence(connection, list, id);
       if (found.object !== undefined) throw new UnicityError('id');
-      return this.#put(connection, list, found, id, text, lastModified);
+      return this.#put(connection, list, found, { id, text, keys }, lastModified);
     });
   }
 
@@ -103,10 +105,10 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     return this.#inSteps((connection) => this.#putAll(connection, list, objects));
   }
 
-  update(list: ListKey, id: string, text: string, lastModified?: number): Promise<StoredObject> {
+  update(list: ListKey, id: string, text: string, lastModified?: number, keys?: IndexKeys): Promise<StoredObject> {
     this.#changing(list, id);
     return this.access.run((connection) =>
-      this.#put(connection, list, findPresence(connection, list, id), id, text, lastModified),
+      this.#put(connection, list, findPresence(connection, list, id), { id, text, keys }, lastModified),
     );
   }
 
@@ -155,6 +157,10 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     return this.#inSteps((connection) => restoreEntries(connection, this.#rows, list, restoration));
   }
 
+  setKeys(list: ListKey, objects: readonly KeyedObject[]): Promise<void> {
+    return this.#inSteps((connection) => setKeys(connection, this.#rows.find(connection, list), objects));
+  }
+
   flush(): Promise<void> {
     this.#changingEverything();
     return this.access.run(flushStorage);
@@ -196,8 +202,8 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
       const first = requireTimestamps(state, now, objects.length - stored.length);
       const { list: number } = this.#rows.ensure(connection, list, first);
       const step = takeStep(objects, stored.length);
-      const rows = step.map(({ id, text }, index) => {
-        return { list: number, object: new StoredObject(id, first + index, text) };
+      const rows = step.map(({ id, text, keys }, index) => {
+        return { list: number, object: new StoredObject(id, first + index, text, undefined, keys) };
       });
       insertObjects(connection, rows);
       for (const { object } of rows) stored.push(object);
@@ -211,13 +217,12 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     connection: Connection,
     key: ListKey,
     found: Presence,
-    id: string,
-    text: string,
+    { id, text, keys }: NewObject,
     given: number | undefined,
   ): StoredObject {
     const lastModified = this.#timestampFor(connection, found.list, given, id);
     const { list } = this.#rows.ensure(connection, key, lastModified);
-    const object = new StoredObject(id, lastModified, text);
+    const object = new StoredObject(id, lastModified, text, undefined, keys);
     putObject(connection, list, object, found);
     this.#change(connection, key, putChange(lastModified, found));
     return object;
@@ -237,7 +242,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   *#deletePage(connection: Connection, key: ListKey, query: PageQuery): Steps<DeletedPage> {
     const row = this.#rows.find(connection, key);
     if (row === undefined) return { deletions: [], more: false };
-    const { entries, more } = yield* selectPage(connection, row, query, false);
+    const { entries, more } = yield* selectPage(connection, row, { ...query, includeDeleted: false });
     const now = this.#clock.now();
     const deletions: Deletion[] = [];
     for (let start = 0; start < entries.length; start += objectsPerStep) {

@@ -8,6 +8,7 @@ import type { PoolState } from '../../contracts/observer.ts';
 import { CommitGroup } from './commit-group.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, translateError, type BackendName } from './errors.ts';
+import { LongUnits } from './long-units.ts';
 import type { Changes } from './read-cache.ts';
 
 export interface WriterQueueOptions {
@@ -15,6 +16,8 @@ export interface WriterQueueOptions {
   readonly maxGroupUnits?: number;
   /** Time since its BEGIN after which a group is committed although more are waiting. */
   readonly maxGroupMilliseconds?: number;
+  /** Time of a unit from which the units before the next one of its user are committed without it; default 10. */
+  readonly longUnitMs?: number;
   /** Time for which BEGIN is retried while another process has the write lock of the file. */
   readonly busyTimeoutMs?: number;
 }
@@ -135,6 +138,7 @@ export class WriterQueue {
   readonly #waiting = new FairQueue<Waiter>();
   readonly #background: Waiter[] = [];
   #turnsSinceBackground = 0;
+  readonly #longUnits: LongUnits;
   #current: WriterUnit | undefined;
   #group: CommitGroup | undefined;
   /** Set while BEGIN is being retried. */
@@ -157,8 +161,10 @@ export class WriterQueue {
     this.#options = {
       maxGroupUnits: options.maxGroupUnits ?? 100,
       maxGroupMilliseconds: options.maxGroupMilliseconds ?? 20,
+      longUnitMs: options.longUnitMs ?? 10,
       busyTimeoutMs: options.busyTimeoutMs ?? 5000,
     };
+    this.#longUnits = new LongUnits(this.#options.longUnitMs);
   }
 
   /**
@@ -276,7 +282,11 @@ export class WriterQueue {
     const grantedAt = performance.now();
     const unit = new WriterUnit(this, group, this.#connection, () => {
       this.#current = undefined;
-      if (priority === 'normal') this.#waiting.charge(userId, performance.now() - grantedAt);
+      if (priority === 'normal') {
+        const tookMs = performance.now() - grantedAt;
+        this.#waiting.charge(userId, tookMs);
+        this.#longUnits.note(userId, tookMs);
+      }
       this.#advance();
     });
     this.#current = unit;
@@ -319,6 +329,7 @@ export class WriterQueue {
       group.failure !== undefined ||
       this.#task !== undefined ||
       group.units >= this.#options.maxGroupUnits ||
+      (group.units > 0 && this.#longUnits.isNextOf(this.#waiting)) ||
       // Until the flush has ended, a longer group delays nothing.
       (!this.#isFlushing && performance.now() - group.startedAt >= this.#options.maxGroupMilliseconds)
     );

@@ -7,7 +7,7 @@ import type { PermissionBackend } from '../../contracts/permission.ts';
 import type { StorageBackend } from '../../contracts/storage.ts';
 
 /** An ability that a case needs and not every backend has. */
-export type Ability = 'rollback' | 'atomicAcrossParents';
+export type Ability = 'rollback' | 'atomicAcrossParents' | 'textSearch';
 
 export interface ContractCase<Context> {
   /** A sentence that states the behaviour. */

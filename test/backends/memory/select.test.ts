@@ -8,7 +8,7 @@ import { matches } from '../../../src/core/query/evaluate.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
 import { compareEntries, isAfter } from '../../../src/core/query/sort.ts';
 import { createTestClock } from '../../../src/testing/index.ts';
-import { anyFilter, anyQuery, changeOf, type Change } from '../../contract/queries.ts';
+import { anyFilter, anyQuery, changeOf, keysOfText, type Change } from '../../contract/queries.ts';
 
 const list = { kind: 'record', parent: '/buckets/a/collections/b' };
 
@@ -35,7 +35,7 @@ async function fill(changes: readonly Change[]): Promise<{
   for (const { id, text, lastModified } of changes) {
     ids.add(id);
     if (text === undefined) await writer.delete(list, id, { lastModified }).catch(() => undefined);
-    else await writer.update(list, id, text, lastModified).catch(() => undefined);
+    else await writer.update(list, id, text, lastModified, keysOfText(text)).catch(() => undefined);
   }
   const live: StoredEntry[] = [];
   const all: StoredEntry[] = [];

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Access } from '../../../src/backends/postgresql/access.ts';
 import { compileCount, compilePage } from '../../../src/backends/postgresql/page.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import type { Transaction } from '../../../src/contracts/database.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
@@ -45,18 +46,24 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
     await database.close();
     await drop();
   });
-  const write = async (work: (writer: StorageWriter) => Promise<unknown>): Promise<void> => {
-    await inUnit(database, (transaction) => work(storage.writer(transaction)));
+  const write = async (work: (writer: StorageWriter, transaction: Transaction) => Promise<unknown>): Promise<void> => {
+    await inUnit(database, (transaction) => work(storage.writer(transaction), transaction));
   };
   await write((writer) => writer.restore(long, { clock: 5000, entries }));
   await runSql(url, sql);
   await write(async (writer) => {
     // Before the list is locked, so that the object is read by itself.
     await writer.get(long, 'e8');
-    await writer.create(long, 'new', '{}');
-    await writer.update(long, 'new', '{"n":1}');
-    await writer.delete(long, 'new');
-    await writer.create(long, 'new', '{}');
+    // Changes are held back until the unit reads.
+    for (const change of [
+      () => writer.create(long, 'new', '{}'),
+      () => writer.update(long, 'new', '{"n":1}'),
+      () => writer.delete(long, 'new'),
+      () => writer.create(long, 'new', '{}'),
+    ]) {
+      await change();
+      await writer.resourceTimestamp(long);
+    }
     await writer.update(long, 'e2', '{}', 4000);
     await writer.lockShared(long, 'e4');
     await writer.deleteAll(long, { ...newest, limit: 2 });
@@ -66,6 +73,14 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
     await writer.listAll(long, { ...newest, includeDeleted: true });
     await writer.listAll(long, { ...newest, after: [2000], includeDeleted: true });
     await writer.listAll(long, { ...newest, after: [2000] });
+  });
+  // A batch of changes, whose objects are read and written together.
+  const updated = ['e2980', 'e2981', 'e2982', 'e2983', 'y1', 'y2'];
+  const deleted = ['e2984', 'e2986'];
+  await write(async (writer, transaction) => {
+    transaction.expect!({ list: long, ids: [...updated, ...deleted], uris: [] });
+    for (const id of updated) await writer.update(long, id, '{}');
+    for (const id of deleted) await writer.delete(long, id);
   });
   // Several requests at once, over the same connection.
   const objectId = `${long.parent}/records/e`;
@@ -132,6 +147,13 @@ describe.each([
       'update-object',
       'delete-object',
       'delete-tombstone',
+      'insert-tombstone',
+      'read-list-entries',
+      'insert-objects',
+      'update-objects',
+      'delete-objects',
+      'delete-tombstones',
+      'insert-tombstones',
       'replace-by-tombstones',
     ];
     for (const name of byId) {

@@ -17,6 +17,8 @@ interface Row {
   /** `#` stands for a number that is never the same, `%` for the timestamp of the list of records. */
   readonly path: string;
   readonly options?: () => TestRequest | Promise<TestRequest>;
+  /** A batch that is sent before the count. */
+  readonly after?: () => TestRequest;
   readonly status: number;
   /** Numbers of round trips and statements. */
   readonly cost: readonly [roundTrips: number, statements: number];
@@ -37,13 +39,14 @@ const send = (
     { auth: row.user ?? 'alice', ...options },
   );
 
-beforeAll(async () => {
+async function open(includes = ''): Promise<void> {
   const database = await cloneDatabase();
   ({ drop } = database);
   proxy = await CountingProxy.start(database.url);
   const settings = {
     ...postgresqlSettings(proxy.url),
     experimental_permissions_endpoint: 'true',
+    includes,
     // One connection for reads and one for the unit of work, so that none is opened during a count.
     storage_pool_size: '2',
     storage_max_overflow: '0',
@@ -66,12 +69,13 @@ beforeAll(async () => {
   ];
   const { status, text } = await send({ method: 'POST', path: '/v1/batch' }, { body: { requests } });
   expect(status, text).toBe(200);
-});
-afterAll(async () => {
+}
+
+async function close(): Promise<void> {
   await service.close();
   await proxy.close();
   await drop();
-});
+}
 
 async function userId(name: string): Promise<string> {
   const { body } = await service.request('GET', '/v1/', { auth: name });
@@ -89,7 +93,25 @@ const batch = (method: string, path: string) => (): TestRequest => {
   return { body: { requests: Array.from({ length: 25 }, entry) } };
 };
 
+/** 25 entries, each for a record of its own: the same ones in each batch. */
+const batchOfEach =
+  (method: string, body: object = { data: { a: 1 } }) =>
+  (): TestRequest => {
+    const entry = (_: unknown, n: number): object =>
+      method === 'DELETE' ? { method, path: `${records}/each-${n}` } : { method, path: `${records}/each-${n}`, body };
+    return { body: { requests: Array.from({ length: 25 }, entry) } };
+  };
+
+const putEach = batchOfEach('PUT');
+const bySeveral = batchOfEach('PUT', { data: { a: 1 }, permissions: { write: [`${bucket.slice(3)}/groups/g`] } });
+
 const unchanged = async (): Promise<TestRequest> => ({ headers: { 'If-None-Match': `"${await timestamp()}"` } });
+
+const sent = (options: () => TestRequest): Pick<Row, 'method' | 'path' | 'options'> => ({
+  method: 'POST',
+  path: '/v1/batch',
+  options,
+});
 
 // The round trips of the protocol and the permission check: first the check, which reads the groups of the caller by
 // itself, in parallel with all independent reads. A single write is one function of the server. Other writes need the lock
@@ -119,13 +141,40 @@ const rows: readonly Row[] = [
     path: '/v1/batch',
     options: batch('PUT', `${records}/batch-#`),
     status: 200,
-    cost: [28, 159],
+    cost: [4, 15],
+  },
+  { name: '25 PUT of existing records', ...sent(putEach), after: putEach, status: 200, cost: [4, 13] },
+  { name: '25 PUT of deleted records', ...sent(putEach), after: batchOfEach('DELETE'), status: 200, cost: [4, 16] },
+  { name: '25 PATCH', ...sent(batchOfEach('PATCH')), after: putEach, status: 200, cost: [4, 13] },
+  { name: '25 DELETE', ...sent(batchOfEach('DELETE')), after: putEach, status: 200, cost: [4, 14] },
+  {
+    name: '25 PATCH by a member of groups',
+    ...sent(batchOfEach('PATCH')),
+    user: 'bob',
+    after: bySeveral,
+    status: 200,
+    cost: [4, 16],
   },
   { name: '/permissions', method: 'GET', path: '/v1/permissions', status: 200, cost: [2, 2] },
 ];
 
-describe('on PostgreSQL', () => {
-  it.each(rows)('$name costs $cost.0 round trips and $cost.1 statements.', async (row) => {
+/** With history and quotas, each of which writes once for all entries of a batch. */
+const rowsWithPlugins: readonly Row[] = [
+  { name: '25 POST', ...sent(batch('POST', records)), status: 200, cost: [6, 26] },
+  { name: '25 PUT of new records', ...sent(batch('PUT', `${records}/batch-#`)), status: 200, cost: [6, 30] },
+  { name: '25 PUT of existing records', ...sent(putEach), after: putEach, status: 200, cost: [6, 28] },
+  { name: '25 PATCH', ...sent(batchOfEach('PATCH')), after: putEach, status: 200, cost: [6, 28] },
+  { name: '25 DELETE', ...sent(batchOfEach('DELETE')), after: putEach, status: 200, cost: [6, 29] },
+];
+
+describe.each([
+  ['', rows],
+  ['history quotas', rowsWithPlugins],
+])('on PostgreSQL with the plugins "%s"', (includes, costs) => {
+  beforeAll(() => open(includes));
+  afterAll(close);
+
+  it.each(costs)('$name costs $cost.0 round trips and $cost.1 statements.', async (row) => {
     // The first run prepares statements and opens connections. A busy machine may separate what was sent together, so the
     // best of some runs counts.
     await run(row);
@@ -143,10 +192,12 @@ async function run(row: Row): Promise<Cost> {
     const target = row.path.startsWith(`${records}/`) ? row.path.replace('#', String(count)) : `${records}/listed`;
     await send({ method: 'PUT', path: target }, { body: { data: { a: 1 } } });
   }
+  if (row.after !== undefined) await send({ method: 'POST', path: '/v1/batch' }, row.after());
   const path = row.path.includes('%') ? row.path.replace('%', await timestamp()) : row.path;
   const options = await row.options?.();
   return proxy.costOf(async () => {
     const { status, text } = await send({ ...row, path }, options);
     expect(status, text).toBe(row.status);
+    expect(text).not.toContain('{"status":4');
   });
 }

@@ -160,7 +160,7 @@ describe('units of work that write to one list', () => {
     await expectState(list, kept, stamps);
   });
 
-  it('share no transaction that deletes.', async () => {
+  it('share a transaction that deletes a record.', async () => {
     const list = await newList();
     const remove = inShared(async (writer) => {
       await writer.lock(list, 'first');

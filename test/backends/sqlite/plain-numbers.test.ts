@@ -42,22 +42,10 @@ describe('plain numbers', () => {
     (text) => expect(holdsPlainNumbersOnly(text)).toBe(true),
   );
 
-  describe('in long texts', () => {
-    const long = `"${'1e3 '.repeat(50_000)}"`;
-    const names = Array.from({ length: 200 }, (_, n) => `"k${n}":${n}`).join();
-
-    it.each([
-      ['next to a long string', `{"a":1,"b":${long},"c":2}`],
-      ['after many strings', `{${names},"b":${long},"c":2}`],
-      ['without strings', `[${'1,'.repeat(100_000)}2]`],
-    ])('are found %s', (_, text) => expect(holdsPlainNumbersOnly(text)).toBe(true));
-
-    it.each([
-      ['before a long string', `{"a":1e3,"b":${long}}`],
-      ['after a long string', `{"b":${long},"a":1e3}`],
-      ['after many strings', `{"b":${long},${names},"a":1e3}`],
-      ['without strings', `[${'1,'.repeat(100_000)}1e3]`],
-    ])('are not all numbers %s', (_, text) => expect(holdsPlainNumbersOnly(text)).toBe(false));
+  it('are not searched for in large texts, which count as holding others', () => {
+    const textOf = (length: number): string => `{"a":1,"b":"${'x'.repeat(length)}"}`;
+    expect(holdsPlainNumbersOnly(textOf(60_000))).toBe(true);
+    expect(holdsPlainNumbersOnly(textOf(70_000))).toBe(false);
   });
 
   it('are never exact numbers', () => {

@@ -267,7 +267,7 @@ describe('selections of large objects', () => {
     const filters: readonly Filter[] = [{ operator: 'gt', field: parseField('n'), value: 1000 }];
     for (const of of [{}, { ids }]) {
       const query = { filters, sort: byTime, limit: 100, ...of };
-      const steps = selectPage(connection, findList(connection, list)!, query, false);
+      const steps = selectPage(connection, findList(connection, list)!, query);
       let pauses = 0;
       let step = steps.next();
       for (; step.done !== true; step = steps.next()) pauses++;
@@ -297,7 +297,7 @@ describe('selections of long objects among short ones', () => {
     }));
     await fill(test, records, own);
     const connection = openConnection(test.path);
-    const steps = selectPage(connection, findList(connection, records)!, query, false);
+    const steps = selectPage(connection, findList(connection, records)!, query);
     let pauses = 0;
     let step = steps.next();
     for (; step.done !== true; step = steps.next()) pauses++;
@@ -431,7 +431,7 @@ describe('selection from a long list', () => {
     const connection = openConnection(test.path);
     const list = findList(connection, records)!;
     const firstStep = (only: Filter, limit: number): boolean =>
-      selectPage(connection, list, { filters: [only], sort: byTime, limit }, false).next().done === true;
+      selectPage(connection, list, { filters: [only], sort: byTime, limit }).next().done === true;
     const common: Filter = { field: parseField('n'), operator: 'lt', value: 10 };
     const rare: Filter = { field: parseField('n'), operator: 'eq', value: 1000 };
     expect(firstStep(common, 5)).toBe(true);
@@ -532,7 +532,7 @@ describe('statements', () => {
     const list = findList(connection, records)!;
     fc.assert(
       fc.property(fc.array(filter, { maxLength: 30 }), sort, (filters, keysOfSort) => {
-        runAtOnce(selectPage(connection, list, { filters, sort: keysOfSort, limit: 10 }, true));
+        runAtOnce(selectPage(connection, list, { filters, sort: keysOfSort, limit: 10, includeDeleted: true }));
       }),
       { numRuns: inExtent(500, 2000) },
     );
@@ -560,7 +560,7 @@ describe('plans', () => {
     await fill(test, records, longEntries(500));
     const connection = new ExplainingConnection({ path: test.path, synchronous: 'OFF' });
     const list = findList(connection, records)!;
-    const page = runAtOnce(selectPage(connection, list, query, query.includeDeleted === true));
+    const page = runAtOnce(selectPage(connection, list, query));
     connection.close();
     expect(page.entries).toHaveLength(10);
     expect(connection.plans.length).toBeGreaterThan(0);
@@ -573,7 +573,7 @@ describe('plans', () => {
     const connection = new ExplainingConnection({ path: test.path, synchronous: 'OFF' });
     const list = findList(connection, records)!;
     const query: PageQuery = { filters: since, ids: ['id1', 'id400'], sort: byTime, limit: 10, includeDeleted: true };
-    runAtOnce(selectPage(connection, list, query, true));
+    runAtOnce(selectPage(connection, list, { ...query, includeDeleted: true }));
     connection.close();
     expect(connection.plans.filter((line) => line.startsWith('SEARCH e') && !line.includes('rowid'))).toEqual([
       'SEARCH e USING INDEX objects_by_id (list=? AND id=?)',

@@ -43,7 +43,7 @@ async function openQueue(options: WriterQueueOptions = {}, hooks: CommitHooks = 
     path,
     connection,
     // So long that only the number of units ends a group early, where a test does not say otherwise.
-    queue: new WriterQueue(connection, { maxGroupMilliseconds: 60_000, ...options }, hooks),
+    queue: new WriterQueue(connection, { maxGroupMilliseconds: 60_000, longUnitMs: Infinity, ...options }, hooks),
     committed: () => reader.all<[number]>('SELECT n FROM items ORDER BY item').map(([n]) => n),
   };
 }
@@ -204,6 +204,29 @@ describe('the writer queue', () => {
     const { queue, connection } = await openQueue({ maxGroupMilliseconds: 0 });
     await Promise.all(Array.from({ length: 5 }, (_, n) => write(queue, n)));
     expect(connection.ends).toHaveLength(5);
+  });
+
+  it('commits the waiting units of others before a unit that is expected to be long', async () => {
+    const { queue, connection } = await openQueue({ longUnitMs: 0 });
+    const long = await queue.begin({ userId: 'long' });
+    const other = queue.begin({ userId: 'other' });
+    const next = queue.begin({ userId: 'long' });
+    void long.commit();
+    const unit = await other;
+    const answer = unit.commit();
+    await answer;
+    expect(connection.ends).toEqual(['COMMIT']);
+    await (await next).commit();
+    expect(connection.ends).toEqual(['COMMIT', 'COMMIT']);
+  });
+
+  it('commits units together that are expected to be short', async () => {
+    const { queue, connection } = await openQueue();
+    const first = await queue.begin({ userId: 'first' });
+    const others = ['other', 'first'].map((userId) => queue.begin({ userId }));
+    void first.commit();
+    await Promise.all(others.map(async (other) => (await other).commit()));
+    expect(connection.ends).toEqual(['COMMIT']);
   });
 
   it('undoes a rolled-back unit and nothing of its neighbours', async () => {

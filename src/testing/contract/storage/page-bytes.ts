@@ -60,6 +60,21 @@ export const pageBytesCases: readonly StorageCase[] = [
     const [page] = await readPages(probe, { maxBytes: 60_000, includeDeleted: true });
     assert.deepEqual(page, [...names.filter((name) => name !== 'r6'), 'r6']);
   }),
+  storageCase('pages of many entries end at the limits of entries and of bytes', async (probe) => {
+    const many = Array.from({ length: 1200 }, (_, n) => `m${String(n).padStart(4, '0')}`);
+    await probe.seed(Object.fromEntries(many.map((id, n) => [id, { n }])));
+    for (const sort of [oldestFirst, sortKeys('id')]) {
+      for (const limit of [1100, 1199, 1200, 1201]) {
+        const { entries, more } = await probe.page({ limit, sort });
+        assert.deepEqual([entries.map(({ id }) => id), more], [many.slice(0, limit), limit < many.length]);
+      }
+      for (const maxBytes of [4000, 1_000_000]) {
+        assert.deepEqual((await readPages(probe, { limit: 1100, maxBytes, sort })).flat(), many);
+      }
+    }
+    const none = await probe.page({ limit: 1100, ids: ['other'] });
+    assert.deepEqual([none.entries, none.more], [[], false]);
+  }),
   storageCase('the limit counts bytes and not characters', async (probe) => {
     await seedLong(probe, '语');
     const pages = await readPages(probe, { maxBytes: 30_000 });

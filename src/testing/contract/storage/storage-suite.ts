@@ -11,6 +11,7 @@ import { pageBytesCases } from './page-bytes.ts';
 import { restoringCases } from './restoring.ts';
 import { sortingCases } from './sorting.ts';
 import { timestampCases } from './timestamps.ts';
+import { wordCases } from './words.ts';
 import type { StorageCase } from '../contract-case.ts';
 
 /** Each case wants an empty store of its own. */
@@ -21,6 +22,7 @@ export const storageCases: readonly StorageCase[] = [
   ...objectCases,
   ...filterCases,
   ...sortingCases,
+  ...wordCases,
   ...bulkCases,
   ...pageBytesCases,
   ...horizonCases,

@@ -22,10 +22,12 @@ export function writeConditionally(stores: Stores, write: ConditionalWrite): Pro
 }
 
 function writeInUnit(stores: Stores, write: ConditionalWrite): Promise<number | undefined> {
-  const { list, id, expected, text, lastModified, uri, entries } = write;
+  const { list, id, expected, text, lastModified, keys, uri, entries } = write;
   return inUnitOf(stores, async ({ storage, permission }) => {
-    if (write.holder !== undefined && (await storage.lockShared(write.holder.list, write.holder.id)) === undefined)
-      return;
+    if (write.holder !== undefined) {
+      const held = await storage.lockShared(write.holder.list, write.holder.id);
+      if (held === undefined || (write.holder.lastModified ?? held.lastModified) !== held.lastModified) return;
+    }
     const { object, timestamp } = await storage.lock(list, id);
     if (!isSameObject(object, expected) || (lastModified ?? Infinity) <= (timestamp ?? 0)) return;
     if (text === undefined) {
@@ -34,7 +36,7 @@ function writeInUnit(stores: Stores, write: ConditionalWrite): Promise<number | 
       return (await storage.delete(list, id, { lastModified }))?.tombstone.lastModified;
     }
     if (uri !== undefined) await permission.replaceObjectPermissions(uri, entries);
-    return (await storage.update(list, id, text, lastModified)).lastModified;
+    return (await storage.update(list, id, text, lastModified, keys)).lastModified;
   });
 }
 

@@ -1,0 +1,76 @@
+// Objects that the entries of a batch will write one after another. The unit of work reads them together when the first of
+// them is needed under the lock of their list, so the others cost no round trips.
+import { isStorableText } from '../../base/json.ts';
+import type { ExpectedObjects } from '../../contracts/database.ts';
+import { keyOfList } from '../../core/lists/list-key.ts';
+
+/** Maximum number of objects that one statement reads. */
+const chunkObjects = 64;
+
+/** Objects whose permission entries are read together. */
+export interface UrisOfList {
+  /** Name of the list that the objects are in. */
+  readonly list: string;
+  readonly uris: readonly string[];
+}
+
+interface ExpectedUris {
+  readonly list: string;
+  /** URIs whose entries were not read yet. */
+  readonly uris: Set<string>;
+}
+
+export class ExpectedObjectsOfUnit {
+  /** Name of the list → ids that were not read yet. */
+  readonly #ids = new Map<string, Set<string>>();
+  /** URI → the URIs that are read with it. */
+  readonly #uris = new Map<string, ExpectedUris>();
+
+  add({ list, ids, uris }: ExpectedObjects): void {
+    const name = keyOfList(list);
+    const expected = this.#ids.get(name) ?? new Set<string>();
+    this.#ids.set(name, expected);
+    // The server refuses other texts, and with them the transaction.
+    for (const id of ids) if (isStorableText(id)) expected.add(id);
+    const group: ExpectedUris = { list: name, uris: new Set(uris.filter(isStorableText)) };
+    for (const uri of group.uris) this.#uris.set(uri, group);
+  }
+
+  /** Returns the id, and others of the list to read with it if it is expected. */
+  idsWith(list: string, id: string): readonly string[] {
+    const expected = this.#ids.get(list);
+    return expected?.has(id) === true ? firstOf(expected, id) : [id];
+  }
+
+  /** Notes that an object of a list was read. */
+  forgetId(list: string, id: string): void {
+    this.#ids.get(list)?.delete(id);
+  }
+
+  /**
+   * Returns the URIs whose entries are to be read with those of this one, itself included, and forgets them. Returns
+   * `undefined` if none are expected.
+   *
+   * @param isLocked returns whether a list is locked, or its lock was sent
+   */
+  takeUrisWith(uri: string, isLocked: (list: string) => boolean): UrisOfList | undefined {
+    const group = this.#uris.get(uri);
+    if (group === undefined || !isLocked(group.list)) return undefined;
+    const uris = firstOf(group.uris, uri);
+    for (const each of uris) {
+      group.uris.delete(each);
+      this.#uris.delete(each);
+    }
+    return { list: group.list, uris };
+  }
+}
+
+/** Returns the given item and the first others of the set, up to a chunk. */
+function firstOf(items: ReadonlySet<string>, given: string): readonly string[] {
+  const chosen = [given];
+  for (const item of items) {
+    if (chosen.length === chunkObjects) break;
+    if (item !== given) chosen.push(item);
+  }
+  return chosen;
+}

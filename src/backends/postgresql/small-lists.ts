@@ -1,0 +1,128 @@
+// The objects of small lists that are filtered or sorted by attributes, cached in this process. Each read asks the database
+// for the version of the list, so other processes may write at any time.
+import { GenerationCache } from '../../base/generation-cache.ts';
+import type { Page } from '../../contracts/storage.ts';
+import { keyOfList } from '../../core/lists/list-key.ts';
+import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
+import { selectAmong } from '../../core/query/select-among.ts';
+import { countWanted, mostSmallBytes, mostSmallObjects, readsAttributes, sizeOfObjects } from '../sql/small-list.ts';
+import { batchableQuery, type BatchableQuery, type BatchValue } from './batchable-query.ts';
+import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
+import { pageColumns, readListState, readPageText } from './page-text.ts';
+
+// Every transaction that changes a list writes its row, and `xmin` names the last one that did.
+const versionSql = `l.list || ' ' || l.xmin::text || ' ' || l.clock || ' ' || l.live`;
+const ofList = 'FROM coffer_lists l';
+const readVersion = batchableQuery(
+  'read-list-version',
+  `SELECT l.clock, l.horizon, l.live, ${versionSql} ${ofList} WHERE l.parent = $1::text AND l.kind = $2::text`,
+);
+const ofObjects = 'FROM coffer_objects e WHERE e.parent = $1 AND e.list = l.list';
+const readContents = prepared(
+  'read-list-contents',
+  `SELECT l.clock, l.horizon, k.*, ${versionSql} ${ofList}
+  CROSS JOIN LATERAL (SELECT ${pageColumns} FROM (SELECT e.id, e.last_modified, e.data ${ofObjects}) k) k
+  WHERE l.parent = $1 AND l.kind = $2 AND l.live <= ${mostSmallObjects}
+    AND (SELECT coalesce(sum(octet_length(e.data)), 0) ${ofObjects}) <= ${mostSmallBytes}`,
+);
+
+/** Access to committed state. */
+interface Access {
+  run(statement: Statement, values: readonly SqlValue[]): Promise<Result>;
+  ask(query: BatchableQuery, values: readonly BatchValue[]): Promise<readonly Row[]>;
+}
+
+/** A version of a list, and what was read of it. */
+interface Cached {
+  readonly version: string;
+  /** Its live objects, or why there are none: the list was queried once only, or its texts are long. */
+  readonly objects: readonly StoredObject[] | 'seen' | 'long';
+}
+
+/** Bytes of an entry of the cache besides its objects. */
+const bytesOfEntry = 200;
+
+type State = Pick<Page, 'timestamp' | 'horizon'>;
+
+/** The objects of a list, with its state at the same moment. */
+interface Contents {
+  readonly state: State;
+  readonly objects: readonly StoredObject[];
+}
+
+export class SmallLists {
+  readonly #cache: GenerationCache<Cached>;
+  /** Reads of contents under way, by list and version. */
+  readonly #reading = new Map<string, Promise<Contents | undefined>>();
+
+  /** @param maxBytes approximate size of the cache */
+  constructor(maxBytes: number) {
+    this.#cache = new GenerationCache(maxBytes);
+  }
+
+  /** Returns the page of a plan if the list is small and was not changed lately, else `undefined`. */
+  async selectPage(access: Access, list: ListKey, plan: PagePlan): Promise<Page | undefined> {
+    const contents = await this.#contentsOf(access, list, plan);
+    return contents && { ...contents.state, ...selectAmong(contents.objects, plan) };
+  }
+
+  /** Returns the number of objects of a plan if the list is small and was not changed lately, else `undefined`. */
+  async count(access: Access, list: ListKey, plan: SelectionPlan): Promise<number | undefined> {
+    const contents = await this.#contentsOf(access, list, plan);
+    return contents && countWanted(contents.objects, plan);
+  }
+
+  async #contentsOf(access: Access, list: ListKey, plan: PagePlan | SelectionPlan): Promise<Contents | undefined> {
+    if (!readsAttributes(plan)) return undefined;
+    const [row] = await access.ask(readVersion, [list.parent, list.kind]);
+    const found = row?.[3];
+    if (row === undefined || typeof found !== 'string' || Number(row[2]) > mostSmallObjects) return undefined;
+    const key = keyOfList(list);
+    const known = this.#cache.get(key);
+    if (known?.version !== found) {
+      // To read all objects takes longer than one query. So they are read for the second query of a version.
+      this.#cache.set(key, { version: found, objects: 'seen' }, key.length + bytesOfEntry);
+      return undefined;
+    }
+    if (known.objects === 'long') return undefined;
+    if (known.objects !== 'seen') return { state: readListState(row), objects: known.objects };
+    return this.#read(access, list, found);
+  }
+
+  /** Reads the objects once for all queries that wait for them. */
+  #read(access: Access, list: ListKey, asked: string): Promise<Contents | undefined> {
+    const name = `${asked} ${keyOfList(list)}`;
+    const underWay = this.#reading.get(name);
+    if (underWay !== undefined) return underWay;
+    const reading = this.#readContents(access, list, asked).finally(() => this.#reading.delete(name));
+    this.#reading.set(name, reading);
+    return reading;
+  }
+
+  async #readContents(access: Access, list: ListKey, asked: string): Promise<Contents | undefined> {
+    const { rows } = await access.run(readContents, [list.parent, list.kind]);
+    const contents = contentsIn(rows[0]);
+    const key = keyOfList(list);
+    const size = key.length + bytesOfEntry;
+    if (contents !== undefined) this.#cache.set(key, contents, size + sizeOfObjects(contents.objects));
+    // Without an entry the cache is too small for them.
+    if (this.#cache.get(key) === undefined || contents === undefined) {
+      this.#cache.set(key, { version: asked, objects: 'long' }, size);
+    }
+    return contents;
+  }
+}
+
+/** Reads the row of `readContents`; `undefined` when it is absent, or has a text that is too long. */
+function contentsIn(row: Row | undefined): (Contents & { readonly version: string }) | undefined {
+  const version = row?.[6];
+  const page = row && readPageText(row, { limit: mostSmallObjects });
+  if (typeof version !== 'string' || page === undefined) return undefined;
+  const { timestamp, horizon, entries } = page;
+  return {
+    version,
+    state: { timestamp, horizon },
+    objects: entries.filter((entry) => entry instanceof StoredObject),
+  };
+}

@@ -1,0 +1,65 @@
+// Opens an empty store of each backend in this process, for comparisons of their results.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
+import { createMemoryPermission } from '../../src/backends/memory/permission.ts';
+import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
+import { findRedisAddress } from '../../src/backends/redis/address.ts';
+import { openRedisDatabase } from '../../src/backends/redis/database.ts';
+import { createRedisPermission } from '../../src/backends/redis/permission.ts';
+import { createRedisStorage } from '../../src/backends/redis/storage.ts';
+import { openSqliteDatabase } from '../../src/backends/sqlite/database.ts';
+import { createSqlitePermission } from '../../src/backends/sqlite/permission.ts';
+import { createSqliteStorage } from '../../src/backends/sqlite/storage.ts';
+import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
+import { migrateDatabase } from './postgresql-setup.ts';
+import { createDatabase, openPostgres } from './postgresql.ts';
+import { openTestServer } from './redis.ts';
+
+type Opened = Omit<TransactionContext, 'clock'>;
+
+export interface OpenBackends {
+  readonly opened: readonly Opened[];
+  close(): Promise<void>;
+}
+
+/** Whether no database server is there: planted faults are looked for without. */
+const isAlone = process.env['COFFER_PROVE_BACKEND'] !== undefined;
+
+/** @param name prefix of keys on Redis */
+export async function openAllBackends(name: string): Promise<OpenBackends> {
+  const clock = createTestClock(1000);
+  const folder = await mkdtemp(join(tmpdir(), 'coffer-'));
+  const memory = createMemoryDatabase({ clock });
+  const sqlite = openSqliteDatabase({ path: join(folder, 'coffer.sqlite3'), clock, synchronous: 'OFF' });
+  const opened: Opened[] = [
+    { database: memory, storage: createMemoryStorage(memory), permission: createMemoryPermission(memory) },
+    { database: sqlite, storage: createSqliteStorage(sqlite), permission: createSqlitePermission(sqlite) },
+  ];
+  const redisServer = isAlone ? undefined : await openTestServer();
+  if (redisServer !== undefined) {
+    const address = findRedisAddress(redisServer.url)!;
+    const redis = await openRedisDatabase({ address, clock, prefix: `${name}-${process.pid}:` });
+    // With the cache of small lists and without, each on a database of its own.
+    for (const cacheBytes of [undefined, 0]) {
+      const url = await createDatabase();
+      await migrateDatabase(url);
+      opened.push(openPostgres(clock, { url }, cacheBytes));
+    }
+    opened.push({
+      database: redis,
+      storage: createRedisStorage(redis),
+      permission: createRedisPermission(redis),
+    });
+  }
+  for (const { database } of opened) await database.initializeSchema({ dryRun: false });
+  return {
+    opened,
+    async close() {
+      for (const { database } of opened) await database.close();
+      await rm(folder, { recursive: true });
+      await redisServer?.close();
+    },
+  };
+}
