@@ -13,6 +13,7 @@ const loaders: Readonly<Record<string, () => Promise<Plugin>>> = {
   flush: async () => (await import('../plugins/flush/index.ts')).flush,
   history: async () => (await import('../plugins/history/index.ts')).history,
   openid: async () => (await import('../plugins/openid/index.ts')).openid,
+  operations: async () => (await import('../plugins/operations/index.ts')).operations,
   prometheus: async () => (await import('../plugins/prometheus/index.ts')).prometheus,
   quotas: async () => (await import('../plugins/quotas/index.ts')).quotas,
   signer: async () => (await import('../plugins/signer/index.ts')).signer,

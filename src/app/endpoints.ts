@@ -10,22 +10,27 @@ import type { OpenBackends } from '../contracts/open-backends.ts';
 import type { CompiledKind, KindSettings } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import { liveTransports, maxWaitSeconds } from '../core/query/parameters.ts';
+import { indexesEndpoint } from '../resources/indexes-endpoint.ts';
+import type { EngineOptions } from '../engine/scope.ts';
+import { indexSlots, maxIndexFields } from '../core/index/definition.ts';
 import { resourceEndpoints } from '../engine/resource-endpoints.ts';
 import { documentEndpoints } from '../http/api-description/document-endpoint.ts';
 import { batchEndpoint } from '../http/batch.ts';
 import type { LiveSessions } from '../http/authentication/live-session.ts';
 import { manyListsEndpoint, maxLists } from '../live/many-lists.ts';
-import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
+import type { OperatorAreas, Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import { apiDocsEndpoints } from '../http/views/api-docs.ts';
-import { heartbeatEndpoints } from '../http/views/heartbeat.ts';
+import { checkHealth, heartbeatEndpoints, type HealthOptions } from '../http/views/heartbeat.ts';
 import { permissionsEndpoint } from '../http/views/permissions.ts';
 import { rootEndpoint, type Capability, type CurrentCapability } from '../http/views/root.ts';
 import { staticJsonEndpoint } from '../http/views/static-json.ts';
 import { userDataEndpoints } from '../http/views/user-data.ts';
 import { formatValue, type SettingsTable } from '../settings/definition.ts';
 import type { Settings } from '../settings/settings.ts';
+import { webhookEndpoints } from '../webhooks/webhook-endpoints.ts';
 import { healthChecks } from './health.ts';
-import { tablesOf } from './plugins.ts';
+import type { ConfiguredListeners } from './listeners.ts';
+import { familiesOf, tablesOf } from './plugins.ts';
 import { publicEndpoints } from './servers.ts';
 
 export interface EndpointSources {
@@ -36,6 +41,7 @@ export interface EndpointSources {
   readonly kinds: ReadonlyMap<string, CompiledKind>;
   readonly ofKinds: KindSettings;
   readonly policies: readonly AuthenticationPolicy[];
+  readonly listeners: ConfiguredListeners;
 }
 
 /**
@@ -64,9 +70,42 @@ export function createEndpoints(sources: EndpointSources, liveSessions: LiveSess
       ofKinds,
       parts.flatMap(({ actions = [] }) => actions),
     ),
+    ...indexesEndpoints(kinds, engine),
     ...parts.flatMap((part) => part.endpoints ?? []),
+    ...operatorEndpoints(sources),
   );
   return endpoints;
+}
+
+/** Returns the endpoints for operators; none without the plugin `operations`. */
+function operatorEndpoints({ host, backends, plugins, parts, listeners }: EndpointSources): readonly Endpoint[] {
+  const { settings, engine } = host;
+  const areas = Object.assign({}, ...parts.map(({ operatorAreas = {} }) => operatorAreas), {
+    webhooks: webhookEndpoints(listeners.webhooks, engine),
+  }) as OperatorAreas;
+  const health = healthOptions(host, backends, parts);
+  return parts.flatMap(
+    ({ openAreas }) =>
+      openAreas?.({
+        areas,
+        checkHealth: (options) => checkHealth(health, options),
+        listSettings: () => settings.listEffective(tablesOf(plugins), familiesOf(plugins)),
+      }) ?? [],
+  );
+}
+
+function healthOptions(
+  { settings, logger }: PluginHost,
+  backends: OpenBackends,
+  parts: readonly PluginParts[],
+): HealthOptions {
+  const timeoutSeconds = settings.get('heartbeat_timeout_seconds');
+  return { checks: healthChecks(backends, settings, parts), timeoutSeconds, logger };
+}
+
+function indexesEndpoints(kinds: EndpointSources['kinds'], { indexing }: EngineOptions): readonly Endpoint[] {
+  const records = kinds.get('record');
+  return records === undefined ? [] : [indexesEndpoint({ records, indexing })];
 }
 
 /** Returns the endpoints that are not resources: root view, health, version, description, permissions. */
@@ -97,10 +136,8 @@ function viewEndpoints(sources: EndpointSources, described: () => readonly Endpo
       cacheSeconds: settings.get('root_cache_expires_seconds'),
     }),
     ...heartbeatEndpoints({
-      checks: healthChecks(backends, settings, parts),
-      timeoutSeconds: settings.get('heartbeat_timeout_seconds'),
+      ...healthOptions(host, backends, parts),
       retryAfterSeconds: settings.get('retry_after_seconds'),
-      logger,
     }),
     staticJsonEndpoint({
       name: 'version',
@@ -172,6 +209,15 @@ function collectCapabilities({ host, parts, policies }: EndpointSources, showsPe
   };
   if (policies.some(({ name }) => name === 'basicauth')) add('basicauth', 'Users authenticate with Basic credentials.');
   add('resync', 'The header Resync reports that a client has missed deletions that are no longer known.');
+  add('selectors', 'Lists accept conditions as JSON in the parameter _filter.');
+  all.set('indexes', {
+    description: 'Collections declare indexes of their records in the attribute indexes.',
+    url: documentationUrl('indexes'),
+    max_indexes: indexSlots,
+    max_fields: maxIndexFields,
+  });
+  if (host.engine.searchesText)
+    add('text-search', 'Lists with a text index are searched by words in the parameter _q.');
   if (host.engine.live !== undefined) {
     all.set('live', {
       description:

@@ -51,7 +51,8 @@ export function createKinds(
     hasPermissions && settings.get('built_in_kinds')
       ? builtInKinds({
           cacheSeconds: ofKinds.cacheSeconds,
-          maxPrincipals: settings.get('max_principals'),
+          maxMembers: settings.get('max_members'),
+          maxIndexes: settings.get('max_indexes'),
           validatesSchemas: settings.get('experimental_collection_schema_validation'),
         })
       : [];

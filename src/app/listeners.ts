@@ -6,12 +6,13 @@ import type { Subscriber } from '../engine/events/subscriber.ts';
 import type { PluginHost, PluginParts } from '../http/plugin.ts';
 import { list } from '../settings/readers.ts';
 import type { Settings } from '../settings/settings.ts';
-import { webhookListener } from '../webhooks/listener.ts';
+import { isWebhook, webhookListener, type Webhook } from '../webhooks/listener.ts';
 import type { Faults } from './faults.ts';
 import { isModulePath, loadModule } from '../loader/modules.ts';
 import { redisListener } from '../backends/redis-listener.ts';
 
 export interface ConfiguredListeners {
+  readonly webhooks: readonly Webhook[];
   readonly subscribers: readonly Subscriber[];
   readonly start: () => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -37,6 +38,7 @@ export async function createListeners(
   const { settings } = host;
   const listeners: (readonly [name: string, listener: Listener])[] = [];
   const subscribers: Subscriber[] = [];
+  const webhooks: Webhook[] = [];
   const names = new Set<string>();
   for (const alias of settings.lookupList('event_listeners') ?? []) {
     const name = nameOf(alias);
@@ -50,12 +52,14 @@ export async function createListeners(
       const factory = await findFactory(findUse(settings, prefix, alias), parts);
       const listener = await factory(contextOf(host, name, prefix));
       listeners.push([name, listener]);
+      if (isWebhook(listener)) webhooks.push(listener.webhook);
       subscribers.push(...subscribersOf(name, listener, filtersOf(settings, prefix, kinds)));
     } catch (error) {
       faults.add(new Error(`The event listener ${name} could not be created: ${messageOf(error)}`, { cause: error }));
     }
   }
   return {
+    webhooks,
     subscribers,
     async start() {
       for (const [name, listener] of listeners) {

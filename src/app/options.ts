@@ -37,7 +37,7 @@ export function engineOptions(
   settings: Settings,
   securityState: SecurityState,
   clock: Clock,
-): Omit<EngineOptions, 'isImpossibleGroup'> {
+): Omit<EngineOptions, 'isImpossibleGroup' | 'searchesText'> {
   const [major = '1'] = settings.get('http_api_version').split('.');
   const secret = settings.get('userid_hmac_secret');
   return {
@@ -51,6 +51,12 @@ export function engineOptions(
     paginateBy: settings.get('paginate_by'),
     maxFetchSize: settings.get('storage_max_fetch_size'),
     maxFilters: settings.get('max_filters'),
+    selectors: {
+      maxNodes: settings.get('max_selector_conditions'),
+      maxDepth: settings.get('max_selector_depth'),
+      maxValues: settings.get('max_selector_values'),
+    },
+    maxSearchChars: settings.get('max_search_chars'),
     refusesOutdatedSince: settings.get('refuse_outdated_since'),
     tokenKey: settings.get('pagination_token_signed')
       ? createHmac('sha256', secret).update('page tokens').digest()

@@ -52,6 +52,7 @@ export function createServers(options: ServersOptions): Servers {
     maxDelayMs: settings.get('max_event_loop_delay_ms'),
     vitalPaths: vital,
     logger,
+    observer: running.observer,
   });
   const ownHosts = [settings.get('http_host') ?? '', ...namedAddress(settings.get('host'))];
   const server = createServer({ ...limits, vitalPaths: vital, ownHosts, runner, load });

@@ -24,6 +24,8 @@ import type { Settings } from '../settings/settings.ts';
 import { createEndpoints } from './endpoints.ts';
 import { Faults } from './faults.ts';
 import { createKinds, kindSettings } from './kinds.ts';
+import { createIndexing, indexingSubscriber } from './indexing.ts';
+import type { IndexBuilder } from '../engine/index-builder.ts';
 import { createLive, createLiveSessions } from './live.ts';
 import { createListeners, type ConfiguredListeners } from './listeners.ts';
 import { createCors, dispatchOptions, engineOptions } from './options.ts';
@@ -122,7 +124,8 @@ export async function assemble(
   const backends = { ...opened, commits: live };
   // Plugins are set up before the kinds are known, because they declare some of them.
   const kinds = new Map<string, CompiledKind>();
-  const host = createHost(options, backends, kinds, live);
+  const indexing = createIndexing(settings, opened, kinds, logger);
+  const host = createHost(options, backends, kinds, { live, indexing });
   const parts = await setUpPlugins(plugins, host, faults);
   observation.addPlugins(parts);
   for (const line of await describeUnreadSettings(settings, plugins)) logger.warn(line);
@@ -131,8 +134,20 @@ export async function assemble(
   const knownKinds = isComplete && !faults.hasGaps ? new Set(kinds.keys()) : undefined;
   const listeners = await createListeners(host, parts, knownKinds, faults);
   faults.throwAll();
-  const servers = await start({ host, backends, plugins, parts, kinds, ofKinds, policies, listeners, observation });
+  const servers = await start({
+    host,
+    backends,
+    plugins,
+    parts,
+    kinds,
+    ofKinds,
+    policies,
+    listeners,
+    observation,
+    indexing,
+  });
   return runningService(settings, servers, live, async () => {
+    await indexing?.stop();
     await stopAll([...parts, listeners], logger);
     await host.mailer.close();
     await observation.close();
@@ -145,11 +160,13 @@ function createHost(
   { settings, logger, clock }: AssemblyOptions,
   backends: OpenBackends,
   kinds: ReadonlyMap<string, CompiledKind>,
-  live: LiveHub | undefined,
+  { live, indexing }: { readonly live: LiveHub | undefined; readonly indexing: IndexBuilder | undefined },
 ): PluginHost {
   const { cache, securityState } = backends;
   const engine: EngineOptions = {
     ...engineOptions(settings, securityState, clock),
+    searchesText: backends.storage.database.abilities.textSearch,
+    indexing,
     isImpossibleGroup: (principal) => objects.isImpossibleGroup(principal),
     live,
   };
@@ -202,11 +219,12 @@ interface Assembled {
   readonly policies: readonly AuthenticationPolicy[];
   readonly listeners: ConfiguredListeners;
   readonly observation: Observation;
+  readonly indexing: IndexBuilder | undefined;
 }
 
 /** Starts plugins and listeners, and returns servers that are ready to listen. Stops them again when one fails. */
 async function start(assembled: Assembled): Promise<Servers> {
-  const { host, backends, plugins, parts, kinds, policies, listeners, observation } = assembled;
+  const { host, backends, plugins, parts, kinds, policies, listeners, observation, indexing } = assembled;
   const { settings, cache, clock, logger } = host;
   const rateLimits = createRateLimits(settings, { cache, clock, logger });
   const cors = createCors(settings, rateLimits);
@@ -218,6 +236,7 @@ async function start(assembled: Assembled): Promise<Servers> {
       parts.flatMap((part) => part.subscribers ?? []),
     ),
     ...observation.ofSubscribers('listeners', listeners.subscribers),
+    ...(indexing === undefined ? [] : [indexingSubscriber(indexing)]),
   ]);
   const dispatching = dispatchOptions(settings, host, { policies, parts, cors, liveSessions });
   const principals = parts.flatMap((part) => (part.principals === undefined ? [] : [part.principals]));
@@ -228,6 +247,7 @@ async function start(assembled: Assembled): Promise<Servers> {
     await startAll(plugins, parts);
     const servers = createServers({ settings, logger, endpoints, idRules, dispatching, running });
     await listeners.start();
+    indexing?.start();
     return servers;
   } catch (error) {
     await stopAll([...parts, listeners], logger);

@@ -1,7 +1,9 @@
-// Metrics of several workers, for the primary process. Here, because only the composition root imports plugins.
+// Metrics and reports of several workers, for the primary process. Here, because only the composition root imports plugins.
+import { passWorkerReports } from '../plugins/operations/primary-reports.ts';
 import { collectWorkerMetrics } from '../plugins/prometheus/cluster-primary.ts';
 
-/** Responds to workers that request the metrics of all workers. */
+/** Responds to workers that request the metrics or the reports of all workers. */
 export function gatherWorkerMetrics(): void {
   collectWorkerMetrics();
+  passWorkerReports();
 }

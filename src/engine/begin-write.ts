@@ -2,12 +2,12 @@
 // and only then locks the list and reads the object under the lock. Refused requests never hold locks.
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { LockedState } from '../contracts/storage.ts';
-import type { ServiceError } from '../core/errors.ts';
 import type { PathIds } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from './access.ts';
 import { mayWriteConditionally, needsListTimestamp, type WriteTarget } from './conditional-write.ts';
-import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from './scope.ts';
+import { hasUniqueIndex } from './list-indexes.ts';
+import { findAbove, holdAbove, idsWith, requireNoIssues, type Above, type Scope } from './scope.ts';
 import { requireRoom } from './stored-work.ts';
 import type { Reader, Writer } from './unit-of-work.ts';
 
@@ -72,21 +72,22 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   const viewing = context.unit.readerForWrite();
   const reader = viewing instanceof Promise ? await viewing : viewing;
   const readsPermissions = plan.readsPermissions === true && kind.isShareable;
+  if (plan.id !== undefined) announceSiblings(scope);
   const isSingleStatement = mayWriteConditionally(scope, plan);
   const ahead = await readAhead(scope, plan, reader, isSingleStatement && readsPermissions);
-  const { object, permissions, orphaned } = ahead;
+  const { object, permissions, above } = ahead;
   const exists = object !== undefined;
   const room = requireRoom(context, object, plan.rewrites === true ? 'rewrite' : 'show');
   if (room !== undefined) await room;
   const checking = check();
   const checked = checking instanceof Promise ? await checking : checking;
-  if (orphaned !== undefined) throw orphaned;
+  if (above.missing !== undefined) throw above.missing;
   requireNoIssues(scope);
   await prepare?.(checked, object);
 
-  if (isSingleStatement && !needsListTimestamp(scope, exists)) {
+  if (isSingleStatement && !needsListTimestamp(scope, exists) && !hasUniqueIndex(kind, above)) {
     const state = { timestamp: undefined, object, tombstone: undefined };
-    return { reader, writer: undefined, state, permissions: exists ? permissions : undefined, checked };
+    return { reader, writer: undefined, above, state, permissions: exists ? permissions : undefined, checked };
   }
   const writer = await context.unit.writer();
   const locked = await lockList(scope, writer, plan.id, { readsPermissions, existed: exists });
@@ -97,14 +98,23 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
     // A failed precondition reports the timestamp of the list, so a list without one gets it now.
     state = { ...state, timestamp: await writer.storage.touch(list) };
   }
-  return { reader: writer, writer, state, permissions: locked.permissions, checked };
+  return { reader: writer, writer, above: locked.above, state, permissions: locked.permissions, checked };
+}
+
+/** Announces the objects that the entries of the batch write in this list, so that the backend can read them together. */
+function announceSiblings(scope: Scope): void {
+  const { kind, context, list } = scope;
+  const texts = context.unit.isWriting ? context.request.siblings?.take() : undefined;
+  if (texts === undefined || texts.length < 2) return;
+  const ids = texts.map((text) => kind.ids.parse(text)).filter((id) => id !== undefined);
+  const uris = kind.isShareable ? ids.map((id) => kind.objectUri(idsWith(scope, id))) : [];
+  context.unit.expect({ list, ids, uris });
 }
 
 interface Ahead {
   readonly object: StoredObject | undefined;
   readonly permissions: ObjectPermissions | undefined;
-  /** The error when the object above the list does not exist. */
-  readonly orphaned: ServiceError | undefined;
+  readonly above: Above;
 }
 
 /** Reads what the write depends on before anything is locked, and authorizes the caller. */
@@ -122,19 +132,19 @@ async function readAhead<T>(
   if (!context.unit.isRemote) {
     const [object, permissions] = readsPermissions ? await Promise.all([find(), readEntries()]) : [await find()];
     await authorize(object !== undefined, reader);
-    return { object, permissions, orphaned: await findMissingParent(scope, reader) };
+    return { object, permissions, above: await findAbove(scope, reader) };
   }
   // The round trips run in parallel. Failures are reported in the usual order.
-  const [object, permissions, orphaned, outcomes] = await Promise.all([
+  const [object, permissions, above, outcomes] = await Promise.all([
     find(),
     readEntries(),
-    findMissingParent(scope, reader),
+    findAbove(scope, reader),
     Promise.all(expects.map((exists) => tryToAuthorize(authorize, exists, reader))),
   ]);
   const outcome = outcomes.find(({ exists }) => exists === (object !== undefined));
   if (outcome === undefined) await authorize(object !== undefined, reader);
   else if (outcome.refusal !== undefined) throw outcome.refusal.error;
-  return { object, permissions, orphaned };
+  return { object, permissions, above };
 }
 
 function readPermissions({ kind, context }: Scope, reader: Reader): Promise<ObjectPermissions> {
@@ -151,16 +161,16 @@ async function lockList(
   writer: Writer,
   id: string | undefined,
   { readsPermissions, existed }: { readonly readsPermissions: boolean; readonly existed: boolean },
-): Promise<{ readonly state: LockedState; readonly permissions: ObjectPermissions | undefined }> {
-  const [orphaned, state, permissions] = await Promise.all([
-    findMissingHeldParent(scope, writer),
+): Promise<Omit<BegunWrite<unknown>, 'reader' | 'writer' | 'checked'>> {
+  const [above, state, permissions] = await Promise.all([
+    holdAbove(scope, writer),
     writer.storage.lock(scope.list, id),
     // Calls of one transaction take effect in their order, so this one reads under the lock.
     readsPermissions && existed && scope.context.unit.hasOneTransaction ? readPermissions(scope, writer) : undefined,
   ]);
-  if (orphaned !== undefined) throw orphaned;
+  if (above.missing !== undefined) throw above.missing;
   const isMissing = readsPermissions && permissions === undefined && state.object !== undefined;
-  return { state, permissions: isMissing ? await readPermissions(scope, writer) : permissions };
+  return { above, state, permissions: isMissing ? await readPermissions(scope, writer) : permissions };
 }
 
 interface AccessOutcome {

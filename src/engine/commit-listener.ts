@@ -11,8 +11,11 @@ export interface CommitListener {
   committed(hints: readonly ChangeHint[]): void;
 }
 
-/** The methods that change objects. Locks, clocks and purged tombstones are no news to followers. */
-type WriteName = Exclude<keyof StorageWriter, keyof StorageReader | 'lock' | 'lockShared' | 'touch' | 'purgeDeleted'>;
+/** The methods that change objects. Locks, clocks, purged tombstones and keys of indexes are no news to followers. */
+type WriteName = Exclude<
+  keyof StorageWriter,
+  keyof StorageReader | 'lock' | 'lockShared' | 'touch' | 'purgeDeleted' | 'setKeys'
+>;
 
 const ofList = (list: unknown): ChangeHint => ({ list: list as ListKey });
 

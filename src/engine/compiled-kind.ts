@@ -1,5 +1,7 @@
 // Compiles declared kinds: paths become functions, permissions become rules, and the id generator is chosen. Done once at
 // start, so that requests look nothing up by name.
+import type { ListIndex } from '../core/query/ast.ts';
+import { parseIndexes } from '../core/index/definition.ts';
 import { findIdGenerator, type IdGenerator } from '../core/objects/ids.ts';
 import { createIdRule, type IdRule } from '../core/objects/object-id.ts';
 import type { PathIds } from '../core/objects/object-id.ts';
@@ -46,6 +48,8 @@ export interface CompiledKind {
   /** Names of the permissions that objects store; empty for user resources. */
   readonly permissions: readonly string[];
   readonly isShareable: boolean;
+  /** Indexes of all its lists. `parent`: the object above each list declares them. */
+  readonly indexes: readonly ListIndex[] | 'parent';
   /** Attributes that queries treat specially. */
   readonly traits: ListTraits;
   /** Path of its lists in URIs, with the owner after each owned list. */
@@ -113,6 +117,14 @@ function uriPaths(kinds: readonly ResourceKind[]): Iterable<PlacedKind> {
   return placed.values();
 }
 
+function compileIndexes({ name, indexes = [] }: ResourceKind): CompiledKind['indexes'] {
+  if (indexes === 'parent') return indexes;
+  const faults: string[] = [];
+  const parsed = parseIndexes(indexes, (place, description) => faults.push(`${place}: ${description}`));
+  if (parsed === undefined) throw new Error(`The resource kind ${name} declares wrong indexes: ${faults.join(', ')}.`);
+  return parsed;
+}
+
 function compileKind(
   kind: ResourceKind,
   known: ReadonlyMap<string, CompiledKind>,
@@ -165,6 +177,7 @@ function compileKind(
     idName: `${kind.name}_id`,
     permissions: kind.permissions?.names ?? [],
     isShareable,
+    indexes: compileIndexes(kind),
     traits: { ...kind.traits, hiddenFields: kind.hiddenFields },
     cacheSeconds: kind.cacheSeconds ?? cacheSecondsOf(kind, settings),
     uriPath,

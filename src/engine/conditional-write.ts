@@ -5,7 +5,7 @@
 import type { ConditionalWrite } from '../contracts/database.ts';
 import type { LockedState } from '../contracts/storage.ts';
 import type { ServiceResponse } from './exchange.ts';
-import type { Scope } from './scope.ts';
+import type { Above, Scope } from './scope.ts';
 import type { Reader, Writer } from './unit-of-work.ts';
 
 /** Where a write goes, as `beginWrite` has decided. */
@@ -14,6 +14,8 @@ export interface WriteTarget {
   readonly reader: Reader;
   /** The transaction, with the list locked; `undefined`: the write becomes a single statement. */
   readonly writer: Writer | undefined;
+  /** The object above the list. */
+  readonly above: Above;
 }
 
 /** Signals that the state a verb has read without locks is not the one to decide on. Nothing was written. */
@@ -76,14 +78,20 @@ export function lockedTimestamp(target: WriteTarget & { readonly state: LockedSt
  */
 export async function writeConditionally(
   { kind, context, list }: Scope<unknown>,
-  { id, expected, isFresh = false, text, lastModified, uri, entries }: Omit<ConditionalWrite, 'list' | 'holder'>,
+  above: Above,
+  { id, expected, isFresh = false, text, lastModified, keys, uri, entries }: Omit<ConditionalWrite, 'list' | 'holder'>,
 ): Promise<number> {
   if (expected !== undefined && Object.keys(entries).length > 0) throw new StaleState();
   const { unit, ids, caller } = context;
   const { parent } = kind;
-  const holder = parent === undefined ? undefined : { list: parent.listKey(ids, caller), id: ids[parent.idName]! };
+  // With another version of the object above, the list may have other indexes.
+  const version = kind.indexes === 'parent' && text !== undefined ? above.object?.lastModified : undefined;
+  const holder =
+    parent === undefined
+      ? undefined
+      : { list: parent.listKey(ids, caller), id: ids[parent.idName]!, lastModified: version };
   // Written out, because a spread that adds keys takes many times longer.
-  const write = { list, holder, id, expected, isFresh, text, lastModified, uri, entries };
+  const write = { list, holder, id, expected, isFresh, text, lastModified, keys, uri, entries };
   const timestamp = await unit.writeConditionally(write);
   if (timestamp === undefined) throw new StaleState();
   return timestamp;

@@ -1,5 +1,5 @@
 // The unit of work over two backends: opens their transactions, commits or abandons them, and runs the tasks at the end.
-import type { ConditionalWrite, Database, Transaction } from '../contracts/database.ts';
+import type { ConditionalWrite, Database, ExpectedObjects, Transaction } from '../contracts/database.ts';
 import type { ChangeHint } from '../contracts/change-hints.ts';
 import { TransactionConflict } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
@@ -125,6 +125,10 @@ export class DatabaseUnit implements UnitOfWork {
 
   expectSeveral(): void {
     this.#hasSeveral = true;
+  }
+
+  expect(objects: ExpectedObjects): void {
+    for (const transaction of this.#transactions ?? []) transaction.expect?.(objects);
   }
 
   get isPrivate(): boolean {

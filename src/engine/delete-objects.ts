@@ -19,7 +19,7 @@ import type { Writer } from './unit-of-work.ts';
  */
 export async function deleteObject(
   scope: Scope<unknown>,
-  { writer }: WriteTarget,
+  { writer, above }: WriteTarget,
   { old, clock, lastModified }: DeletionOptions,
 ): Promise<Tombstone> {
   const { kind, context, list } = scope;
@@ -27,7 +27,7 @@ export async function deleteObject(
   if (writer === undefined) {
     const uri = kind.isShareable ? kind.objectUri(context.ids) : undefined;
     const write = { id, expected: old, text: undefined, lastModified, uri, entries: {} };
-    return { id, lastModified: await writeConditionally(scope, write), deleted: true };
+    return { id, lastModified: await writeConditionally(scope, above, write), deleted: true };
   }
   const deletion = await writer.storage.delete(list, id, { lastModified });
   if (deletion === undefined) throw missingObject(scope, id);

@@ -23,6 +23,23 @@ export interface ServiceRequest {
   readonly id: string;
   /** Memory account of the outer request; absent without a socket. */
   readonly memory?: MemoryAccount;
+  /** Objects that this entry and others of its batch write in one list; absent for other requests. */
+  readonly siblings?: Siblings | undefined;
+}
+
+/** Objects of one list that entries of a batch write one after another. The first entry announces them to the backend. */
+export class Siblings {
+  #ids: string[] = [];
+
+  /** Adds the id of an object, as it is in the decoded path. */
+  add(id: string): void {
+    this.#ids.push(id);
+  }
+
+  /** Returns the ids on the first call, and nothing on later ones. */
+  take(): readonly string[] {
+    return this.#ids.splice(0);
+  }
 }
 
 /** The memory that one outer request has reserved of a limited budget. */

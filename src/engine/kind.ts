@@ -1,6 +1,6 @@
 // The declaration of a kind of object: buckets, groups, collections, records and the kinds of plugins. Endpoints,
 // permissions, queries, preconditions and deletion are derived from it.
-import type { JsonObject } from '../base/json.ts';
+import type { JsonArray, JsonObject } from '../base/json.ts';
 import type { Steps } from '../base/steps.ts';
 import type { ErrorKey } from '../core/errors.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
@@ -103,6 +103,11 @@ export interface ResourceKind {
    * addition to others below that parent: units of work lock lists in the order of their parents, and so lock these last.
    */
   readonly listFolder?: string;
+  /**
+   * Declared indexes of each of its lists, in the form of the attribute `indexes` of collections. `parent`: that attribute of
+   * the object above declares them. Default: none.
+   */
+  readonly indexes?: JsonArray | 'parent';
   /** Attributes that queries of its lists treat specially; default none. */
   readonly traits?: ListTraits;
   /**

@@ -33,9 +33,9 @@ export function planAhead(scope: Scope): Ahead | undefined {
 export function planIndexedPage(scope: Scope): Ahead | undefined {
   const { context } = scope;
   const parameters = parseParameters(context.query, { now: context.now, use: 'list' });
-  if (parameters.issues.length > 0 || parameters.live === 'sse') return undefined;
+  if (parameters.issues.length > 0 || parameters.live === 'sse' || parameters.explain) return undefined;
   const query = findListQuery(scope, parameters);
-  if (query === undefined) return undefined;
+  if (query === undefined || query.text !== undefined) return undefined;
   const { by, residual } = planPage(query);
   const isQuick = by !== 'scan' && residual.every(({ field }) => isUniqueField(field));
   return isQuick ? { parameters, query, limit: Math.min(query.limit, maxEntriesAhead) } : undefined;

@@ -19,6 +19,14 @@ const selection: readonly DescribedParameter[] = [
   queryParameter('_before', 'Only changes before this timestamp.', time),
   { ...queryParameter('_to', 'Old name of `_before`.', time), isDeprecated: true },
   queryParameter('_sort', 'Attributes to sort by, separated by commas. A minus sign reverses the order.', names),
+  queryParameter('_filter', 'Conditions as JSON: a selector such as `{"$or": [{"n": 1}, {"n": {"$gt": 5}}]}`.', {
+    type: 'string',
+  }),
+  queryParameter(
+    '_q',
+    'Text search in the fields of the text index: words, `"phrases"`, `prefix*`, and `-excluded` ones. The best matches come first.',
+    { type: 'string' },
+  ),
   queryParameter('_limit', 'Maximum number of objects on a page; 0 means the maximum of the service.', {
     type: 'integer',
     minimum: 0,
@@ -41,6 +49,10 @@ export const liveParameters: readonly DescribedParameter[] = [
     minimum: 1,
     maximum: 60,
     default: 20,
+  }),
+  queryParameter('_explain', 'Whether the header `Query-Plan` reports which declared indexes were used.', {
+    type: 'boolean',
+    default: false,
   }),
   queryParameter('_gone', 'Whether changed objects that the filters exclude are marked with `"gone": true`.', {
     type: 'boolean',

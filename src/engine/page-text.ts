@@ -13,7 +13,8 @@ import {
 } from '../core/objects/stored.ts';
 import { matches } from '../core/query/evaluate.ts';
 import { project } from '../core/query/project.ts';
-import type { ListQuery } from '../core/query/resolve.ts';
+import type { ListQuery, Marking } from '../core/query/resolve.ts';
+import { matchesText } from '../core/text/text-query.ts';
 import type { Scope } from './scope.ts';
 import { presentObject } from './visibility.ts';
 
@@ -38,7 +39,7 @@ export function* formatPage(
   let chars = 0;
   for (const entry of shown) {
     const value = isTombstone(entry) ? entryValue(entry) : yield* entryInSteps(entry);
-    if (goneUnless !== undefined && !isTombstone(entry) && !matches(entry, goneUnless)) texts.push(formatGone(entry));
+    if (goneUnless !== undefined && !isTombstone(entry) && isGone(entry, goneUnless)) texts.push(formatGone(entry));
     else texts.push(projection === undefined ? formatEntry(entry) : yield* formatInSteps(project(value, projection)));
     chars += charsOf(entry);
     if (chars < largeTextChars) continue;
@@ -46,4 +47,8 @@ export function* formatPage(
     yield;
   }
   return texts.join(',');
+}
+
+function isGone(entry: StoredEntry, { filters, search }: Marking): boolean {
+  return !matches(entry, filters) || (search !== undefined && !matchesText(entry, search));
 }

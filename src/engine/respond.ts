@@ -3,7 +3,7 @@ import { formatJson, type JsonObject } from '../base/json.ts';
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import { formatEtag, formatHttpDate } from '../core/objects/etag.ts';
 import { storedId } from '../core/objects/object-id.ts';
-import { formatEntry, type StoredObject } from '../core/objects/stored.ts';
+import { entryPieces, formatEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { ResponseHeaders, ServiceResponse } from './exchange.ts';
 import { presentObject, visiblePermissions } from './visibility.ts';
 import type { Scope } from './scope.ts';
@@ -63,13 +63,14 @@ export async function objectResponse(
   headers: ResponseHeaders = {},
   byGroup?: boolean,
 ): Promise<ServiceResponse> {
-  const data = `"data":${formatEntry(presentObject(scope, object))}}`;
+  const presented = presentObject(scope, object);
   const shown = scope.kind.isShareable
     ? JSON.stringify(
         await visiblePermissions(scope, storedId(object.id), permissions, { isNew: status === 201, byGroup }),
       )
     : undefined;
-  const body = shown === undefined ? `{${data}` : `{"permissions":${shown},${data}`;
+  const start = shown === undefined ? '{"data":' : `{"permissions":${shown},"data":`;
+  const body = presented.isLarge ? [start, ...entryPieces(presented), '}'] : `${start}${formatEntry(presented)}}`;
   return { status, headers: timestampHeaders(object.lastModified, headers), body };
 }
 

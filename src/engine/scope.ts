@@ -1,5 +1,6 @@
 // The scope of one operation on a resource: the kind, the request, and the options of the service; with the checks that
 // verbs share.
+import type { ListIndex } from '../core/query/ast.ts';
 import { abbreviateJson } from '../base/abbreviate.ts';
 import type { Clock } from '../base/clock.ts';
 import type { JsonValue } from '../base/json.ts';
@@ -9,6 +10,7 @@ import { invalidParameters, notFound, type Issue, type ServiceError } from '../c
 import type { IdRule, ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import type { ListParameters } from '../core/query/parameters.ts';
+import type { SelectorLimits } from '../core/query/selector.ts';
 import type { ListAccess } from './access.ts';
 import { completeCaller } from './caller.ts';
 import type { ServiceResponse } from './exchange.ts';
@@ -42,6 +44,11 @@ export interface EngineOptions extends WriteOptions {
   readonly paginateBy: number | undefined;
   readonly maxFetchSize: number;
   readonly maxFilters: number;
+  readonly selectors: SelectorLimits;
+  /** Maximum length of a text query, in characters. */
+  readonly maxSearchChars: number;
+  /** Whether the storage finds objects by words. */
+  readonly searchesText: boolean;
   /** Whether lists respond 410 to `_since` older than the horizon. */
   readonly refusesOutdatedSince: boolean;
   /** Key that signs page tokens; `undefined`: tokens are not signed. */
@@ -54,8 +61,18 @@ export interface EngineOptions extends WriteOptions {
   readonly securityState: SecurityState;
   /** Serves live updates of lists; absent: there are none. */
   readonly live?: LiveLists | undefined;
+  /** Makes declared indexes complete; absent: they stay as they are. */
+  readonly indexing?: Indexing | undefined;
   /** Returns the requester whose share of the security state counts for a client address. */
   readonly requesterOf: (address: string | undefined) => string | undefined;
+}
+
+/** What makes declared indexes complete. */
+export interface Indexing {
+  /** Looks after the indexes of a list in the background. */
+  wake(list: ListKey): void;
+  /** Notes that a query uses indexes of a list. */
+  used(list: ListKey, indexes: readonly ListIndex[], now: number): void;
 }
 
 /** Serves live updates of lists. */
@@ -145,47 +162,35 @@ export function objectId({ kind, context }: Scope<unknown>): ObjectId {
   return context.ids[kind.idName]!;
 }
 
-/**
- * Requires the object above a list to exist.
- *
- * @throws ServiceError missingParent
- */
-export async function requireParent(scope: Scope<unknown>, reader: Reader): Promise<void> {
-  const complaint = await findMissingParent(scope, reader);
-  if (complaint !== undefined) throw complaint;
+/** The object above a list: absent for lists at the root; `missing` is the error when it does not exist. */
+export interface Above {
+  readonly object?: StoredObject;
+  readonly missing?: ServiceError;
 }
 
-/**
- * Requires the object above a list to exist, and keeps it from being deleted until the commit.
- *
- * @throws ServiceError missingParent
- */
-export async function holdParent(scope: Scope<unknown>, writer: Writer): Promise<void> {
-  const complaint = await findMissingHeldParent(scope, writer);
-  if (complaint !== undefined) throw complaint;
+/** Finds the object above a list, for callers with errors to report before a missing one. */
+export function findAbove(scope: Scope<unknown>, reader: Reader): Promise<Above> {
+  return lookAbove(scope, (list, id) => reader.storage.get(list, id));
 }
 
-/** Returns the error when the object above a list does not exist, for callers with errors to report first. */
-export function findMissingParent(scope: Scope<unknown>, reader: Reader): Promise<ServiceError | undefined> {
-  return checkParent(scope, (list, id) => reader.storage.get(list, id));
-}
-
-/** Returns the error when the object above a list does not exist, else keeps the object from being deleted. */
-export function findMissingHeldParent(scope: Scope<unknown>, writer: Writer): Promise<ServiceError | undefined> {
+/** Finds the object above a list, and keeps it from being deleted until the commit. */
+export function holdAbove(scope: Scope<unknown>, writer: Writer): Promise<Above> {
   // Lists of users have no object above.
   const below = scope.kind.isShareable ? scope.list : undefined;
-  return checkParent(scope, (list, id) => writer.storage.lockShared(list, id, below));
+  return lookAbove(scope, (list, id) => writer.storage.lockShared(list, id, below));
 }
 
-async function checkParent(
+const atRoot: Above = {};
+
+async function lookAbove(
   { kind, context }: Scope<unknown>,
   find: (list: ListKey, id: string) => Promise<StoredObject | undefined>,
-): Promise<ServiceError | undefined> {
+): Promise<Above> {
   const { parent } = kind;
-  if (parent === undefined) return undefined;
+  if (parent === undefined) return atRoot;
   const id = context.ids[parent.idName]!;
-  if ((await find(parent.listKey(context.ids, context.caller), id)) !== undefined) return undefined;
-  return notFound('missingParent', parent.name, id);
+  const object = await find(parent.listKey(context.ids, context.caller), id);
+  return object === undefined ? { missing: notFound('missingParent', parent.name, id) } : { object };
 }
 
 /** Creates the error for an object that does not exist. */

@@ -1,6 +1,6 @@
 // The unit of work of one outer request, as handlers, kinds, subscribers and plugins see it. An interface, so that events
 // and kinds can name it without importing what implements it (`database-unit.ts`).
-import type { ConditionalWrite } from '../contracts/database.ts';
+import type { ConditionalWrite, ExpectedObjects } from '../contracts/database.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
 import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
 import type { Action } from '../core/events/payload.ts';
@@ -61,6 +61,8 @@ export interface UnitOfWork {
   setRollbackOnly(): void;
   /** Declares that several requests share this unit of work, so that none of them commits by itself. */
   expectSeveral(): void;
+  /** Announces objects that the transaction, which must be open, will write. See `Transaction.expect`. */
+  expect(objects: ExpectedObjects): void;
 
   /** Whether the storage belongs to this process alone and ends with it. */
   readonly isPrivate: boolean;

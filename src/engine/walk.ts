@@ -16,14 +16,19 @@ const largestPage = 10_000;
 /** Maximum length of the texts of a page, in bytes; a page has at least one object. */
 export const pageBytes = 8_000_000;
 
-/** Yields the selected entries, page by page. */
+/**
+ * Yields the selected entries, page by page.
+ *
+ * @param start position after which the first page starts; default: the start of the list
+ */
 export async function* walk(
   reader: StorageReader,
   list: ListKey,
   selection: Selection,
   sort: readonly SortKey[] = newestFirst,
+  start?: PagePosition,
 ): AsyncGenerator<readonly StoredEntry[], void, undefined> {
-  let after: PagePosition | undefined;
+  let after = start;
   let limit = firstPage;
   for (;;) {
     const { entries, more } = await reader.listAll(list, { ...selection, sort, after, limit, maxBytes: pageBytes });

@@ -1,20 +1,23 @@
 // Writes one object: attributes, permissions and the consequences of the change. All writes use it, those of requests and
 // those of the service.
 import type { JsonObject } from '../base/json.ts';
-import { countValues, formatInSteps, largeTextChars } from '../base/json-steps.ts';
+import { countValues, formatAndCount, largeTextChars, type CountedText } from '../base/json-steps.ts';
 import { isSteps, runFromNow, type Steps } from '../base/steps.ts';
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { ObjectId } from '../core/objects/object-id.ts';
 import { StoredObject } from '../core/objects/stored.ts';
 import { honouredTimestamp } from '../core/objects/timestamps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../core/errors.ts';
+import { keysOf } from '../core/index/definition.ts';
+import { declaredIndexes } from './list-indexes.ts';
 import { writeConditionally, type WriteTarget } from './conditional-write.ts';
 import { required, type SentData } from './envelope.ts';
 import { announceChanges } from './events/announce.ts';
 import type { Change } from './events/event.ts';
 import type { PendingWrite, SentAttributes } from './kind.ts';
 import { permissionChanges, withWriter } from './object-permissions.ts';
-import { holdParent, idsWith, objectId, type Scope, type WriteOptions } from './scope.ts';
+import { requireUnique } from './list-indexes.ts';
+import { holdAbove, idsWith, objectId, type Scope, type WriteOptions } from './scope.ts';
 import { viewerOf } from './visibility.ts';
 
 export interface Write {
@@ -60,6 +63,8 @@ export async function writeObject(scope: Scope<WriteOptions>, target: WriteTarge
   const formatted = runFromNow(formatFitting(options, attributes, old), 'urgent');
   const text = typeof formatted === 'string' ? formatted : await formatted;
   const uri = kind.objectUri(ids);
+  const indexes = declaredIndexes(kind, target.above);
+  const keys = indexes.length === 0 ? undefined : keysOf(indexes, attributes);
   let permissions: ObjectPermissions = {};
   let changes: ObjectPermissions = {};
   if (kind.isShareable) {
@@ -75,21 +80,23 @@ export async function writeObject(scope: Scope<WriteOptions>, target: WriteTarge
   const { writer } = target;
   const isFresh = write.isIdGenerated === true && kind.ids.isUnique;
   if (writer === undefined) {
-    const lastModified = await writeConditionally(scope, {
+    const lastModified = await writeConditionally(scope, target.above, {
       id,
       expected: old,
       isFresh,
       text,
       lastModified: timestamp,
+      keys,
       uri: kind.isShareable ? uri : undefined,
       entries: changes,
     });
     return { object: new StoredObject(id, lastModified, text, attributes), permissions };
   }
+  if (indexes.length > 0) await requireUnique(scope, writer, indexes, { id, attributes });
   const stored =
     old === undefined
-      ? await writer.storage.create(list, id, text, timestamp, { isFresh })
-      : await writer.storage.update(list, id, text, timestamp);
+      ? await writer.storage.create(list, id, text, timestamp, { isFresh, keys })
+      : await writer.storage.update(list, id, text, timestamp, keys);
   // With its attributes, so that hooks and subscribers need not parse a large text again.
   const object = stored.isLarge ? new StoredObject(id, stored.lastModified, text, attributes) : stored;
   if (Object.keys(changes).length > 0) {
@@ -147,23 +154,18 @@ export interface ObjectChange {
 export async function changeObject(scope: Scope<WriteOptions>, change: ObjectChange): Promise<Written | undefined> {
   const id = objectId(scope);
   const writer = await scope.context.unit.writer();
-  await holdParent(scope, writer);
+  const above = await holdAbove(scope, writer);
+  if (above.missing !== undefined) throw above.missing;
   const { object: old, timestamp: clock } = await writer.storage.lock(scope.list, id);
   const attributes = change.attributes(old);
   if (attributes === undefined) return undefined;
   const { permissions = (stored) => stored, lastModified: sentTimestamp, isVerbatim = false, copiedFrom } = change;
   const write = { id, old, clock, attributes, sentTimestamp, permissions, isVerbatim, copiedFrom };
-  return writeObject(scope, { reader: writer, writer }, write);
-}
-
-/** Text of attributes, and its number of JSON values, which is 0 when the text is too short for too many. */
-interface FormattedText {
-  readonly text: string;
-  readonly values: number;
+  return writeObject(scope, { reader: writer, writer, above }, write);
 }
 
 /** Texts of large attributes, formatted before the list was locked or for another entry of the batch. */
-const formattedTexts = new WeakMap<JsonObject, FormattedText>();
+const formattedTexts = new WeakMap<JsonObject, CountedText>();
 
 /**
  * Formats attributes that are about to be stored. Patches could make an object grow until it can neither be sent nor read as
@@ -188,12 +190,9 @@ function* formatFitting(
 }
 
 /** Formats attributes and counts their JSON values; remembers both when the text is large. */
-function* formatCounted(attributes: JsonObject, maxValues: number): Steps<FormattedText> {
-  const text = yield* formatInSteps(attributes);
-  // Each value takes a character, and another one to separate it from the next.
-  const values = text.length < 2 * maxValues ? 0 : yield* countValues(text);
-  const formatted = { text, values };
-  if (text.length >= largeTextChars) formattedTexts.set(attributes, formatted);
+function* formatCounted(attributes: JsonObject, maxValues: number): Steps<CountedText> {
+  const formatted = yield* formatAndCount(attributes, maxValues);
+  if (formatted.text.length >= largeTextChars) formattedTexts.set(attributes, formatted);
   return formatted;
 }
 

@@ -9,8 +9,10 @@ import type { Endpoint } from '../engine/endpoint.ts';
 import {
   mediaType,
   RequestBody,
+  Siblings,
   type MemoryAccount,
   type RequestHeaders,
+  type ResponseBody,
   type ResponseHeaders,
   type ServiceRequest,
   type ServiceResponse,
@@ -80,7 +82,10 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
   const { entries, defaultsBytes } = parseBatch(context.request.body, options);
   const room = size.takeEntries(defaultsBytes);
   if (room !== undefined) await room;
-  const requests = entries.map((entry) => entryRequest(context.request, outer, entry, size));
+  const siblings = context.unit.isRemote ? findSiblings(entries) : [];
+  const requests = entries.map((entry, index) =>
+    entryRequest(context.request, outer, entry, { memory: size, siblings: siblings[index] }),
+  );
   context.unit.expectSeveral();
   await context.authenticate(requests);
   let turnedAt = performance.now();
@@ -97,22 +102,23 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
       response = await context.dispatch(request);
     }
     if (response.status >= 500) return response;
-    const body = Array.isArray(response.body) ? response.body.join('') : response.body;
+    const { body } = response;
+    const pieces = typeof body === 'string' ? [body] : body;
     // These errors end the batch and roll it back.
     try {
       size.requireFittingStored();
-      if (typeof body === 'string') size.takeResponse(body.length);
+      if (isText(pieces)) size.takeResponse(charsOf(pieces));
     } catch (error) {
       context.unit.setRollbackOnly();
       throw error;
     }
-    if (typeof body !== 'string') {
+    if (!isText(pieces)) {
       context.unit.setRollbackOnly();
       throw invalid('requests', `a batch cannot contain the file at ${request.target}`);
     }
-    const { head, text } = formatEntryResponse(request, response, body);
-    parts.push(`${parts.length === 0 ? '{"responses":[' : '},'}${head}`, text);
-    chars += head.length + text.length;
+    const shown = formatEntryResponse(request, response, pieces);
+    parts.push(parts.length === 0 ? '{"responses":[' : '},', ...shown);
+    chars += charsOf(shown);
   }
   parts.push(parts.length === 0 ? '{"responses":[]}' : '}]}');
   return { status: 200, headers: {}, body: chars > smallBytes ? parts : parts.join('') };
@@ -285,17 +291,36 @@ function entryRequest(
   request: ServiceRequest,
   outer: OuterHeaders,
   entry: Entry,
-  memory: MemoryAccount,
+  shared: { readonly memory: MemoryAccount; readonly siblings: Siblings | undefined },
 ): ServiceRequest {
   const body = entry.body === undefined ? RequestBody.none : RequestBody.ofValue(entry.body);
   const inherited = entry.body === undefined ? outer.withoutBody : outer.withBody;
   const headers = entry.headers === undefined ? inherited : mergeHeaders(inherited, entry.headers, entry.body);
   const { origin, clientAddress, id } = request;
   const { method, target } = entry;
+  const { memory, siblings } = shared;
   // Literals, because spreads take many times longer.
   return clientAddress === undefined
-    ? { method, target, headers, body, origin, id, memory }
-    : { method, target, headers, body, origin, clientAddress, id, memory };
+    ? { method, target, headers, body, origin, id, memory, siblings }
+    : { method, target, headers, body, origin, clientAddress, id, memory, siblings };
+}
+
+const writing: readonly string[] = ['PUT', 'PATCH', 'DELETE'];
+
+/** Returns, for each entry that writes one object, the objects that entries with its credentials write in the same list. */
+function findSiblings(entries: readonly Entry[]): readonly (Siblings | undefined)[] {
+  const lists = new Map<string, Siblings>();
+  return entries.map(({ method, target, headers }) => {
+    const path = writing.includes(method) ? displayPath(target) : '';
+    const slash = path.lastIndexOf('/');
+    if (slash < 1) return undefined;
+    // Each caller has lists of their own at some addresses.
+    const list = `${path.slice(0, slash)} ${headers?.['authorization'] ?? ''}`;
+    let siblings = lists.get(list);
+    if (siblings === undefined) lists.set(list, (siblings = new Siblings()));
+    siblings.add(path.slice(slash + 1));
+    return siblings;
+  });
 }
 
 function mergeHeaders(
@@ -309,18 +334,25 @@ function mergeHeaders(
   return isReplaced ? { ...headers, 'content-type': jsonType } : headers;
 }
 
-/** Formats the response to an entry, up to its body and the body itself; the closing brace is left out. */
+function isText(body: Exclude<ResponseBody, string>): body is readonly string[] {
+  return Array.isArray(body);
+}
+
+function charsOf(pieces: readonly string[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Formats the response to an entry, in pieces; the closing brace is left out. Joining large pieces would copy them. */
 function formatEntryResponse(
   { method, target }: ServiceRequest,
   { status, headers }: ServiceResponse,
-  body: string,
-): { readonly head: string; readonly text: string } {
+  body: readonly string[],
+): readonly string[] {
   const isJson = headers['Content-Type'] === 'application/json';
-  const text = method === 'HEAD' ? '' : body;
-  const shown = text === '' || !isJson ? JSON.stringify(text) : text;
-  const shownHeaders = formatHeaders(headers, Buffer.byteLength(body));
+  const shown = method === 'HEAD' || charsOf(body) === 0 ? ['""'] : isJson ? body : [JSON.stringify(body.join(''))];
+  const bytes = body.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
   const path = formatJson(displayPath(target));
-  return { head: `{"status":${status},"path":${path},"headers":${shownHeaders},"body":`, text: shown };
+  return [`{"status":${status},"path":${path},"headers":${formatHeaders(headers, bytes)},"body":`, ...shown];
 }
 
 function displayPath(target: string): string {

@@ -315,7 +315,11 @@ export class Dispatcher {
     };
     for (const name in response.headers) headers[canonicalName(name)] = response.headers[name]!;
     cors.addTo(headers, request);
-    if (takesCookies) cors.addCredentials(headers, request);
+    if (takesCookies) {
+      cors.addCredentials(headers, request);
+      // `EventSource` cannot answer a challenge: the browser would ask the user for a password, and the stream would wait.
+      if (sent['accept'] === 'text/event-stream') delete headers['WWW-Authenticate'];
+    }
     if (method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
     // Shared caches must not serve a response for one caller to others.
     if (sent['authorization'] !== undefined && (method === 'GET' || method === 'HEAD') && response.status !== 307) {

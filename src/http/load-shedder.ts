@@ -2,7 +2,7 @@
 // in time.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Logger } from '../contracts/logger.ts';
-import type { Overload } from '../contracts/observer.ts';
+import type { Observer, Overload } from '../contracts/observer.ts';
 
 export interface LoadShedderOptions {
   /** Maximum number of concurrent requests; 0 means unlimited. */
@@ -12,6 +12,8 @@ export interface LoadShedderOptions {
   /** Paths that are never refused. */
   readonly vitalPaths: ReadonlySet<string>;
   readonly logger: Logger;
+  /** Receives the delay of the event loop; absent: none. */
+  readonly observer?: Observer | undefined;
 }
 
 const sampleMs = 500;
@@ -43,13 +45,17 @@ export class LoadShedder {
 
   /** Starts measuring the event loop. */
   start(): void {
-    const { maxUnderWay, maxDelayMs } = this.#options;
-    if (maxUnderWay === 0 && maxDelayMs === 0) return;
+    const { maxUnderWay, maxDelayMs, observer } = this.#options;
+    if (maxUnderWay === 0 && maxDelayMs === 0 && observer === undefined) return;
     const delays = monitorEventLoopDelay({ resolution: resolutionMs });
-    if (maxDelayMs > 0) delays.enable();
+    if (maxDelayMs > 0 || observer !== undefined) delays.enable();
     const timer = setInterval(() => {
-      // The histogram has the time between measurements. None may have happened since the last sample.
-      if (delays.count > 0) this.noteDelay(Math.max(0, delays.mean / 1e6 - resolutionMs));
+      // None may have happened since the last sample.
+      if (delays.count > 0) {
+        const meanMs = delayOf(delays.mean);
+        this.noteDelay(meanMs);
+        observer?.observe({ kind: 'event-loop', meanMs, maxMs: delayOf(delays.max) });
+      }
       delays.reset();
       this.#report();
     }, sampleMs).unref();
@@ -122,4 +128,9 @@ export class LoadShedder {
     const fields = { underWay: this.#underWay, refusedPart: this.#refusedPart };
     this.#options.logger.warn(fields, 'The service is overloaded and refuses requests with 503');
   }
+}
+
+/** Returns the delay in the time between two measurements, which is in nanoseconds. */
+function delayOf(nanoseconds: number): number {
+  return Math.max(0, nanoseconds / 1e6 - resolutionMs);
 }

@@ -121,6 +121,11 @@ export class CompletedOuterRequest extends CompletedRequest implements RequestOb
     return isEmpty ? 0 : sizeOf(this.response.body);
   }
 
+  get plan(): string | undefined {
+    const plan = this.response.headers['Query-Plan'];
+    return typeof plan === 'string' ? plan : undefined;
+  }
+
   get entries(): readonly Answered[] | undefined {
     return this.endpoint === 'batch' ? this.note?.entries : undefined;
   }

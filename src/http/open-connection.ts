@@ -67,23 +67,26 @@ export class OpenResponse implements OpenConnection {
 }
 
 /**
- * Waits for a response that is known only later. Meanwhile the connection is not closed for silence.
+ * Waits for a response that is known only later. Meanwhile the connection is not closed for silence. Clients are answered
+ * without a wait when they have closed their half of the connection, and while an earlier response of the connection is not
+ * sent: otherwise one connection could hold any number of waiting requests.
  *
- * @param later gets a signal that is aborted when the connection has ended
+ * @param later gets a signal that is aborted when the client does not wait
  * @param timeoutMs time of silence after which the connection is closed again once the response is there
  */
 export async function whileWaiting<T>(
   { socket }: IncomingMessage,
+  outgoing: ServerResponse,
   timeoutMs: number,
   later: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  // A response without a socket is queued behind others.
+  if (socket.destroyed || socket.readableEnded || outgoing.socket === null) return later(AbortSignal.abort());
   const controller = new AbortController();
   const abort = (): void => {
     controller.abort();
   };
-  if (socket.destroyed || socket.readableEnded) abort();
   socket.setTimeout(0);
-  // A client that has closed its half of the connection is answered without a wait.
   socket.once('end', abort).once('close', abort);
   try {
     return await later(controller.signal);

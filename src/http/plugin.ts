@@ -20,11 +20,12 @@ import type { ResourceAction } from '../engine/resource-endpoints.ts';
 import type { EngineOptions } from '../engine/scope.ts';
 import type { Stores } from '../engine/unit-of-work.ts';
 import type { SettingsTable } from '../settings/definition.ts';
+import type { EffectiveSetting } from '../settings/effective.ts';
 import type { SettingsFamily } from '../settings/families.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Alias } from './alias.ts';
 import type { PrincipalSource } from './identity.ts';
-import type { HealthCheck } from './views/heartbeat.ts';
+import type { HealthCheck, HealthCheckOptions } from './views/heartbeat.ts';
 import type { Capability, CurrentCapability } from './views/root.ts';
 
 /** The part of the service that a plugin can use. */
@@ -57,6 +58,18 @@ export interface PluginHost {
  * @throws Error on failure; the service then does not start
  */
 export type AuthorizationFactory = (host: PluginHost) => AuthorizationPolicy | Promise<AuthorizationPolicy>;
+
+/** Endpoints without a check of access, by the name of their area. */
+export type OperatorAreas = Readonly<Record<string, readonly Endpoint[]>>;
+
+/** The assembled service, as the plugin `operations` reports on it. */
+export interface OperatedService {
+  /** The areas of all parts of the service. */
+  readonly areas: OperatorAreas;
+  /** Runs the checks of the heartbeat; returns by name whether the part is healthy. */
+  readonly checkHealth: (options: HealthCheckOptions) => Promise<Readonly<Record<string, boolean>>>;
+  readonly listSettings: () => readonly EffectiveSetting[];
+}
 
 /** Parts of a plugin, all optional. */
 export interface PluginParts {
@@ -93,6 +106,13 @@ export interface PluginParts {
    * one wins.
    */
   readonly frontPage?: string;
+  /**
+   * Endpoints for operators below `/operations`, by the name of their area. The plugin `operations` serves them with a check
+   * of access; without it they do not exist.
+   */
+  readonly operatorAreas?: OperatorAreas;
+  /** Returns the endpoints of all areas, its own included, with a check of access. Called once, when all parts exist. */
+  readonly openAreas?: (service: OperatedService) => readonly Endpoint[];
   /** Whether to enable `GET /permissions`. */
   readonly showsPermissions?: boolean;
   /** Checks of the heartbeat by name. */

@@ -161,7 +161,7 @@ class Shell {
     const received = await this.#receive(incoming, account);
     await requestBatcher.wait();
     const request = this.#toRequest(incoming, received, account);
-    const response = await this.#answer(incoming, request, received, account);
+    const response = await this.#answer(incoming, outgoing, request, received, account);
     const isLast = received.refusal?.isLast === true || this.connections.areLeaving;
     return this.#send(incoming, outgoing, request, response, isLast);
   }
@@ -184,6 +184,7 @@ class Shell {
   /** Returns the response, with reserved memory until it is sent. */
   async #answer(
     incoming: IncomingMessage,
+    outgoing: ServerResponse,
     request: ServiceRequest,
     received: Received,
     account: RequestAccount,
@@ -197,7 +198,7 @@ class Shell {
       response = await this.#respond(request, received);
       if (response.body instanceof LaterBody) {
         account.suspend();
-        response = await whileWaiting(incoming, this.server.timeout, response.body.later);
+        response = await whileWaiting(incoming, outgoing, this.server.timeout, response.body.later);
       }
     } catch (error) {
       return respondWithRefusal(runner, request, error);

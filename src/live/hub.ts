@@ -68,6 +68,8 @@ export class LiveHub implements LiveLists, CommitListener {
   /** Number of flushes at the last look; `undefined`: none yet. */
   #flushes: number | undefined;
   #isSweeping = false;
+  /** Whether the last look at the clocks failed, which is logged once. */
+  #isSweepFailing = false;
   /** Time of the next round of checks, by the clock of `performance.now()`. */
   #nextChecksAt = 0;
 
@@ -145,7 +147,7 @@ export class LiveHub implements LiveLists, CommitListener {
     this.#places.requireFree(context.caller.userId);
   }
 
-  #open({ scope, access, presentation, cursor, isPrivate }: Followed, sink: FrameSink): void {
+  #open({ scope, access, presentation, cursor, isResumed, isPrivate }: Followed, sink: FrameSink): void {
     this.#start();
     let leavePlace: () => void;
     try {
@@ -164,6 +166,8 @@ export class LiveHub implements LiveLists, CommitListener {
       this.#forget(ended, reason);
     };
     const stream = new Stream({ viewer, sink, cursor, maxBufferBytes: bufferBytes, onEnd });
+    // Objects that are no longer shared have no tombstones. While no stream was open, the loss was not noticed.
+    if (isResumed && viewer.ids !== undefined) stream.resync = 'access';
     const openedAt = performance.now();
     const endsAt = openedAt + maxMs * (1 + ageSpread * (2 * Math.random() - 1));
     this.#streamsOf.get(viewer)!.add(stream);
@@ -180,7 +184,8 @@ export class LiveHub implements LiveLists, CommitListener {
     const { userId } = viewer;
     const { list } = scope;
     this.#observe({ kind: 'live', event: 'opened', transport: 'sse', open: this.#streams.size, userId, list });
-    feed.add(stream);
+    // A client that is already gone has left the feed before it joined.
+    if (!stream.isEnded) feed.add(stream);
   }
 
   #forget(stream: Stream, reason: EndReason): void {
@@ -328,8 +333,11 @@ export class LiveHub implements LiveLists, CommitListener {
       this.#flushes = flushes;
       if (isFlushed) this.#watches.flushed();
       for (const [index, watch] of watches.entries()) this.#see(watch, clocks[index]);
+      this.#isSweepFailing = false;
     } catch (error) {
-      this.#options.logger.debug({ err: error }, 'The clocks of followed lists could not be read');
+      const { logger } = this.#options;
+      if (!this.#isSweepFailing) logger.warn({ err: error }, 'The clocks of followed lists could not be read');
+      this.#isSweepFailing = true;
     } finally {
       this.#isSweeping = false;
     }

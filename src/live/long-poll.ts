@@ -23,16 +23,27 @@ export interface LongPoll {
 /** Returns the response, when it is time. */
 export function waitForPage(poll: LongPoll, takePlace: () => () => void): LaterBody {
   return new LaterBody(async (gone) => {
-    const { scope, watches, stopping } = poll;
-    const waiting = new Waiting(AbortSignal.any([gone, stopping, AbortSignal.timeout(poll.waitMs)]));
+    const { scope, watches, stopping, waitMs } = poll;
+    const leave = takePlace();
+    const waiting = new Waiting();
+    const end = (): void => {
+      waiting.end();
+    };
+    if (gone.aborted || stopping.aborted) end();
+    // Removed afterwards, which signals made with `AbortSignal.any` and `AbortSignal.timeout` are not.
+    const timer = setTimeout(end, waitMs);
+    gone.addEventListener('abort', end);
+    stopping.addEventListener('abort', end);
     const watch = watches.of(scope.list);
     watch.followers.add(waiting);
-    const leave = takePlace();
     try {
       return await answer(poll, waiting, gone);
     } finally {
-      leave();
       watches.leave(watch, waiting);
+      gone.removeEventListener('abort', end);
+      stopping.removeEventListener('abort', end);
+      clearTimeout(timer);
+      leave();
     }
   });
 }
@@ -41,10 +52,14 @@ async function answer(poll: LongPoll, waiting: Waiting, gone: AbortSignal): Prom
   const { scope, storage } = poll;
   let { page } = poll;
   for (;;) {
-    const clock = (await storage.resourceTimestamp(scope.list)) ?? 0;
-    if (page.headers['ETag'] !== formatEtag(clock) || waiting.isOver) page = await readAgain(poll);
+    if (!gone.aborted) {
+      const clock = (await storage.resourceTimestamp(scope.list)) ?? 0;
+      if (page.headers['ETag'] !== formatEtag(clock) || waiting.isOver) page = await readAgain(poll);
+    }
     const hasNews = page.body !== emptyPageBody || page.headers[resyncHeader] !== undefined;
-    if (hasNews || waiting.isOver || gone.aborted) return page;
+    if (hasNews) return page;
+    // The next poll has the same address: from a cache, it would return at once.
+    if (waiting.isOver) return { ...page, headers: { ...page.headers, 'Cache-Control': 'no-store' } };
     await waiting.next();
   }
 }
@@ -60,21 +75,19 @@ async function readAgain({ scope, read }: LongPoll): Promise<ServiceResponse> {
   }
 }
 
-/** Waits for changes, until a signal ends the wait. */
+/** Waits for changes, until the wait ends. */
 class Waiting implements Follower {
-  readonly #signal: AbortSignal;
+  #isOver = false;
   #hasChanged = false;
   #wake: (() => void) | undefined;
 
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-    signal.addEventListener('abort', () => {
-      this.changed();
-    });
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
-  get isOver(): boolean {
-    return this.#signal.aborted;
+  end(): void {
+    this.#isOver = true;
+    this.changed();
   }
 
   changed(): void {
@@ -88,7 +101,7 @@ class Waiting implements Follower {
 
   /** Resolves when something has changed since the last call. */
   async next(): Promise<void> {
-    if (!this.#hasChanged && !this.isOver) {
+    if (!this.#hasChanged) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

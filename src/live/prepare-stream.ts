@@ -8,7 +8,8 @@ import type { ListAccess } from '../engine/access.ts';
 import { readQuery } from '../engine/list-query.ts';
 import { resyncHeader } from '../engine/missed-deletions.ts';
 import type { Presentation } from '../engine/page-text.ts';
-import { requireTimestamp, type Scope } from '../engine/scope.ts';
+import { findAbove, requireTimestamp, type Scope } from '../engine/scope.ts';
+import { bindSearch } from '../engine/text-search.ts';
 
 /** A list that is about to be followed. */
 export interface Followed {
@@ -17,6 +18,8 @@ export interface Followed {
   readonly list: Scope['list'];
   readonly presentation: Presentation;
   readonly cursor: number;
+  /** Whether the client has a copy from before the stream. */
+  readonly isResumed: boolean;
   /** Whether what is sent depends on the caller. */
   readonly isPrivate: boolean;
 }
@@ -30,13 +33,15 @@ export async function prepareStream(scope: Scope, access: ListAccess, parameters
   const { context, kind, list, options } = scope;
   // The cursor takes the place of `_since`. All other filters mark what they exclude.
   const asked = { ...parameters, since: undefined, gone: false };
-  const { filters, projection } = readQuery(asked, context, options, kind.traits);
-  const presentation = { projection, goneUnless: filters.length === 0 ? undefined : filters };
+  const { filters, text, projection } = readQuery(asked, context, options, kind.traits);
+  const bound = text && (await bindSearch(scope, await findAbove(scope, context.unit.reader), text));
+  const isMarked = filters.length > 0 || bound !== undefined;
+  const presentation = { projection, goneUnless: isMarked ? { filters, search: bound?.search } : undefined };
   const clock = await requireTimestamp(scope);
   const cursor = readCursor(scope, parameters, clock);
   if (cursor !== undefined && cursor > 0) await requireKnownDeletions(scope, cursor);
   const isPrivate = kind.declaration.present !== undefined || context.unit.hasSubscribers(kind.name, 'read');
-  return { scope, access, list, presentation, cursor: cursor ?? clock, isPrivate };
+  return { scope, access, list, presentation, cursor: cursor ?? clock, isResumed: (cursor ?? 0) > 0, isPrivate };
 }
 
 /**

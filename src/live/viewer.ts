@@ -3,7 +3,7 @@
 import { errorTable, ServiceError } from '../core/errors.ts';
 import type { Context } from '../engine/context.ts';
 import type { ListAccess } from '../engine/access.ts';
-import { findMissingParent, openScope, type Scope } from '../engine/scope.ts';
+import { findAbove, openScope, type Scope } from '../engine/scope.ts';
 import { requireReadAccess } from '../engine/verbs/list.ts';
 import { requireOpenList } from '../engine/visibility.ts';
 
@@ -74,11 +74,11 @@ export class Viewer {
       return await this.inScope(async (scope) => {
         if (scope.context.caller.userId !== this.userId) throw new ServiceError('missingAuthToken');
         requireOpenList(scope);
-        const [access, complaint] = await Promise.all([
+        const [access, { missing }] = await Promise.all([
           requireReadAccess(scope),
-          findMissingParent(scope, scope.context.unit.reader),
+          findAbove(scope, scope.context.unit.reader),
         ]);
-        if (complaint !== undefined) throw complaint;
+        if (missing !== undefined) throw missing;
         return access;
       });
     } catch (error) {

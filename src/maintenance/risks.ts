@@ -19,10 +19,38 @@ export function findRisks(settings: Settings): readonly string[] {
 }
 
 /**
- * Returns a sentence when any client on the network may create buckets: with Basic authentication every pair of name and
- * password is a user. The start logs it as well.
+ * Returns a sentence for each right that any client on the network has: to create buckets, and to read about the service or
+ * to act on it. With Basic authentication every pair of name and password is a user. The start logs them as well.
  */
 export function findExposure(settings: Settings): readonly string[] {
+  return [...ofBuckets(settings), ...ofOperations(settings)];
+}
+
+function ofOperations(settings: Settings): readonly string[] {
+  if (!settings.get('includes').includes('operations')) return [];
+  const host = settings.get('host');
+  const isReachable = !isLoopback(host) && (takesAnyPassword(settings) || mayRegister(settings));
+  return ['operations_read_principals', 'operations_write_principals'].flatMap((name) => {
+    const principals = settings.lookupList(name) ?? [];
+    if (principals.includes('system.Everyone')) {
+      return [`${name} names system.Everyone: any client may use the endpoints for operators. Name users or groups.`];
+    }
+    if (!isReachable || !principals.includes('system.Authenticated')) return [];
+    return [
+      `host is ${host}, and ${name} names system.Authenticated, which any client can become: name users or groups.`,
+    ];
+  });
+}
+
+/** Whether any client may create an account. */
+function mayRegister(settings: Settings): boolean {
+  return (
+    settings.get('includes').includes('accounts') &&
+    (settings.lookupList('account_create_principals') ?? []).includes('system.Everyone')
+  );
+}
+
+function ofBuckets(settings: Settings): readonly string[] {
   const host = settings.get('host');
   const creators = settings.get('bucket_create_principals');
   const isOpen =

@@ -4,6 +4,7 @@ import type { ListSummary, Page, StorageReader } from '../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
 import type { SortKey } from '../core/query/ast.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
+import { stateKind } from '../engine/index-states.ts';
 import { fingerprintList } from './secret-fingerprints.ts';
 
 /** Number of lists, objects or users in a page. */
@@ -15,12 +16,15 @@ const firstPageSize = 50;
 /** The order that every backend has an index for. */
 const byTime: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
-/** Yields all lists of data, parents first. The list of fingerprints of secrets is left out. */
+/** Kinds of lists that a store keeps about itself: fingerprints of secrets, and the states of its indexes. */
+const ownKinds: readonly string[] = [fingerprintList.kind, stateKind];
+
+/** Yields all lists of data, parents first. Those that a store keeps about itself are left out. */
 export async function* walkLists(reader: StorageReader): AsyncGenerator<ListSummary> {
   let after: ListKey | undefined;
   for (;;) {
     const lists = await reader.lists(after, pageSize);
-    for (const list of lists) if (list.kind !== fingerprintList.kind) yield list;
+    for (const list of lists) if (!ownKinds.includes(list.kind)) yield list;
     after = lists.at(-1);
     if (after === undefined || lists.length < pageSize) return;
   }

@@ -1,12 +1,13 @@
 // Collections: lists of records in a bucket, with an optional JSON schema.
 import { ExactNumber, getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
 import type { Complain, ResourceKind } from '../engine/kind.ts';
+import { declareByCollection, describedIndexes, requireWellFormed } from './collection-indexes.ts';
 import { cascade } from './cascade.ts';
 import type { ResourceOptions } from './options.ts';
 import { checkSchemaAttributes } from './schema-attributes.ts';
 import { validateByBucket } from './schema-validation.ts';
 
-export function collectionKind({ validatesSchemas }: ResourceOptions): ResourceKind {
+export function collectionKind({ validatesSchemas, maxIndexes }: ResourceOptions): ResourceKind {
   return {
     name: 'collection',
     path: '/buckets/{bucket_id}/collections',
@@ -49,17 +50,25 @@ export function collectionKind({ validatesSchemas }: ResourceOptions): ResourceK
           type: ['integer', 'string', 'null'],
           description: 'Seconds for which anonymous responses may be cached.',
         },
+        indexes: describedIndexes,
       },
     },
     *checkAttributes(attributes, complain) {
       return checkCacheExpires(yield* checkSchema(attributes, complain), complain);
     },
-    ...(validatesSchemas ? { beforeWrite: validateByBucket('collection:schema') } : {}),
-    afterChange: cascade,
+    async beforeWrite(write) {
+      requireWellFormed(write, maxIndexes);
+      return validatesSchemas ? validate(write) : write.attributes;
+    },
+    async afterChange(change, writer) {
+      await cascade(change, writer);
+      await declareByCollection(change, writer);
+    },
   };
 }
 
 const checkSchema = checkSchemaAttributes(['schema']);
+const validate = validateByBucket('collection:schema');
 
 /** Converts `cache_expires` to an integer; `null` removes it. */
 function checkCacheExpires(attributes: JsonObject, complain: Complain): JsonObject {

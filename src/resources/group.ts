@@ -10,7 +10,7 @@ import type { Writer } from '../engine/unit-of-work.ts';
 import type { ResourceOptions } from './options.ts';
 import { validateByBucket } from './schema-validation.ts';
 
-export function groupKind({ maxPrincipals, validatesSchemas }: ResourceOptions): ResourceKind {
+export function groupKind({ maxMembers, validatesSchemas }: ResourceOptions): ResourceKind {
   const validate = validatesSchemas ? validateByBucket('group:schema') : undefined;
   return {
     name: 'group',
@@ -41,7 +41,7 @@ export function groupKind({ maxPrincipals, validatesSchemas }: ResourceOptions):
       },
     },
     beforeWrite: async (write) => {
-      requireFewMembers(write, maxPrincipals);
+      requireFewMembers(write, maxMembers);
       return validate === undefined ? write.attributes : validate(write);
     },
     afterChange: updateMemberships,

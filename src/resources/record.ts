@@ -12,6 +12,7 @@ export function recordKind(options: ResourceOptions): ResourceKind {
     flavour: 'shareable',
     parent: 'collection',
     idGenerator: 'RelaxedUUID',
+    indexes: 'parent',
     permissions: {
       names: ['read', 'write'],
       granted: {

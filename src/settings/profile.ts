@@ -17,8 +17,11 @@ export const profileValues: Readonly<Record<string, string>> = {
   permission_backend: 'sqlite',
   cache_backend: 'memory',
   'multiauth.policies': 'basicauth',
-  includes: 'default_bucket history admin',
+  includes: 'default_bucket history admin operations',
   bucket_create_principals: 'system.Authenticated',
+  operations_read_principals: 'system.Authenticated',
+  operations_write_principals: 'system.Authenticated',
+  operations_backup_folder: `${dataFolder}/backups`,
   flush_endpoint_enabled: 'false',
   host: '127.0.0.1',
   // Any user name is valid in this profile, so pages of other sites must not reach the service.
@@ -34,7 +37,8 @@ export const profileValues: Readonly<Record<string, string>> = {
 export function profileLayer(cwd: string, { keepsSecret = true }: { readonly keepsSecret?: boolean } = {}): Layer {
   const from = 'profile without configuration';
   return {
-    keys: [...Object.keys(profileValues), 'userid_hmac_secret'],
+    // Not those of a plugin: where `includes` leaves it out, they would count as misspelt.
+    keys: [...Object.keys(profileValues).filter((key) => !key.startsWith('operations_')), 'userid_hmac_secret'],
     find(key): Given | undefined {
       if (key === 'userid_hmac_secret') {
         const isThere = existsSync(join(cwd, dataFolder, secretFile));

@@ -1,8 +1,9 @@
 // The settings of a running service: typed values of the core table, and lookups by name for families of settings.
 import { formatValue, type SettingsTable, type ValuesOf } from './definition.ts';
 import { checkFamilies } from './checks.ts';
+import { listEffective, type EffectiveSetting } from './effective.ts';
 import type { FileIdentity } from './config-file.ts';
-import type { SettingsFamily } from './families.ts';
+import { coreFamilies, type SettingsFamily } from './families.ts';
 import type { EnvironmentLayer, Layer } from './layers.ts';
 import { SettingsError, type Problem } from './problems.ts';
 import { flag, list, text, type Reader } from './readers.ts';
@@ -148,6 +149,12 @@ export class Settings {
     for (const table of tables) resolveTable(this.#parts.layers, table, report);
     checkFamilies(families, this.#parts, report);
     return report.problems;
+  }
+
+  /** Returns the settings in effect, of the core, its backends, and these tables and families. Secret values are hidden. */
+  listEffective(tables: readonly SettingsTable[], families: readonly SettingsFamily[]): readonly EffectiveSetting[] {
+    const all = [coreSettings, ...this.#parts.tables, ...tables];
+    return listEffective(this.#parts, all, [...coreFamilies, ...families]);
   }
 
   /**

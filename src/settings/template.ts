@@ -149,6 +149,7 @@ export const pluginDescriptions: Readonly<Record<string, string>> = {
   signer: 'Signs collections, after a review where one is required.',
   changes: 'Lists recent changes of chosen collections for clients that poll.',
   emailer: 'Sends mails when objects change.',
+  operations: 'Serves figures, log lines and settings to operators at /v1/operations.',
   prometheus: 'Serves metrics for Prometheus at /v1/__metrics__.',
   statsd: 'Sends metrics to StatsD.',
   counters: 'Serves the number of objects of each kind at /v1/__counters__.',

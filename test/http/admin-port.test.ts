@@ -11,7 +11,7 @@ const all = {
   host: '127.0.0.1',
   http_port: '0',
 };
-const forOperators = ['/__metrics__', '/__heartbeat__', '/__flush__', '/admin', '/admin/', '/admin/main.js'];
+const forOperators = ['/__metrics__', '/__heartbeat__', '/__flush__', '/admin', '/admin/', '/admin/index.html'];
 
 interface Ports {
   readonly open: string;

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readVersion } from '../../src/settings/version.ts';
 import { startTestService, type TestService } from '../../src/testing/index.ts';
@@ -121,7 +122,12 @@ describe('Another web console', () => {
 });
 
 describe('The web console of the package', () => {
-  const root = join(import.meta.dirname, '..', '..', 'admin', 'public');
+  const admin = join(import.meta.dirname, '..', '..', 'admin');
+  const root = join(admin, 'dist');
+  const filesOf = (folder: string): readonly string[] =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
   let service: TestService;
 
   beforeAll(async () => {
@@ -142,16 +148,37 @@ describe('The web console of the package', () => {
     expect(page.headers['referrer-policy']).toBe('no-referrer');
   });
 
-  it('serves each of its files with its type.', async () => {
-    const names = readdirSync(root, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
-    expect(names.length).toBeGreaterThan(20);
+  it('serves each of its files with its type, and lets browsers keep those with hashed names.', async () => {
+    const names = filesOf(root);
+    expect(names.length).toBeGreaterThan(15);
     for (const name of names) {
       const { status, headers, text } = await service.request('GET', `/v1/admin/${name}`);
       expect([name, status, text]).toEqual([name, 200, readFileSync(join(root, name), 'utf8')]);
-      expect(headers['content-type']).toMatch(/javascript|text\/css|text\/html|image\/svg/);
+      expect(headers['content-type']).toMatch(/javascript|text\/css|text\/html|text\/markdown|image\/svg/);
+      const isHashed = /^assets\/.+-[\w-]{8}\.\w+$/.test(name);
+      expect([name, isHashed]).toEqual([name, name.startsWith('assets/')]);
+      expect([name, headers['cache-control']]).toEqual([
+        name,
+        isHashed ? 'public, max-age=31536000' : 'public, max-age=0',
+      ]);
     }
+  });
+
+  it('is smaller than 300 kB compressed, and its first view smaller than 60 kB.', () => {
+    const sizes = new Map(filesOf(root).map((name) => [name, gzipSync(readFileSync(join(root, name))).length]));
+    const sum = (names: readonly string[]): number => names.reduce((total, name) => total + (sizes.get(name) ?? 0), 0);
+    const code = [...sizes.keys()].filter((name) => /\.(?:js|css|html|svg)$/.test(name));
+    expect(sum(code)).toBeLessThan(300_000);
+    const lazy = readFileSync(join(root, 'index.html'), 'utf8');
+    const first = code.filter((name) => name === 'index.html' || lazy.includes(name));
+    expect(first.length).toBeGreaterThan(2);
+    expect(sum(first)).toBeLessThan(60_000);
+  });
+
+  it('comes with the licences of the packages in it.', () => {
+    const text = readFileSync(join(root, 'licences.md'), 'utf8');
+    for (const name of ['preact', '@codemirror/view', 'diff', 'uplot', '@cfworker/json-schema'])
+      expect(text).toContain(name);
   });
 
   it.each([
@@ -159,8 +186,9 @@ describe('The web console of the package', () => {
     '/v1/admin/../tsconfig.json',
     '/v1/admin/%2e%2e/tsconfig.json',
     '/v1/admin/..%2f..%2fpackage.json',
-    '/v1/admin/parts',
-    '/v1/admin/parts/..%2f..%2ftsconfig.json',
+    '/v1/admin/src/main.tsx',
+    '/v1/admin/assets',
+    '/v1/admin/assets/..%2f..%2ftsconfig.json',
   ])('has nothing at %s.', async (path) => {
     const { status, text } = await service.request('GET', path);
     expect([307, 404]).toContain(status);
@@ -173,16 +201,30 @@ describe('The web console of the package', () => {
   });
 
   it('never inserts data as markup and contains no other origin.', () => {
-    const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      /\.(?:js|css|html)$/.test(name),
-    );
+    const source = join(admin, 'src');
+    const files = [...filesOf(source).map((name) => join(source, name)), join(admin, 'index.html')];
+    expect(files.length).toBeGreaterThan(50);
     for (const name of files) {
-      const text = readFileSync(join(root, name), 'utf8');
-      expect([name, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|style=/.exec(text)]).toEqual([
-        name,
-        null,
-      ]);
+      const text = readFileSync(name, 'utf8');
+      const markup =
+        /innerHTML|outerHTML|insertAdjacentHTML|dangerouslySet|document\.write|\beval\b|new Function|style="|createContextualFragment/;
+      expect([name, markup.exec(text)]).toEqual([name, null]);
       expect([name, /https?:\/\/(?!www\.w3\.org)/.exec(text)]).toEqual([name, null]);
     }
+    // The packages in it neither compile code nor load from other origins.
+    for (const name of filesOf(root).filter((each) => /\.(?:js|css|html)$/.test(each))) {
+      const text = readFileSync(join(root, name), 'utf8');
+      expect([name, /\beval\(|new Function\b|@import|url\(['"]?https?:/.exec(text)]).toEqual([name, null]);
+    }
+  });
+
+  it('sends requests in one module, and stores data in the browser in one.', () => {
+    const source = join(admin, 'src');
+    const using = (pattern: RegExp): readonly string[] =>
+      filesOf(source).filter((name) => pattern.test(readFileSync(join(source, name), 'utf8')));
+    // The snippets are code that the console shows.
+    const sending = using(/\bfetch\(|XMLHttpRequest|EventSource|WebSocket|sendBeacon/);
+    expect(sending.filter((name) => name !== 'areas/developer/snippets.ts')).toEqual(['core/api.ts']);
+    expect(using(/\b(?:local|session)Storage\b|indexedDB|document\.cookie/)).toEqual(['core/storage.ts']);
   });
 });

@@ -1,5 +1,5 @@
 // Basic credentials and the ids they give (docs/reference/http-api/permissions.md#principals).
-import { absent, aText, ids, only } from './match.ts';
+import { absent, aText, ids, only, optional } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 
 const basic = (credentials: string, encoding: BufferEncoding = 'utf8'): Readonly<Record<string, string>> => ({
@@ -82,7 +82,10 @@ describeScenarios(
     {
       name: 'The name of the policy is the prefix, in lower case.',
       request: 'GET /',
-      body: { user: { id: /^mine:[\da-f]{64}$/ }, capabilities: only({ live: {}, resync: {} }) },
+      body: {
+        user: { id: /^mine:[\da-f]{64}$/ },
+        capabilities: only({ indexes: {}, live: {}, resync: {}, selectors: {}, 'text-search': optional({}) }),
+      },
     },
     {
       name: 'The realm is a parameter.',

@@ -274,7 +274,7 @@ describeScenarios(
     ...(
       [
         ['_order=title', '_order is ignored; did you mean _sort'],
-        ['_search=soup', '_search is ignored; did you mean like_ATTRIBUTE'],
+        ['_search=soup', '_search is ignored; did you mean _q'],
         ['_page=2', '_page is ignored; did you mean the address in the header Next-Page'],
         ['_limt=2', '_limt is ignored; did you mean _limit'],
         ['_sinse=2', '_sinse is ignored; did you mean _since'],
@@ -299,7 +299,7 @@ describeScenarios(
         ['neq_minutes=5', 'neq_minutes', 'not_minutes'],
         ['limit=5', 'limit', '_limit'],
         ['sort=title', 'sort', '_sort'],
-        ['q=soup', 'q', 'like_ATTRIBUTE'],
+        ['q=soup', 'q', '_q'],
       ] as const
     ).map(([query, name, meant]): Scenario => ({
       name: `warns of ${query} when nothing is found.`,
@@ -332,7 +332,7 @@ describeScenarios(
       given: ['record'],
       request: 'DELETE {R}?_search=soup',
       issues: [['querystring', '_search']],
-      body: { message: /did you mean like_ATTRIBUTE\?/ },
+      body: { message: /did you mean _q\?/ },
       then: [{ request: 'GET {R}', body: { data: [{ id: 'r' }] } }, 'DELETE {R}?_=1'],
     },
     {

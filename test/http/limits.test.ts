@@ -99,7 +99,7 @@ describeScenarios(
       issues: [['body', 'data.members']],
     },
   ],
-  { settings: { max_id_length: '40', max_filters: '2', max_json_depth: '5', max_principals: '3' } },
+  { settings: { max_id_length: '40', max_filters: '2', max_json_depth: '5', max_principals: '3', max_members: '3' } },
 );
 
 describeScenarios(
@@ -142,12 +142,12 @@ describe('what is larger than a limit that came later', () => {
     const five = ['a:a', 'a:b', 'a:c', 'a:d', 'a:e'];
     const group = (members: readonly string[]): TestRequest => ({ body: { data: { members } } });
     try {
-      const before = await startTestService({ settings: { ...settings, max_principals: '0' } });
+      const before = await startTestService({ settings: { ...settings, max_principals: '0', max_members: '0' } });
       const owner = before.asUser('owner');
       await owner.request('PUT', '/v1/buckets/b', { body: { permissions: { read: five } } });
       expect((await owner.request('PUT', '/v1/buckets/b/groups/g', group(five))).status).toBe(201);
       await before.close();
-      const after = await startTestService({ settings: { ...settings, max_principals: '3' } });
+      const after = await startTestService({ settings: { ...settings, max_principals: '3', max_members: '3' } });
       try {
         const later = after.asUser('owner');
         const named = await later.request('PATCH', '/v1/buckets/b/groups/g', { body: { data: { title: 'all' } } });

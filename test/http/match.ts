@@ -24,14 +24,23 @@ export const aUuid: Mark = mark(
   (value) => typeof value === 'string' && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(value),
 );
 
+/** The key may be missing, which depends on the backend. */
+export function optional(expected: unknown): Mark {
+  return mark('a value or nothing', (value) => value === undefined || differences(value, expected).length === 0);
+}
+
 /** The object has these keys and no other. */
 export function only(expected: object): Mark {
   return composite(
     'only',
     expected,
     (value) => {
-      if (!isObject(value) || Object.keys(value).length !== Object.keys(expected).length) return false;
-      return differences(value, expected).length === 0;
+      if (!isObject(value) || !Object.keys(value).every((key) => Object.hasOwn(expected, key))) return false;
+      const missing = Object.entries(expected).filter(([key]) => !Object.hasOwn(value, key));
+      return (
+        missing.every(([, item]) => isMark(item) && item.accepts(undefined)) &&
+        differences(value, expected).length === 0
+      );
     },
     (mapped) => only(mapped),
   );

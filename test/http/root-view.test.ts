@@ -1,5 +1,5 @@
 // The root view and the utility endpoints (docs/reference/http-api/endpoints.md#root-view).
-import { absent, aText, aUuid, including, only, unordered, words } from './match.ts';
+import { absent, aText, aUuid, including, only, optional, unordered, words } from './match.ts';
 import { describeScenarios } from './scenarios.ts';
 
 const capability = { description: aText, url: aText };
@@ -18,7 +18,14 @@ describeScenarios('the root view', [
       url: '{origin}/v1/',
       config: null,
       settings: only({ readonly: false, explicit_permissions: true, batch_max_requests: 25 }),
-      capabilities: only({ basicauth: capability, live: capability, resync: capability }),
+      capabilities: only({
+        basicauth: capability,
+        indexes: capability,
+        live: capability,
+        resync: capability,
+        selectors: capability,
+        'text-search': optional(capability),
+      }),
     }),
     gives: { 'content-type': /^application\/json/, etag: absent, 'cache-control': absent },
   },
@@ -104,6 +111,9 @@ describeScenarios(
           permissions_endpoint: capability,
           live: capability,
           resync: capability,
+          indexes: capability,
+          selectors: capability,
+          'text-search': optional(capability),
         }),
       },
     },
@@ -149,7 +159,16 @@ describeScenarios(
     {
       name: 'Without policies all callers are anonymous.',
       request: 'GET /',
-      body: { user: absent, capabilities: only({ live: capability, resync: capability }) },
+      body: {
+        user: absent,
+        capabilities: only({
+          indexes: capability,
+          live: capability,
+          resync: capability,
+          selectors: capability,
+          'text-search': optional(capability),
+        }),
+      },
     },
   ],
   { settings: { 'multiauth.policies': '' } },

@@ -8,7 +8,7 @@ import { startTestService, type TestService } from '../../src/testing/service/se
 import { doWork, soundWork, workSettings } from '../support/scripted-work.ts';
 import { failures, SqliteFaults, type Failure } from '../support/sqlite-faults.ts';
 
-/** With `all` each failure strikes each statement; else one of them every third statement. */
+/** With `all` each failure strikes each statement; else some of them the statements of each text. */
 const isThorough = process.env['COFFER_STATEMENT_FAULTS'] === 'all';
 
 async function start(): Promise<TestService> {
@@ -34,33 +34,50 @@ async function start(): Promise<TestService> {
 const runsPerSoundOne = 5;
 const lasting: readonly Failure[] = [failures.corrupt, failures.notadb];
 
+/** A failure of the `n`-th statement, or of the `n`-th with the text `only`. */
+interface Strike {
+  readonly n: number;
+  readonly failure: Failure;
+  readonly only?: string;
+}
+
+/** Each failure in each of the statements; else one failure in the first and one in the second statement of each text. */
+function* strikes(seen: readonly string[]): Generator<Strike> {
+  const kinds: readonly Failure[] = Object.values(failures);
+  if (isThorough) {
+    for (const index of seen.keys()) for (const failure of kinds) yield { n: index + 1, failure };
+    return;
+  }
+  for (const [index, only] of [...new Set(seen)].entries()) {
+    for (const n of [1, 2]) yield { n, only, failure: kinds[(index + 3 * n) % kinds.length]! };
+  }
+}
+
 describe('a failure of SQLite', () => {
   test('in any statement of the work is a 503 at most, and passes', { timeout: 600_000 }, async () => {
     const faults = SqliteFaults.install();
-    const kinds: readonly Failure[] = Object.values(failures);
     const struck = new Set<string>();
     let service = await start();
+    faults.arm(Infinity, failures.full);
+    expect(await doWork(service.asUser('alice'), 'first')).toEqual(soundWork());
+    const { seen } = faults;
     let [runs, refused] = [0, 0];
-    for (let n = 1, isDone = false; !isDone; n += isThorough ? 1 : 3) {
-      for (const [index, failure] of kinds.entries()) {
-        if (!isThorough && n % kinds.length !== index) continue;
-        const client = service.asUser('alice');
-        faults.arm(n, failure);
-        const statuses = await doWork(client, `faulty-${++runs}`);
-        const sql = faults.disarm();
-        isDone = sql === undefined;
-        if (sql !== undefined) struck.add(sql);
-        if (statuses.includes(503)) refused++;
-        const heartbeat = await service.request('GET', '/v1/__heartbeat__');
-        const isKnown = sql !== undefined && lasting.includes(failure) && heartbeat.status === 503;
-        expect([n, sql, heartbeat.status]).toEqual([n, sql, isKnown ? 503 : 200]);
-        if (runs % runsPerSoundOne !== 0 && !isKnown && !isDone) continue;
-        const after = await doWork(client, `sound-${runs}`);
-        expect([n, sql, ...after]).toEqual([n, sql, ...soundWork(heartbeat.status)]);
-        if (!isKnown) continue;
-        await service.close();
-        service = await start();
-      }
+    for (const { n, failure, only } of strikes(seen)) {
+      const client = service.asUser('alice');
+      faults.arm(n, failure, only === undefined ? {} : { only });
+      const statuses = await doWork(client, `faulty-${++runs}`);
+      const sql = faults.disarm();
+      if (sql !== undefined) struck.add(sql);
+      if (statuses.includes(503)) refused++;
+      const heartbeat = await service.request('GET', '/v1/__heartbeat__');
+      const isKnown = sql !== undefined && lasting.includes(failure) && heartbeat.status === 503;
+      expect([n, sql, heartbeat.status]).toEqual([n, sql, isKnown ? 503 : 200]);
+      if (runs % runsPerSoundOne !== 0 && !isKnown) continue;
+      const after = await doWork(client, `sound-${runs}`);
+      expect([n, sql, ...after]).toEqual([n, sql, ...soundWork(heartbeat.status)]);
+      if (!isKnown) continue;
+      await service.close();
+      service = await start();
     }
     await service.close();
     // Statements of all kinds were struck, the end of snapshots included.

@@ -99,6 +99,22 @@ forEachBackend((backend) => {
       expect(copy.objects.map(({ id }) => id)).toEqual(['later', 'mine']);
     });
 
+    it('begins with resync when a client resumes that sees single objects', async () => {
+      stage = await Stage.start(backend, {}, {});
+      const bob = await stage.idOf('bob');
+      await stage.write('PUT', `${records}/mine`, { permissions: { read: [bob] } });
+      const stream = await stage.follow('_since=0', { auth: 'bob' });
+      const { id } = await stream.until('current');
+      stream.close();
+      await stage.write('PUT', `${records}/other`, { permissions: { read: [bob] } });
+      await stage.write('PUT', `${records}/mine`, { permissions: { read: [] } });
+      const resumed = await stage.follow('', { auth: 'bob', headers: { 'last-event-id': id! } });
+      expect(await resumed.next()).toMatchObject({ event: 'resync', data: { reason: 'access' } });
+      await resumed.until('current');
+      await stage.write('PUT', `${records}/other`, { data: { n: 1 } });
+      expect((await resumed.next()).data).toMatchObject({ data: [{ id: 'other', n: 1 }] });
+    });
+
     it('shows the whole list to a user who gets access to it while following', async () => {
       stage = await Stage.start(backend, quick, {});
       const bob = await stage.idOf('bob');

@@ -1,5 +1,5 @@
 // A client of event streams that keeps a copy of a list, as the protocol promises that it can: it applies each frame, and
-// fetches the list again when it is told to.
+// fetches the list again when a frame requires it.
 import { fail } from 'node:assert';
 import { request as sendRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { authorizationOf } from '../../src/testing/index.ts';

@@ -1,5 +1,6 @@
 // Long polls: an ordinary page of a list, as soon as it has entries.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { TestResponse } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
 import { forgetting } from '../support/forgetting.ts';
@@ -8,6 +9,8 @@ import { records, Stage } from './stage.ts';
 
 interface Polls {
   open: number;
+  /** Number of those that have begun. */
+  opened: number;
 }
 
 /** A plugin that counts the long polls which wait. */
@@ -17,7 +20,9 @@ function counting(polls: Polls): Plugin {
     setup: () => ({
       observer: {
         observe(observation) {
-          if (observation.kind === 'live' && observation.event !== 'sent') polls.open = observation.open;
+          if (observation.kind !== 'live' || observation.event === 'sent') return;
+          polls.open = observation.open;
+          if (observation.event === 'opened') polls.opened++;
         },
       },
     }),
@@ -29,7 +34,7 @@ forEachBackend((backend) => {
     let stage: Stage;
     let polls: Polls;
     beforeEach(async () => {
-      polls = { open: 0 };
+      polls = { open: 0, opened: 0 };
       stage = await Stage.start(backend, { plugins: [forgetting, counting(polls)] });
     });
     afterEach(() => stage.close());
@@ -66,7 +71,7 @@ forEachBackend((backend) => {
       const before = await stage.put('a');
       const { status, body, headers } = await poll(`_since=${before}&_wait=1`);
       expect({ status, body }).toEqual({ status: 200, body: { data: [] } });
-      expect(headers['etag']).toBe(`"${before}"`);
+      expect(headers).toMatchObject({ etag: `"${before}"`, 'cache-control': 'no-store' });
     });
 
     it('wait on through changes that the filter excludes, and show what is gone where asked', async () => {
@@ -98,6 +103,22 @@ forEachBackend((backend) => {
       await stage.write('POST', '/v1/forget?parent=/buckets/b/collections/c');
       const { headers } = await poll(`_since=${before}&_wait=60`);
       expect(headers['resync']).toMatch(/^"\d+"$/);
+    });
+
+    it('do not wait behind another one of their connection', async () => {
+      const before = await stage.put('a');
+      const socket = connect(Number(new URL(stage.service.origin).port), '127.0.0.1');
+      onTestFinished(() => void socket.destroy());
+      let received = '';
+      socket.setEncoding('utf8').on('data', (text: string) => (received += text));
+      const request = `GET ${records}?_live=poll&_since=${before}&_wait=60 HTTP/1.1\r\nHost: test\r\n\r\n`;
+      socket.write(request.repeat(5));
+      await expect.poll(() => polls.opened).toBe(5);
+      await opened(polls, 1);
+      await stage.put('b');
+      await expect.poll(() => received.match(/HTTP\/1.1 200 OK/g)?.length).toBe(5);
+      expect(received.match(/"data":\[\{"id":"b"/g)).toHaveLength(1);
+      expect(received.match(/"data":\[\]/g)).toHaveLength(4);
     });
 
     it('end with what is there when the service stops', async () => {

@@ -100,6 +100,14 @@ describe('sessions for live updates', () => {
     expect(ordinary.headers).not.toHaveProperty('access-control-allow-credentials');
   });
 
+  it('do not make browsers ask for a password when they have ended', async () => {
+    const ended = await stage.follow('', { headers: { cookie: 'coffer-live=x' } });
+    expect(ended.status).toBe(401);
+    expect(ended.headers).not.toHaveProperty('www-authenticate');
+    const { headers } = await stage.service.request('GET', `${records}?_live=poll&_since=1`);
+    expect(headers).toHaveProperty('www-authenticate');
+  });
+
   it('are not forged', async () => {
     const [name, value] = (await cookieOf()).split('=') as [string, string];
     for (const each of [

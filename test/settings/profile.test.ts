@@ -25,7 +25,7 @@ describe('Without configuration', () => {
       storage_backend: 'sqlite',
       permission_backend: 'sqlite',
       'multiauth.policies': ['basicauth'],
-      includes: ['default_bucket', 'history', 'admin'],
+      includes: ['default_bucket', 'history', 'admin', 'operations'],
       bucket_create_principals: ['system.Authenticated'],
       flush_endpoint_enabled: false,
       host: '127.0.0.1',
@@ -100,7 +100,7 @@ describe('The configuration file that init writes', () => {
     expect(settings.values).toMatchObject({
       storage_backend: 'sqlite',
       cache_backend: 'memory',
-      includes: ['default_bucket', 'history', 'admin'],
+      includes: ['default_bucket', 'history', 'admin', 'operations'],
       host: '127.0.0.1',
       http_port: 8000,
       flush_endpoint_enabled: false,

@@ -4,12 +4,12 @@ import { runFromNow } from '../../base/steps.ts';
 import type { JoinedEntries } from '../../core/objects/page-text.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
 import { invalidParameters } from '../../core/errors.ts';
-import type { PagePosition, PageQuery } from '../../core/query/ast.ts';
+import type { PagePosition, PageQuery, QueryReport } from '../../core/query/ast.ts';
 import { issueOf } from '../../core/query/parameters.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { isTimestampField, isUniqueField } from '../../core/query/fields.ts';
 import { positionInSteps, positionOf } from '../../core/query/sort.ts';
-import { findObjects, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
+import { findObjects, isAllowed, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { findUnchanged, planAhead, planIndexedPage, readListQuery } from '../list-ahead.ts';
@@ -22,7 +22,10 @@ import { requireOpenList } from '../visibility.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
-import { findMissingParent, requireNoIssues, requireTimestamp, type LiveLists, type Scope } from '../scope.ts';
+import { QueryPlanReport } from '../../core/index/query-plan.ts';
+import { withIndexes } from '../list-indexes.ts';
+import { findAbove, requireNoIssues, requireTimestamp, type LiveLists, type Scope } from '../scope.ts';
+import { bindSearch, countMatches, searchPage, type BoundSearch, type FoundPage } from '../text-search.ts';
 import { requireRoomForPage } from '../stored-work.ts';
 import { fewestToWalk, manyShared, readSharedPage } from '../shared-page.ts';
 
@@ -36,13 +39,13 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   const ahead = needsClock ? undefined : planAhead(scope);
   // All in parallel, but only callers with access learn that a parent is missing. The clock is read before the objects: read
   // after them, it would let the client assume that it has seen changes in between.
-  const [access, complaint, clock, firstPage] = await Promise.all([
+  const [access, above, clock, firstPage] = await Promise.all([
     requireReadAccess(scope),
-    findMissingParent(scope, reader),
+    findAbove(scope, reader),
     needsClock ? reader.storage.resourceTimestamp(list) : undefined,
     ahead === undefined ? undefined : selectPage(scope, ahead.query, { ...ahead.query, limit: ahead.limit }),
   ]);
-  if (complaint !== undefined) throw complaint;
+  if (above.missing !== undefined) throw above.missing;
   const preconditions = readPreconditions(context);
   const parameters = ahead?.parameters ?? (await readListParameters(scope, 'list'));
   if (context.request.method === 'HEAD') refuseLive(context);
@@ -60,8 +63,13 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
     requireMatch(preconditions, timestamp);
   }
-  const query = ahead?.query ?? readListQuery(scope, parameters);
-  if (context.request.method === 'HEAD') return countList(scope, access, query, { headers, clock });
+  const report = parameters.explain ? await mayExplain(scope) : undefined;
+  const asked = ahead?.query ?? (await withIndexes(scope, above, { ...readListQuery(scope, parameters), report }));
+  const bound = asked.text && (await bindSearch(scope, above, asked.text));
+  if (context.request.method === 'HEAD') return countList(scope, access, asked, { headers, clock, bound });
+  const { goneUnless } = asked;
+  const query = goneUnless === undefined ? asked : { ...asked, goneUnless: { ...goneUnless, search: bound?.search } };
+  if (bound !== undefined && goneUnless === undefined) return searchList(scope, access, query, { headers, bound });
   const isWhole = access.ids === undefined && (firstPage?.more === false || ahead?.limit === query.limit);
   const page =
     access.isPartial === true
@@ -70,6 +78,13 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   if (parameters.live === undefined || page.body !== emptyPageBody || page.headers[resyncHeader] !== undefined)
     return page;
   return requireLive(scope).wait(scope, parameters, page, readList);
+}
+
+/** Returns an empty report for callers who may write the object above the list, and so declare indexes. */
+async function mayExplain({ kind, context }: Scope): Promise<QueryReport | undefined> {
+  const { caller, ids, unit } = context;
+  const rule = kind.parent?.rules.write ?? kind.rules.writeList;
+  return (await isAllowed(rule, caller, unit.reader, ids)) ? new QueryPlanReport() : undefined;
 }
 
 /** Returns what serves live updates, when settings allow them. */
@@ -133,16 +148,26 @@ async function findMany({ context, list }: Scope, { filters, limit }: ListQuery)
 /** Replaces the permission to create for lists that never refuse access. */
 const openToAll = { principals: new Set<string>(), entries: undefined, authenticated: true };
 
+interface CountOptions {
+  readonly headers: ResponseHeaders;
+  readonly clock: number | undefined;
+  readonly bound: BoundSearch | undefined;
+}
+
 async function countList(
   scope: Scope,
   { ids }: ListAccess,
-  { filters }: ListQuery,
-  { headers, clock }: { readonly headers: ResponseHeaders; readonly clock: number | undefined },
+  { filters, indexes }: ListQuery,
+  { headers, clock, bound }: CountOptions,
 ): Promise<ServiceResponse> {
   const timestamp = clock ?? (await requireTimestamp(scope));
   // Tombstones are never counted, even when filters select them.
   await announceRead(scope, [], timestamp);
-  const count = await scope.context.unit.reader.storage.countAll(scope.list, { filters, ids });
+  const { storage } = scope.context.unit.reader;
+  const count =
+    bound === undefined
+      ? await storage.countAll(scope.list, { filters, ids, indexes })
+      : await countMatches(storage, scope.list, { filters, ids }, bound);
   if (count === 0) warnOfFilters(headers, scope.context.query);
   const total = String(count);
   return {
@@ -152,11 +177,36 @@ async function countList(
   };
 }
 
+/** Responds with a page of the objects that match a text query. */
+async function searchList(
+  scope: Scope,
+  access: ListAccess,
+  query: ListQuery,
+  { headers, bound }: { readonly headers: ResponseHeaders; readonly bound: BoundSearch },
+): Promise<ServiceResponse> {
+  const { caller, ids: pathIds, unit } = scope.context;
+  const ids = access.isPartial ? await findObjects(askedList(scope), caller, unit.reader, pathIds) : access.ids;
+  const search = (): Promise<FoundPage> => searchPage(unit.reader.storage, scope.list, { ...query, ids }, bound);
+  let found = await search();
+  if (found.timestamp === undefined) {
+    await requireTimestamp(scope);
+    found = await search();
+  }
+  return readPage(scope, { ids }, query, { headers, firstPage: found, position: found.position });
+}
+
+interface ReadOptions {
+  readonly headers: ResponseHeaders;
+  readonly firstPage: Page | PageText | undefined;
+  /** Position of the last entry of the first page; default: that of its fields. */
+  readonly position?: PagePosition | undefined;
+}
+
 async function readPage(
   scope: Scope,
   { ids }: ListAccess,
   query: ListQuery,
-  { headers, firstPage }: { readonly headers: ResponseHeaders; readonly firstPage: Page | PageText | undefined },
+  { headers, firstPage, position: found }: ReadOptions,
 ): Promise<ServiceResponse> {
   const { context, options } = scope;
   const selected: PageQuery = ids === undefined ? query : { ...query, ids };
@@ -168,9 +218,10 @@ async function readPage(
   }
   const timestamp = page.timestamp ?? (await requireTimestamp(scope));
   const all = timestampHeaders(timestamp, headers);
+  if (query.report !== undefined) all['Query-Plan'] = query.report.format();
   noteMissedDeletions(all, page.horizon, query.filters, scope);
   const { text, count, more, position } =
-    'text' in page ? endOf(page, query) : await showEntries(scope, page, query, timestamp);
+    'text' in page ? endOf(page, query) : await showEntries(scope, page, query, { timestamp, position: found });
   if (count === 0) warnOfFilters(all, context.query);
   if (more && position !== undefined) {
     const { sort, limit, token } = query;
@@ -206,13 +257,18 @@ function endOf({ text, count, more, last }: PageText, { sort }: ListQuery): Show
   return { text, count, more, position: last && positionOf({ ...last, deleted: true }, sort) };
 }
 
-async function showEntries(scope: Scope, page: Page, query: ListQuery, timestamp: number): Promise<Shown> {
+async function showEntries(
+  scope: Scope,
+  page: Page,
+  query: ListQuery,
+  { timestamp, position: found }: { readonly timestamp: number; readonly position: PagePosition | undefined },
+): Promise<Shown> {
   const { entries, more } = page;
   await announceRead(scope, entries, timestamp);
   const room = requireRoomForPage(scope.context, entries);
   if (room !== undefined) await room;
   const last = more ? entries.at(-1) : undefined;
-  const position = last && (await runFromNow(positionInSteps(last, query.sort), 'normal'));
+  const position = last && (found ?? (await runFromNow(positionInSteps(last, query.sort), 'normal')));
   const formatting = runFromNow(formatPage(scope, entries, query), 'normal');
   const text = formatting instanceof Promise ? await formatting : formatting;
   return { text, count: entries.length, more, position };

@@ -9,7 +9,7 @@ import type { ServiceResponse } from '../exchange.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { askGroupAccessAhead, presentObject } from '../visibility.ts';
 import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
-import { missingObject, objectId, requireNoIssues, requireParent, type Scope } from '../scope.ts';
+import { missingObject, objectId, requireNoIssues, findAbove, type Scope } from '../scope.ts';
 import { requireRoom } from '../stored-work.ts';
 import { warnOfIgnoredFields } from '../warnings.ts';
 
@@ -27,7 +27,8 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
     askGroupAccessAhead(scope, id),
   ]);
   // An object that exists has a parent. For others a missing parent is reported before all other faults.
-  if (object === undefined) await requireParent(scope, reader);
+  const missing = object === undefined ? (await findAbove(scope, reader)).missing : undefined;
+  if (missing !== undefined) throw missing;
   const preconditions = readPreconditions(context);
   const { fields, issues } = parseParameters(context.query, { now: context.now, use: 'object' });
   context.issues.push(...issues);

@@ -13,7 +13,9 @@ import { requireOpenList } from '../visibility.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
-import { findMissingHeldParent, findMissingParent, requireNoIssues, type Scope } from '../scope.ts';
+import { withIndexes } from '../list-indexes.ts';
+import { findAbove, holdAbove, requireNoIssues, type Scope } from '../scope.ts';
+import { bindSearch, searchPage, type BoundSearch } from '../text-search.ts';
 import type { Writer } from '../unit-of-work.ts';
 import { warnOfFilters } from '../warnings.ts';
 
@@ -24,7 +26,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const { rules } = kind;
   requireOpenList(scope);
   // Read together, but a missing parent is reported only to callers with access.
-  const [access, complaint] = await Promise.all([
+  const [access, { missing }] = await Promise.all([
     requireListAccess(
       {
         uri: kind.listUri(context.ids),
@@ -37,22 +39,27 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
       reader,
       context.ids,
     ),
-    findMissingParent(scope, reader),
+    findAbove(scope, reader),
   ]);
-  if (complaint !== undefined) throw complaint;
+  if (missing !== undefined) throw missing;
   const preconditions = readPreconditions(context);
   const parameters = await readListParameters(scope, 'deletion');
   requireNoIssues(scope);
   const writer = await context.unit.writer();
-  const [orphaned, locked] = await Promise.all([findMissingHeldParent(scope, writer), writer.storage.lock(list)]);
-  if (orphaned !== undefined) throw orphaned;
+  const [above, locked] = await Promise.all([holdAbove(scope, writer), writer.storage.lock(list)]);
+  if (above.missing !== undefined) throw above.missing;
   const timestamp = locked.timestamp ?? (await writer.storage.touch(list));
   requireMatch(preconditions, timestamp);
   const query = readQuery(parameters, context, options, kind.traits);
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { sort, limit } = query;
-  const { deletions, more } = await deletePage(scope, writer, { ...query, ids: access.ids });
+  const selected = { ...query, ids: access.ids };
+  const bound = query.text && (await bindSearch(scope, above, query.text));
+  const { deletions, more } =
+    bound === undefined
+      ? await deletePage(scope, writer, await withIndexes(scope, above, selected))
+      : await deleteFound(scope, writer, selected, bound);
   await finishDeletions(scope, writer, timestamp, deletions);
   if (deletions.length === 0) await announceRead(scope, [], timestamp);
   const newest = deletions.reduce((highest, { tombstone }) => Math.max(highest, tombstone.lastModified), 0);
@@ -75,13 +82,13 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
  */
 async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): Promise<DeletedPage> {
   const { kind, list, context } = scope;
-  const { filters, ids, sort, after, limit, maxBytes } = query;
+  const { limit } = query;
   const isLookedAt = kind.declaration.afterChange !== undefined || context.unit.hasSubscribers(kind.name, 'delete');
   const deletions: Deletion[] = [];
   let chars = 0;
   for (;;) {
     const left = limit - deletions.length;
-    const page = await storage.deleteAll(list, { filters, ids, sort, after, limit: left, maxBytes });
+    const page = await storage.deleteAll(list, { ...query, limit: left });
     const last = page.deletions.at(-1);
     for (const deletion of page.deletions) {
       const isKept = isLookedAt || deletion === last;
@@ -91,6 +98,14 @@ async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): 
     if (chars > smallChars) context.request.memory?.reserveNow(chars);
     if (!page.more || last === undefined || deletions.length >= limit) return { deletions, more: page.more };
   }
+}
+
+/** Deletes one page of the objects that a search finds. */
+async function deleteFound(scope: Scope, writer: Writer, query: PageQuery, bound: BoundSearch): Promise<DeletedPage> {
+  const { entries, more } = await searchPage(writer.storage, scope.list, query, bound);
+  const ids = entries.map(({ id }) => id);
+  const { deletions } = await deletePage(scope, writer, { ...query, filters: [], ids, after: undefined });
+  return { deletions, more };
 }
 
 /** Drops the text of a deleted object that neither hooks nor subscribers need. */

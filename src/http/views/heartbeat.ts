@@ -19,13 +19,16 @@ export interface HealthCheckOptions {
   readonly reader: Reader;
 }
 
-export interface HeartbeatOptions {
+export interface HealthOptions {
   /** Checks by name in the response. */
   readonly checks: ReadonlyMap<string, HealthCheck>;
   /** Timeout of each check in seconds. */
   readonly timeoutSeconds: number;
-  readonly retryAfterSeconds: number;
   readonly logger: Logger;
+}
+
+export interface HeartbeatOptions extends HealthOptions {
+  readonly retryAfterSeconds: number;
 }
 
 export function heartbeatEndpoints(options: HeartbeatOptions): readonly Endpoint[] {
@@ -66,25 +69,30 @@ function describeAlive(): OperationDescription {
   return describeDocument('Responds while the process is alive. Uses no backend.', 'An empty object.');
 }
 
-async function checkAll(
-  options: HeartbeatOptions,
+/** Runs all checks; returns by name whether the part is healthy. */
+export async function checkHealth(
+  options: HealthOptions,
   { isWriting, reader }: HealthCheckOptions,
-): Promise<ServiceResponse> {
+): Promise<Readonly<Record<string, boolean>>> {
   const results = await Promise.all(
     Array.from(
       options.checks,
       async ([name, check]) => [name, await isHealthy(name, () => check({ isWriting, reader }), options)] as const,
     ),
   );
-  const body = Object.fromEntries(results);
-  if (results.every(([, healthy]) => healthy)) return jsonResponse(200, body);
+  return Object.fromEntries(results);
+}
+
+async function checkAll(options: HeartbeatOptions, unit: HealthCheckOptions): Promise<ServiceResponse> {
+  const body = await checkHealth(options, unit);
+  if (Object.values(body).every(Boolean)) return jsonResponse(200, body);
   return jsonResponse(503, body, { 'Retry-After': String(options.retryAfterSeconds) });
 }
 
 async function isHealthy(
   name: string,
   check: () => Promise<boolean | null>,
-  { timeoutSeconds, logger }: HeartbeatOptions,
+  { timeoutSeconds, logger }: HealthOptions,
 ): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_resolve, reject) => {

@@ -48,10 +48,32 @@ export const requestSettings = {
   ),
   max_principals: setting(
     integer({ min: 0 }),
-    'Maximum number of principals per permission and members per group; 0 means unlimited.',
-    { default: 10_000 },
+    'Maximum number of principals per permission; 0 means unlimited. A group stands for any number of users.',
+    { default: 2500 },
   ),
+  max_members: setting(integer({ min: 0 }), 'Maximum number of members per group; 0 means unlimited.', {
+    default: 10_000,
+  }),
   max_filters: setting(integer({ min: 1 }), 'Maximum number of filters per list request.', { default: 100 }),
+  max_indexes: setting(
+    integer({ min: 0, max: 8 }),
+    'Maximum number of declared indexes per collection; 0 means that none can be declared.',
+    { default: 8 },
+  ),
+  max_selector_conditions: setting(
+    integer({ min: 1 }),
+    'Maximum number of conditions and combinations in the selector of a list request (`_filter`).',
+    { default: 200 },
+  ),
+  max_selector_depth: setting(integer({ min: 1 }), 'Maximum number of combinations inside each other in a selector.', {
+    default: 10,
+  }),
+  max_selector_values: setting(integer({ min: 1 }), 'Maximum number of values of `$in` and `$nin` in a selector.', {
+    default: 1000,
+  }),
+  max_search_chars: setting(integer({ min: 1 }), 'Maximum length of a text query (`_q`), in characters.', {
+    default: 500,
+  }),
   header_timeout_seconds: setting(duration({ min: 0.1 }), 'Maximum time until the headers of a request have arrived.', {
     default: 20,
   }),

@@ -44,7 +44,7 @@ export const protectionSettings = {
   ),
   admin_port: setting(
     optional(integer({ min: 0, max: 65_535 })),
-    'Separate port for operators. If set, metrics, the heartbeat, the web console and the flush endpoint are served on this port only; 0 picks a free port.',
+    'Separate port for operators. If set, metrics, the heartbeat, the web console, the flush endpoint and /operations are served on this port only; 0 picks a free port.',
     { default: undefined },
   ),
   admin_host: setting(text('a host name or an IP address'), 'Listening address of the admin port.', {

@@ -8,6 +8,7 @@ import { carryFingerprints } from '../../maintenance/secret-fingerprints.ts';
 import { copyLists } from './copy-lists.ts';
 import { copyPermissions } from './copy-permissions.ts';
 import { CopyRefused, describePlace, openPlace } from './places.ts';
+import { forgetIndexes, renewIndexes } from '../../maintenance/indexes.ts';
 import { inUnit } from '../../maintenance/units.ts';
 import { verify, type Verification, type VerifyOptions } from './verify.ts';
 import { walkLists, walkMemberships, walkPairs, walkPermissions } from '../../maintenance/walk.ts';
@@ -81,6 +82,7 @@ export async function copyBetween(source: OpenStores, target: OpenStores, option
   let written = 0;
   if (mode !== 'verify') {
     const count = counter();
+    await forgetIndexes(target.storage);
     written = await copyLists(source.storage, target.storage, {
       resumes: !isEmpty,
       onProgress: (entries) => onProgress('objects', count(entries), total),
@@ -91,6 +93,7 @@ export async function copyBetween(source: OpenStores, target: OpenStores, option
       onProgress: (objects) => onProgress('permissions', countPermissions(objects), undefined),
     });
     await carryFingerprints(source.storage.reader, target.storage);
+    await renewIndexes(target.storage);
   }
   const count = counter();
   const onVerified = (read: number): void => onProgress('verifying', count(read), undefined);

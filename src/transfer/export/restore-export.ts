@@ -3,6 +3,7 @@
 import type { Memberships, ObjectEntries } from '../../contracts/permission.ts';
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
+import { renewIndexes } from '../../maintenance/indexes.ts';
 import { inUnit } from '../../maintenance/units.ts';
 import { sizeOf } from '../../maintenance/walk.ts';
 import type { ExportLine } from './lines.ts';
@@ -59,6 +60,7 @@ export class Restoring {
     await this.#flush();
     await this.#writing.at(-1);
     const { storage, permission } = this.#stores;
+    await renewIndexes(storage);
     for (const database of new Set([storage.database, permission.database])) await database.refreshStatistics?.();
   }
 

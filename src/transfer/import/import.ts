@@ -1,6 +1,10 @@
 // Imports everything that a running server of the protocol shows to one user, over its HTTP API, and compares both sides.
 import type { Settings } from '../../settings/settings.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
+import { getKey } from '../../base/json.ts';
+import { indexesOf } from '../../engine/list-indexes.ts';
+import type { StoredObject } from '../../core/objects/stored.ts';
+import { forgetIndexes, renewIndexes } from '../../maintenance/indexes.ts';
 import { compareText } from '../../core/query/compare.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
 import { isEmptyStore } from '../copy/copy.ts';
@@ -38,6 +42,8 @@ export interface ImportResult {
   readonly unseen: readonly string[];
   /** Objects that were left out, by name and with the reason. */
   readonly problems: readonly string[];
+  /** What is different here without being a problem. */
+  readonly notes: readonly string[];
 }
 
 /**
@@ -79,7 +85,11 @@ export async function importInto(
   try {
     const root = await source.readRoot();
     options.onRoot?.(root, compareIdentity(root, options.from.headers['authorization'], settings));
-    return await new Import(source, target, root, options).run();
+    if (options.mode === 'verify') return await new Import(source, target, root, options).run();
+    await forgetIndexes(target.storage);
+    const result = await new Import(source, target, root, options).run();
+    await renewIndexes(target.storage);
+    return result;
   } finally {
     source.close();
   }
@@ -93,6 +103,7 @@ class Import {
   readonly #compared: { readonly kind: string; readonly compared: Compared }[] = [];
   readonly #unseen: string[] = [];
   readonly #problems: string[] = [];
+  readonly #notes: string[] = [];
   readonly #memberships = new ExpectedMemberships();
   #read = 0;
   #total = 0;
@@ -121,6 +132,7 @@ class Import {
       this.#memberships.addBucket(bucket, groups, await this.#bring(groups));
       const { objects: collections } = await this.#bring(collectionList(bucket));
       records.push(...collections.map(({ id }) => recordList(bucket, id)));
+      for (const collection of collections) this.#noteIndexes(bucket, collection);
       if (withHistory === true) records.push(historyList(bucket));
     });
     await inParallel(records, from.concurrency, async (list) => void (await this.#bring(list)));
@@ -136,7 +148,13 @@ class Import {
     sets.push(await this.#memberships.settle(this.#target.permission, { writes }));
     const parts = [...this.#summarize(), ...sets];
     const isEqual = parts.every(({ differences }) => differences.length === 0);
-    return { parts, isEqual, unseen: this.#unseen.toSorted(), problems: this.#problems.toSorted() };
+    return {
+      parts,
+      isEqual,
+      unseen: this.#unseen.toSorted(),
+      problems: this.#problems.toSorted(),
+      notes: this.#notes.toSorted(),
+    };
   }
 
   /** All lists of each kind, in a fixed order. */
@@ -167,6 +185,13 @@ class Import {
     const report = this.#options.mode === 'verify' ? await compareList(work) : await importList(work);
     this.#note(list, report);
     return report;
+  }
+
+  /** Notes an attribute that has the name of declared indexes and another meaning. */
+  #noteIndexes(bucket: string, collection: StoredObject): void {
+    if (getKey(collection.attributes, 'indexes') === undefined || indexesOf(collection).length > 0) return;
+    const uri = `/buckets/${bucket}/collections/${collection.id}`;
+    this.#notes.push(`${uri}: the attribute indexes declares no indexes, and was imported as plain data`);
   }
 
   #note({ kind }: SourceList, { compared, unseen, problems }: ListReport): void {

@@ -72,7 +72,7 @@ describe('the documents of a service with every plugin', () => {
     folder = await mkdtemp(path.join(tmpdir(), 'documents-'));
     const settings = {
       includes:
-        'default_bucket history admin flush attachments accounts openid prometheus counters changes quotas emailer',
+        'default_bucket history admin flush attachments accounts openid prometheus counters changes quotas emailer operations',
       'multiauth.policies': 'account basicauth',
       account_validation: 'true',
       'attachment.base_path': folder,

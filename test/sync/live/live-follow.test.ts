@@ -34,7 +34,7 @@ describe.each(COFFER_FOLLOW_BACKEND === undefined ? inExtent(['sqlite', 'postgre
         for (const follower of followers) follower.start();
         const end = performance.now() + seconds * 1000;
         while (performance.now() < end) {
-          await disturbAtRest(world);
+          await disturbAtRest(world, followers);
           await runEpisode(world, followers);
           await settle(world, followers);
           for (const { tracks } of followers) {
@@ -102,7 +102,8 @@ function requireVisible(world: World, user: string, collection: string, entry: E
 }
 
 /** Changes what writers do not notice: between episodes, everything that was written is known. */
-async function disturbAtRest(world: World): Promise<void> {
+async function disturbAtRest(world: World, followers: readonly LiveFollower[]): Promise<void> {
+  const polls = followers.filter((follower) => follower instanceof PollFollower);
   switch (world.dice.below(8)) {
     case 0: {
       const name = world.dice.pick(collections);
@@ -111,7 +112,10 @@ async function disturbAtRest(world: World): Promise<void> {
       return;
     }
     case 1:
-      return world.flush();
+      // A poll after the lists were created again does not show that they were deleted.
+      return world.flush(() =>
+        expect.poll(() => polls.every(({ isRefused }) => isRefused), { timeout: 30_000 }).toBe(true),
+      );
     case 2:
     case 3:
       return world.setAccess(world.revokedAt !== undefined);

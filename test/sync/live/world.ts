@@ -120,9 +120,11 @@ export class World {
     this.ledgers.get(listOf(name))!.clear();
   }
 
-  async flush(): Promise<void> {
+  /** Deletes everything, and creates it again when `noticed` resolves. */
+  async flush(noticed: () => Promise<unknown>): Promise<void> {
     await this.must('POST', '/__flush__');
     for (const ledger of this.ledgers.values()) ledger.clear();
+    await noticed();
     await this.create();
   }
 
@@ -140,7 +142,7 @@ export class World {
     await this.#startServer(n);
   }
 
-  /** Cuts the connections on which servers hear of changes in other processes. */
+  /** Cuts the connections on which servers learn of changes in other processes. */
   async dropHints(): Promise<void> {
     if (this.backend === 'postgresql') {
       await runSql(

@@ -1,0 +1,258 @@
+// Gives keys to the objects that were stored before their indexes were declared, a few at a time, while requests go on.
+import type { ListIndex } from '../core/query/ast.ts';
+import { pause, runFromNow } from '../base/steps.ts';
+import type { Logger } from '../contracts/logger.ts';
+import type { KeyedObject, StorageReader, StorageWriter } from '../contracts/storage.ts';
+import { keysOf } from '../core/index/definition.ts';
+import { keyOfList } from '../core/lists/list-key.ts';
+import { StoredObject, type ListKey } from '../core/objects/stored.ts';
+import { lastModifiedField } from '../core/query/fields.ts';
+import {
+  declareIndexes,
+  lockStates,
+  readStates,
+  stateKind,
+  stateOf,
+  writeStates,
+  type IndexState,
+} from './index-states.ts';
+import type { CompiledKind } from './compiled-kind.ts';
+import { declaredIndexes, findHolder, indexesOf } from './list-indexes.ts';
+import { runInUnit } from './retry.ts';
+import type { Indexing } from './scope.ts';
+import type { Stores } from './unit-of-work.ts';
+
+/** The use of an index is recorded once in this time. */
+const useMs = 3_600_000;
+const mostUses = 10_000;
+
+/** Objects, and bytes of their texts, that one unit of work gives keys. */
+const objectsPerUnit = 200;
+const bytesPerUnit = 1_000_000;
+
+/** Characters of objects whose keys are made in one step: to split them into words takes milliseconds. */
+const charsPerStep = 50_000;
+
+/** A kind, as far as its indexes matter. */
+export interface IndexedKind extends Pick<CompiledKind, 'indexes'> {
+  readonly parent: Pick<CompiledKind, 'name'> | undefined;
+}
+
+export interface IndexBuilderOptions {
+  readonly stores: Stores;
+  readonly logger: Logger;
+  readonly kinds: ReadonlyMap<string, IndexedKind>;
+}
+
+export class IndexBuilder implements Indexing {
+  readonly #options: IndexBuilderOptions;
+  /** Lists that wait, by their keys. */
+  readonly #waiting = new Map<string, ListKey>();
+  /** When indexes were last used, by list and prefix, at most once in `useMs`. */
+  readonly #uses = new Map<string, number>();
+  #running: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(options: IndexBuilderOptions) {
+    this.#options = options;
+  }
+
+  /** Continues, in the background, what an earlier process has begun. */
+  start(): void {
+    this.#running ??= this.#findBegun()
+      .catch((error: unknown) => {
+        this.#options.logger.warn(
+          { err: error },
+          'The work on indexes that an earlier process has begun was not found',
+        );
+      })
+      .then(() => this.#run());
+  }
+
+  async #findBegun(): Promise<void> {
+    const { stores, kinds } = this.#options;
+    const { reader, database } = stores.storage;
+    if (!database.abilities.durable) return;
+    for (const parent of await reader.listParents(stateKind)) {
+      const { entries } = await reader.listAll(
+        { kind: stateKind, parent },
+        { filters: [], sort: [{ field: lastModifiedField, direction: 'ascending' }], limit: 1000 },
+      );
+      for (const { id: kind } of entries) {
+        const list = { kind, parent };
+        const { work, indexes } = await readStates(reader, list);
+        const declared = kinds.get(kind)?.indexes ?? [];
+        const isOutdated = declared !== 'parent' && declared.length !== indexes.length;
+        if (work !== undefined || isOutdated) this.#waiting.set(keyOfList(list), list);
+      }
+    }
+    // A new version of a plugin declares indexes of lists that have objects.
+    for (const [kind, { indexes }] of kinds) {
+      if (indexes === 'parent' || indexes.length === 0) continue;
+      for (const parent of await reader.listParents(kind)) {
+        const list = { kind, parent };
+        const states = await readStates(reader, list);
+        if (indexes.some((index) => stateOf(states, index) === undefined)) this.#waiting.set(keyOfList(list), list);
+      }
+    }
+  }
+
+  wake(list: ListKey): void {
+    this.#waiting.set(keyOfList(list), list);
+    this.#running ??= this.#run();
+  }
+
+  used(list: ListKey, indexes: readonly ListIndex[], now: number): void {
+    for (const { prefix } of indexes) {
+      const key = `${keyOfList(list)} ${prefix.toString('hex')}`;
+      if ((this.#uses.get(key) ?? 0) > now - useMs) continue;
+      if (this.#uses.size >= mostUses) this.#uses.clear();
+      this.#uses.set(key, now);
+      this.wake(list);
+    }
+  }
+
+  /** Resolves when no list waits any more. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  /** Stops after the present unit of work. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    await pause('normal');
+    for (const [key, list] of this.#waiting) {
+      this.#waiting.delete(key);
+      await this.#tryToComplete(list);
+      if (this.#isStopped) break;
+    }
+    this.#running = undefined;
+    if (this.#waiting.size > 0 && !this.#isStopped) this.#running = this.#run();
+  }
+
+  /**
+   * Completes the indexes of a list.
+   *
+   * @param onProgress is called with the number of objects done
+   */
+  async complete(list: ListKey, onProgress?: (done: number) => void): Promise<void> {
+    const { stores, logger } = this.#options;
+    let hasMore = true;
+    for (let done = 0; hasMore && !this.#isStopped; done += objectsPerUnit) {
+      onProgress?.(done);
+      hasMore = await runInUnit(stores, logger, async (unit) => this.#doSome(list, (await unit.writer()).storage));
+      await pause('normal');
+    }
+  }
+
+  async #tryToComplete(list: ListKey): Promise<void> {
+    try {
+      await this.complete(list);
+    } catch (error) {
+      this.#options.logger.warn(
+        { err: error, list },
+        'The work on the indexes of a list has failed, and continues with its next query',
+      );
+    }
+  }
+
+  /** Gives keys to the next objects; returns whether more are left. */
+  async #doSome(list: ListKey, storage: StorageWriter): Promise<boolean> {
+    // Under this lock the declaration stays as it is.
+    await lockStates(storage, list);
+    const declared = await this.#declared(list, storage);
+    const states = await declareIndexes(storage, list, declared);
+    const { work } = states;
+    const indexes = states.indexes.map((state) => this.#withUse(list, state));
+    if (work === undefined) {
+      const isNews = indexes.some(({ lastUsed }, number) => lastUsed !== states.indexes[number]?.lastUsed);
+      if (isNews) await writeStates(storage, list, { indexes, work });
+      return false;
+    }
+    const { entries, more } = await storage.listAll(list, {
+      filters: [
+        { field: lastModifiedField, operator: 'gt', value: work.cursor },
+        { field: lastModifiedField, operator: 'max', value: work.until },
+      ],
+      sort: [{ field: lastModifiedField, direction: 'ascending' }],
+      limit: objectsPerUnit,
+      maxBytes: bytesPerUnit,
+    });
+    const objects = entries.filter((entry) => entry instanceof StoredObject);
+    const keyed: KeyedObject[] = [];
+    let chars = 0;
+    for (const object of objects) {
+      const attributes = await runFromNow(object.read(), 'normal');
+      keyed.push({ id: object.id, lastModified: object.lastModified, keys: keysOf(declared, attributes) });
+      chars += object.text.length;
+      if (chars < charsPerStep) continue;
+      chars = 0;
+      await pause('normal');
+    }
+    await storage.setKeys(list, keyed);
+    const checked = await this.#findDuplicates(list, storage, declared, indexes, objects);
+    if (more) {
+      const cursor = objects.at(-1)?.lastModified ?? work.until;
+      const done = Math.min(work.total, work.done + objects.length);
+      await writeStates(storage, list, { indexes: checked, work: { ...work, cursor, done } });
+      return true;
+    }
+    const left = checked.filter(({ status }) => status !== 'removing');
+    await writeStates(storage, list, { indexes: left.map(complete), work: undefined });
+    return false;
+  }
+
+  /** Returns the indexes that a list has now. */
+  async #declared({ kind, parent }: ListKey, storage: StorageReader): Promise<readonly ListIndex[]> {
+    const compiled = this.#options.kinds.get(kind);
+    if (compiled === undefined) return [];
+    const above = compiled.parent;
+    if (above === undefined || compiled.indexes !== 'parent') return declaredIndexes(compiled, {});
+    // The URI of the object above ends in the path of its list and its id.
+    const segments = parent.split('/');
+    const object = await storage.get(
+      { kind: above.name, parent: segments.slice(0, -2).join('/') },
+      segments.at(-1) ?? '',
+    );
+    return object === undefined ? [] : indexesOf(object);
+  }
+
+  #withUse(list: ListKey, state: IndexState): IndexState {
+    const lastUsed = this.#uses.get(`${keyOfList(list)} ${state.prefix}`) ?? 0;
+    return lastUsed > state.lastUsed ? { ...state, lastUsed } : state;
+  }
+
+  /** Marks unique indexes as failed when one of the objects has the values of another one. */
+  async #findDuplicates(
+    list: ListKey,
+    storage: StorageWriter,
+    declared: readonly ListIndex[],
+    states: readonly IndexState[],
+    objects: readonly StoredObject[],
+  ): Promise<readonly IndexState[]> {
+    const found = new Map<string, readonly string[]>();
+    for (const index of declared) {
+      const prefix = index.prefix.toString('hex');
+      const isOpen = states.some((state) => state.prefix === prefix && state.status === 'building');
+      if (!index.isUnique || !isOpen) continue;
+      for (const object of objects) {
+        const holder = await findHolder({ storage }, list, index, object);
+        if (holder === undefined) continue;
+        found.set(prefix, [holder, object.id]);
+        break;
+      }
+    }
+    return states.map((state) => {
+      const duplicates = found.get(state.prefix);
+      return duplicates === undefined ? state : { ...state, status: 'failed', duplicates };
+    });
+  }
+}
+
+function complete(state: IndexState): IndexState {
+  return state.status === 'building' ? { ...state, status: 'ready' } : state;
+}

@@ -1,0 +1,108 @@
+// Declared indexes of lists, as requests use them: which a list has, which are complete, and unique ones.
+import { getKey, type JsonObject } from '../base/json.ts';
+import type { PageQuery, Selection, ListIndex } from '../core/query/ast.ts';
+import { ServiceError } from '../core/errors.ts';
+import { nameOf, parseIndexes, valuesOf } from '../core/index/definition.ts';
+import { planIndexes } from '../core/index/plan-index.ts';
+import type { StoredObject } from '../core/objects/stored.ts';
+import { newestFirst } from '../core/query/sort.ts';
+import { isAllowed } from './access.ts';
+import type { CompiledKind } from './compiled-kind.ts';
+import { readStates, stateOf } from './index-states.ts';
+import { idsWith, type Above, type Scope, type WriteOptions } from './scope.ts';
+import type { Reader, Writer } from './unit-of-work.ts';
+
+const none: readonly ListIndex[] = [];
+
+/** Indexes that objects declare for the lists below them. */
+const declaredBy = new WeakMap<StoredObject, readonly ListIndex[]>();
+
+/** Returns the indexes that the attribute `indexes` of an object declares; none when it is malformed, as imported ones may be. */
+export function indexesOf(object: StoredObject): readonly ListIndex[] {
+  if (!object.text.includes('"indexes"')) return none;
+  const known = declaredBy.get(object);
+  if (known !== undefined) return known;
+  const value = getKey(object.attributes, 'indexes');
+  const indexes = (value === undefined ? undefined : parseIndexes(value)) ?? none;
+  declaredBy.set(object, indexes);
+  return indexes;
+}
+
+/** Returns the indexes of a list. */
+export function declaredIndexes({ indexes }: Pick<CompiledKind, 'indexes'>, { object }: Above): readonly ListIndex[] {
+  if (indexes !== 'parent') return indexes;
+  return object === undefined ? none : indexesOf(object);
+}
+
+/** Whether writes to a list have to look for objects with the same values. */
+export function hasUniqueIndex(kind: CompiledKind, above: Above): boolean {
+  return declaredIndexes(kind, above).some(({ isUnique }) => isUnique);
+}
+
+/** Returns a query with the indexes of its list that are complete. */
+export async function withIndexes<T extends Selection & Partial<Pick<PageQuery, 'sort'>>>(
+  { kind, list, context, options }: Scope,
+  above: Above,
+  query: T,
+): Promise<T> {
+  const declared = declaredIndexes(kind, above);
+  if (declared.length === 0 || query.ids !== undefined) return query;
+  if (planIndexes({ ...query, indexes: declared }, query.sort ?? []) === undefined) return query;
+  const states = await readStates(context.unit.reader.storage, list);
+  const indexes = declared.filter((index) => stateOf(states, index)?.status === 'ready');
+  if (declared.some((index) => stateOf(states, index) === undefined)) options.indexing?.wake(list);
+  if (indexes.length === 0) return query;
+  const plans = planIndexes({ ...query, indexes }, query.sort ?? []) ?? [];
+  options.indexing?.used(
+    list,
+    plans.map(({ index }) => index),
+    context.now,
+  );
+  return { ...query, indexes };
+}
+
+/** Maximum number of objects that are looked at to find the holder of values. */
+const mostHolders = 2;
+
+/**
+ * Requires that no other object has the values of a unique index.
+ *
+ * @throws ServiceError notUnique
+ */
+export async function requireUnique(
+  scope: Scope<WriteOptions>,
+  writer: Writer,
+  indexes: readonly ListIndex[],
+  { id, attributes }: { readonly id: string; readonly attributes: JsonObject },
+): Promise<void> {
+  for (const index of indexes) {
+    const holder = index.isUnique ? await findHolder(writer, scope.list, index, { id, attributes }) : undefined;
+    if (holder === undefined) continue;
+    const field = nameOf(index).replaceAll('-', '');
+    const details = { field, ...((await maySee(scope, writer, holder)) ? { record: { id: holder } } : {}) };
+    throw new ServiceError('notUnique', { message: `Another object of the list has the same ${field}.`, details });
+  }
+}
+
+/** Returns the id of another object with the same values; `undefined` for values that none may share, or when one is missing. */
+export async function findHolder(
+  { storage }: Pick<Reader, 'storage'>,
+  list: Scope['list'],
+  index: ListIndex,
+  { id, attributes }: { readonly id: string; readonly attributes: JsonObject },
+): Promise<string | undefined> {
+  const values = valuesOf(index, attributes);
+  const filters = index.fields.flatMap(({ field }, number) => {
+    const value = values[number];
+    return value === undefined ? [] : [{ field, operator: 'eq' as const, value }];
+  });
+  if (filters.length < values.length) return undefined;
+  const { entries } = await storage.listAll(list, { filters, sort: newestFirst, limit: mostHolders, indexes: [index] });
+  return entries.find((entry) => entry.id !== id)?.id;
+}
+
+async function maySee(scope: Scope<WriteOptions>, reader: Reader, id: string): Promise<boolean> {
+  const { kind, context } = scope;
+  const parsed = kind.ids.parse(id);
+  return parsed !== undefined && isAllowed(kind.rules.read, context.caller, reader, idsWith(scope, parsed));
+}

@@ -1,0 +1,85 @@
+// Declared indexes from the command line, and in stores that are filled by a copy.
+import type { StorageBackend } from '../contracts/storage.ts';
+import { silentLogger } from '../contracts/logger.ts';
+import { IndexBuilder, type IndexedKind } from '../engine/index-builder.ts';
+import { declareIndexes, readStates, stateKind, stateList, type IndexStates } from '../engine/index-states.ts';
+import { indexesOf } from '../engine/list-indexes.ts';
+import { walk } from '../engine/walk.ts';
+import { recordsOf } from '../resources/collection-indexes.ts';
+import type { Settings } from '../settings/settings.ts';
+import { StoredObject, type ListKey } from '../core/objects/stored.ts';
+import { inUnit, withBackends } from './units.ts';
+
+/** The indexes of one list. */
+export interface ListedIndexes extends IndexStates {
+  readonly list: ListKey;
+}
+
+/** Returns the states of the indexes of all lists. */
+export function listIndexes(settings: Settings): Promise<readonly ListedIndexes[]> {
+  return withBackends(settings, async ({ storage }) => {
+    const found: ListedIndexes[] = [];
+    for await (const list of indexedLists(storage)) found.push({ list, ...(await readStates(storage.reader, list)) });
+    return found;
+  });
+}
+
+const kinds = new Map<string, IndexedKind>([['record', { indexes: 'parent', parent: { name: 'collection' } }]]);
+
+/**
+ * Completes the indexes of all collections.
+ *
+ * @param onProgress is called with the numbers of objects done, and to do
+ */
+export function buildIndexes(settings: Settings, onProgress: (done: number, total: number) => void): Promise<void> {
+  return withBackends(settings, async (stores) => {
+    let before = 0;
+    for await (const list of indexedLists(stores.storage)) {
+      if (list.kind !== 'record') continue;
+      const builder = new IndexBuilder({ stores, kinds, logger: silentLogger });
+      const total = (await readStates(stores.storage.reader, list)).work?.total ?? 0;
+      const done = before;
+      await builder.complete(list, (objects) => {
+        onProgress(done + objects, done + total);
+      });
+      before += total;
+    }
+  });
+}
+
+async function* indexedLists({ reader }: StorageBackend): AsyncGenerator<ListKey> {
+  for (const parent of await reader.listParents(stateKind)) {
+    for await (const states of walk(reader, { kind: stateKind, parent }, { filters: [] })) {
+      for (const { id: kind } of states) yield { kind, parent };
+    }
+  }
+}
+
+/** Forgets the states of all indexes, before objects are stored without keys. */
+export async function forgetIndexes(storage: StorageBackend): Promise<void> {
+  for await (const list of indexedLists(storage)) {
+    await inUnit(storage.database, async (transaction) => {
+      await storage.writer(transaction).delete(stateList(list), list.kind, { keepTombstone: false });
+    });
+  }
+}
+
+/** Declares the indexes of all collections, so that a service builds them. */
+export async function renewIndexes(storage: StorageBackend): Promise<void> {
+  await forgetIndexes(storage);
+  for (const parent of await storage.reader.listParents('collection')) {
+    for await (const collections of walk(storage.reader, { kind: 'collection', parent }, { filters: [] })) {
+      for (const collection of collections) {
+        const declared = collection instanceof StoredObject ? indexesOf(collection) : [];
+        if (declared.length === 0) continue;
+        await inUnit(storage.database, async (transaction) => {
+          await declareIndexes(
+            storage.writer(transaction),
+            recordsOf(`${parent}/collections/${collection.id}`),
+            declared,
+          );
+        });
+      }
+    }
+  }
+}

@@ -1,0 +1,201 @@
+// Declared indexes of collections: built in the background, used by queries, unique, and gone with their declaration.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { TestResponse, TestService } from '../../src/testing/index.ts';
+import { forEachBackend } from '../support/backends.ts';
+
+const collection = '/v1/buckets/b/collections/c';
+const records = `${collection}/records`;
+
+interface IndexReport {
+  readonly fields: readonly string[];
+  readonly state: string;
+  readonly [key: string]: unknown;
+}
+
+forEachBackend((backend) => {
+  describe(`declared indexes on ${backend.name}`, () => {
+    let service: TestService;
+    beforeEach(async () => {
+      service = await backend.start();
+      await send('PUT', '/v1/buckets/b');
+      await send('PUT', collection);
+    });
+    afterEach(() => service.close());
+
+    const send = (method: string, path: string, data?: unknown, auth = 'alice'): Promise<TestResponse> =>
+      service.request(method, path, { auth, ...(data === undefined ? {} : { body: { data } }) });
+    const declare = async (...indexes: readonly unknown[]): Promise<void> => {
+      expect((await send('PATCH', collection, { indexes })).status).toBe(200);
+    };
+    const states = async (): Promise<readonly IndexReport[]> =>
+      ((await send('GET', `${collection}/indexes`)).body as { data: IndexReport[] }).data;
+    const ready = (count: number): Promise<void> =>
+      expect
+        .poll(async () => (await states()).map(({ state }) => state), { timeout: 30_000 })
+        .toEqual(Array.from({ length: count }, () => 'ready'));
+    const idsOf = async (query: string): Promise<readonly string[]> => {
+      const { status, body } = await send('GET', `${records}?${query}`);
+      expect(status).toBe(200);
+      return (body as { data: { id: string }[] }).data.map(({ id }) => id);
+    };
+
+    it('are ready at once in an empty collection, and find what is written then', async () => {
+      await declare({ fields: ['status', '-n'] });
+      await ready(1);
+      for (const n of [1, 2, 3]) await send('PUT', `${records}/r${n}`, { status: n === 2 ? 'done' : 'open', n });
+      expect(await idsOf('status=open&_sort=-n')).toEqual(['r3', 'r1']);
+      await send('PATCH', `${records}/r3`, { status: 'done' });
+      await send('DELETE', `${records}/r2`);
+      expect(await idsOf('status=done&_sort=-n')).toEqual(['r3']);
+      expect(await idsOf('status=open')).toEqual(['r1']);
+    });
+
+    it('are built for the records that exist, and count them', async () => {
+      const requests = Array.from({ length: 25 }, (_, n) => ({
+        path: `${records}/r${n}`,
+        body: { data: { n: n % 5 } },
+      }));
+      for (let batch = 0; batch < 12; batch++) {
+        const body = {
+          defaults: { method: 'PUT' },
+          requests: requests.map(({ body: sent }, n) => ({ path: `${records}/r${batch * 25 + n}`, body: sent })),
+        };
+        expect((await service.request('POST', '/v1/batch', { auth: 'alice', body })).status).toBe(200);
+      }
+      await declare({ fields: ['n'] });
+      await ready(1);
+      expect((await states())[0]).toMatchObject({
+        fields: ['n'],
+        unique: false,
+        done: 300,
+        total: 300,
+        lastUsed: null,
+      });
+      const head = await send('HEAD', `${records}?n=3`);
+      expect(head.headers['total-objects']).toBe('60');
+      expect(await idsOf('n=3&_limit=100')).toHaveLength(60);
+      const deleted = await send('DELETE', `${records}?lt_n=3`);
+      expect((deleted.body as { data: unknown[] }).data).toHaveLength(180);
+      expect((await send('HEAD', `${records}?lt_n=3`)).headers['total-objects']).toBe('0');
+    });
+
+    it('are not used before they are complete', async () => {
+      await send('PUT', `${records}/r1`, { n: 1 });
+      const requests = [
+        { method: 'PATCH', path: collection, body: { data: { indexes: [{ fields: ['n'] }] } } },
+        { method: 'PUT', path: `${records}/r2`, body: { data: { n: 1 } } },
+        { method: 'GET', path: `${records}?n=1&_sort=id` },
+        { method: 'HEAD', path: `${records}?n=1` },
+      ];
+      const { body } = await service.request('POST', '/v1/batch', { auth: 'alice', body: { requests } });
+      const { responses } = body as { responses: { body: { data: unknown }; headers: Record<string, string> }[] };
+      expect(responses[2]!.body.data).toMatchObject([{ id: 'r1' }, { id: 'r2' }]);
+      expect(responses[3]!.headers['Total-Objects']).toBe('2');
+      await ready(1);
+      expect(await idsOf('n=1&_sort=id')).toEqual(['r1', 'r2']);
+    });
+
+    it('refuse a record with the values of another one when they are unique', async () => {
+      await declare({ fields: ['email'], unique: true });
+      expect((await send('PUT', `${records}/a`, { email: 'x' })).status).toBe(201);
+      const refused = await send('POST', records, { email: 'x' });
+      expect(refused).toMatchObject({
+        status: 409,
+        body: { errno: 122, details: { field: 'email', record: { id: 'a' } } },
+      });
+      expect((await send('PUT', `${records}/a`, { email: 'x', n: 1 })).status).toBe(200);
+      expect((await send('PUT', `${records}/b`, { email: 'y' })).status).toBe(201);
+      expect((await send('PATCH', `${records}/b`, { email: 'x' })).status).toBe(409);
+      // Records without the field are exempt.
+      expect((await send('POST', records, {})).status).toBe(201);
+      expect((await send('POST', records, {})).status).toBe(201);
+      await send('DELETE', `${records}/a`);
+      expect((await send('PATCH', `${records}/b`, { email: 'x' })).status).toBe(200);
+    });
+
+    it('admit one of two writers with the same value', async () => {
+      await declare({ fields: ['email'], unique: true });
+      await ready(1);
+      for (let round = 0; round < 5; round++) {
+        const all = await Promise.all(
+          Array.from({ length: 6 }, () => send('POST', records, { email: `same-${round}` })),
+        );
+        expect(all.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409, 409, 409, 409]);
+      }
+    });
+
+    it('hide the id of a record that the caller may not read', async () => {
+      await declare({ fields: ['email'], unique: true });
+      await service.request('PATCH', collection, {
+        auth: 'alice',
+        body: { permissions: { 'record:create': ['system.Authenticated'] } },
+      });
+      await send('PUT', `${records}/a`, { email: 'x' });
+      const refused = await send('POST', records, { email: 'x' }, 'bob');
+      expect(refused).toMatchObject({ status: 409, body: { details: { field: 'email' } } });
+      expect(refused.text).not.toContain('"a"');
+    });
+
+    it('fail, and say why, when they are unique and records have the same values', async () => {
+      await send('PUT', `${records}/a`, { email: 'x' });
+      await send('PUT', `${records}/b`, { email: 'x' });
+      await declare({ fields: ['email'], unique: true });
+      await expect.poll(async () => (await states())[0]?.state).toBe('failed');
+      const [state] = await states();
+      expect((state!['duplicates'] as string[]).toSorted()).toEqual(['a', 'b']);
+      expect(await idsOf('email=x&_sort=last_modified')).toEqual(['a', 'b']);
+    });
+
+    it('forget what was stored while they were not declared', async () => {
+      await declare({ fields: ['n'] });
+      await ready(1);
+      await send('PUT', `${records}/a`, { n: 1 });
+      await declare();
+      await send('PUT', `${records}/a`, { n: 2 });
+      await send('PUT', `${records}/b`, { n: 1 });
+      await declare({ fields: ['n'] });
+      expect(await idsOf('n=1')).toEqual(['b']);
+      await ready(1);
+      expect(await idsOf('n=1')).toEqual(['b']);
+      expect(await idsOf('n=2')).toEqual(['a']);
+    });
+
+    it('are deleted with their collection', async () => {
+      await declare({ fields: ['n'] });
+      await send('PUT', `${records}/a`, { n: 1 });
+      await send('DELETE', collection);
+      expect((await send('GET', `${collection}/indexes`)).status).toBe(404);
+      await send('PUT', collection);
+      expect(await states()).toEqual([]);
+      await declare({ fields: ['n'] });
+      await ready(1);
+      expect(await idsOf('n=1')).toEqual([]);
+    });
+
+    it('are refused when they are malformed, with the place of the fault', async () => {
+      const refusals: readonly (readonly [unknown, string])[] = [
+        ['n', 'data.indexes'],
+        [[{}], 'data.indexes[0].fields'],
+        [[{ fields: ['a', 'b', 'c', 'd', 'e'] }], 'data.indexes[0].fields'],
+        [[{ fields: ['n'] }, { fields: ['n', 'n'] }], 'data.indexes[1].fields[1]'],
+        [[{ fields: ['last_modified'] }], 'data.indexes[0].fields[0]'],
+        [[{ fields: ['n'], unique: 'yes' }], 'data.indexes[0].unique'],
+        [[{ fields: ['n'], kind: 'hash' }], 'data.indexes[0].kind'],
+        [[{ fields: ['n'] }, { fields: ['n'] }], 'data.indexes[1]'],
+        [Array.from({ length: 9 }, (_, n) => ({ fields: [`f${n}`] })), 'data.indexes'],
+      ];
+      for (const [indexes, name] of refusals) {
+        const { status, body } = await send('PATCH', collection, { indexes });
+        expect({ indexes, status }).toEqual({ indexes, status: 400 });
+        expect(body).toMatchObject({ errno: 107, details: [{ location: 'body', name }] });
+      }
+      expect(await states()).toEqual([]);
+    });
+
+    it('are reported to callers who may read the records only', async () => {
+      await declare({ fields: ['n'] });
+      expect((await send('GET', `${collection}/indexes`, undefined, 'bob')).status).toBe(403);
+      expect((await service.request('GET', `${collection}/indexes`)).status).toBe(401);
+    });
+  });
+});
