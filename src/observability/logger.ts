@@ -3,6 +3,7 @@
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { LogOutput } from './log-output.ts';
+import type { LogRing } from './log-ring.ts';
 import { terminalFormat } from './terminal-log.ts';
 
 export interface LoggerSettings {
@@ -32,19 +33,59 @@ const redacted = [
 /** Creates a logger that writes to standard output, or to the given stream. */
 export function createLogger(settings: LoggerSettings, destination?: DestinationStream): Logger {
   const isPretty = settings.format === 'pretty' || (settings.format === 'auto' && process.stdout.isTTY);
-  const options = isPretty ? prettyOptions(settings) : mozLogOptions(settings);
-  if (destination !== undefined) return pino(options, isPretty ? prettyStream(destination, settings) : destination);
-  if (isPretty) return pino(options, prettyStream(openTerminal(), settings));
-  const output = new LogOutput(standardOutput, (lost) => {
-    logger.warn(lost, 'Lines of the log were lost');
-  });
-  const logger = pino(options, output);
-  outputs.set(logger, output);
+  const output =
+    destination ??
+    (isPretty
+      ? openTerminal()
+      : new LogOutput(standardOutput, (lost) => {
+          logger.warn(lost, 'Lines of the log were lost');
+        }));
+  const tee = new Tee(isPretty ? prettyStream(output, settings) : output);
+  const logger = pino(isPretty ? prettyOptions(settings) : mozLogOptions(settings), tee);
+  tees.set(logger, tee);
+  if (output instanceof LogOutput) outputs.set(logger, output);
   return logger;
 }
 
+/** Passes the lines of a logger to its output, and to a ring if one keeps them. */
+class Tee implements DestinationStream {
+  readonly #output: DestinationStream;
+  /** Lines before a ring is attached: the warnings of the start. */
+  readonly #early: string[] = [];
+  #ring: LogRing | undefined;
+
+  constructor(output: DestinationStream) {
+    this.#output = output;
+  }
+
+  readonly write = (line: string): void => {
+    if (this.#ring !== undefined) this.#ring.add(line);
+    else if (this.#early.length < maxEarlyLines) this.#early.push(line);
+    this.#output.write(line);
+  };
+
+  attach(ring: LogRing): void {
+    this.#ring = ring;
+    for (const line of this.#early.splice(0)) ring.add(line);
+  }
+}
+
+const maxEarlyLines = 100;
+
+/**
+ * Keeps the lines of the logger in the ring from now on, and the first ones before.
+ *
+ * @returns whether the logger is one of `createLogger`
+ */
+export function keepLines(logger: object, ring: LogRing): boolean {
+  const tee = tees.get(logger);
+  tee?.attach(ring);
+  return tee !== undefined;
+}
+
 const standardOutput = 1;
-const outputs = new WeakMap<Logger, LogOutput>();
+const outputs = new WeakMap<object, LogOutput>();
+const tees = new WeakMap<object, Tee>();
 
 /** Opens a stream for lines on a terminal. Lines that cannot be written are lost. */
 function openTerminal(): DestinationStream {

@@ -1,7 +1,7 @@
 // Wraps backends, policies and subscribers when the service is assembled, so that observers see each call to them. Without
 // such observers nothing is wrapped, and calls have no extra cost.
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
-import type { BeginOptions, Database, Transaction } from '../contracts/database.ts';
+import type { BeginOptions, Database, ExpectedObjects, Transaction } from '../contracts/database.ts';
 import type { Observer, OperationObservation } from '../contracts/observer.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 import type { PermissionBackend } from '../contracts/permission.ts';
@@ -80,6 +80,10 @@ class ObservedTransaction implements Transaction {
 
   rollback(): Promise<void> {
     return this.#watch.run('rollback', undefined, () => this.inner.rollback());
+  }
+
+  expect(objects: ExpectedObjects): void {
+    this.inner.expect?.(objects);
   }
 }
 

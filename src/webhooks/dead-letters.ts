@@ -1,4 +1,4 @@
-// Operations on failed deliveries (dead letters): count, return to the outbox, or delete.
+// Operations on failed deliveries (dead letters): count, list, return to the outbox, or delete.
 import type { StorageReader, StorageWriter } from '../contracts/storage.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { formatAttributes } from '../core/objects/stored.ts';
@@ -12,7 +12,15 @@ export interface DeliveryCounts {
   readonly reason?: string;
 }
 
+/** Whether dead letters return to their outboxes or are deleted, and the time. */
+interface Move {
+  readonly retry: boolean;
+  readonly now: number;
+}
+
 const pageSize = 100;
+/** Maximum size of a page, because bodies can be large. */
+const pageBytes = 8_000_000;
 
 /** Counts pending deliveries and dead letters of a webhook. */
 export async function countDeliveries(storage: StorageReader, name: string): Promise<DeliveryCounts> {
@@ -42,18 +50,14 @@ export async function countDeliveries(storage: StorageReader, name: string): Pro
 export async function emptyDeadLetters(
   storage: StorageWriter,
   { name, parent }: { readonly name: string; readonly parent: string },
-  { retry, now }: { readonly retry: boolean; readonly now: number },
+  move: Move,
 ): Promise<number> {
   const dead: ListKey = { kind: deadKind(name), parent };
   const outbox: ListKey = { kind: pendingKind(name), parent };
   await storage.lock(outbox);
   await storage.lock(dead);
   const page = await readPage(storage, dead, { direction: 'ascending', limit: pageSize });
-  for (const stored of page) {
-    await removeDelivery(storage, dead, stored.id);
-    const attributes = { ...stored.attributes, created: now, attempts: 0, due: 0 };
-    if (retry) await storage.create(outbox, stored.id, formatAttributes(attributes));
-  }
+  for (const stored of page) await moveOut(storage, { dead, outbox }, stored, move);
   return page.length;
 }
 
@@ -63,5 +67,75 @@ async function readPage(
   { direction, limit }: { readonly direction: 'ascending' | 'descending'; readonly limit: number },
 ): Promise<readonly StoredObject[]> {
   const sort = [{ field: lastModifiedField, direction }];
-  return (await storage.listAll(list, { filters: [], sort, limit })).entries as readonly StoredObject[];
+  return (await storage.listAll(list, { filters: [], sort, limit, maxBytes: pageBytes }))
+    .entries as readonly StoredObject[];
+}
+
+/** The last failure of a page: its list, and its timestamp. */
+export type FailurePosition = readonly [parent: string, lastModified: number];
+
+export interface FailurePage {
+  readonly failures: readonly { readonly parent: string; readonly stored: StoredObject }[];
+  readonly next: FailurePosition | undefined;
+}
+
+/** Reads a page of the dead letters of a webhook, by list, newest first in each list. */
+export async function readFailures(
+  storage: StorageReader,
+  name: string,
+  { after, limit }: { readonly after: FailurePosition | undefined; readonly limit: number },
+): Promise<FailurePage> {
+  const kind = deadKind(name);
+  const failures: { readonly parent: string; readonly stored: StoredObject }[] = [];
+  const sort = [{ field: lastModifiedField, direction: 'descending' }] as const;
+  for (const parent of (await storage.listParents(kind)).toSorted()) {
+    if (after !== undefined && parent < after[0]) continue;
+    const position = after !== undefined && parent === after[0] ? [after[1]] : undefined;
+    // One more than wanted shows whether others follow.
+    const wanted = limit - failures.length + 1;
+    const page = await storage.listAll(
+      { kind, parent },
+      { filters: [], sort, limit: wanted, maxBytes: pageBytes, ...(position === undefined ? {} : { after: position }) },
+    );
+    for (const stored of page.entries as readonly StoredObject[]) {
+      const last = failures.at(-1);
+      if (failures.length === limit && last !== undefined) {
+        return { failures, next: [last.parent, last.stored.lastModified] };
+      }
+      failures.push({ parent, stored });
+    }
+    const last = failures.at(-1);
+    if (page.more && last !== undefined) return { failures, next: [last.parent, last.stored.lastModified] };
+  }
+  return { failures, next: undefined };
+}
+
+/**
+ * Returns one dead letter to its outbox, or deletes it.
+ *
+ * @returns whether it existed
+ */
+export async function takeDeadLetter(
+  storage: StorageWriter,
+  { name, parent, id }: { readonly name: string; readonly parent: string; readonly id: string },
+  move: Move,
+): Promise<boolean> {
+  const dead: ListKey = { kind: deadKind(name), parent };
+  const outbox: ListKey = { kind: pendingKind(name), parent };
+  await storage.lock(outbox);
+  const { object } = await storage.lock(dead, id);
+  if (object === undefined) return false;
+  await moveOut(storage, { dead, outbox }, object, move);
+  return true;
+}
+
+async function moveOut(
+  storage: StorageWriter,
+  { dead, outbox }: { readonly dead: ListKey; readonly outbox: ListKey },
+  stored: StoredObject,
+  { retry, now }: Move,
+): Promise<void> {
+  await removeDelivery(storage, dead, stored.id);
+  const attributes = { ...stored.attributes, created: now, attempts: 0, due: 0 };
+  if (retry) await storage.create(outbox, stored.id, formatAttributes(attributes));
 }

@@ -10,6 +10,24 @@ import { appendDeliveries, outboxParent, pendingKind } from './outbox.ts';
 import { Sender } from './sender.ts';
 import { OutboxScheduler } from './outbox-scheduler.ts';
 
+/** A configured webhook, for operators. */
+export interface Webhook {
+  readonly name: string;
+  /** Without credentials, query and fragment. */
+  readonly url: string;
+  /** Schedules the deliveries of an outbox. */
+  wake(parent: string): void;
+}
+
+interface WebhookListener extends Listener {
+  readonly webhook: Webhook;
+}
+
+/** Returns whether a listener delivers webhooks. */
+export function isWebhook(listener: Listener): listener is WebhookListener {
+  return 'webhook' in listener;
+}
+
 /** Maximum time that a stop waits for running deliveries. */
 const stopMs = 3000;
 
@@ -19,7 +37,7 @@ const stopMs = 3000;
  *
  * @throws Error with all problems of the settings
  */
-export function webhookListener(context: ListenerContext): Listener {
+export function webhookListener(context: ListenerContext): WebhookListener {
   const { name, parameter, stores, clock, logger, isReadonly } = context;
   const options = readOptions(parameter);
   const { url, allowPrivate } = options;
@@ -35,7 +53,7 @@ export function webhookListener(context: ListenerContext): Listener {
   }
   if (isReadonly) {
     logger.warn({ listener: name }, 'A read-only service delivers no webhooks because it cannot record deliveries');
-    return { handle() {} };
+    return { webhook: { name, url: plainUrl(url), wake() {} }, handle() {} };
   }
   const sender = new Sender(options, clock);
   const worker = new OutboxWorker({ name, options, stores, sender, clock, logger });
@@ -50,6 +68,7 @@ export function webhookListener(context: ListenerContext): Listener {
     process: (outbox, stop) => worker.process(outbox, stop),
   });
   return {
+    webhook: { name, url: plainUrl(url), wake: (parent) => scheduler.wake(parent) },
     isSync: true,
     async handle(event, scope) {
       if (scope === undefined) throw new Error('A webhook must be called inside the transaction.');
@@ -68,4 +87,8 @@ export function webhookListener(context: ListenerContext): Listener {
       sender.close();
     },
   };
+}
+
+function plainUrl({ origin, pathname }: URL): string {
+  return origin + pathname;
 }

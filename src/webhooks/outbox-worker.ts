@@ -133,6 +133,7 @@ export class OutboxWorker {
       await removeDelivery(storage, list, leased.id);
       const dead: ListKey = { kind: deadKind(name), parent: list.parent };
       const deadLetters = await moveToDeadLetters(storage, dead, stored, {
+        attempts,
         reason,
         maxDeadLetters: options.maxDeadLetters,
       });

@@ -106,9 +106,13 @@ export async function moveToDeadLetters(
   storage: StorageWriter,
   dead: ListKey,
   stored: StoredObject,
-  { reason, maxDeadLetters }: { readonly reason: string; readonly maxDeadLetters: number },
+  {
+    attempts,
+    reason,
+    maxDeadLetters,
+  }: { readonly attempts: number; readonly reason: string; readonly maxDeadLetters: number },
 ): Promise<number> {
-  const attributes: JsonObject = { ...stored.attributes, holder: '', heldUntil: 0, reason };
+  const attributes: JsonObject = { ...stored.attributes, holder: '', heldUntil: 0, attempts, reason };
   await storage.update(dead, stored.id, formatAttributes(attributes));
   await storage.trimObjects(dead, { filters: [] }, maxDeadLetters);
   return storage.countAll(dead, { filters: [] });

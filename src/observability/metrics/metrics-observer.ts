@@ -47,8 +47,8 @@ export function metricsObserver(sink: MetricSink, { idLabels, limits }: MetricsO
           return sink.time(`${observation.part}_${nameOf(observation.name)}_seconds`, none, observation.milliseconds);
         case 'live':
           return countLive(sink, observation);
-        case 'refusal':
-          // Counted as a request.
+        case 'refusal': // counted as a request
+        case 'event-loop': // measured by the metrics systems themselves
           return;
       }
     },

@@ -1,5 +1,6 @@
 // Local accounts: users sign up, log in with name and password, and manage their accounts. See docs/guides/accounts.md.
 import type { PolicyFactory } from '../../contracts/authentication.ts';
+import { EVERYONE } from '../../core/permissions/principals.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { accountKind } from './account-kind.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
@@ -47,6 +48,7 @@ export const accounts = definePlugin({
           description: 'Users have accounts with names and passwords, which they manage themselves.',
           url: host.documentationUrl('accounts'),
           validation_enabled: validation !== undefined,
+          sign_up_enabled: own.account_create_principals.includes(EVERYONE),
         },
       },
     };

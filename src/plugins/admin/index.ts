@@ -1,6 +1,6 @@
 // Plugin `admin`: serves the web console of the package, or the files of another one such as kinto-admin, below
 // `/admin/`.
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Context } from '../../engine/context.ts';
@@ -21,7 +21,10 @@ const settings = {
 };
 
 /** Files of the built-in console. The relative path is the same from `src` and from `dist`. */
-const ownRoot = fileURLToPath(new URL('../../../admin/public/', import.meta.url));
+const ownRoot = fileURLToPath(new URL('../../../admin/dist/', import.meta.url));
+
+/** Cache time of files with hashed names: a year. */
+const hashedFileSeconds = 365 * 24 * 60 * 60;
 
 /** Policy of the built-in console, which handles credentials: only its own files and its own origin. */
 const ownPolicy = [
@@ -43,21 +46,29 @@ interface Console {
   readonly root: string;
   readonly version: string;
   readonly headers: ResponseHeaders;
+  /** Start of the paths of files whose names change with their content. */
+  readonly lasting?: string;
 }
 
 export const admin = definePlugin({
   name: 'admin',
   settings,
-  setup({ settings: given, versionPrefix, documentationUrl }) {
-    const { root, version, headers } = findConsole(given.read(settings).admin_assets_path);
+  setup({ settings: given, versionPrefix, documentationUrl, logger }) {
+    const { root, version, headers, lasting } = findConsole(given.read(settings).admin_assets_path);
+    if (!existsSync(join(root, 'index.html'))) {
+      logger.warn('The web console is not served, because its files are missing. "npm run build" creates them.');
+    }
     const redirect = ({ request }: Context): Promise<ServiceResponse> =>
       Promise.resolve({
         status: 307,
         headers: { Location: `${request.origin}${versionPrefix}/admin/`, 'Content-Type': 'text/plain' },
         body: 'Moved to admin/\n',
       });
-    const serve = ({ request, parameters }: Context): Promise<ServiceResponse> =>
-      serveFile(request, { root, path: parameters['*'] ?? '', headers });
+    const serve = ({ request, parameters }: Context): Promise<ServiceResponse> => {
+      const path = parameters['*'] ?? '';
+      const cacheSeconds = lasting !== undefined && path.startsWith(lasting) ? hashedFileSeconds : 0;
+      return serveFile(request, { root, path, headers, cacheSeconds });
+    };
     return {
       frontPage: '/admin/',
       showsPermissions: true,
@@ -93,7 +104,7 @@ export const admin = definePlugin({
 function findConsole(folder: string): Console {
   if (folder === '') {
     const headers = { 'Content-Security-Policy': ownPolicy, 'Referrer-Policy': 'no-referrer' };
-    return { root: ownRoot, version: readVersion(), headers };
+    return { root: ownRoot, version: readVersion(), headers, lasting: 'assets/' };
   }
   const root = resolve(folder);
   return { root, version: readVersionFile(root), headers: { 'Content-Security-Policy': otherPolicy } };

@@ -16,7 +16,7 @@ export const bucketCounter = 'bucket_info';
 export const collectionCounter = 'collection_info';
 
 /** Kind under which counters are stored. */
-const counterKind = 'quota';
+export const counterKind = 'quota';
 
 /** Returns the list of the counter of a bucket or a collection. */
 export function counterList(uri: string): ListKey {
