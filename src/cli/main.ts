@@ -13,10 +13,12 @@ import { importCommand } from './commands/import.ts';
 import { initCommand } from './commands/init.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { purgeDeletedCommand } from './commands/purge-deleted.ts';
+import { indexesCommand } from './commands/indexes.ts';
 import { rebuildQuotasCommand } from './commands/rebuild-quotas.ts';
 import { resyncCommand } from './commands/resync.ts';
 import { sendEmailCommand } from './commands/send-email.ts';
 import { startCommand } from './commands/start.ts';
+import { typesCommand } from './commands/types.ts';
 import { versionCommand } from './commands/version.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
 import { withCommonOptions, withConfig, type CommonOptions } from './common.ts';
@@ -55,9 +57,11 @@ function createProgram(): Command {
     deleteCollectionCommand(),
     attachmentsCleanCommand(),
     rebuildQuotasCommand(),
+    indexesCommand(),
     createUserCommand(),
     sendEmailCommand(),
     webhooksCommand(),
+    typesCommand(),
   ];
   for (const command of commands) {
     withCommonOptions(command).helpOption('-h, --help', 'show this help').exitOverride();

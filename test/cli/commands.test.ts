@@ -23,6 +23,7 @@ const commands = [
   'create-user',
   'send-email',
   'webhooks',
+  'types',
 ];
 
 describe('Help', () => {
@@ -50,6 +51,10 @@ describe('A wrong command line', () => {
     [['start', '--prot', '80'], 'Did you mean --port?'],
     [['start', '--port', '70000'], '0 to 65535'],
     [['delete-collection', '--bucket', 'x'], '--collection'],
+    [['types'], "'url'"],
+    [['types', 'http://127.0.0.1:1/v1/buckets/x'], 'expected the address of a collection'],
+    [['types', 'http://a:b@127.0.0.1:1/v1/buckets/x/collections/y'], 'use --auth'],
+    [['types', 'http://127.0.0.1:1/v1/buckets/x/collections/y', '--name', 'a b'], 'letters and digits'],
     [['purge-deleted', 'record'], 'the number of tombstones'],
     [['purge-deleted', 'record', 'many'], 'the number of tombstones'],
     [['init', '--backend', 'paper'], 'sqlite, postgresql, redis, memory'],

@@ -1,20 +1,17 @@
 // `coffer import kinto`: imports all data from a running server over its HTTP API and compares the two.
 import { writeFileSync } from 'node:fs';
-import process from 'node:process';
 import { Command } from 'commander';
 import type { ImportOptions, ImportResult } from '../../transfer/import/import.ts';
 import { loadTarget, withCommonOptions, type CommonOptions } from '../common.ts';
 import { formatList, formatTable } from '../comparison-table.ts';
+import { credentialHeaders, withCredentials, type CredentialOptions } from '../credentials.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { formatSeconds, withProgress } from '../progress.ts';
 import { printError, print } from '../terminal.ts';
 import { importFileCommand } from './import-file.ts';
 
-interface ImportCommandOptions extends CommonOptions {
+interface ImportCommandOptions extends CommonOptions, CredentialOptions {
   readonly from?: string;
-  readonly auth?: string;
-  readonly bearer?: string;
-  readonly header?: readonly string[];
   readonly toConfig?: string;
   readonly buckets?: string;
   readonly history?: true;
@@ -61,10 +58,8 @@ Examples:
 export function importCommand(): Command {
   const kinto = new Command('kinto')
     .description('from a running Kinto, or a server with its protocol, over HTTP')
-    .requiredOption('--from <url>', 'root of the API, usually ending in /v1')
-    .option('--auth <user:password>', 'credentials for Basic authentication')
-    .option('--bearer <token>', 'access token')
-    .option('--header <name: value>', 'additional header; may be repeated', collect)
+    .requiredOption('--from <url>', 'root of the API, usually ending in /v1');
+  withCredentials(kinto)
     .option('--to-config <file>', 'configuration file with the target backends (default: the current configuration)')
     .option('--buckets <ids>', 'ids of the buckets to import, separated by commas (default: all)')
     .option('--history', 'import history entries too')
@@ -86,10 +81,6 @@ export function importCommand(): Command {
     .addCommand(kinto);
 }
 
-function collect(value: string, earlier: readonly string[] = []): readonly string[] {
-  return [...earlier, value];
-}
-
 async function importKinto(options: ImportCommandOptions): Promise<void> {
   const { ImportRefused } = await import('../../transfer/import/transport.ts');
   const isQuiet = options.quiet === true;
@@ -97,7 +88,7 @@ async function importKinto(options: ImportCommandOptions): Promise<void> {
   const work: ImportOptions = {
     from: {
       root: rootOf(options.from ?? ''),
-      headers: headersOf(options),
+      headers: credentialHeaders(options, 'COFFER_IMPORT'),
       concurrency: concurrencyOf(options.concurrency),
       onWait: (reason, milliseconds) => {
         if (!isQuiet) printError(`${reason}; waiting ${formatSeconds(milliseconds / 1000)}`);
@@ -158,23 +149,6 @@ function rootOf(from: string): URL {
   return url;
 }
 
-function headersOf({ auth, bearer, header = [] }: ImportCommandOptions): Readonly<Record<string, string>> {
-  const user = auth ?? (bearer === undefined ? process.env['COFFER_IMPORT_AUTH'] : undefined);
-  const token = bearer ?? (user === undefined ? process.env['COFFER_IMPORT_BEARER'] : undefined);
-  if (user !== undefined && token !== undefined) throw new Exit(exitCodes.usage, 'give either --auth or --bearer');
-  if (user !== undefined && !user.includes(':')) throw new Exit(exitCodes.usage, '--auth must be user:password');
-  const pairs = header.map((text) => {
-    const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(text) ?? [];
-    if (name === undefined || value === undefined) throw new Exit(exitCodes.usage, '--header must be "Name: value"');
-    return [name.toLowerCase(), value] as const;
-  });
-  return {
-    ...Object.fromEntries(pairs),
-    ...(user === undefined ? {} : { authorization: `Basic ${Buffer.from(user).toString('base64')}` }),
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-  };
-}
-
 function concurrencyOf(given: string): number {
   const count = Number(given);
   if (Number.isInteger(count) && count >= 1 && count <= 64) return count;
@@ -184,12 +158,14 @@ function concurrencyOf(given: string): number {
 const maxNamed = 20;
 
 function conclude(result: ImportResult, { quiet, report, acceptUnseen, verifyOnly }: ImportCommandOptions): void {
-  const { parts, isEqual, unseen, problems } = result;
+  const { parts, isEqual, unseen, problems, notes } = result;
   if (quiet !== true) for (const line of formatTable(parts)) print(line);
   const unseenLines = unseen.map(
     (uri) => `${uri}: the source does not show its permissions, so it was imported without any`,
   );
-  if (report !== undefined) writeFileSync(report, [...problems, ...unseenLines].map((line) => `${line}\n`).join(''));
+  if (report !== undefined)
+    writeFileSync(report, [...notes, ...problems, ...unseenLines].map((line) => `${line}\n`).join(''));
+  nameSome(notes, report);
   nameSome(problems, report);
   nameSome(unseenLines, report);
   for (const { differences } of parts) for (const difference of differences) printError(difference);
