@@ -1,0 +1,39 @@
+// Reads server-sent events from bytes.
+import { CofferError } from './errors.ts';
+
+/** One event. Members that the event does not have are absent. */
+export interface StreamEvent {
+  event?: string;
+  id?: string;
+  data?: string;
+  retry?: string;
+}
+
+/** Maximum number of characters of one event, above the largest object that services accept by default. */
+const maxChars = 2 ** 26;
+
+/** Returns a function that takes the next bytes and returns the events that they complete. */
+export function createEventReader(): (bytes: Uint8Array) => StreamEvent[] {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let event: StreamEvent = {};
+  let chars = 0;
+  return (bytes) => {
+    const events: StreamEvent[] = [];
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+    rest = lines.pop()!;
+    for (const each of lines) {
+      const line = each.replace(/\r$/, '');
+      const [, name = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+      if (line === '') {
+        if (Object.keys(event).length > 0) events.push(event);
+        event = {};
+        chars = 0;
+      } else if (name === 'data' && event.data !== undefined) event.data += `\n${value}`;
+      else if (name !== '') event[name as keyof StreamEvent] = value;
+      chars += line.length;
+    }
+    if (chars + rest.length > maxChars) throw new CofferError('parse', 'Event without an end');
+    return events;
+  };
+}

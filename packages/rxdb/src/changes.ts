@@ -1,0 +1,73 @@
+// Changes of the list as documents for RxDB.
+import { isRemoval, type Change } from '@coffer/client';
+import type { LocalDocuments } from './local.ts';
+import type { RecentRecords } from './recent.ts';
+import type { Document, RecordData, Shape } from './shape.ts';
+
+export class ChangeReader {
+  readonly #shape: Shape;
+  readonly #recent: RecentRecords;
+  readonly #local: LocalDocuments;
+
+  constructor(shape: Shape, recent: RecentRecords, local: LocalDocuments) {
+    this.#shape = shape;
+    this.#recent = recent;
+    this.#local = local;
+  }
+
+  /** Returns the documents for changes. Deletions of documents that the collection never had are left out. */
+  async read(changes: readonly Change<object>[]): Promise<Document[]> {
+    const removed = changes.filter((change) => isRemoval(change)).map(({ id }) => this.#shape.keyFor(id));
+    const deleted = new Map((await this.remove(removed)).map((document) => [this.#shape.keyOf(document), document]));
+    const documents: Document[] = [];
+    for (const change of changes) {
+      if (isRemoval(change)) {
+        const document = deleted.get(this.#shape.keyFor(change.id));
+        if (document !== undefined) documents.push(document);
+      } else {
+        const record = change as RecordData;
+        this.#recent.set(record.id, record);
+        documents.push(await this.#shape.toDocument(record));
+      }
+    }
+    return documents;
+  }
+
+  /** Returns deleted documents for primary keys. They have the attributes of the last known state. */
+  async remove(keys: readonly string[]): Promise<Document[]> {
+    const stored = await this.#local.find(keys);
+    const documents: Document[] = [];
+    for (const key of keys) {
+      const id = this.#shape.idOf(key);
+      // RxDB may still be storing it.
+      const recent = this.#recent.get(id);
+      const state = stored.get(key) ?? (recent && (await this.#shape.toDocument(recent)));
+      if (state !== undefined) documents.push(this.#shape.toDeleted(state));
+      this.#recent.delete(id);
+    }
+    return documents;
+  }
+
+  /**
+   * Returns the documents that the service no longer has.
+   *
+   * @param keys primary keys of the documents that it has
+   * @param since documents that were stored there after this timestamp are kept
+   */
+  async removeOthers(keys: ReadonlySet<string>, since: number): Promise<Document[]> {
+    const known = await this.#local.known();
+    const isNewer = (key: string): boolean =>
+      (this.#recent.get(this.#shape.idOf(key))?.last_modified ?? Number.NEGATIVE_INFINITY) > since;
+    return this.remove(known.filter((key) => !keys.has(key) && !isNewer(key)));
+  }
+
+  /** Returns the primary key for the id of a record. */
+  keyFor(id: string): string {
+    return this.#shape.keyFor(id);
+  }
+
+  /** Forgets what the service has returned, because it may have lost it. */
+  forget(): void {
+    this.#recent.clear();
+  }
+}

@@ -1,0 +1,95 @@
+// Follows the list from where the last pull has ended, and passes changes to RxDB.
+import { isRemoval, type LiveOptions, type LiveUpdate, type ObjectList } from '@coffer/client';
+import { Subject } from 'rxjs';
+import type { AnyStreamItem } from './any.ts';
+import type { ChangeReader } from './changes.ts';
+import { explain, rest } from './failures.ts';
+import type { CofferCheckpoint } from './options.ts';
+
+type Update = LiveUpdate<{ readonly id: string; readonly last_modified: number }>;
+
+/** What a follower needs of the replication. */
+export interface FollowerContext {
+  readonly list: ObjectList<object>;
+  readonly changes: ChangeReader;
+  readonly options: Pick<LiveOptions<object>, 'filter' | 'transport'>;
+  /** Milliseconds until another attempt after a failure. */
+  readonly retryMs: () => number;
+  readonly report: (error: Error) => void;
+}
+
+export class Follower {
+  readonly items = new Subject<AnyStreamItem<CofferCheckpoint>>();
+  readonly #context: FollowerContext;
+  #controller = new AbortController();
+  /** Everything up to here was passed on. */
+  #position = 0;
+  /** Primary keys of a complete copy that is being received. */
+  #copied: Set<string> | undefined;
+
+  constructor(context: FollowerContext) {
+    this.#context = context;
+  }
+
+  /** Follows the list from a checkpoint on, in place of what was followed before. */
+  start({ since }: CofferCheckpoint): void {
+    this.stop();
+    this.#position = Number(since);
+    this.#copied = undefined;
+    const controller = new AbortController();
+    this.#controller = controller;
+    void this.#run(since, controller.signal);
+  }
+
+  stop(): void {
+    this.#controller.abort();
+  }
+
+  async #run(since: string, signal: AbortSignal): Promise<void> {
+    const { list, options, report, retryMs } = this.#context;
+    try {
+      for await (const update of list.live({ ...options, since, signal })) {
+        await this.#apply(update, signal);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      report(explain(error) as Error);
+      await rest(retryMs(), signal);
+      // The pull shows whether the list may be read again, and then the follower continues.
+      if (isAborted(signal)) return;
+      this.items.next('RESYNC');
+      this.items.next('RESYNC');
+    }
+  }
+
+  async #apply({ changes, cursor, current, resync }: Update, signal: AbortSignal): Promise<void> {
+    const reader = this.#context.changes;
+    // Until a copy is complete, a restart has to begin before it.
+    const begin = this.#position;
+    if (resync !== undefined) {
+      this.#copied = new Set();
+      reader.forget();
+    }
+    const copied = this.#copied;
+    // A pull may have passed on later states.
+    const fresh = copied === undefined ? changes.filter((change) => change.last_modified > begin) : changes;
+    const documents = await reader.read(fresh);
+    for (const change of changes) if (!isRemoval(change)) copied?.add(reader.keyFor(change.id));
+    let position = begin;
+    if (current && copied !== undefined) {
+      documents.push(...(await reader.removeOthers(copied, Number(cursor))));
+      position = Number(cursor);
+    } else if (copied === undefined) {
+      position = Math.max(begin, Number(cursor));
+    }
+    if (signal.aborted) return;
+    if (current) this.#copied = undefined;
+    this.#position = position;
+    if (documents.length > 0) this.items.next({ documents: documents, checkpoint: { since: String(position) } });
+  }
+}
+
+/** A signal may abort while a task waits, which the compiler does not assume. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

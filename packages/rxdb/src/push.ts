@@ -1,0 +1,246 @@
+// Writes documents to the service. Each write has the condition that the record is in the state that the collection assumes.
+import type { Coffer } from '@coffer/client';
+import type { AnyDocument, AnyList, AnyRow as Row } from './any.ts';
+import { isFailure } from './failures.ts';
+import type { CofferPushOptions } from './options.ts';
+import type { RecentRecords } from './recent.ts';
+import type { Document, RecordData, Shape } from './shape.ts';
+
+/** A document on its way. */
+interface Task {
+  readonly id: string;
+  readonly row: Row;
+  readonly next: Document;
+  readonly assumed: Document | undefined;
+  /** The record, as far as known: `null` if it does not exist, `undefined` if unknown. */
+  current: RecordData | null | undefined;
+}
+
+type Outcome = PromiseSettledResult<unknown>;
+type Call = (list: AnyList) => Promise<unknown>;
+
+/** Where each attempt loses against another writer, the documents are sent again later. */
+const maxRounds = 10;
+const defaultBatchSize = 25;
+/** Failures of a batch that one of its requests may have caused. */
+const ofOne = new Set([400, 409, 413, 507]);
+/** Failures that the same document causes again. */
+const permanent = new Set([400, 403, 405, 413, 415, 507]);
+
+export interface PusherContext {
+  readonly client: Coffer;
+  readonly path: string;
+  readonly shape: Shape;
+  readonly recent: RecentRecords;
+  readonly signal: AbortSignal;
+  readonly onRefused: CofferPushOptions<AnyDocument>['onRefused'];
+}
+
+export class Pusher {
+  readonly #context: PusherContext;
+  #batchSize: Promise<number> | undefined;
+  #queue: Promise<unknown> = Promise.resolve();
+  /** Rows that were written. RxDB passes them again if another row of theirs has failed, and others may have changed them. */
+  readonly #written = new WeakSet<Row>();
+
+  constructor(context: PusherContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Writes documents, and returns the states of the service for those that conflict.
+   *
+   * @throws the first error that is no conflict, after all other documents were written
+   */
+  push(rows: readonly Row[]): Promise<Document[]> {
+    // After a pause, the previous call may still be running.
+    const result = this.#queue.then(() => this.#push(rows));
+    this.#queue = result.catch(() => undefined);
+    return result;
+  }
+
+  async #push(rows: readonly Row[]): Promise<Document[]> {
+    const conflicts: Document[] = [];
+    const errors: unknown[] = [];
+    let open = await this.#begin(rows);
+    for (let round = 0; open.length > 0; round++) {
+      if (round === maxRounds) throw new Error(`Records change faster than they can be written: ${open[0]!.id}`);
+      await this.#lookUp(open, errors);
+      const writes: Task[] = [];
+      for (const task of open) {
+        if (task.current === undefined) continue;
+        const conflict = await this.#decide(task);
+        if (conflict === 'write') writes.push(task);
+        else if (conflict !== undefined) conflicts.push(conflict);
+      }
+      open = await this.#write(writes, conflicts, errors);
+    }
+    if (errors.length > 0) throw errors[0];
+    return conflicts;
+  }
+
+  async #begin(rows: readonly Row[]): Promise<Task[]> {
+    const { shape, recent } = this.#context;
+    const tasks: Task[] = [];
+    for (const row of rows) {
+      // Withheld in an earlier attempt.
+      if (row.newDocumentState === null || this.#written.has(row)) continue;
+      const next = row.newDocumentState as Document;
+      const assumed = row.assumedMasterState as Document | undefined;
+      const id = shape.idOf(shape.keyOf(next));
+      const isNew = assumed === undefined || assumed._deleted;
+      let current: Task['current'];
+      if (isNew) current = next._deleted ? undefined : null;
+      else {
+        const known = recent.get(id);
+        if (known !== undefined && shape.isEqual(await shape.toDocument(known), assumed)) current = known;
+      }
+      tasks.push({ id, row, next, assumed, current });
+    }
+    return tasks;
+  }
+
+  /** Reads the records whose state is not known. */
+  async #lookUp(tasks: readonly Task[], errors: unknown[]): Promise<void> {
+    const unknown = tasks.filter(({ current }) => current === undefined);
+    const outcomes = await this.#execute(
+      unknown.map(
+        ({ id }): Call =>
+          (list) =>
+            list.get(id, { signal: this.#context.signal }),
+      ),
+    );
+    for (const [index, outcome] of outcomes.entries()) {
+      const task = unknown[index]!;
+      if (outcome.status === 'fulfilled') task.current = outcome.value as RecordData;
+      else if (isAbsence(outcome.reason)) task.current = null;
+      else errors.push(outcome.reason);
+    }
+  }
+
+  /** Returns what to do: `write`, nothing because the record is in the wanted state, or the state that conflicts. */
+  async #decide({ current, next, assumed }: Task): Promise<'write' | Document | undefined> {
+    const { shape } = this.#context;
+    const isNew = assumed === undefined || assumed._deleted;
+    if (!current) {
+      if (next._deleted) return undefined;
+      return isNew ? 'write' : shape.toDeleted(assumed);
+    }
+    const actual = await shape.toDocument(current);
+    if (shape.isEqual(actual, next)) return undefined;
+    return !isNew && shape.isEqual(actual, assumed) ? 'write' : actual;
+  }
+
+  /** Writes documents. Returns those whose record has changed meanwhile. */
+  async #write(tasks: readonly Task[], conflicts: Document[], errors: unknown[]): Promise<Task[]> {
+    const { recent } = this.#context;
+    const calls: Call[] = [];
+    const attempts: Task[] = [];
+    for (const task of tasks) {
+      const call = await this.#callFor(task);
+      if (call === undefined) {
+        // RxDB does not report it as sent.
+        (task.row as { newDocumentState: unknown }).newDocumentState = null;
+        continue;
+      }
+      calls.push(call);
+      attempts.push(task);
+    }
+    const again: Task[] = [];
+    for (const [index, outcome] of (await this.#execute(calls)).entries()) {
+      const task = attempts[index]!;
+      if (outcome.status === 'fulfilled') {
+        this.#written.add(task.row);
+        if (task.next._deleted) recent.delete(task.id);
+        else recent.set(task.id, outcome.value as RecordData);
+        continue;
+      }
+      const error: unknown = outcome.reason;
+      if (isFailure(error) && error.status === 412) {
+        task.current = error.existing;
+        again.push(task);
+      } else if (task.next._deleted && isAbsence(error)) {
+        recent.delete(task.id);
+      } else if (await this.#isReverted(task, error)) {
+        conflicts.push(await this.#stateOf(task));
+      } else {
+        errors.push(error);
+      }
+    }
+    return again;
+  }
+
+  /** Returns the request that writes a document; `undefined` if the modifier withholds it. */
+  async #callFor({ id, next, current }: Task): Promise<Call | undefined> {
+    const { shape, signal } = this.#context;
+    const attributes = await shape.toAttributes(next, current);
+    if (attributes === null) return undefined;
+    const condition = current ? { ifMatch: current.last_modified, signal } : { ifNoneMatch: '*' as const, signal };
+    if (next._deleted) return (list) => list.delete(id, condition);
+    return (list) => list.put(id, attributes, condition);
+  }
+
+  async #isReverted({ next }: Task, error: unknown): Promise<boolean> {
+    const { onRefused } = this.#context;
+    if (!isFailure(error) || !permanent.has(error.status) || onRefused === undefined) return false;
+    return (await onRefused(error, next)) === 'revert';
+  }
+
+  /** Returns the state of the service before a write that it has refused. */
+  async #stateOf({ current, next }: Task): Promise<Document> {
+    const { shape } = this.#context;
+    return current ? shape.toDocument(current) : shape.toDeleted(next);
+  }
+
+  /** Sends requests, in batches that the service accepts. */
+  async #execute(calls: readonly Call[]): Promise<Outcome[]> {
+    const size = calls.length > 1 ? await this.#maxBatchSize() : 1;
+    const outcomes: Outcome[] = [];
+    for (let at = 0; at < calls.length; at += size) {
+      outcomes.push(...(await this.#executeChunk(calls.slice(at, at + size))));
+    }
+    return outcomes;
+  }
+
+  async #executeChunk(calls: readonly Call[]): Promise<Outcome[]> {
+    const { client, path, signal } = this.#context;
+    if (calls.length > 1) {
+      try {
+        const outcomes = await client.batch((root) => calls.map((call) => call(root.list(path))), { signal });
+        if (!outcomes.some((outcome) => outcome.status === 'rejected' && statusOf(outcome.reason) === 409)) {
+          return outcomes;
+        }
+      } catch (error) {
+        if (!ofOne.has(statusOf(error))) throw error;
+      }
+    }
+    // One refused request undoes a batch. Alone, the others succeed.
+    const outcomes: Outcome[] = [];
+    for (const call of calls) {
+      signal.throwIfAborted();
+      outcomes.push(...(await Promise.allSettled([call(client.list(path))])));
+    }
+    return outcomes;
+  }
+
+  #maxBatchSize(): Promise<number> {
+    this.#batchSize ??= this.#readBatchSize().catch((error: unknown) => {
+      this.#batchSize = undefined;
+      throw error;
+    });
+    return this.#batchSize;
+  }
+
+  async #readBatchSize(): Promise<number> {
+    const { client, signal } = this.#context;
+    const size = Number((await client.info({ signal })).settings['batch_max_requests']);
+    return size >= 1 ? size : defaultBatchSize;
+  }
+}
+
+const statusOf = (error: unknown): number => (isFailure(error) ? error.status : 0);
+
+/** Returns whether an error says that the record does not exist, in a list that exists. */
+function isAbsence(error: unknown): boolean {
+  return isFailure(error) && error.status === 404 && error.errno === 110;
+}

@@ -1,0 +1,152 @@
+// Starts the replication of a collection with a list of the service.
+import { errorToPlainJson, newRxError, type ReplicationPullHandlerResult } from 'rxdb';
+import { replicateRxCollection, type RxReplicationState } from 'rxdb/plugins/replication';
+import { filter, firstValueFrom, fromEvent, merge, skip } from 'rxjs';
+import type { AnyCollection, AnyDocument, AnyRow } from './any.ts';
+import { ChangeReader } from './changes.ts';
+import { Pacer, rest } from './failures.ts';
+import { Follower } from './follow.ts';
+import { LocalDocuments } from './local.ts';
+import { checkCollection, type CofferCheckpoint, type CofferReplicationOptions } from './options.ts';
+import { Puller } from './pull.ts';
+import { Pusher } from './push.ts';
+import { RecentRecords } from './recent.ts';
+import { Shape } from './shape.ts';
+
+/**
+ * Replicates a collection of RxDB with a list of the service. Returns the state of `replicateRxCollection`, with its
+ * observables and methods.
+ *
+ * @throws Error when the schema of the collection cannot be replicated
+ */
+export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxReplicationState<D, CofferCheckpoint> {
+  const {
+    client,
+    list: { path },
+    pull,
+    push,
+    ids: _,
+    live = true,
+    ...others
+  } = options;
+  const collection = options.collection as AnyCollection;
+  checkCollection(collection);
+
+  const controller = new AbortController();
+  const { signal } = controller;
+  const list = client.list<object>(path);
+  const shape = new Shape(options);
+  const recent = new RecentRecords();
+  const changes = new ChangeReader(shape, recent, new LocalDocuments(collection, () => state));
+  const selection = pull?.filter === undefined ? {} : { filter: pull.filter };
+  const puller = new Puller(list, changes, { ...selection, signal });
+  const pusher = new Pusher({ client, path, shape, recent, signal, onRefused: push?.onRefused as never });
+  const pulls = new Pacer(signal);
+  const pushes = new Pacer(signal);
+  const retryMs = (): number => state.retryTime ?? 5000;
+  const report = (code: 'RC_PUSH' | 'RC_STREAM', error: unknown, parameters: object): void => {
+    const errors = [errorToPlainJson(error as Error)];
+    state.subjects.error.next(newRxError(code, { ...parameters, errors }));
+  };
+  const follower = new Follower({
+    list,
+    changes,
+    options: { ...selection, ...(pull?.transport === undefined ? {} : { transport: pull.transport }) },
+    retryMs,
+    report: (error) => report('RC_STREAM', error, { direction: 'pull', args: { message: error.message } }),
+  });
+
+  let isWatchingPauses = false;
+  const watchPauses = (): void => {
+    if (isWatchingPauses) return;
+    isWatchingPauses = true;
+    const { paused } = state.internalReplicationState!.events;
+    state.subs.push(
+      paused.pipe(skip(1)).subscribe((isPaused: boolean) => {
+        if (isPaused) follower.stop();
+        // RxDB sends its own right after this one.
+        else follower.items.next('RESYNC');
+      }),
+    );
+  };
+
+  const pullHandler = async (
+    checkpoint: CofferCheckpoint | undefined,
+    batchSize: number,
+  ): Promise<ReplicationPullHandlerResult<AnyDocument, CofferCheckpoint>> => {
+    watchPauses();
+    // Changes from before this pull would come after it. It contains them.
+    follower.stop();
+    const from = checkpoint?.since === undefined ? { since: '0' } : checkpoint;
+    const cancelled = { documents: [], checkpoint: from, isComplete: false };
+    const { isComplete, ...result } = await pulls.run(() => puller.pull(from, batchSize), cancelled);
+    // RxDB pulls again after a full batch.
+    if (live && isComplete && result.documents.length < batchSize && !state.isStoppedOrPaused())
+      follower.start(result.checkpoint);
+    return result;
+  };
+  /** Waits until the end of a pause. */
+  const running = async (): Promise<void> => {
+    if (!state.isPaused() || signal.aborted) return;
+    const { paused } = state.internalReplicationState!.events;
+    await firstValueFrom(merge(paused.pipe(filter((isPaused) => !isPaused)), fromEvent(signal, 'abort')));
+  };
+  // When RxDB is paused during a push, it forgets the result, and may never send the documents again. So a push that has
+  // begun, with all of its attempts, ends after the pause.
+  const pushHandler = async (rows: AnyRow[]): Promise<AnyDocument[]> => {
+    for (;;) {
+      try {
+        const conflicts = await pushes.run(() => pusher.push(rows), []);
+        await running();
+        return conflicts;
+      } catch (error) {
+        report('RC_PUSH', error, { pushRows: rows, direction: 'push' });
+        await rest(retryMs(), signal);
+        await running();
+      }
+    }
+  };
+
+  const state = replicateRxCollection<D, CofferCheckpoint>({
+    ...others,
+    live,
+    ...(pull && {
+      pull: {
+        ...pick(pull, ['batchSize', 'initialCheckpoint']),
+        handler: pullHandler,
+        stream$: follower.items,
+      },
+    }),
+    ...(push && {
+      push: {
+        ...pick(push, ['batchSize', 'initialCheckpoint', 'waitBeforePersist']),
+        handler: pushHandler,
+        // Without this, a pause before the call of the handler has the same effect.
+        modifier: async (document) => {
+          await running();
+          return document;
+        },
+      },
+    }),
+  });
+  // Within one task, RxDB checks several times whether it is paused, and loses documents when the results differ.
+  for (const name of ['pause', 'start'] as const) {
+    const run = state[name].bind(state);
+    state[name] = () => {
+      state.startQueue = state.startQueue.then(() => rest(0, signal));
+      return run();
+    };
+  }
+  state.onCancel.push(() => {
+    controller.abort();
+    follower.stop();
+  });
+  return state;
+}
+
+/** Returns the members of an object that are present. */
+function pick<T extends object, const K extends keyof T>(object: T, names: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(
+    names.filter((name) => object[name] !== undefined).map((name) => [name, object[name]]),
+  ) as Pick<T, K>;
+}

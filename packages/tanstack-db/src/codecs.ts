@@ -1,0 +1,61 @@
+// Codecs: attributes whose values in rows differ from those that the service stores, such as dates.
+
+/** Translates one attribute. Neither function is called for `null` and `undefined`. */
+export interface FieldCodec<Row = unknown, Wire = unknown> {
+  /** Returns the value in the row for a stored value. */
+  parse(stored: Wire): Row;
+  /** Returns the value to store. */
+  serialize(value: Row): Wire;
+  /**
+   * What a comparison of stored values says about values of rows. `order`: they compare alike, so ranges and sorting run on
+   * the service. `equality`: equal values are stored alike. `none` (default): conditions are evaluated in the client only.
+   */
+  readonly comparable?: 'order' | 'equality' | 'none';
+}
+
+/** Codecs by attribute. */
+export type Codecs = Readonly<Record<string, FieldCodec>>;
+
+/**
+ * `Date` in rows, and the text of `toISOString` in the service. For attributes that every client writes in this form, with
+ * years from 0 to 9999: texts compare like dates.
+ */
+export const isoDate: FieldCodec<Date, string> = {
+  parse: toDate,
+  serialize: (date) => date.toISOString(),
+  comparable: 'order',
+};
+
+/** `Date` in rows, and any text that `Date` understands in the service. Conditions are evaluated in the client only. */
+export const anyDate: FieldCodec<Date, string> = { parse: toDate, serialize: (date) => date.toISOString() };
+
+/** `bigint` in rows, and a text of decimal digits in the service. */
+export const bigintText: FieldCodec<bigint, string> = {
+  parse: (stored) => (/^-?\d{1,400}$/.test(stored) ? BigInt(stored) : stored) as bigint,
+  serialize: String,
+  comparable: 'equality',
+};
+
+/** Values of other types, which other clients may have stored, stay as they are. */
+function toDate(stored: string): Date {
+  return typeof stored === 'string' ? new Date(stored) : stored;
+}
+
+/** Returns the row of a stored object. */
+export function parseRow<T extends object>(stored: object, codecs: Codecs): T {
+  return convert(stored, codecs, 'parse') as T;
+}
+
+/** Returns the attributes to store for a row, or a part of one. */
+export function serializeRow(row: object, codecs: Codecs): Record<string, unknown> {
+  return convert(row, codecs, 'serialize');
+}
+
+function convert(from: object, codecs: Codecs, direction: 'parse' | 'serialize'): Record<string, unknown> {
+  const result: Record<string, unknown> = { ...from };
+  for (const [name, codec] of Object.entries(codecs)) {
+    const value = Object.hasOwn(result, name) ? result[name] : undefined;
+    if (value !== null && value !== undefined) result[name] = codec[direction](value);
+  }
+  return result;
+}

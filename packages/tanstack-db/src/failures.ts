@@ -1,0 +1,13 @@
+// Errors of the client.
+import type { CofferError } from '@coffer/client';
+
+/** Returns whether an error comes from the client, with this status if one is given. An application may have several copies of it. */
+export function isFailure(error: unknown, ...statuses: readonly number[]): error is CofferError {
+  const { name, status } = (error ?? {}) as Partial<CofferError>;
+  return name === 'CofferError' && (statuses.length === 0 || statuses.includes(status!));
+}
+
+/** Object missing: number 110. A missing parent has another number. */
+export function isMissing(error: unknown): boolean {
+  return isFailure(error, 404) && error.errno === 110;
+}

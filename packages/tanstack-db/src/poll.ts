@@ -1,0 +1,38 @@
+// Follows a list without live updates: asks for changes from time to time, as other servers with the same protocol require.
+import type { LiveUpdate, ObjectList } from '@coffer/client';
+import type { Incoming } from './copy.ts';
+import type { Condition } from './selector.ts';
+
+export interface PollOptions {
+  readonly since: string | undefined;
+  readonly filter?: Condition;
+  readonly signal: AbortSignal;
+  /** Waits until the next request. */
+  readonly pause: () => Promise<void>;
+}
+
+/** Yields what live updates yield. */
+export async function* pollChanges(
+  list: ObjectList<Incoming>,
+  { since, filter, signal, pause }: PollOptions,
+): AsyncGenerator<LiveUpdate<Incoming>> {
+  const condition = { filter: filter as never };
+  let cursor = since;
+  while (!signal.aborted) {
+    if (cursor === undefined) {
+      const { data, etag } = await list.list({ ...condition, signal }).all();
+      cursor = etag;
+      yield { changes: data, cursor, current: false };
+    }
+    const page = await list.changes({ ...condition, gone: filter !== undefined, since: cursor, signal }).all();
+    if (page.resync !== undefined) {
+      cursor = undefined;
+      yield { changes: [], cursor: '0', current: false, resync: 'horizon' };
+      continue;
+    }
+    cursor = page.etag;
+    // The page has the newest changes first.
+    yield { changes: page.data.toReversed(), cursor, current: true };
+    await pause();
+  }
+}

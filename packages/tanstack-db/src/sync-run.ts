@@ -1,0 +1,384 @@
+// One sync run of a collection: follows the list, keeps the copy, and reads subsets.
+import { isRemoval, type LiveUpdate, type ObjectList } from '@coffer/client';
+import { compileSingleRowExpression, getLoadSubsetDemandKey, toBooleanPredicate, type IR } from '@tanstack/db';
+import type { Codecs } from './codecs.ts';
+import { Copy, type CopyCursor, type Incoming, type LoadSubsetOptions, type SyncParams } from './copy.ts';
+import { isFailure } from './failures.ts';
+import { matchesCondition } from './match.ts';
+import { planSubset, type Plan } from './plan.ts';
+import { pollChanges } from './poll.ts';
+import type { Condition } from './selector.ts';
+import { SubsetReader } from './subset-reader.ts';
+import { Subsets } from './subsets.ts';
+import { gate, renewed, Waiting } from './waiting.ts';
+
+export interface RunOptions {
+  readonly list: ObjectList<Incoming>;
+  readonly syncMode: 'eager' | 'on-demand' | 'progressive';
+  readonly fields: Codecs;
+  readonly lastModified: boolean;
+  readonly filter?: Condition;
+  readonly transport: 'auto' | 'sse' | 'poll' | 'none';
+  readonly pollMs: number;
+  readonly pageSize: number;
+  readonly keepSubsetMs: number;
+  readonly confirmTimeoutMs: number;
+  readonly whenRefused: 'clear' | 'keep';
+  readonly onError?: (error: unknown) => void;
+  readonly beforeReady?: () => Promise<void> | void;
+}
+
+/** State of the connection. */
+export type LiveStatus = 'connecting' | 'live' | 'waiting' | 'refused' | 'stopped';
+
+type Update = LiveUpdate<Incoming>;
+
+const firstPauseMs = 500;
+const maxPauseMs = 30_000;
+
+export class SyncRun<T extends object> {
+  readonly copy: Copy<T>;
+  status: LiveStatus = 'connecting';
+  lastError: unknown;
+  readonly #params: SyncParams<T>;
+  readonly #options: RunOptions;
+  readonly #subsets: Subsets;
+  readonly #reader: SubsetReader;
+  readonly #source: string;
+  readonly #ended = new AbortController();
+  readonly #waiting = new Waiting();
+  #session = new AbortController();
+  /** Opens when changes after the begin of the session are followed: subsets that are read from now on miss nothing. */
+  #started = gate();
+  #cursor: string | undefined;
+  #isReady = false;
+  /** Whether the whole list is in the copy. */
+  #isComplete = false;
+  /** What a session begins with after `refetch` or a resync. */
+  #begin: 'continue' | 'replace' | 'truncate' = 'continue';
+  #wake: () => void = () => undefined;
+  /** How often the copy was emptied. */
+  #epoch = 0;
+
+  constructor(params: SyncParams<T>, options: RunOptions) {
+    this.#params = params;
+    this.#options = options;
+    this.copy = new Copy(params, options);
+    this.#source = JSON.stringify([options.list.path, options.filter ?? null, options.syncMode === 'on-demand']);
+    this.#reader = new SubsetReader({ ...options, base: options.filter, rowOf: (object) => this.copy.rowOf(object) });
+    this.#subsets = new Subsets({
+      keepMs: options.keepSubsetMs,
+      load: (plan, signal) => this.#read(plan, signal),
+      forget: (ids) => this.copy.forget(ids),
+    });
+    void this.#run();
+  }
+
+  get #isEnded(): boolean {
+    return this.#ended.signal.aborted;
+  }
+
+  get cursor(): string | undefined {
+    return this.#cursor;
+  }
+
+  /** Ends the run. */
+  readonly cleanup = (): void => {
+    this.status = 'stopped';
+    this.#ended.abort();
+    this.#session.abort();
+    this.#subsets.close();
+    this.#started.fail(this.#ended.signal.reason);
+    this.#waiting.end();
+  };
+
+  /** Loads the rows that a query needs. */
+  readonly loadSubset = (options: LoadSubsetOptions): true | Promise<void> => {
+    if (this.#isComplete) return true;
+    const { fields, filter } = this.#options;
+    const plan = planSubset(options, { codecs: fields, base: filter, evaluate });
+    return this.#subsets.acquire(options, plan, getLoadSubsetDemandKey(options) ?? '');
+  };
+
+  readonly unloadSubset = (options: LoadSubsetOptions): void => this.#subsets.release(options);
+
+  /** Reads everything again. Resolves when the copy is current. */
+  async refetch(): Promise<void> {
+    if (this.#options.syncMode === 'on-demand') {
+      this.#renew('truncate');
+      await this.#started.opened;
+      return;
+    }
+    this.#renew('replace');
+    await this.#waiting.until(() => this.#begin === 'continue', 0);
+  }
+
+  /** Connects again at once, also after the service has refused access. */
+  retry(): void {
+    if (this.status === 'refused') this.#renew('truncate');
+    this.#wake();
+  }
+
+  /** Keeps rows that this client is about to write: the stream may have them before the response arrives. */
+  expect(ids: readonly string[]): void {
+    for (const id of ids) this.#subsets.pin(id);
+  }
+
+  /** Waits until the copy has these states. After the time limit, the given states are applied in place of the stream's. */
+  async confirm(states: readonly Incoming[]): Promise<void> {
+    if (this.#isEnded || states.length === 0) return;
+    // A pause between polls ends.
+    this.#wake();
+    const absent = states.filter((state) => state['absent'] === true).map(({ id }) => id);
+    const present = states.filter((state) => state['absent'] !== true);
+    const isReached = (): boolean =>
+      present.every(
+        ({ id, last_modified }) => this.copy.hasReached(id, last_modified) || this.#isPast(last_modified),
+      ) && absent.every((id) => !this.copy.has(id));
+    const { confirmTimeoutMs, filter } = this.#options;
+    if (await this.#waiting.until(isReached, confirmTimeoutMs)) return;
+    const visible = present.map((state) => {
+      if (isRemoval(state) || matchesCondition(filter, state)) return state;
+      return { id: state.id, last_modified: state.last_modified, gone: true };
+    });
+    void this.copy.apply(visible);
+    this.copy.forget(absent);
+  }
+
+  /** Waits until the stream has reached a timestamp. Returns whether it has within the time. */
+  awaitTimestamp(timestamp: number, timeoutMs: number): Promise<boolean> {
+    this.#wake();
+    return this.#waiting.until(() => this.#isPast(timestamp), timeoutMs);
+  }
+
+  #isPast(timestamp: number): boolean {
+    return this.#cursor !== undefined && Number(this.#cursor) >= timestamp;
+  }
+
+  /** Ends the session; the next one begins in the given way. */
+  #renew(begin: 'replace' | 'truncate'): void {
+    this.#begin = begin;
+    if (begin === 'truncate') this.#cursor = undefined;
+    this.#started = renewed(this.#started);
+    this.#session.abort();
+    this.#wake();
+  }
+
+  async #run(): Promise<void> {
+    await this.copy.readPersisted();
+    this.#cursor = this.copy.storedCursor(this.#source);
+    // The rows of a persisted copy are usable without a connection.
+    if (this.#cursor !== undefined) this.#markReady();
+    let failures = 0;
+    while (!this.#isEnded) {
+      this.#session = new AbortController();
+      try {
+        await (this.#options.syncMode === 'on-demand' ? this.#followChanges() : this.#followAll());
+        failures = 0;
+        await this.#pause(firstPauseMs);
+      } catch (error) {
+        if (this.#session.signal.aborted) continue;
+        if (this.status === 'live') failures = 0;
+        await this.#fail(error, failures++);
+      }
+    }
+  }
+
+  /** Follows changes of rows that are loaded. */
+  async #followChanges(): Promise<void> {
+    const { list, filter } = this.#options;
+    const { signal } = this.#session;
+    if (this.#cursor === undefined) {
+      const { etag } = await list.list({ filter: filter as never, limit: 1, fields: ['id'] as never[], signal }).page();
+      this.#cursor = etag;
+      const isFirst = !this.#isReady && this.#begin === 'continue' && this.copy.size === 0;
+      this.#begin = 'continue';
+      // Empties the copy, and lets queries request their subsets again.
+      if (!isFirst) this.#empty(true, this.#position());
+    }
+    this.#connected();
+    this.#started.open();
+    this.#markReady();
+    for await (const update of this.#updates(this.#cursor, signal)) {
+      if (update.resync !== undefined || this.#isBehind(update)) {
+        this.#renew('truncate');
+        return;
+      }
+      const changes = update.changes as readonly Incoming[];
+      this.#reader.observe(changes);
+      const wanted = new Set(changes.filter((change) => this.#belongs(change)).map(({ id }) => id));
+      this.#cursor = update.cursor;
+      void this.copy.apply(changes, { keep: ({ id }) => wanted.has(id), cursor: this.#position() });
+      this.#connected();
+      this.#waiting.check();
+    }
+  }
+
+  #belongs(change: Incoming): boolean {
+    return !isRemoval(change) && this.#subsets.note(change, this.copy.rowOf(change));
+  }
+
+  /** Follows the whole list: first a complete copy, then changes. */
+  async #followAll(): Promise<void> {
+    const { signal } = this.#session;
+    const since = this.#begin === 'continue' ? this.#cursor : undefined;
+    let truncates = this.#begin === 'truncate';
+    this.#begin = since === undefined && this.#begin === 'continue' ? 'replace' : this.#begin;
+    /** The complete copy that arrives; absent while changes are followed. */
+    let arriving = since === undefined ? new Map<string, Incoming>() : undefined;
+    if (arriving === undefined) this.#isComplete = true;
+    this.#started.open();
+    for await (const update of this.#updates(since, signal)) {
+      if (this.#isBehind(update)) {
+        this.#renew('truncate');
+        return;
+      }
+      if (update.resync !== undefined) {
+        arriving = new Map();
+        truncates = true;
+      }
+      const changes = update.changes as readonly Incoming[];
+      if (arriving === undefined) {
+        this.#cursor = update.cursor;
+        void this.copy.apply(changes, { cursor: this.#position() });
+      } else {
+        collect(arriving, changes);
+        if (!update.current) continue;
+        if (!this.#isReady) await this.#options.beforeReady?.();
+        if (signal.aborted) return;
+        this.#cursor = update.cursor;
+        const options = truncates ? { truncate: { markReady: true } } : { keeps: this.#subsets.isPinned };
+        this.#isComplete = true;
+        void this.copy.replace([...arriving.values()], { cursor: this.#position(), ...options });
+        arriving = undefined;
+        truncates = false;
+        this.#subsets.invalidate();
+      }
+      this.#begin = 'continue';
+      this.#connected();
+      this.#markReady();
+      this.#waiting.check();
+    }
+  }
+
+  #empty(markReady: boolean, cursor: CopyCursor | undefined): void {
+    this.#epoch++;
+    this.#subsets.invalidate();
+    void this.copy.replace([], { cursor, truncate: { markReady } });
+  }
+
+  /** Whether the service is older than the copy: it was restored from a backup. */
+  #isBehind(update: Update): boolean {
+    return update.current && this.#cursor !== undefined && Number(update.cursor) < Number(this.#cursor);
+  }
+
+  #updates(since: string | undefined, signal: AbortSignal): AsyncIterable<Update> {
+    const { list, filter, transport, pollMs } = this.#options;
+    const condition = { filter: filter as never };
+    const poll = (): AsyncIterable<Update> =>
+      pollChanges(list, { ...condition, since, signal, pause: () => this.#pause(pollMs) });
+    if (transport === 'none') return poll();
+    const followed = list.live({ ...condition, since: since as never, transport, signal });
+    return orPolls(followed as AsyncIterable<Update>, poll);
+  }
+
+  #position(): CopyCursor | undefined {
+    return this.#cursor === undefined ? undefined : { source: this.#source, cursor: this.#cursor };
+  }
+
+  #connected(): void {
+    this.status = 'live';
+    this.lastError = undefined;
+  }
+
+  #markReady(): void {
+    if (this.#isReady) return;
+    this.#isReady = true;
+    this.#params.markReady();
+  }
+
+  async #read(plan: Plan, signal: AbortSignal): Promise<readonly string[]> {
+    for (;;) {
+      await this.#started.opened;
+      const epoch = this.#epoch;
+      const endRead = this.copy.beginRead();
+      try {
+        const objects = await this.#reader.read(plan.segments, signal);
+        if (signal.aborted) return [];
+        // What was read before the copy was emptied may lack changes since then.
+        if (epoch !== this.#epoch) continue;
+        await this.copy.apply(objects);
+        return objects.map(({ id }) => id);
+      } finally {
+        endRead();
+      }
+    }
+  }
+
+  /** Waits before the next session: a growing time, or for `retry` if the service refuses access. */
+  async #fail(error: unknown, failures: number): Promise<void> {
+    this.lastError = error;
+    this.#options.onError?.(error);
+    const isRefused = isFailure(error, 401, 403, 404);
+    if (!isRefused) {
+      this.status = 'waiting';
+      await this.#pause(Math.min(maxPauseMs, firstPauseMs * 2 ** failures) * (0.5 + Math.random() / 2));
+      return;
+    }
+    this.status = 'refused';
+    this.#started = renewed(this.#started);
+    this.#started.fail(error);
+    if (!this.#isReady) this.#params.markError(error);
+    if (error.status !== 401 && this.#options.whenRefused === 'clear' && this.copy.size > 0) {
+      this.#isComplete = false;
+      this.#cursor = undefined;
+      // A stored position without its rows would be continued when access is granted again.
+      this.#empty(false, { source: '', cursor: '' });
+    }
+    await this.#pause(0);
+    this.#started = gate();
+  }
+
+  /** @param milliseconds 0: until `retry` or the end of the session */
+  #pause(milliseconds: number): Promise<void> {
+    const { signal } = this.#session;
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = milliseconds > 0 ? setTimeout(end, milliseconds) : undefined;
+      this.#wake = end;
+      signal.addEventListener('abort', end, { once: true });
+      if (signal.aborted) end();
+    });
+  }
+}
+
+function collect(copy: Map<string, Incoming>, changes: readonly Incoming[]): void {
+  for (const change of changes) {
+    if (isRemoval(change)) copy.delete(change.id);
+    else copy.set(change.id, change);
+  }
+}
+
+/** Polls where the service has no live updates, which it says before the first update. */
+async function* orPolls(followed: AsyncIterable<Update>, poll: () => AsyncIterable<Update>): AsyncGenerator<Update> {
+  let hasBegun = false;
+  try {
+    for await (const update of followed) {
+      hasBegun = true;
+      yield update;
+    }
+    return;
+  } catch (error) {
+    if (hasBegun || !isFailure(error, 400, 405, 501)) throw error;
+  }
+  yield* poll();
+}
+
+function evaluate(where: IR.BasicExpression | undefined): (row: object) => boolean {
+  if (where === undefined) return () => true;
+  const compiled = compileSingleRowExpression(where);
+  return (row) => toBooleanPredicate(compiled(row as Record<string, unknown>) as boolean | null);
+}

@@ -1,0 +1,160 @@
+// What the client makes of frames that a service sends in rare moments.
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Coffer, type ClientOptions } from '../../../packages/client/src/index.ts';
+import { Follower } from './follower.ts';
+import { frame, idOf, streamOf, stubFetch, type Script, type StubRequest } from './stub-service.ts';
+
+function follow(scripts: readonly Script[], options: ClientOptions = {}) {
+  const stub = stubFetch(
+    scripts.map(
+      (script) =>
+        ({ signal }: StubRequest) =>
+          streamOf(script, signal),
+    ),
+  );
+  const coffer = new Coffer('http://coffer.test', { fetch: stub.fetch, maxPauseMs: 5, ...options });
+  const follower = new Follower(coffer.list<{ n: number }>('/things').live());
+  onTestFinished(() => follower.stop());
+  return { follower, requests: stub.requests };
+}
+
+const a = { id: 'a', n: 1, last_modified: 5 };
+const b = { id: 'b', n: 2, last_modified: 8 };
+const changes = (data: object, timestamp?: number): string =>
+  frame('changes', { watch: 0, data: [data] }, timestamp === undefined ? undefined : idOf(timestamp));
+const current = (timestamp: number): string => frame('current', { watch: 0 }, idOf(timestamp));
+
+describe('The client that follows a list', () => {
+  it('begins anew when a first copy without a place to resume was interrupted', async () => {
+    const { follower, requests } = follow([
+      [changes(a), undefined],
+      [changes(b), current(9)],
+    ]);
+    await follower.until();
+    expect([...follower.copy.keys()]).toEqual(['b']);
+    expect(follower.resyncs).toEqual(['horizon']);
+    expect(requests.map(({ target }) => target)).toEqual(
+      Array.from({ length: 2 }, () => '/live?watch=%2Fthings%3F_since%3D0'),
+    );
+  });
+
+  it('continues a first copy where it was interrupted', async () => {
+    const { follower, requests } = follow([
+      [changes(a, 5), undefined],
+      [changes(b, 8), current(9)],
+    ]);
+    await follower.until();
+    expect([...follower.copy.keys()]).toEqual(['a', 'b']);
+    expect(follower.resyncs).toEqual([]);
+    expect(requests.at(-1)?.target).toBe('/live?watch=%2Fthings%3F_since%3D5');
+    expect(follower.last).toMatchObject({ cursor: '9', current: true });
+  });
+
+  it('reads frames that arrive in pieces, with comments between them', async () => {
+    const text = `retry: 10\n\n:\n\n${changes(a, 5)}:\n\n${current(9)}`;
+    const { follower } = follow([text.split('')]);
+    await follower.until(({ copy }) => copy.has('a'));
+    expect(follower.last?.cursor).toBe('9');
+  });
+
+  it('ignores events of other lists and events that it does not know', async () => {
+    const { follower } = follow([
+      [frame('changes', { watch: 7, data: [b] }, '1.2'), frame('future', { watch: 0 }), changes(a, 5), current(5)],
+    ]);
+    await follower.until(({ copy }) => copy.has('a'));
+    expect([...follower.copy.keys()]).toEqual(['a']);
+  });
+
+  it('connects again after malformed events', async () => {
+    const { follower, requests } = follow([
+      ['event: changes\ndata: {"watch":0,"data":\n\n'],
+      ['event: changes\ndata: null\n\n'],
+      [changes(a, 5), current(5)],
+    ]);
+    await follower.until();
+    expect(requests).toHaveLength(3);
+  });
+
+  it('comes back after the time that the service names at the end', async () => {
+    const end = `retry: 3\n${frame('end', { code: 503, errno: 201 })}`;
+    const { follower, requests } = follow([
+      [changes(a, 5), current(5), end],
+      [changes(b, 8), current(8)],
+    ]);
+    await follower.until(({ copy }) => copy.has('b'));
+    expect(requests).toHaveLength(2);
+    expect(follower.resyncs).toEqual([]);
+  });
+
+  it('drops what waits when the copy is not valid any more', async () => {
+    const { follower } = follow([
+      [changes(a, 5) + current(5) + frame('resync', { watch: 0, reason: 'flushed' }) + current(7) + changes(b, 8)],
+      [changes({ ...b, id: 'c' }, 8) + current(9)],
+    ]);
+    await follower.until(({ copy }) => copy.has('c'));
+    expect([...follower.copy.keys()]).toEqual(['c']);
+    expect(follower.resyncs).toEqual(['flushed']);
+  });
+
+  it('ends with the error of the list that was refused', async () => {
+    const { follower } = follow([
+      [frame('refused', { watch: 0, code: 403, errno: 121, error: 'Forbidden', message: 'No.', details: { x: 1 } })],
+    ]);
+    expect(await follower.ended).toMatchObject({
+      kind: 'http',
+      status: 403,
+      errno: 121,
+      details: { x: 1 },
+      message: '403 No.',
+    });
+  });
+
+  it('begins anew when its place is refused as too old', async () => {
+    const { follower } = follow([[frame('refused', { watch: 0, code: 410, errno: 107 })], [changes(a, 5), current(5)]]);
+    await follower.until();
+    expect(follower.resyncs).toEqual(['horizon']);
+  });
+
+  it('begins anew when a polled list is older than its cursor, as after a restore of a backup', async () => {
+    const page = (data: object[], etag: number): Response =>
+      new Response(JSON.stringify({ data }), { headers: { ETag: `"${etag}"` } });
+    const stub = stubFetch([
+      () => page([a, b], 8),
+      () => page([], 6),
+      ({ target }) => {
+        expect(target).toContain('_since=0');
+        return page([a], 6);
+      },
+      () => page([{ ...b, id: 'c' }], 9),
+      () => page([], 9),
+    ]);
+    const coffer = new Coffer('http://coffer.test', { fetch: stub.fetch, maxPauseMs: 5 });
+    const follower = new Follower(coffer.list<{ n: number }>('/things').live({ transport: 'poll' }));
+    onTestFinished(() => follower.stop());
+    await follower.until(({ copy }) => copy.has('c'));
+    expect([...follower.copy.keys()]).toEqual(['a', 'c']);
+    expect(follower.resyncs).toEqual(['flushed']);
+  });
+
+  it('follows the pages of a polled list, oldest first within each', async () => {
+    const page = (data: object[], etag: number, next?: string): Response =>
+      new Response(JSON.stringify({ data }), {
+        headers: {
+          ETag: `"${etag}"`,
+          ...(next === undefined ? {} : { 'Next-Page': `http://other.test/v9/x?${next}` }),
+        },
+      });
+    const stub = stubFetch([
+      () => page([{ ...b, id: 'c', last_modified: 9 }, b], 9, '_token=t'),
+      () => page([a], 10),
+      () => page([], 9),
+    ]);
+    const coffer = new Coffer('http://coffer.test', { fetch: stub.fetch, maxPauseMs: 5 });
+    const follower = new Follower(coffer.list<{ n: number }>('/things').live({ transport: 'poll' }));
+    onTestFinished(() => follower.stop());
+    await follower.until();
+    expect(follower.updates[0]?.changes.map(({ id }) => id)).toEqual(['b', 'c']);
+    expect(follower.last).toMatchObject({ cursor: '9', current: true });
+    expect(stub.requests[1]?.target).toBe('/things?_token=t');
+  });
+});
