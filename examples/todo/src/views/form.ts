@@ -1,0 +1,7 @@
+// Reads forms.
+
+/** Returns the text of a field. */
+export function textOf(form: HTMLFormElement, name: string): string {
+  const value = new FormData(form).get(name);
+  return typeof value === 'string' ? value : '';
+}
