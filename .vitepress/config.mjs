@@ -16,7 +16,7 @@ export default defineConfig({
   lang: 'en',
   outDir: './site',
   cacheDir: './node_modules/.vitepress',
-  srcExclude: ['node_modules/**', 'coverage/**', 'data/**', 'dist/**', 'site/**', 'src/**', 'test/**'],
+  srcExclude: ['**/node_modules/**', 'coverage/**', 'data/**', '**/dist/**', 'site/**', 'src/**', 'test/**'],
   rewrites: { 'README.md': 'index.md', ':folder(.*)/README.md': ':folder/index.md' },
   // A page may show a service at work on this machine.
   ignoreDeadLinks: 'localhostLinks',

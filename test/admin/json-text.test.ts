@@ -9,7 +9,7 @@ import {
   memberText,
   membersOf,
   withoutMembers,
-} from '../../admin/public/json-text.js';
+} from '../../admin/src/core/json-text.ts';
 
 const objects = fc.dictionary(fc.oneof(fc.string(), fc.constant('__proto__')), fc.jsonValue());
 /** One value, in texts with different whitespace. */

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorTable } from '../../src/core/errors.ts';
+import { createLogger } from '../../src/observability/logger.ts';
 import { startTestService, type TestClient, type TestService } from '../../src/testing/index.ts';
 import { projectRoot } from './source-tree.ts';
 
@@ -30,7 +31,7 @@ describe('the reference of the HTTP API', () => {
   beforeAll(async () => {
     service = await startTestService({
       settings: {
-        includes: 'default_bucket flush attachments openid accounts prometheus history counters',
+        includes: 'default_bucket flush attachments openid accounts prometheus history counters quotas operations',
         'multiauth.policies': 'account basicauth',
         account_validation: 'true',
         account_hash_cost: '10',
@@ -38,6 +39,7 @@ describe('the reference of the HTTP API', () => {
         // Nothing is put there, so it will not be made.
         'attachment.base_path': path.join(projectRoot, 'data', 'nowhere'),
       },
+      logger: createLogger({ level: 'silent', format: 'json', name: 'svc' }, { write() {} }),
     });
     alice = service.asUser('alice');
   });

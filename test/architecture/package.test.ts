@@ -28,10 +28,10 @@ describe('package.json', () => {
   });
 
   it('is the only place that names the home, besides generated pages, so that one change moves it', () => {
-    const folders = ['src', 'docs', 'examples', 'scripts', 'admin/public', 'assets', 'bin', '.vitepress'];
+    const folders = ['src', 'docs', 'examples', 'scripts', 'admin/src', 'assets', 'bin', '.vitepress'];
     const files = folders.flatMap((folder) =>
       readdirSync(path.join(projectRoot, folder), { recursive: true, encoding: 'utf8' })
-        .filter((name) => /\.(?:ts|js|mjs|json|md|html)$/.test(name))
+        .filter((name) => /\.(?:tsx?|js|mjs|json|md|html)$/.test(name))
         .map((name) => path.join(folder, name))
         .filter((name) => name !== 'docs/reference/settings.md'),
     );

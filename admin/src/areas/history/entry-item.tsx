@@ -1,0 +1,107 @@
+// One change: what, when, by whom; and opened, its difference, with the actions that restore a version or undo the change.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { indentJson } from '../../core/json-text.ts';
+import { useApp } from '../../ui/app-context.ts';
+import { DiffView } from '../../ui/diff-view.tsx';
+import { useAttempt, useLoad } from '../../ui/hooks.ts';
+import { Button, FailureNote, Loading, Moment, Principal } from '../../ui/parts.tsx';
+import { restoreVersion, undoChange } from './changes.ts';
+import { comparable, loadBefore, permissionLines, type Entry, type Version } from './entries.ts';
+
+const verbs: ReadonlyMap<string, string> = new Map([
+  ['create', 'created'],
+  ['update', 'changed'],
+  ['delete', 'deleted'],
+]);
+
+export interface EntryItemProps {
+  readonly entry: Entry;
+  readonly historyPath: string;
+  /** Returns the address of the changes of a user. */
+  readonly userHref: (user: string) => string;
+  readonly onDone: (message: string) => void;
+}
+
+export function EntryItem(props: EntryItemProps): JSX.Element {
+  const { moment, action, uri, user } = props.entry;
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <li>
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>
+          <Moment text={moment} /> <strong class={`verb ${action}`}>{verbs.get(action) ?? action}</strong>{' '}
+          <code>{uri}</code>{' '}
+          <span class="quiet">by {user === undefined ? 'an anonymous user' : <Principal id={user} />}</span>
+        </summary>
+        {isOpen ? <Change {...props} /> : null}
+      </details>
+    </li>
+  );
+}
+
+function Change({ entry, historyPath, userHref, onDone }: EntryItemProps): JSX.Element {
+  const app = useApp();
+  const { api, service } = app;
+  const { value, error, reload } = useLoad(
+    async (signal) => ({ before: await loadBefore(api, historyPath, entry, signal) }),
+    entry.id,
+  );
+  const { error: failure, isBusy, attempt } = useAttempt();
+  if (error !== undefined) return <FailureNote error={error} onRetry={reload} />;
+  if (value === undefined) return <Loading />;
+  const { before } = value;
+  const run = (act: () => Promise<string | undefined>): Promise<void> =>
+    attempt(async () => {
+      const message = await act();
+      if (message !== undefined) onDone(message);
+    });
+  const mayChange = entry.kind !== undefined && !service.isReadOnly;
+  return (
+    <div class="change">
+      <Difference before={before} after={entry.after} />
+      <FailureNote error={failure} />
+      <div class="actions">
+        {!mayChange || entry.action === 'delete' ? null : (
+          <Button class="small" disabled={isBusy} onClick={() => run(() => restoreVersion(app, entry))}>
+            Restore this version
+          </Button>
+        )}
+        {!mayChange || before === undefined ? null : (
+          <Button class="small" disabled={isBusy} onClick={() => run(() => undoChange(app, entry, before))}>
+            Undo this change
+          </Button>
+        )}
+        <a href={userHref(entry.user ?? 'null')}>Changes of this user</a>
+      </div>
+    </div>
+  );
+}
+
+function Difference({ before, after }: { readonly before: Version | undefined; readonly after: Version }): JSX.Element {
+  const lines = [before?.permissions, after.permissions].map((each) => permissionLines(each ?? new Map()));
+  if (before === undefined) {
+    return (
+      <>
+        <p class="hint">The history does not hold the version before.</p>
+        <pre tabIndex={0}>{indentJson(comparable(after))}</pre>
+      </>
+    );
+  }
+  const isSame = comparable(before) === comparable(after);
+  return (
+    <>
+      {isSame ? (
+        <p class="hint">The attributes did not change.</p>
+      ) : (
+        <DiffView before={indentJson(comparable(before))} after={indentJson(comparable(after))} label="Attributes" />
+      )}
+      {lines[0] === lines[1] ? null : (
+        <>
+          <h3>Permissions</h3>
+          <DiffView before={lines[0] ?? ''} after={lines[1] ?? ''} label="Permissions" />
+        </>
+      )}
+    </>
+  );
+}

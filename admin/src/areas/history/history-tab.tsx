@@ -1,0 +1,64 @@
+// The time line of an object and its contents: the entries of the plugin `history`, newest first, with filters.
+import type { JSX } from 'preact';
+import { loadPage } from '../../core/objects.ts';
+import { hashOf } from '../../core/places.ts';
+import { announceTreeChange, useApp } from '../../ui/app-context.ts';
+import { useLoad } from '../../ui/hooks.ts';
+import { pageOf, Pager } from '../../ui/pager.tsx';
+import { Empty, FailureNote, Loading } from '../../ui/parts.tsx';
+import { say } from '../../ui/toast.tsx';
+import type { TabProps } from '../area.ts';
+import { filterNames, historyPathOf, historyQuery, readEntry } from './entries.ts';
+import { EntryItem } from './entry-item.tsx';
+import { HistoryFilter } from './filter-form.tsx';
+
+const pageSize = 20;
+
+export function HistoryTab({ place, query, reload: reloadObject }: TabProps): JSX.Element {
+  const { api } = useApp();
+  const path = historyPathOf(place);
+  const parameters = historyQuery(place, query);
+  parameters.set('_limit', String(pageSize));
+  const page = pageOf(query, parameters);
+  const wanted = page.pageQuery === '' ? parameters.toString() : page.pageQuery;
+  const { value, error, reload } = useLoad((signal) => loadPage(api, path, wanted, signal), `${path}?${wanted}`);
+  const finish = (message: string): void => {
+    announceTreeChange();
+    reloadObject();
+    reload();
+    say(message);
+  };
+  const userHref = (user: string): string => hashOf(place, { _tab: 'history', _user: user });
+  return (
+    <>
+      <HistoryFilter place={place} query={query} />
+      {error === undefined ? null : <FailureNote error={error} onRetry={reload} />}
+      {value === undefined ? (
+        error === undefined ? (
+          <Loading />
+        ) : null
+      ) : value.rows.length === 0 ? (
+        <Empty>
+          {filterNames.some((name) => query.has(name)) ? 'No changes match these filters.' : 'No changes are recorded.'}
+        </Empty>
+      ) : (
+        <ol class="history">
+          {value.rows.map(readEntry).map((entry) => (
+            <EntryItem key={entry.id} entry={entry} historyPath={path} userHref={userHref} onDone={finish} />
+          ))}
+        </ol>
+      )}
+      {value === undefined ? null : (
+        <Pager
+          page={page}
+          pageSize={pageSize}
+          shown={value.rows.length}
+          total={undefined}
+          next={value.next}
+          address={query}
+          hrefOf={(next) => hashOf(place, next)}
+        />
+      )}
+    </>
+  );
+}

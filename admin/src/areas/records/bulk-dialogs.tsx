@@ -1,0 +1,195 @@
+// The dialogs that ask how to change the selected records: an attribute, or principals of a permission.
+import type { JSX } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { Dialog, openDialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/parts.tsx';
+import type { FieldChange, PermissionChange } from './bulk.ts';
+
+export function askForField(count: string, fields: readonly string[]): Promise<FieldChange | undefined> {
+  return openDialog<FieldChange>((close) => <FieldDialog count={count} fields={fields} close={close} />);
+}
+
+export function askForPermission(count: string): Promise<PermissionChange | undefined> {
+  return openDialog<PermissionChange>((close) => <PermissionDialog count={count} close={close} />);
+}
+
+/** Reading of the typed value as JSON. */
+type ValueKind = 'text' | 'json';
+
+interface FieldDialogProps {
+  readonly count: string;
+  readonly fields: readonly string[];
+  readonly close: (change?: FieldChange) => void;
+}
+
+function FieldDialog({ count, fields, close }: FieldDialogProps): JSX.Element {
+  const [action, setAction] = useState<FieldChange['action']>('set');
+  const [field, setField] = useState('');
+  const [kind, setKind] = useState<ValueKind>('text');
+  const [typed, setTyped] = useState('');
+  const choices = useId();
+  const fault = action === 'set' && kind === 'json' ? faultOfValue(typed) : undefined;
+  const isOwn = ['id', 'last_modified', 'schema', 'attachment'].includes(field.trim());
+  const submit = (): void => {
+    if (field.trim() === '' || fault !== undefined || isOwn) return;
+    if (action === 'remove') close({ action, field: field.trim() });
+    else close({ action, field: field.trim(), value: kind === 'json' ? typed.trim() : JSON.stringify(typed) });
+  };
+  return (
+    <Dialog title={`Edit ${count}`} onClose={() => close()}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <Field label="Change">
+          {(attributes) => (
+            <select
+              {...attributes}
+              data-focus=""
+              value={action}
+              onChange={(event) => setAction(event.currentTarget.value === 'remove' ? 'remove' : 'set')}
+            >
+              <option value="set">Set an attribute</option>
+              <option value="remove">Remove an attribute</option>
+            </select>
+          )}
+        </Field>
+        <Field label="Attribute" fault={isOwn ? 'The service maintains this attribute.' : undefined}>
+          {(attributes) => (
+            <input
+              {...attributes}
+              list={choices}
+              required
+              autocomplete="off"
+              spellcheck={false}
+              value={field}
+              onInput={(event) => setField(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <datalist id={choices}>
+          {fields.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+        {action === 'remove' ? null : (
+          <>
+            <Field label="Kind of value">
+              {(attributes) => (
+                <select
+                  {...attributes}
+                  value={kind}
+                  onChange={(event) => setKind(event.currentTarget.value === 'json' ? 'json' : 'text')}
+                >
+                  <option value="text">Text</option>
+                  <option value="json">Number or other JSON</option>
+                </select>
+              )}
+            </Field>
+            <Field
+              label="New value"
+              hint={kind === 'json' ? 'For example 5, true, null, ["a"]. Digits are kept as written.' : undefined}
+              fault={typed === '' ? undefined : fault}
+            >
+              {(attributes) => (
+                <textarea
+                  {...attributes}
+                  rows={3}
+                  value={typed}
+                  onInput={(event) => setTyped(event.currentTarget.value)}
+                />
+              )}
+            </Field>
+          </>
+        )}
+        <div class="actions">
+          <button type="submit" class="primary" disabled={field.trim() === '' || fault !== undefined || isOwn}>
+            {action === 'set' ? 'Set' : 'Remove'} in {count}
+          </button>
+          <button type="button" onClick={() => close()}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function faultOfValue(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+interface PermissionDialogProps {
+  readonly count: string;
+  readonly close: (change?: PermissionChange) => void;
+}
+
+function PermissionDialog({ count, close }: PermissionDialogProps): JSX.Element {
+  const [action, setAction] = useState<PermissionChange['action']>('add');
+  const [permission, setPermission] = useState('read');
+  const [typed, setTyped] = useState('');
+  const principals = [...new Set(typed.split(/\s+/).filter((line) => line !== ''))];
+  return (
+    <Dialog title={`Permissions of ${count}`} onClose={() => close()}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (principals.length > 0) close({ action, permission, principals });
+        }}
+      >
+        <Field label="Change">
+          {(attributes) => (
+            <select
+              {...attributes}
+              data-focus=""
+              value={action}
+              onChange={(event) => setAction(event.currentTarget.value === 'remove' ? 'remove' : 'add')}
+            >
+              <option value="add">Grant</option>
+              <option value="remove">Revoke</option>
+            </select>
+          )}
+        </Field>
+        <Field label="Permission">
+          {(attributes) => (
+            <select {...attributes} value={permission} onChange={(event) => setPermission(event.currentTarget.value)}>
+              <option value="read">read</option>
+              <option value="write">write</option>
+            </select>
+          )}
+        </Field>
+        <Field
+          label="Principals"
+          hint="One on each line: a user id, a group (/buckets/…/groups/…), system.Authenticated or system.Everyone."
+        >
+          {(attributes) => (
+            <textarea
+              {...attributes}
+              rows={4}
+              spellcheck={false}
+              autocomplete="off"
+              value={typed}
+              onInput={(event) => setTyped(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <p class="hint">Permissions of the collection and the bucket stay as they are. You stay a writer.</p>
+        <div class="actions">
+          <button type="submit" class="primary" disabled={principals.length === 0}>
+            {action === 'add' ? 'Grant' : 'Revoke'} for {count}
+          </button>
+          <button type="button" onClick={() => close()}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,166 @@
+// The table of records: chosen columns, sorting, filters, pages, live rows, text search and selection.
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { displayText, memberText, membersOf, previewText } from '../../core/json-text.ts';
+import { filtersOf, listParameters, sortOf, sortedBy } from '../../core/list-query.ts';
+import { below, hashOf, kinds, listPathOf, pathOf } from '../../core/places.ts';
+import { readChoice, writeChoice } from '../../core/storage.ts';
+import { FilterBar } from '../../ui/filter-bar.tsx';
+import { useList, type LiveList } from '../../ui/hooks.ts';
+import { Icon } from '../../ui/icons.tsx';
+import { ListFailure } from '../../ui/list-failure.tsx';
+import { Pager, pageOf } from '../../ui/pager.tsx';
+import { Button, Empty, Loading, Moment } from '../../ui/parts.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import type { TabProps } from '../area.ts';
+import { BulkBar, countOf } from './bulk-bar.tsx';
+import { chooseColumns } from './column-dialog.tsx';
+import { checkChoice, columnsOf, knownFields, noChoice, type ColumnChoice } from './columns.ts';
+import { NewRecord } from './new-record.tsx';
+import { TextSearch } from './text-search.tsx';
+
+const pageSize = 50;
+const cellLimit = 120;
+const defaultWidths: Readonly<Record<string, number>> = { id: 160, last_modified: 175 };
+const defaultWidth = 150;
+
+/** A record with the texts of its members. */
+interface Row {
+  readonly id: string;
+  readonly text: string;
+  readonly members: ReadonlyMap<string, string>;
+}
+
+export function RecordsTab(props: TabProps): JSX.Element {
+  return props.query.has('_new') ? <NewRecord {...props} /> : <Records {...props} />;
+}
+
+function Records({ place, query, object, failure, service }: TabProps): JSX.Element {
+  const path = listPathOf(place, kinds.record);
+  const parameters = listParameters(query);
+  parameters.set('_limit', String(pageSize));
+  const page = pageOf(query, parameters);
+  const list = useList({ path, query: parameters, pageQuery: page.pageQuery });
+  const texts = list.page?.rows;
+  const rows = useMemo(() => (texts ?? []).map(readRow), [texts]);
+  const [choice, setChoice] = useColumnChoice(pathOf(place));
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => setSelected(new Set()), [page.pageQuery, parameters.toString()]);
+  const collection = object?.data ?? '{}';
+  const fields = columnsOf(choice, collection, texts ?? []);
+  const known = knownFields(fields, memberText(collection, 'schema'), texts ?? []);
+  const hrefOf = (next: URLSearchParams): string => hashOf(place, next);
+  const columns = ['id', ...fields].map((field) => columnOf(field, choice.widths[field], query, hrefOf));
+  const transfer = new URLSearchParams([...listParameters(query), ['_tab', 'transfer']]);
+  const create = new URLSearchParams({ _tab: 'records', _new: '1' });
+  const pick = async (): Promise<void> => {
+    const next = await chooseColumns(known, fields);
+    if (next !== undefined) setChoice({ ...choice, fields: next ?? undefined });
+  };
+  return (
+    <section class="list" aria-busy={list.isLoading}>
+      {service.capabilities.has('text-search') && object !== undefined ? (
+        <TextSearch query={query} place={place} collection={object.data} />
+      ) : null}
+      <div class="toolbar">
+        <FilterBar query={query} fields={['id', ...known]} path={path} hrefOf={hrefOf} />
+        <span class="total">{list.total === undefined ? '' : countOf(list.total)}</span>
+        <Button onClick={pick}>
+          <Icon name="columns" /> Columns
+        </Button>
+        <a class="button" href={hrefOf(transfer)}>
+          Export
+        </a>
+        <a class="button primary" href={hrefOf(create)}>
+          New record
+        </a>
+      </div>
+      <BulkBar
+        place={place}
+        rows={rows.filter(({ id }) => selected.has(id))}
+        fields={known}
+        onDone={(failed) => {
+          setSelected(failed);
+          list.refresh();
+        }}
+      />
+      <ListFailure error={list.error} known={failure} onRetry={list.refresh} />
+      <Body list={list} isFiltered={query.has('_q') || filtersOf(query).length > 0} count={rows.length}>
+        <Table
+          caption="records"
+          columns={columns}
+          rows={rows}
+          idOf={({ id }) => id}
+          hrefOf={({ id }) => hashOf(below(place, kinds.record, id))}
+          changed={list.changed}
+          selection={{ ids: selected, onChange: setSelected }}
+          onResize={(key, width) => setChoice({ ...choice, widths: { ...choice.widths, [key]: width } })}
+        />
+      </Body>
+      <Pager
+        page={page}
+        pageSize={pageSize}
+        shown={rows.length}
+        total={list.total}
+        next={list.page?.next}
+        address={query}
+        hrefOf={hrefOf}
+      />
+    </section>
+  );
+}
+
+interface BodyProps {
+  readonly list: LiveList;
+  readonly isFiltered: boolean;
+  readonly count: number;
+  readonly children: JSX.Element;
+}
+
+function Body({ list, isFiltered, count, children }: BodyProps): JSX.Element | null {
+  if (list.page === undefined) return list.isLoading ? <Loading /> : null;
+  if (count > 0) return children;
+  return <Empty>{isFiltered ? 'No records match.' : 'No records are visible to you here.'}</Empty>;
+}
+
+function readRow(text: string): Row {
+  const members = new Map(membersOf(text).map(({ key, text: value }) => [key, value]));
+  return { id: displayText(members.get('id') ?? '""'), text, members };
+}
+
+function columnOf(
+  field: string,
+  width: number | undefined,
+  query: URLSearchParams,
+  hrefOf: (query: URLSearchParams) => string,
+): Column<Row> {
+  return {
+    key: field,
+    label: field,
+    width: width ?? defaultWidths[field] ?? defaultWidth,
+    sortHref: hrefOf(sortedBy(query, field)),
+    sort: sortOf(query, field),
+    cell: ({ members }) =>
+      field === 'last_modified' ? <Moment text={members.get(field)} /> : cellOf(members.get(field)),
+  };
+}
+
+/** Returns a value as it is shown in a cell. Numbers and words look different from texts. */
+function cellOf(text: string | undefined): JSX.Element | string {
+  if (text === undefined) return '';
+  const shown = previewText(text, cellLimit);
+  return text.startsWith('"') ? shown : <span class={/^-?\d/.test(text) ? 'number' : 'json'}>{shown}</span>;
+}
+
+/** The columns that the user chose for a collection, remembered in the browser. */
+function useColumnChoice(path: string): [ColumnChoice, (choice: ColumnChoice) => void] {
+  const name = `columns.${path}`;
+  const [choice, setChoice] = useState(() => readChoice(name, checkChoice) ?? noChoice);
+  return [
+    choice,
+    (next) => {
+      setChoice(next);
+      writeChoice(name, next);
+    },
+  ];
+}

@@ -1,0 +1,79 @@
+// Which field of the file becomes which attribute, and how cells of CSV are read.
+import type { JSX } from 'preact';
+import { previewText } from '../../core/json-text.ts';
+import { Scroll } from '../../ui/parts.tsx';
+import type { CellKind, FieldMapping, Source } from './source.ts';
+
+const kindLabels: Readonly<Record<CellKind, string>> = {
+  auto: 'as it looks',
+  text: 'text',
+  number: 'number',
+  boolean: 'true, false',
+  json: 'JSON',
+};
+const kindNames: readonly CellKind[] = ['auto', 'text', 'number', 'boolean', 'json'];
+
+export interface MappingTableProps {
+  readonly source: Source;
+  readonly mapping: readonly FieldMapping[];
+  readonly onChange: (mapping: readonly FieldMapping[]) => void;
+}
+
+export function MappingTable({ source, mapping, onChange }: MappingTableProps): JSX.Element {
+  const change = (index: number, part: Partial<FieldMapping>): void =>
+    onChange(mapping.map((each, at) => (at === index ? { ...each, ...part } : each)));
+  const isCsv = source.format === 'csv';
+  return (
+    <Scroll label="Mapping of fields">
+      <table class="mapping">
+        <thead>
+          <tr>
+            <th scope="col">Field of the file</th>
+            <th scope="col">First value</th>
+            <th scope="col">Attribute</th>
+            {isCsv ? <th scope="col">Read as</th> : null}
+          </tr>
+        </thead>
+        <tbody>
+          {mapping.map(({ source: field, target, kind }, index) => (
+            <tr key={field}>
+              <th scope="row">{previewText(JSON.stringify(field), 60)}</th>
+              <td>{firstValue(source, field)}</td>
+              <td>
+                <input
+                  aria-label={`Attribute for ${field}`}
+                  autocomplete="off"
+                  spellcheck={false}
+                  value={target}
+                  onInput={(event) => change(index, { target: event.currentTarget.value.trim() })}
+                />
+              </td>
+              {isCsv ? (
+                <td>
+                  <select
+                    aria-label={`Read ${field} as`}
+                    value={kind}
+                    onChange={({ currentTarget: { value } }) =>
+                      change(index, { kind: kindNames.find((each) => each === value) ?? 'auto' })
+                    }
+                  >
+                    {kindNames.map((each) => (
+                      <option key={each} value={each}>
+                        {kindLabels[each]}
+                      </option>
+                    ))}
+                  </select>
+                </td>
+              ) : null}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+function firstValue({ rows }: Source, field: string): string {
+  const value = rows.find(({ members }) => (members.get(field) ?? '') !== '')?.members.get(field) ?? '';
+  return value.length > 60 ? `${value.slice(0, 60)}…` : value;
+}

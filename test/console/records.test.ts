@@ -1,0 +1,165 @@
+// Records in the console: text search, duplicates, changes of many records, and the merge of two versions.
+import { expect, it } from 'vitest';
+import { collection, collectionView, hostile, describeConsole } from './stage.ts';
+
+describeConsole('Records in the console', {}, (stage) => {
+  it('searches the texts of records, or shows how to declare a text index.', async () => {
+    const { alice, page, visitor } = stage;
+    await stage.store({
+      a: '{"title":"Green tea"}',
+      b: '{"title":"Black coffee"}',
+      c: `{"title":${JSON.stringify(`tea ${hostile}`)}}`,
+    });
+    await visitor.signIn('alice');
+    await visitor.go(collectionView);
+    await page.getByText('Text search', { exact: true }).click();
+    await page.getByText('This collection has no text index.').waitFor();
+    await alice.request('PATCH', collection, { body: { data: { indexes: [{ text: ['title'] }] } } });
+    await page.reload();
+    await page.getByLabel('Search texts').fill('tea');
+    await page.keyboard.press('Enter');
+    await page.getByText('2 records', { exact: true }).waitFor();
+    expect(new URL(page.url()).hash).toContain('_q=tea');
+    await page.getByRole('cell', { name: hostile }).waitFor();
+    await alice.request('PUT', `${collection}/records/d`, { body: { data: { title: 'iced tea' } } });
+    await page.getByRole('cell', { name: 'iced tea' }).waitFor();
+    await page.getByLabel('Search texts').fill('tea -green -iced');
+    await stage.press('Search');
+    await page.getByText('1 record', { exact: true }).waitFor();
+    await page.getByLabel('Search texts').fill('"');
+    await stage.press('Search');
+    await page.getByRole('alert').waitFor();
+    await stage.press('Clear the search');
+    await page.getByText('4 records', { exact: true }).waitFor();
+    await stage.checkView('records');
+  });
+
+  it('duplicates a record, with all digits and without its id.', async () => {
+    const { page, visitor } = stage;
+    await stage.store({ bread: '{"title":"Bread","n":1.50}' });
+    await visitor.signIn('alice');
+    await visitor.go(`${collectionView}/records/bread`);
+    await page.getByRole('link', { name: 'Duplicate this record' }).click();
+    await page.getByText('A copy of bread').waitFor();
+    await page.getByLabel('Id', { exact: true }).fill('copy');
+    await stage.press('Create record');
+    await page.getByRole('heading', { level: 1, name: 'record copy' }).waitFor();
+    expect(await stage.recordText('copy')).toContain('"data":{"title":"Bread","n":1.50,"id":"copy"');
+    await visitor.go(collectionView);
+    await page.getByLabel('Select copy').check();
+    await page.getByRole('link', { name: 'Duplicate', exact: true }).click();
+    await page.getByText('A copy of copy').waitFor();
+  });
+
+  it('sets and removes an attribute of the selected records, and reports those that others have changed.', async () => {
+    const { alice, page, visitor } = stage;
+    await stage.store({ a: '{"n":1}', b: '{"n":2}', c: '{"n":3}' });
+    await visitor.signIn('alice');
+    // Without live updates, so that the selected versions become outdated.
+    await page.route('**/*_live=sse*', (route) => route.abort());
+    await visitor.go(`${collectionView}?_sort=n`);
+    await page.getByLabel('Select all rows of the page').check();
+    await alice.request('PATCH', `${collection}/records/b`, { body: { data: { theirs: true } } });
+    await stage.press('Edit selected');
+    await page.getByLabel('Attribute', { exact: true }).fill('price');
+    await page.getByLabel('Kind of value').selectOption('json');
+    await page.getByLabel('New value').fill('1,50');
+    expect(await page.getByRole('button', { name: 'Set in 3 records' }).isDisabled()).toBe(true);
+    await page.getByLabel('New value').fill('12345678901234567890.10');
+    await stage.press('Set in 3 records');
+    const report = page.getByRole('alert', { name: 'Report' });
+    await report.getByText('2 changed, 1 not:').waitFor();
+    await report.getByText('b: changed by another user').waitFor();
+    await stage.checkView('report');
+    expect(await stage.recordText('a')).toContain('"price":12345678901234567890.10');
+    expect(await stage.recordText('b')).not.toContain('price');
+    await stage.press('Close the report');
+    // What stayed is still selected, in its current version.
+    await page.getByText('1 selected').waitFor();
+    await stage.press('Edit selected');
+    await page.getByLabel('Attribute', { exact: true }).fill(hostile);
+    await page.getByLabel('New value').fill(hostile);
+    await stage.press('Set in 1 record');
+    await stage.status('1 record changed.');
+    expect(await stage.recordText('b')).toContain(`${JSON.stringify(hostile)}:${JSON.stringify(hostile)}`);
+    await page.getByLabel('Select all rows of the page').check();
+    await stage.press('Edit selected');
+    await page.getByLabel('Change', { exact: true }).selectOption('remove');
+    await page.getByLabel('Attribute', { exact: true }).fill('price');
+    await stage.press('Remove in 3 records');
+    await stage.status('3 records changed.');
+    expect(await stage.recordText('a')).not.toContain('price');
+  });
+
+  it('grants and revokes a permission of the selected records, and keeps those of others.', async () => {
+    const { alice, page, visitor } = stage;
+    await stage.store({ a: '{}', b: '{}' });
+    const cooks = '/buckets/kitchen/groups/cooks';
+    await alice.request('PATCH', `${collection}/records/a`, { body: { permissions: { read: ['account:zoe'] } } });
+    const readers = async (id: string): Promise<unknown> => {
+      const { body } = await alice.request('GET', `${collection}/records/${id}`);
+      const { read = [] } = (body as { permissions: { read?: readonly string[] } }).permissions;
+      return read.toSorted();
+    };
+    await visitor.signIn('alice');
+    await visitor.go(collectionView);
+    await page.getByLabel('Select all rows of the page').check();
+    await stage.press('Permissions of selected');
+    await page.getByLabel('Principals').fill(`${cooks}\naccount:bob`);
+    await stage.press('Grant for 2 records');
+    await stage.status('2 records changed.');
+    expect(await readers('a')).toEqual([cooks, 'account:bob', 'account:zoe']);
+    expect(await readers('b')).toEqual([cooks, 'account:bob']);
+    await page.getByLabel('Select all rows of the page').check();
+    await stage.press('Permissions of selected');
+    await page.getByLabel('Change', { exact: true }).selectOption('remove');
+    await page.getByLabel('Principals').fill(`${cooks} account:zoe`);
+    await stage.press('Revoke for 2 records');
+    await stage.status('2 records changed.');
+    expect([await readers('a'), await readers('b')]).toEqual([['account:bob'], ['account:bob']]);
+  });
+
+  it('reports what was not done when the service goes away, and goes on when it is back.', async () => {
+    const { page, visitor } = stage;
+    await stage.store({ a: '{}', b: '{}' });
+    await visitor.signIn('alice');
+    await visitor.go(collectionView);
+    await page.getByLabel('Select all rows of the page').check();
+    await page.route('**/v1/batch', (route) => route.abort());
+    await stage.press('Delete selected');
+    await stage.press('Delete');
+    const report = page.getByRole('alert', { name: 'Report' });
+    await report.getByText('a: not done. The service cannot be reached.').waitFor();
+    await page.unroute('**/v1/batch');
+    await stage.press('Delete selected');
+    await stage.press('Delete');
+    await stage.status('2 records deleted.');
+    await page.getByText('0 records', { exact: true }).waitFor();
+  });
+
+  it('merges two versions of a record by their attributes.', async () => {
+    const { alice, page, visitor } = stage;
+    await stage.store({ bread: '{"title":"Bread","n":1.0,"kept":1.50,"gone":true}' });
+    await visitor.signIn('alice');
+    await visitor.go(`${collectionView}/records/bread`);
+    await alice.request('PUT', `${collection}/records/bread`, {
+      body: { data: { title: 'Their bread', n: 5, kept: 1.5, new: hostile } },
+    });
+    await visitor.writeEditor('{"title": "My bread", "n": 1.0, "kept": 1.50, "gone": true, "mine": 2.0}');
+    await stage.press('Save');
+    const dialog = page.getByRole('dialog', { name: 'Another user has changed this object' });
+    await dialog.getByText('Both have changed title: choose a value.').waitFor();
+    await dialog.getByText(hostile).waitFor();
+    expect(await dialog.getByRole('button', { name: 'Save the merged version' }).isDisabled()).toBe(true);
+    await stage.checkView('merge');
+    await dialog.getByLabel('Yours: title').check();
+    await stage.press('Save the merged version');
+    await stage.status('Saved.');
+    const text = await stage.recordText('bread');
+    expect(text).toContain(`"title":"My bread"`);
+    expect(text).toContain('"n":5');
+    expect(text).toContain('"mine":2.0');
+    expect(text).toContain(`"new":${JSON.stringify(hostile)}`);
+    expect(text).not.toContain('gone');
+  });
+});
