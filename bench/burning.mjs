@@ -19,7 +19,7 @@ const body = JSON.stringify({ data: attributes(1) });
 /** History entries per batch when the history is filled. */
 const entries = 25;
 /** Default of `max_principals`. */
-const mostPrincipals = 10_000;
+const mostPrincipals = 2500;
 
 /**
  * @typedef {import('./lib/load.mjs').Request} Request

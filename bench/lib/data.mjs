@@ -33,6 +33,23 @@ export function attributes(n) {
   return { title: `Record ${n}`, count: (n * 7919) % 100_003, done: n % 3 === 0, text: 'x'.repeat(70) };
 }
 
+/** Number of different words in texts. */
+const vocabulary = 50_000;
+
+/** Returns the word of a rank, from 1 on: a text has it with a probability of about 0.9 divided by the rank. @param {number} rank */
+export function wordOf(rank) {
+  return `w${rank.toString(36)}e`;
+}
+
+/** Returns attributes with a text of ten words. @param {number} n */
+function textAttributes(n) {
+  const words = Array.from({ length: 10 }, (_, place) => {
+    const scattered = Math.imul(Math.imul(n * 10 + place + 1, 2_654_435_761) ^ (n >>> 3), 2_246_822_519) >>> 0;
+    return wordOf(Math.floor(vocabulary ** (scattered / 2 ** 32)));
+  });
+  return { text: words.join(' '), done: n % 3 === 0 };
+}
+
 /** Returns an id as long and as scattered as random ids of clients. Ids of the server begin with the time. @param {number} n */
 export function recordId(n) {
   const scattered = (Math.imul(n, 2_654_435_761) >>> 0).toString(16).padStart(8, '0');
@@ -45,6 +62,7 @@ export function recordId(n) {
  * @property {Record<string, number>} [shared] name of a user → so many records, spread evenly, that the user may read
  * @property {Record<string, number>} [groups] name of a user → number of groups the user is in; the bucket lets the first
  * group of each of them read
+ * @property {boolean} [texts] whether the records have texts of ten words
  * @property {number} [lists] further collections `list0`, `list1`, … without records
  *
  * @typedef {import('../../dist/contracts/open-backends.js').OpenStores} OpenStores
@@ -61,7 +79,8 @@ const chunk = 5000;
  * @param {Stores} stores
  * @param {Plan} plan
  */
-export async function fill(stores, { records: count, shared = {}, groups = {}, lists = 0 }) {
+export async function fill(stores, { records: count, shared = {}, groups = {}, lists = 0, texts = false }) {
+  const write = texts ? textAttributes : attributes;
   const begin = Date.now() - count - 10_000;
   const others = Array.from({ length: lists }, (_, n) => `list${n}`);
   await inUnit(stores, async (storage, permission) => {
@@ -88,7 +107,7 @@ export async function fill(stores, { records: count, shared = {}, groups = {}, l
   for (let start = 0; start < count; start += chunk) {
     const numbers = Array.from({ length: Math.min(chunk, count - start) }, (_, n) => start + n);
     await inUnit(stores, async (storage, permission) => {
-      const entries = numbers.map((n) => new StoredObject(recordId(n), begin + 1 + n, JSON.stringify(attributes(n))));
+      const entries = numbers.map((n) => new StoredObject(recordId(n), begin + 1 + n, JSON.stringify(write(n))));
       await storage.restore({ kind: 'record', parent: collection }, { clock: begin, entries });
       await permission.addToAces(
         numbers.map((n) => {
