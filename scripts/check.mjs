@@ -40,13 +40,23 @@ const conformanceCounts = path.join(root, 'dist', 'conformance-counts.json');
 /** @type {readonly Check[]} */
 const checks = [
   { name: 'format', title: 'Format (oxfmt)', run: () => command('oxfmt', ['--check']) },
-  { name: 'build', title: 'Build and types of src (tsc)', run: () => command('tsc', ['--build']) },
+  {
+    name: 'build',
+    title: 'Build and types of src (tsc), build of the console (vite)',
+    run: async () => {
+      const outcome = await command('tsc', ['--build']);
+      return outcome.ok ? start(process.execPath, ['scripts/build-console.mjs'], { shown: true }) : outcome;
+    },
+  },
   {
     name: 'types',
-    title: 'Types of tests, scripts and the console (tsc)',
+    title: 'Types of tests, scripts, the console and the example application (tsc)',
     run: async () => {
-      const outcome = await command('tsc', ['--project', 'test/tsconfig.json']);
-      return outcome.ok ? command('tsc', ['--project', 'admin/tsconfig.json']) : outcome;
+      for (const project of ['test', 'admin', 'examples/todo']) {
+        const outcome = await command('tsc', ['--project', `${project}/tsconfig.json`]);
+        if (!outcome.ok) return outcome;
+      }
+      return { ok: true };
     },
   },
   { name: 'lint', title: 'Lint with types and import cycles (oxlint)', run: () => command('oxlint', ['--type-aware']) },

@@ -61,7 +61,7 @@ export const liveMutants = [
   {
     name: 'objects that leave the filter are not marked',
     file: 'src/live/prepare-stream.ts',
-    find: 'goneUnless: filters.length === 0 ? undefined : filters',
+    find: 'goneUnless: isMarked ? { filters, search: bound?.search } : undefined',
     replace: 'goneUnless: undefined',
     backend,
     tests: 'test/live/filters.test.ts',

@@ -40,7 +40,7 @@ export const memoryMutants = [
   {
     name: 'the number of values in a body is not limited',
     file: 'src/base/json.ts',
-    find: 'if (++this.#values > this.#limits.maxValues) throw tooManyValues(this.#limits.maxValues);',
+    find: "if (++this.#values > this.#limits.maxValues) throw new JsonSyntaxError(describeExcess('values', this.#limits));",
     replace: '',
     backend: 'memory',
     tests: 'test/base/json-steps.test.ts',

@@ -2,6 +2,7 @@
 // must notice it, or the tests that the fault names, where requests of the model cannot reach it.
 // `npm run prove:mutants` plants them, and `test/model/mutants.test.ts` checks that they still fit the source.
 import { idMutants } from './id-mutants.mjs';
+import { indexMutants } from './index-mutants.mjs';
 import { liveMutants } from './live-mutants.mjs';
 import { memoryMutants } from './memory-mutants.mjs';
 
@@ -22,6 +23,7 @@ import { memoryMutants } from './memory-mutants.mjs';
 export const mutants = [
   ...idMutants,
   ...liveMutants,
+  ...indexMutants,
   ...memoryMutants,
 
   // Permissions

@@ -3,14 +3,14 @@
 // it is asked for all, and what only development needs is taken out here. Nothing in it depends on when and where it
 // was made.
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
+import { findInstalled, nameAt, readLockFile } from './installed-packages.mjs';
 
 /**
- * @typedef {{ name?: string, version?: string, dev?: boolean }} Locked
  * @typedef {{ 'bom-ref': string, name: string, version: string }} Component
  * @typedef {{ components: Component[], dependencies: { ref: string, dependsOn?: string[] }[], serialNumber?: string, metadata: { timestamp?: string, component: Component & { type: string } } }} Bill
  */
@@ -26,15 +26,10 @@ Writes the bill of materials (CycloneDX, JSON) of the package and of everything 
 
 /** What is installed with the package, as `name@version`. @returns {Set<string>} */
 function readInstalled() {
-  const { packages } = /** @type {{ packages: Record<string, Locked> }} */ (
-    JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8'))
+  const lock = readLockFile(root);
+  return new Set(
+    [...findInstalled(lock)].map((place) => `${lock.get(place)?.name ?? nameAt(place)}@${lock.get(place)?.version}`),
   );
-  const installed = new Set();
-  for (const [place, { name, version, dev }] of Object.entries(packages)) {
-    if (place === '' || dev === true) continue;
-    installed.add(`${name ?? place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`);
-  }
-  return installed;
 }
 
 /** @returns {Promise<Bill>} of all packages */
