@@ -9,13 +9,14 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.base.json LICENSE ./
-COPY admin/public admin/public
+COPY admin/index.html admin/
+COPY admin/src admin/src
 COPY assets assets
 COPY bin bin
-COPY scripts/copy-viewer.mjs scripts/
+COPY scripts/build-console.mjs scripts/copy-viewer.mjs scripts/
 COPY src src
 # The checkout may be closed to others, and the service runs as another user than the one who builds.
-RUN npm run build && chmod -R go=rX admin assets bin dist package.json LICENSE
+RUN npm run build:service && chmod -R go=rX admin assets bin dist package.json LICENSE
 
 FROM node:${NODE_VERSION}-bookworm-slim AS dependencies
 WORKDIR /app
@@ -33,7 +34,7 @@ ENV NODE_ENV=production \
 WORKDIR /app
 COPY --from=build /app/package.json /app/LICENSE ./
 COPY --from=dependencies /app/node_modules node_modules
-COPY --from=build /app/admin admin
+COPY --from=build /app/admin/dist admin/dist
 COPY --from=build /app/assets assets
 COPY --from=build /app/bin bin
 COPY --from=build /app/dist dist

@@ -11,6 +11,7 @@ const processFolders = [
   'durability',
   'examples',
   'faults',
+  'packages',
   'process',
   'sync',
 ].join('|');
@@ -29,6 +30,8 @@ export default defineConfig({
     runner: './test/support/runner.ts',
     restoreMocks: true,
     unstubEnvs: true,
+    // The default of a second is too short for a busy machine.
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,
