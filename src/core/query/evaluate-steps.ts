@@ -48,7 +48,7 @@ function weightOfOne(filter: Filter, isOfElements: boolean): number {
 /** Returns the number of values in a value of a query, which is short. */
 function countValues(value: JsonValue): number {
   if (isScalar(value)) return 1;
-  return 1 + Object.values(value).reduce<number>((sum, inner) => sum + countValues(inner as JsonValue), 0);
+  return 1 + Object.values(value).reduce<number>((sum, inner) => sum + countValues(inner), 0);
 }
 
 /** Returns the length of the text up to which an object is tested at once. */

@@ -287,16 +287,16 @@ describe('selections by many conditions', () => {
       Array.from({ length: 3 }, () => ({ own, gone: false })),
     );
     const connection = openConnection(test.path);
-    const field = parseField('n');
+    const numbers = parseField('n');
     const branches = Array.from({ length: 100 }, (_, n): readonly Filter[] => [
-      { field, operator: 'contains_any', values: [-n - 1] },
+      { field: numbers, operator: 'contains_any', values: [-n - 1] },
     ]);
     for (const [last, found] of [
       [-1, 0],
       [4999, 3],
     ] as const) {
       const filters: readonly Filter[] = [
-        { operator: 'or', branches: [...branches, [{ field, operator: 'contains', values: [last] }]] },
+        { operator: 'or', branches: [...branches, [{ field: numbers, operator: 'contains', values: [last] }]] },
       ];
       const steps = selectPage(connection, findList(connection, records)!, { filters, sort: byTime, limit: 100 });
       let pauses = 0;
