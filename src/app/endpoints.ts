@@ -12,7 +12,6 @@ import type { Endpoint } from '../engine/endpoint.ts';
 import { liveTransports, maxWaitSeconds } from '../core/query/parameters.ts';
 import { indexesEndpoint } from '../resources/indexes-endpoint.ts';
 import type { EngineOptions } from '../engine/scope.ts';
-import { indexSlots, maxIndexFields } from '../core/index/definition.ts';
 import { resourceEndpoints } from '../engine/resource-endpoints.ts';
 import { documentEndpoints } from '../http/api-description/document-endpoint.ts';
 import { batchEndpoint } from '../http/batch.ts';
@@ -213,8 +212,8 @@ function collectCapabilities({ host, parts, policies }: EndpointSources, showsPe
   all.set('indexes', {
     description: 'Collections declare indexes of their records in the attribute indexes.',
     url: documentationUrl('indexes'),
-    max_indexes: indexSlots,
-    max_fields: maxIndexFields,
+    max_indexes: settings.get('max_indexes'),
+    max_fields: settings.get('max_index_fields'),
   });
   if (host.engine.searchesText)
     add('text-search', 'Lists with a text index are searched by words in the parameter _q.');

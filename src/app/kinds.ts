@@ -53,6 +53,7 @@ export function createKinds(
           cacheSeconds: ofKinds.cacheSeconds,
           maxMembers: settings.get('max_members'),
           maxIndexes: settings.get('max_indexes'),
+          maxIndexFields: settings.get('max_index_fields'),
           validatesSchemas: settings.get('experimental_collection_schema_validation'),
         })
       : [];

@@ -1,5 +1,6 @@
 // Lists that are computed for each request, with the filters, sorting, pages and fields of stored lists.
 import { formatJson, type JsonObject } from '../base/json.ts';
+import { runFromNow } from '../base/steps.ts';
 import type { ListQuery } from '../core/query/resolve.ts';
 import { filterValues, positionOfValue, selectValues } from '../core/query/sort.ts';
 import { project } from '../core/query/project.ts';
@@ -14,19 +15,19 @@ import { warnOfIgnored } from './warnings.ts';
  *
  * @param headers of the response, independent of the page
  */
-export function virtualPage(
+export async function virtualPage(
   context: Context,
   options: EngineOptions,
   entries: readonly JsonObject[],
   query: ListQuery,
   headers: ResponseHeaders,
-): ServiceResponse {
+): Promise<ServiceResponse> {
   const all: ResponseHeaders = { ...headers, ...warnOfIgnored(context.query) };
   if (context.request.method === 'HEAD') {
-    const total = String(filterValues(entries, query).length);
+    const total = String((await runFromNow(filterValues(entries, query), 'normal')).length);
     return { status: 200, headers: { ...all, 'Total-Objects': total, 'Total-Records': total }, body: '' };
   }
-  const { values, more } = selectValues(entries, query);
+  const { values, more } = await runFromNow(selectValues(entries, query), 'normal');
   const last = values.at(-1);
   if (more && last !== undefined) {
     const { sort, limit, token } = query;

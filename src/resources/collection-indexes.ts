@@ -1,7 +1,7 @@
 // The attribute `indexes` of collections, which declares indexes of their records.
 import { getKey, type JsonObject, type JsonValue } from '../base/json.ts';
 import { invalidParameters, type Issue } from '../core/errors.ts';
-import { parseIndexes } from '../core/index/definition.ts';
+import { mostIndexFields, parseIndexes } from '../core/index/definition.ts';
 import { StoredObject, type ListKey } from '../core/objects/stored.ts';
 import { equalValues } from '../core/query/compare.ts';
 import type { Change } from '../engine/events/event.ts';
@@ -9,6 +9,9 @@ import { declareIndexes } from '../engine/index-states.ts';
 import type { PendingWrite } from '../engine/kind.ts';
 import { indexesOf } from '../engine/list-indexes.ts';
 import type { Writer } from '../engine/unit-of-work.ts';
+import type { ResourceOptions } from './options.ts';
+
+type IndexLimits = Pick<ResourceOptions, 'maxIndexes' | 'maxIndexFields'>;
 
 /**
  * Requires declared indexes to be well-formed, unless they are those stored: an imported collection may use the name of the
@@ -16,14 +19,14 @@ import type { Writer } from '../engine/unit-of-work.ts';
  *
  * @throws ServiceError invalidParameters
  */
-export function requireWellFormed({ attributes, old }: PendingWrite, maxIndexes: number): void {
+export function requireWellFormed({ attributes, old }: PendingWrite, limits: IndexLimits): void {
   const value = getKey(attributes, 'indexes');
   if (value === undefined || (old !== undefined && equalValues(value, getKey(old.attributes, 'indexes')))) return;
-  const issues = faultsOf(value, maxIndexes);
+  const issues = faultsOf(value, limits);
   if (issues.length > 0) throw invalidParameters(issues);
 }
 
-function faultsOf(value: JsonValue, maxIndexes: number): readonly Issue[] {
+function faultsOf(value: JsonValue, { maxIndexes, maxIndexFields }: IndexLimits): readonly Issue[] {
   const issues: Issue[] = [];
   const complain = (place: string, description: string): void => {
     issues.push({ location: 'body', name: `data.indexes${place}`, description });
@@ -31,6 +34,11 @@ function faultsOf(value: JsonValue, maxIndexes: number): readonly Issue[] {
   const declared = parseIndexes(value, complain) ?? [];
   if (declared.length > maxIndexes)
     complain('', `${declared.length} indexes are more than ${maxIndexes} (max_indexes)`);
+  for (const [number, { fields, isText }] of declared.entries()) {
+    if (fields.length <= maxIndexFields) continue;
+    const member = isText ? 'text' : 'fields';
+    complain(`[${number}].${member}`, `${fields.length} fields are more than ${maxIndexFields} (max_index_fields)`);
+  }
   return issues;
 }
 
@@ -53,7 +61,7 @@ export async function declareByCollection(change: Change, { storage }: Writer): 
   await declareIndexes(storage, recordsOf(change.uri), indexesOf(change.new));
 }
 
-const describedNames: JsonObject = { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 4 };
+const describedNames: JsonObject = { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: mostIndexFields };
 
 /** JSON Schema of the attribute, for API descriptions. */
 export const describedIndexes: JsonObject = {

@@ -7,7 +7,7 @@ import type { ResourceOptions } from './options.ts';
 import { checkSchemaAttributes } from './schema-attributes.ts';
 import { validateByBucket } from './schema-validation.ts';
 
-export function collectionKind({ validatesSchemas, maxIndexes }: ResourceOptions): ResourceKind {
+export function collectionKind({ validatesSchemas, ...limits }: ResourceOptions): ResourceKind {
   return {
     name: 'collection',
     path: '/buckets/{bucket_id}/collections',
@@ -57,7 +57,7 @@ export function collectionKind({ validatesSchemas, maxIndexes }: ResourceOptions
       return checkCacheExpires(yield* checkSchema(attributes, complain), complain);
     },
     async beforeWrite(write) {
-      requireWellFormed(write, maxIndexes);
+      requireWellFormed(write, limits);
       return validatesSchemas ? validate(write) : write.attributes;
     },
     async afterChange(change, writer) {

@@ -7,6 +7,8 @@ export interface ResourceOptions {
   readonly maxMembers: number;
   /** Maximum number of declared indexes of a collection. */
   readonly maxIndexes: number;
+  /** Maximum number of fields of a declared index. */
+  readonly maxIndexFields: number;
   /** Whether JSON schemas are applied (`experimental_collection_schema_validation`). */
   readonly validatesSchemas: boolean;
 }

@@ -1,6 +1,6 @@
 // Declared indexes of collections: built in the background, used by queries, unique, and gone with their declaration.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { TestResponse, TestService } from '../../src/testing/index.ts';
+import { startTestService, type TestResponse, type TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
 
 const collection = '/v1/buckets/b/collections/c';
@@ -11,6 +11,29 @@ interface IndexReport {
   readonly state: string;
   readonly [key: string]: unknown;
 }
+
+describe('settings of declared indexes', () => {
+  it('limit their number and their fields', async () => {
+    const service = await startTestService({ settings: { max_indexes: '2', max_index_fields: '5' } });
+    try {
+      await service.request('PUT', '/v1/buckets/b', { auth: 'alice' });
+      const declare = (indexes: unknown): Promise<TestResponse> =>
+        service.request('PUT', collection, { auth: 'alice', body: { data: { indexes } } });
+      const five = { fields: ['a', 'b', 'c', 'd', 'e'] };
+      expect((await declare([five, { text: five.fields }])).status).toBe(201);
+      const refused = await declare([{ fields: ['a'] }, { text: [...five.fields, 'f'] }]);
+      expect(refused).toMatchObject({
+        status: 400,
+        body: { details: [{ name: 'data.indexes[1].text', description: expect.stringContaining('max_index_fields') }] },
+      });
+      expect((await declare([five, { fields: ['f'] }, { fields: ['g'] }])).status).toBe(400);
+      const { body } = await service.request('GET', '/v1/');
+      expect(body).toMatchObject({ capabilities: { indexes: { max_indexes: 2, max_fields: 5 } } });
+    } finally {
+      await service.close();
+    }
+  });
+});
 
 forEachBackend((backend) => {
   describe(`declared indexes on ${backend.name}`, () => {
@@ -77,6 +100,25 @@ forEachBackend((backend) => {
       const deleted = await send('DELETE', `${records}?lt_n=3`);
       expect((deleted.body as { data: unknown[] }).data).toHaveLength(180);
       expect((await send('HEAD', `${records}?lt_n=3`)).headers['total-objects']).toBe('0');
+    });
+
+    it('may have any name of a field that can be filtered by', async () => {
+      const names = ['first-name', 'a,b', 'ä b.c', '_x', "it's", 'x.', '$k'];
+      await declare(...names.map((name, number) => ({ fields: number % 2 === 0 ? [name] : [`-${name}`] })));
+      await ready(names.length);
+      const nested: Record<string, unknown> = { 'ä b': { c: 3 }, x: { '': 3 } };
+      for (const name of names) if (!name.includes('.')) nested[name] = 3;
+      await send('PUT', `${records}/r1`, nested);
+      await send('PUT', `${records}/r2`, {});
+      for (const name of names.filter((each) => !each.startsWith('$'))) {
+        const selector = encodeURIComponent(JSON.stringify({ [name]: 3 }));
+        const { headers, body } = await send('GET', `${records}?_filter=${selector}&_explain=true`);
+        expect([name, body]).toMatchObject([name, { data: [{ id: 'r1' }] }]);
+        expect([name, headers['query-plan']]).toEqual([name, expect.stringMatching(/^index=.*keys=1$/)]);
+      }
+      expect(await idsOf('first-name=3')).toEqual(['r1']);
+      const plan = await send('GET', `${records}?$k=3&_explain=true`);
+      expect(plan.headers['query-plan']).toMatch(/^index=%24k; /);
     });
 
     it('are not used before they are complete', async () => {
@@ -235,6 +277,8 @@ forEachBackend((backend) => {
         [[{}], 'data.indexes[0].fields'],
         [[{ fields: ['a', 'b', 'c', 'd', 'e'] }], 'data.indexes[0].fields'],
         [[{ fields: ['n'] }, { fields: ['n', 'n'] }], 'data.indexes[1].fields[1]'],
+        [[{ fields: ['-'] }], 'data.indexes[0].fields[0]'],
+        [[{ fields: [''] }], 'data.indexes[0].fields[0]'],
         [[{ fields: ['last_modified'] }], 'data.indexes[0].fields[0]'],
         [[{ fields: ['n'], unique: 'yes' }], 'data.indexes[0].unique'],
         [[{ fields: ['n'], kind: 'hash' }], 'data.indexes[0].kind'],

@@ -1,6 +1,6 @@
 // Declared indexes of a list: the form of the attribute `indexes`, the slots that hold their keys, and the keys of an object.
 import { createHash } from 'node:crypto';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { isJsonObject, isStorableText, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { IndexKeys } from '../objects/stored.ts';
 import type { ListIndex, SortKey } from '../query/ast.ts';
 import { isJsonArray } from '../query/compare.ts';
@@ -17,8 +17,8 @@ export const wordSlot = indexSlots;
 /** Number of all slots. */
 export const keySlots = indexSlots + 1;
 
-/** Number of fields of an index. */
-export const maxIndexFields = 4;
+/** Maximum number of fields of an index, whatever the settings allow. */
+export const mostIndexFields = 16;
 
 /** Maximum length of the name of a field, in characters. */
 const maxNameChars = 200;
@@ -74,8 +74,8 @@ function parseIndex(value: JsonValue, complain: Complain): DeclaredIndex | undef
 
 function parseFields(value: JsonObject, member: 'fields' | 'text', complain: Complain): readonly SortKey[] | undefined {
   const fields = value[member];
-  if (!isJsonArray(fields ?? null) || !isJsonArray(fields) || fields.length === 0 || fields.length > maxIndexFields) {
-    complain(`.${member}`, `expected an array of 1 to ${maxIndexFields} names of fields`);
+  if (!isJsonArray(fields ?? null) || !isJsonArray(fields) || fields.length === 0 || fields.length > mostIndexFields) {
+    complain(`.${member}`, `expected an array of 1 to ${mostIndexFields} names of fields`);
     return undefined;
   }
   const keys: SortKey[] = [];
@@ -97,11 +97,9 @@ function faultOf({ direction }: SortKey, member: 'fields' | 'text'): string | un
     : undefined;
 }
 
-const fieldName = /^-?[\p{L}\p{N}_]+(?:\.[\p{L}\p{N}_]+)*$/u;
-
 /** Returns a field of an index, or what is wrong with it. */
 function parseKey(name: JsonValue, before: readonly SortKey[]): SortKey | string {
-  if (typeof name !== 'string' || name.length > maxNameChars || !fieldName.test(name)) {
+  if (typeof name !== 'string' || name.length > maxNameChars || !isStorableText(name) || /^-?$/.test(name)) {
     return 'expected the name of a field, such as author.name, with a - before it for descending order';
   }
   const isDescending = name.startsWith('-');

@@ -7,6 +7,7 @@ import type { Field, PagePosition, PageQuery, Selection, SortKey } from './ast.t
 import { compareText, compareValues } from './compare.ts';
 import { isIdField, isTimestampField, lastModifiedField, readEntryField, readField } from './fields.ts';
 import { matchesValue } from './evaluate.ts';
+import { weightOf } from './evaluate-steps.ts';
 
 export const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
 
@@ -99,23 +100,36 @@ export function isAfter(entry: StoredEntry, sort: readonly SortKey[], position: 
 }
 
 /** Returns one page of a list of plain values, which has no tombstones. */
-export function selectValues<T extends JsonObject>(
+export function* selectValues<T extends JsonObject>(
   values: readonly T[],
   query: PageQuery,
-): { readonly values: readonly T[]; readonly more: boolean } {
+): Steps<{ readonly values: readonly T[]; readonly more: boolean }> {
   const { sort, after, limit } = query;
-  const placed = filterValues(values, query)
+  const placed = (yield* filterValues(values, query))
     .map((value) => ({ value, position: positionOfValue(value, sort) }))
     .filter(({ position }) => after === undefined || comparePositions(position, after, sort) > 0)
     .toSorted((a, b) => comparePositions(a.position, b.position, sort));
   return { values: placed.slice(0, limit).map(({ value }) => value), more: placed.length > limit };
 }
 
-/** Returns the selected plain values in their given order. Their number is the total of the list. */
-export function filterValues<T extends JsonObject>(values: readonly T[], selection: Selection): readonly T[] {
+/** Number of conditions that are tested on plain values in one step. */
+const testsPerStep = 20_000;
+
+/** Returns the selected plain values, which are small, in their given order. Their number is the total of the list. */
+export function* filterValues<T extends JsonObject>(values: readonly T[], selection: Selection): Steps<readonly T[]> {
   const { filters } = selection;
   const ids = selection.ids === undefined ? undefined : new Set<JsonValue | undefined>(selection.ids);
-  return values.filter((value) => (ids === undefined || ids.has(value['id'])) && matchesValue(value, filters));
+  const weight = 1 + weightOf(filters);
+  const selected: T[] = [];
+  let tests = 0;
+  for (const value of values) {
+    if ((ids === undefined || ids.has(value['id'])) && matchesValue(value, filters)) selected.push(value);
+    tests += weight;
+    if (tests < testsPerStep) continue;
+    tests = 0;
+    yield;
+  }
+  return selected;
 }
 
 function inDirection(key: SortKey, difference: number): number {

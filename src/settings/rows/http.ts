@@ -60,6 +60,9 @@ export const requestSettings = {
     'Maximum number of declared indexes per collection; 0 means that none can be declared.',
     { default: 8 },
   ),
+  max_index_fields: setting(integer({ min: 1, max: 16 }), 'Maximum number of fields of a declared index.', {
+    default: 4,
+  }),
   max_selector_conditions: setting(
     integer({ min: 1 }),
     'Maximum number of conditions and combinations in the selector of a list request (`_filter`).',

@@ -1,6 +1,7 @@
 // The order of lists, and pages that visit each object once.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runAtOnce } from '../../../src/base/steps.ts';
 import { StoredObject, entryValue } from '../../../src/core/objects/stored.ts';
 import type { SortKey } from '../../../src/core/query/ast.ts';
 import { formatToken, parseToken } from '../../../src/core/query/page-token.ts';
@@ -88,7 +89,7 @@ describe('paging', () => {
           const parsed =
             token === undefined ? undefined : parseToken(token, sort, { requiredFields: ['id', 'last_modified'] });
           if (token !== undefined) expect(parsed).toBeDefined();
-          const page = selectValues(values, { filters: [], sort, limit, after: parsed?.position });
+          const page = runAtOnce(selectValues(values, { filters: [], sort, limit, after: parsed?.position }));
           expect(page.values.length).toBeLessThanOrEqual(limit);
           seen.push(...page.values.map(({ id }) => id));
           more = page.more;
@@ -104,7 +105,7 @@ describe('paging', () => {
 
   it('continues after a deleted object', () => {
     const values = [{ id: 'a' }, { id: 'c' }, { id: 'd' }];
-    const page = selectValues(values, { filters: [], sort: [by('id')], limit: 1, after: ['b'] });
+    const page = runAtOnce(selectValues(values, { filters: [], sort: [by('id')], limit: 1, after: ['b'] }));
     expect(page).toEqual({ values: [{ id: 'c' }], more: true });
   });
 });
@@ -119,13 +120,13 @@ describe('a list of plain values', () => {
   it('is filtered, restricted to ids, sorted and cut', () => {
     const filters = [{ field: fieldOf('n'), operator: 'min', value: 2 }] as const;
     const sort = [by('n', 'descending')];
-    expect(selectValues(values, { filters, sort, limit: 1 })).toEqual({ values: [values[2]], more: true });
-    expect(selectValues(values, { filters, sort, limit: 2 })).toEqual({ values: [values[2], values[1]], more: false });
-    expect(selectValues(values, { filters, ids: ['a', 'b'], sort, limit: 9 })).toEqual({
+    expect(runAtOnce(selectValues(values, { filters, sort, limit: 1 }))).toEqual({ values: [values[2]], more: true });
+    expect(runAtOnce(selectValues(values, { filters, sort, limit: 2 }))).toEqual({ values: [values[2], values[1]], more: false });
+    expect(runAtOnce(selectValues(values, { filters, ids: ['a', 'b'], sort, limit: 9 }))).toEqual({
       values: [values[1]],
       more: false,
     });
-    expect(filterValues(values, { filters })).toHaveLength(2);
-    expect(filterValues(values, { filters: [], ids: [] })).toEqual([]);
+    expect(runAtOnce(filterValues(values, { filters }))).toHaveLength(2);
+    expect(runAtOnce(filterValues(values, { filters: [], ids: [] }))).toEqual([]);
   });
 });
