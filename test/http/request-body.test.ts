@@ -61,9 +61,9 @@ it('receives one step of one of several large bodies in each turn of the event l
   };
   setImmediate(turn);
   await Promise.all(
-    Array.from({ length: 4 }, () => {
+    Array.from({ length: 4 }, async () => {
       const request = requestOf([...all, Buffer.from('1')], all.length * chunk.length + 1);
-      return receiveBody(request, limits, memoryOf().open(request));
+      await receiveBody(request, limits, memoryOf().open(request));
     }),
   );
   isRunning = false;
