@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
+import { toPrincipals } from '../core/permissions/principals.ts';
 import type { CompiledKind, KindSettings } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import { liveTransports, maxWaitSeconds } from '../core/query/parameters.ts';
@@ -160,9 +161,19 @@ function viewEndpoints(sources: EndpointSources, described: () => readonly Endpo
       endpoints: described,
     }),
     ...(settings.get('api_docs_enabled') ? createApiDocs(engine.versionPrefix, logger) : []),
-    ...userDataEndpoints({ kinds, engine, deleters: new Set(settings.get('user-data_delete_principals')) }),
+    ...userDataEndpoints({
+      kinds,
+      engine,
+      deleters: new Set(toPrincipals(settings.get('user-data_delete_principals'))),
+    }),
     ...(showsPermissions
-      ? [permissionsEndpoint({ kinds, engine, readers: new Set(settings.get('permissions_read_principals')) })]
+      ? [
+          permissionsEndpoint({
+            kinds,
+            engine,
+            readers: new Set(toPrincipals(settings.get('permissions_read_principals'))),
+          }),
+        ]
       : []),
   ];
 }

@@ -5,6 +5,7 @@ import type { Logger } from '../contracts/logger.ts';
 import type { LiveObservation, Observer } from '../contracts/observer.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { ListKey } from '../core/objects/stored.ts';
+import type { UserId } from '../core/permissions/principals.ts';
 import type { ListParameters } from '../core/query/parameters.ts';
 import type { ListAccess } from '../engine/access.ts';
 import type { CommitListener } from '../engine/commit-listener.ts';
@@ -115,7 +116,7 @@ export class LiveHub implements LiveLists, CommitListener {
   }
 
   /** Takes a place for a long poll. Returns a function that gives it back. */
-  #openPoll(list: ListKey, userId: string | undefined): () => void {
+  #openPoll(list: ListKey, userId: UserId | undefined): () => void {
     const leavePlace = this.#places.take(userId);
     const openedAt = performance.now();
     const poll = { kind: 'live', transport: 'poll', userId, list } as const;

@@ -1,5 +1,6 @@
 // Counts open streams and waits, of the process and of each user.
 import { ServiceError } from '../core/errors.ts';
+import type { UserId } from '../core/permissions/principals.ts';
 
 export interface PlaceLimits {
   readonly maxStreams: number;
@@ -20,7 +21,7 @@ export class Places {
    *
    * @throws ServiceError overloaded
    */
-  requireFree(userId: string | undefined): void {
+  requireFree(userId: UserId | undefined): void {
     const { maxStreams, maxStreamsPerUser } = this.#limits;
     if (this.#taken >= maxStreams) throw refused(`This process serves at most ${maxStreams} streams and long polls.`);
     if (userId !== undefined && (this.#ofUsers.get(userId) ?? 0) >= maxStreamsPerUser) {
@@ -33,7 +34,7 @@ export class Places {
    *
    * @throws ServiceError overloaded when other requests took the last places meanwhile
    */
-  take(userId: string | undefined): () => void {
+  take(userId: UserId | undefined): () => void {
     this.requireFree(userId);
     this.#add(userId, 1);
     let isTaken = true;
@@ -43,7 +44,7 @@ export class Places {
     };
   }
 
-  #add(userId: string | undefined, number: 1 | -1): void {
+  #add(userId: UserId | undefined, number: 1 | -1): void {
     this.#taken += number;
     if (userId === undefined) return;
     const count = (this.#ofUsers.get(userId) ?? 0) + number;

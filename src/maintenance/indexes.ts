@@ -1,6 +1,7 @@
 // Declared indexes from the command line, and in stores that are filled by a copy.
 import type { StorageBackend } from '../contracts/storage.ts';
 import { silentLogger } from '../contracts/logger.ts';
+import { storedUri } from '../core/objects/uris.ts';
 import { IndexBuilder, type IndexedKind } from '../engine/index-builder.ts';
 import { declareIndexes, readStates, stateKind, stateList, type IndexStates } from '../engine/index-states.ts';
 import { indexesOf } from '../engine/list-indexes.ts';
@@ -75,7 +76,7 @@ export async function renewIndexes(storage: StorageBackend): Promise<void> {
         await inUnit(storage.database, async (transaction) => {
           await declareIndexes(
             storage.writer(transaction),
-            recordsOf(`${parent}/collections/${collection.id}`),
+            recordsOf(storedUri(`${parent}/collections/${collection.id}`)),
             declared,
           );
         });

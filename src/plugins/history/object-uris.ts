@@ -1,5 +1,11 @@
 // URIs of objects with a history: their reader for settings, and tests whether a change is inside of one.
-import { createUriParser, objectTemplate, type ObjectAddress } from '../../core/objects/uris.ts';
+import {
+  createUriParser,
+  objectTemplate,
+  uriBelow,
+  type ObjectAddress,
+  type ObjectUri,
+} from '../../core/objects/uris.ts';
 import type { Change } from '../../engine/events/event.ts';
 import { list, type Reader } from '../../settings/readers.ts';
 
@@ -48,6 +54,6 @@ export function isWithin({ uri, ids }: Change, excludedUris: ReadonlySet<string>
 }
 
 /** Returns the URI of the bucket of an object. */
-export function bucketUri(ids: Change['ids']): string {
-  return `/buckets/${ids['bucket_id']}`;
+export function bucketUri(ids: Change['ids']): ObjectUri {
+  return uriBelow('', 'buckets', ids['bucket_id']!);
 }
