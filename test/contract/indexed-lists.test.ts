@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/base/json.ts';
 import { keysOf, parseIndexes } from '../../src/core/index/definition.ts';
 import { formatAttributes, isTombstone, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
+import { storedParent } from '../../src/core/objects/uris.ts';
 import type { Filter, ListIndex, PageQuery, SortKey } from '../../src/core/query/ast.ts';
 import { matches } from '../../src/core/query/evaluate.ts';
 import { parseField } from '../../src/core/query/fields.ts';
@@ -108,7 +109,7 @@ describe('declared indexes', () => {
         fc.array(anyAttributes, { minLength: 1, maxLength: 120, size: 'max' }),
         fc.array(anyQuery, { minLength: queriesPerList, maxLength: queriesPerList }),
         async (indexes, all, queries) => {
-          const list: ListKey = { kind: 'record', parent: `/buckets/b/collections/c${number++}` };
+          const list: ListKey = { kind: 'record', parent: storedParent(`/buckets/b/collections/c${number++}`) };
           for (const stores of backends.opened) {
             await inUnitOf(stores, ({ storage: writer }) => fill(writer, list, indexes, all));
             const { reader } = stores.storage;

@@ -53,6 +53,7 @@ export type ChangeHint = Plain<hints.ChangeHint>;
 export type ChangeHints = Plain<hints.ChangeHints>;
 export type ConditionalWrite = Plain<database.ConditionalWrite>;
 export type Database = Plain<database.Database>;
+export type ExpectedObjects = Plain<database.ExpectedObjects>;
 export type ListKey = Plain<stored.ListKey>;
 export type ObjectEntries = Plain<permission.ObjectEntries>;
 export type ObjectPermissions = Plain<permission.ObjectPermissions>;
