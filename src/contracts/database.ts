@@ -2,12 +2,11 @@
 // object and its permissions are written atomically.
 import type { ListKey, StoredObject, IndexKeys } from '../core/objects/stored.ts';
 import type { ObjectUri } from '../core/objects/uris.ts';
-import type { UserId } from '../core/permissions/principals.ts';
+import type { Principal, UserId } from '../core/permissions/principals.ts';
 import type { ChangeHints } from './change-hints.ts';
 import type { BackendUnavailable } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { PoolState } from './observer.ts';
-import type { ObjectPermissions } from './permission.ts';
 
 /** Objects of one list that a unit of work is going to write one after another. */
 export interface ExpectedObjects {
@@ -76,7 +75,7 @@ export interface ConditionalWrite {
   /** URI of the object's entries; `undefined` when it has none. A deletion deletes all entries. */
   readonly uri: ObjectUri | undefined;
   /** Entries of a new object. Must be empty for an existing object, which keeps its entries. */
-  readonly entries: ObjectPermissions;
+  readonly entries: Readonly<Record<string, readonly Principal[]>>;
 }
 
 export interface BeginOptions {

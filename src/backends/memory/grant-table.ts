@@ -5,7 +5,7 @@ import { requireStorable } from '../../contracts/errors.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
 import { folderOf, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
-import { AUTHENTICATED, type Principal, type UserId } from '../../core/permissions/principals.ts';
+import { AUTHENTICATED, toPrincipal, type Principal, type UserId } from '../../core/permissions/principals.ts';
 import { createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
 import { ownEntries, ownNames, soleEntries, soleNames, type Entries } from './sole-entries.ts';
 import type { MemoryUnit } from './unit-queue.ts';
@@ -34,7 +34,7 @@ class Grants {
   readonly places = new Map<Principal, OrderedMap<string, undefined>>();
   readonly principalsOf = new Map<Principal, Set<Principal>>();
   /** principal → users who have it. */
-  readonly usersOf: OrderedMap<Principal, Set<Principal>> = createTextMap();
+  readonly usersOf: OrderedMap<string, Set<Principal>> = createTextMap();
 }
 
 /** Background work that no request waits for. It runs in steps, and requests run between them. */
@@ -90,7 +90,7 @@ export class GrantTable {
 
   /** Returns the principals of any user that start with the prefix. */
   principalsWithPrefix(prefix: string): readonly Principal[] {
-    return pairsWithPrefix(this.#grants.usersOf, prefix).map(([principal]) => principal);
+    return pairsWithPrefix(this.#grants.usersOf, prefix).map(([principal]) => toPrincipal(principal));
   }
 
   /** Yields the objects and permissions that the principal is granted, on objects that match or on all. */

@@ -20,8 +20,8 @@ export function createNumberMap<V>(): OrderedMap<number, V> {
 }
 
 /** Creates a map ordered by UTF-16 units, which keeps texts with a common prefix together. */
-export function createTextMap<V, K extends string = string>(): OrderedMap<K, V> {
-  return new Tree<K, V>(undefined, (a, b) => (a < b ? -1 : a > b ? 1 : 0));
+export function createTextMap<V>(): OrderedMap<string, V> {
+  return new Tree<string, V>(undefined, (a, b) => (a < b ? -1 : a > b ? 1 : 0));
 }
 
 /** Creates a map ordered by code point, the order in which lists are sorted. */
@@ -30,12 +30,9 @@ export function createIdMap<V>(): OrderedMap<string, V> {
 }
 
 /** Returns the pairs whose key starts with the prefix, as an array, so that the map may change during a visit. */
-export function pairsWithPrefix<K extends string, V>(
-  map: OrderedMap<K, V>,
-  prefix: string,
-): readonly (readonly [K, V])[] {
-  const found: [K, V][] = [];
-  for (const pair of map.entries(prefix as K)) {
+export function pairsWithPrefix<V>(map: OrderedMap<string, V>, prefix: string): readonly (readonly [string, V])[] {
+  const found: [string, V][] = [];
+  for (const pair of map.entries(prefix)) {
     if (!pair[0].startsWith(prefix)) break;
     found.push(pair);
   }

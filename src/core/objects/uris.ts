@@ -1,11 +1,10 @@
 // Object URIs: paths of objects below the version prefix. They are the keys of permissions, the parents of lists and the
 // names in events. A kind declares a template such as `/buckets/{bucket_id}/groups/{group_id}`.
-
 import type { UserId } from '../permissions/principals.ts';
 
 declare const brand: unique symbol;
 
-/** URI of an object. Made from the template of its kind, or read from storage. */
+/** The URI of an object. The template of its kind makes it, or the parser accepts it, or storage has returned it. */
 export type ObjectUri = string & { readonly [brand]: 'ObjectUri' };
 
 /** A place for lists that is not an object: a folder of an object, an owner, or a place that only code uses. */
@@ -20,6 +19,7 @@ export type UriIds = Readonly<Record<string, string>>;
 export interface ObjectAddress {
   readonly kind: string;
   readonly ids: UriIds;
+  readonly uri: ObjectUri;
 }
 
 /** Returns the template of a kind's objects from the path of its lists: `/buckets/{bucket_id}/groups/{group_id}`. */
@@ -128,7 +128,7 @@ export function createUriParser(
     const parts = uri.slice(1).split('/');
     for (const { kind, segments } of byLength.get(parts.length) ?? []) {
       const ids = matchSegments(segments, parts);
-      if (ids !== undefined) return { kind, ids };
+      if (ids !== undefined) return { kind, ids, uri: storedUri(uri) };
     }
     return undefined;
   };

@@ -25,7 +25,7 @@ export function formatUserId(policy: string, id: string): UserId {
   return `${policy}:${id}` as UserId;
 }
 
-/** Casts a user id from storage: it was the id of an authenticated caller when it was written. */
+/** Casts the id of a user who is not the caller: storage has returned it, or an operator has named the user. */
 export function storedUserId(id: string): UserId {
   return id as UserId;
 }

@@ -4,7 +4,7 @@ import { getKey, setKey, type JsonValue, type MutableJsonObject } from '../../ba
 import { compareLists } from '../../core/objects/list-order.ts';
 import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
 import { formatAttributes, type ListKey } from '../../core/objects/stored.ts';
-import { createUriParser, storedUri, type ObjectUri } from '../../core/objects/uris.ts';
+import { createUriParser, type ObjectUri } from '../../core/objects/uris.ts';
 import { storedUserId, type Principal, type UserId } from '../../core/permissions/principals.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
 import { compareText } from '../../core/query/compare.ts';
@@ -210,7 +210,7 @@ async function leaveGroups(
       const ids = storedIds(address.ids);
       const list = group.listKey(ids, anonymous);
       const scope: Scope = { kind: group, list, options: options.engine, context: { ...context, ids } };
-      await removeMember(scope, storedUri(uri), principal, writer);
+      await removeMember(scope, address.uri, principal, writer);
     }
     await writer.permission.removeUserPrincipal(principal, uri);
   }
