@@ -18,7 +18,7 @@ afterAll(async () => {
 
 it('shows the operations, sends a request as a user, and loads nothing from elsewhere', async () => {
   const context = await browser.newContext();
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(error.message));

@@ -27,7 +27,8 @@ export class Visitor {
   /** Opens the console of a service in a window of its own. */
   static async come(browser: Browser, service: TestService): Promise<Visitor> {
     const context = await browser.newContext({ viewport: { width: 1100, height: 800 } });
-    context.setDefaultTimeout(10_000);
+    // A guard against waits that never end: a busy machine may take long to draw a view.
+    context.setDefaultTimeout(60_000);
     const page = await context.newPage();
     const faults: string[] = [];
     page.on('pageerror', (error) => faults.push(`error: ${error.message}`));

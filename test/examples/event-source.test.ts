@@ -115,10 +115,10 @@ describe.each(inExtent([nginx], [direct, nginx, haproxy]))('foreign clients $nam
         { timeout: 60_000, interval: 50 },
       )
       .toBeGreaterThanOrEqual(3);
-    await expect.poll(() => received.length, { timeout: 20_000 }).toBe(n);
+    await expect.poll(() => received.length, { timeout: 60_000 }).toBe(n);
     expect(received).toEqual(Array.from({ length: n }, (_, index) => `r${index}`));
     await write('DELETE', collection);
-    await expect.poll(() => source.readyState, { timeout: 20_000 }).toBe(EventSource.CLOSED);
+    await expect.poll(() => source.readyState, { timeout: 60_000 }).toBe(EventSource.CLOSED);
   });
 
   it('the program of the guide renews its session in Chromium, and begins anew after a refusal', async () => {
@@ -132,15 +132,15 @@ describe.each(inExtent([nginx], [direct, nginx, haproxy]))('foreign clients $nam
     await page.evaluate(`(async () => {
       globalThis.source = await followInBrowser('${way.origin}/v1', '${list}', ${authorization}, (copy) => { globalThis.copy = copy; });
     })()`);
-    await page.waitForFunction('globalThis.copy?.length === 0', undefined, { timeout: 30_000 });
+    await page.waitForFunction('globalThis.copy?.length === 0', undefined, { timeout: 60_000 });
     const renewed = page.waitForResponse((response) => response.url().endsWith('/live/session'));
     await page.clock.fastForward('31:00');
     expect((await renewed).status()).toBe(201);
     const headers = { 'Access-Control-Allow-Origin': app.origin, 'Access-Control-Allow-Credentials': 'true' };
     await page.route('**/*_live=sse*', (route) => route.fulfill({ status: 503, headers }), { times: 1 });
-    await page.waitForFunction('source.readyState === EventSource.CLOSED', undefined, { timeout: 30_000 });
+    await page.waitForFunction('source.readyState === EventSource.CLOSED', undefined, { timeout: 60_000 });
     await write('PUT', `${records}/a`);
-    await page.waitForFunction('copy.length === 1', undefined, { timeout: 30_000 });
+    await page.waitForFunction('copy.length === 1', undefined, { timeout: 60_000 });
     await write('DELETE', collection);
   });
 
@@ -158,14 +158,14 @@ describe.each(inExtent([nginx], [direct, nginx, haproxy]))('foreign clients $nam
       source.addEventListener('open', () => { globalThis.opened += 1; });
     })()`);
     for (const id of ['a', 'b']) await write('PUT', `${records}/${id}`);
-    await page.waitForFunction('globalThis.copy?.length === 2', undefined, { timeout: 30_000 });
+    await page.waitForFunction('globalThis.copy?.length === 2', undefined, { timeout: 60_000 });
     // Written between two connections, sooner or later.
-    await page.waitForFunction('source.readyState === EventSource.CONNECTING', undefined, { timeout: 30_000 });
+    await page.waitForFunction('source.readyState === EventSource.CONNECTING', undefined, { timeout: 60_000 });
     await write('DELETE', `${records}/a`);
     await write('PUT', `${records}/c`, { data: { n: 1 } });
-    await page.waitForFunction(`copy.map(({ id }) => id).join() === 'b,c'`, undefined, { timeout: 30_000 });
-    await page.waitForFunction('opened >= 2', undefined, { timeout: 30_000 });
+    await page.waitForFunction(`copy.map(({ id }) => id).join() === 'b,c'`, undefined, { timeout: 60_000 });
+    await page.waitForFunction('opened >= 2', undefined, { timeout: 60_000 });
     await write('PATCH', collection, { permissions: { read: [] } });
-    await page.waitForFunction('source.readyState === EventSource.CLOSED', undefined, { timeout: 30_000 });
+    await page.waitForFunction('source.readyState === EventSource.CLOSED', undefined, { timeout: 60_000 });
   });
 });

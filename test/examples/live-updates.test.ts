@@ -96,15 +96,15 @@ describe.each(ways)('the guide to live updates, %s', (_, start) => {
     }).catch((error: unknown) => error);
     await write('PUT', `${path}/a`, { data: { n: 1 } });
     await write('PUT', `${path}/b`, { data: { n: 2 } });
-    await expect.poll(() => copy.map(({ id }) => id), { timeout: 20_000 }).toEqual(['a', 'b']);
+    await expect.poll(() => copy.map(({ id }) => id), { timeout: 60_000 }).toEqual(['a', 'b']);
     await write('PUT', `${path}/a`, { data: { n: 3 } });
     await write('DELETE', `${path}/b`);
-    await expect.poll(() => copy.map(({ id, n }) => ({ id, n })), { timeout: 20_000 }).toEqual([{ id: 'a', n: 3 }]);
+    await expect.poll(() => copy.map(({ id, n }) => ({ id, n })), { timeout: 60_000 }).toEqual([{ id: 'a', n: 3 }]);
     network.refuse();
     await write('DELETE', `${path}/a`);
     await write('PUT', `${path}/c`, { data: { n: 4 } });
     network.mend();
-    await expect.poll(() => copy.map(({ id, n }) => ({ id, n })), { timeout: 20_000 }).toEqual([{ id: 'c', n: 4 }]);
+    await expect.poll(() => copy.map(({ id, n }) => ({ id, n })), { timeout: 60_000 }).toEqual([{ id: 'c', n: 4 }]);
     await write('DELETE', '/v1/buckets/b/collections/c');
     expect(String(await ended)).toContain('"errno":111');
     await write('PUT', '/v1/buckets/b/collections/c');

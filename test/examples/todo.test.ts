@@ -13,7 +13,7 @@ import { TcpProxy } from '../support/tcp-proxy.ts';
 
 const password = 'correct-horse';
 /** For machines that are busy. */
-const patience = { timeout: 30_000 };
+const patience = { timeout: 60_000 };
 const outDir = mkdtempSync(path.join(tmpdir(), 'coffer-todo-'));
 
 let browser: Browser;

@@ -111,7 +111,7 @@ export class ListLocks implements ListsOfUnit {
   /** Every list that the unit has waited for. */
   readonly #wanted = new Map<ListName, ListKey>();
   /** Locks under way, so that two calls for one list share a statement. */
-  readonly #asked = new Map<string, Promise<Result>>();
+  readonly #asked = new Map<ListName, Promise<Result>>();
   /** Lists that this unit has created. No other transaction sees their rows before it ends. */
   readonly #added = new Set<ListName>();
   readonly #expected = new ExpectedObjectsOfUnit();

@@ -33,7 +33,7 @@ const noUnit: Sender = { contended: () => [] };
 
 export class SharedTransaction {
   /** Names of the lists that it has claimed in the queue. */
-  readonly claimed = new Set<string>();
+  readonly claimed = new Set<ListName>();
   readonly #connection: Connection;
   readonly #opening: Statement | undefined;
   readonly #outcome: Promise<Error | undefined>;

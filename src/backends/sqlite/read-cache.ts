@@ -10,7 +10,7 @@
 // Absent rows are not cached, except permission entries and memberships, of which an object or a user may have none.
 //
 // Permission entries and memberships that are too many are cached in part: whether a principal is among them.
-import { GenerationCache } from '../../base/generation-cache.ts';
+import { ByteCache } from '../../base/byte-cache.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import { keyOfList, keyOfObject, type ListName } from '../../core/lists/list-key.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
@@ -49,26 +49,26 @@ const mostChanges = 10_000;
 const defaultMostPrincipals = 200;
 
 export class ReadCache {
-  readonly #lists: GenerationCache<ListRow>;
-  readonly #objects: GenerationCache<StoredObject>;
-  readonly #pages: GenerationCache<CachedPage>;
-  readonly #contents: GenerationCache<CachedContents>;
-  readonly #entries: GenerationCache<ObjectPermissions | TooMany>;
-  readonly #principals: GenerationCache<readonly Principal[] | TooMany>;
-  readonly #answers: GenerationCache<boolean>;
+  readonly #lists: ByteCache<ListRow>;
+  readonly #objects: ByteCache<StoredObject>;
+  readonly #pages: ByteCache<CachedPage>;
+  readonly #contents: ByteCache<CachedContents>;
+  readonly #entries: ByteCache<ObjectPermissions | TooMany>;
+  readonly #principals: ByteCache<readonly Principal[] | TooMany>;
+  readonly #answers: ByteCache<boolean>;
   /** Maximum number of cached principals in the permission entries of one object, or of groups of one user. */
   readonly mostPrincipals: number;
 
   /** @param maxBytes approximate size of the cache; 0: nothing is cached */
   constructor(maxBytes: number, mostPrincipals: number = defaultMostPrincipals) {
     this.mostPrincipals = mostPrincipals;
-    this.#objects = new GenerationCache(maxBytes * 0.35);
-    this.#pages = new GenerationCache(maxBytes * 0.23);
-    this.#contents = new GenerationCache(maxBytes * 0.2);
-    this.#entries = new GenerationCache(maxBytes * 0.1);
-    this.#lists = new GenerationCache(maxBytes * 0.07);
-    this.#principals = new GenerationCache(maxBytes * 0.03);
-    this.#answers = new GenerationCache(maxBytes * 0.02);
+    this.#objects = new ByteCache(maxBytes * 0.35);
+    this.#pages = new ByteCache(maxBytes * 0.23);
+    this.#contents = new ByteCache(maxBytes * 0.2);
+    this.#entries = new ByteCache(maxBytes * 0.1);
+    this.#lists = new ByteCache(maxBytes * 0.07);
+    this.#principals = new ByteCache(maxBytes * 0.03);
+    this.#answers = new ByteCache(maxBytes * 0.02);
   }
 
   /** Returns the row of the list from the cache, or else from the database. */
