@@ -6,7 +6,7 @@ import { invalidParameters, type Issue } from '../core/errors.ts';
 import type { Context } from '../engine/context.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import { OpenBody, type OpenConnection, type ServiceResponse } from '../engine/exchange.ts';
-import { beginEvents, heartbeat, type FrameSink } from './event-stream.ts';
+import { beginEvents, heartbeat, HeldMemory, type FrameSink } from './event-stream.ts';
 import { formatFrame, type Frame, type Frames } from './frames.ts';
 import { ListStream, streamHeaders } from './list-stream.ts';
 
@@ -145,6 +145,7 @@ class SharedConnection {
   /** Timestamp up to which the client has each list; `undefined`: none, or the list is refused. */
   readonly #cursors: (number | undefined)[];
   readonly #whenDrained: (() => void)[] = [];
+  readonly #held = new HeldMemory();
   #open: number;
 
   constructor(connection: OpenConnection, lists: readonly Watched[], cursors: readonly (number | undefined)[]) {
@@ -153,7 +154,9 @@ class SharedConnection {
     this.#cursors = [...cursors];
     this.#open = lists.length;
     beginEvents(connection);
+    connection.onClose(this.#held.release);
     connection.onDrain(() => {
+      this.#held.release();
       for (const task of this.#whenDrained) task();
     });
   }
@@ -169,6 +172,9 @@ class SharedConnection {
       send: (frames) => {
         isRefused = this.#send(index, frames);
       },
+      // Frames that name the list are copies of their own.
+      hold: (frames) => this.#held.add(connection.reserve(frames.bytes.length)),
+      reserve: connection.reserve,
       beat: () => {
         connection.write(heartbeat);
       },

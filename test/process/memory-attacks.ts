@@ -77,12 +77,19 @@ export class Victim {
     });
   }
 
-  /** Asks for a list and reads no more than the first bytes of the answer; resolves to its status. */
-  async readStart(user: string, path: string): Promise<{ readonly status: number; readonly socket: Socket }> {
+  /**
+   * Asks for a list and reads no more than the first bytes of the answer; resolves to its status.
+   *
+   * @param user absent: an anonymous request
+   */
+  async readStart(
+    user: string | undefined,
+    path: string,
+  ): Promise<{ readonly status: number; readonly socket: Socket }> {
     const { hostname, port } = new URL(this.#server.url);
     const socket = connect(Number(port), hostname);
-    const head = `GET /v1${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${credentials(user)}\r\n\r\n`;
-    socket.write(head);
+    const authorization = user === undefined ? '' : `Authorization: ${credentials(user)}\r\n`;
+    socket.write(`GET /v1${path} HTTP/1.1\r\nHost: ${hostname}\r\n${authorization}\r\n`);
     const status = await new Promise<number>((resolve, reject) => {
       socket.once('error', reject);
       socket.once('data', (start: Buffer) => {
@@ -136,6 +143,18 @@ export function inflatedBatch(defaultBytes: number): string {
   const requests = Array.from({ length: 25 }, (_, n) => ({ path: `${list}/batch${n}` }));
   const defaults = { method: 'PUT', body: { data: { text: 'x'.repeat(defaultBytes) } } };
   return JSON.stringify({ defaults, requests });
+}
+
+/** Reads a live stream until its first frame `current`. Resolves to the number of bytes. */
+export async function readCurrent(socket: Socket): Promise<number> {
+  let [bytes, tail] = [0, ''];
+  socket.resume();
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    tail = (tail + chunk.toString('latin1')).slice(-200);
+    if (tail.includes('event: current')) break;
+  }
+  return bytes;
 }
 
 /** Fills the list with records of a megabyte. */
