@@ -120,7 +120,7 @@ export interface OpenConnection {
    *
    * @returns a function that releases it; `undefined` when others hold too much
    */
-  reserve(bytes: number): (() => void) | undefined;
+  readonly reserve: (bytes: number) => (() => void) | undefined;
   /** Calls the task each time the client has taken everything that was written. */
   onDrain(task: () => void): void;
   /** Calls the task when the connection has ended, on either side. */

@@ -1,11 +1,12 @@
 // How many pages are in memory for streams and polls at the same time.
 import { describe, expect, it } from 'vitest';
 import type { Page } from '../../src/contracts/storage.ts';
+import { StoredObject } from '../../src/core/objects/stored.ts';
 import { PageTurns } from '../../src/live/page-turns.ts';
 
 function pageOf(chars: number): Page {
-  const entry = { id: 'x', lastModified: 1, text: 'x'.repeat(chars) };
-  return { entries: [entry], more: false, timestamp: 1, horizon: 0 } as unknown as Page;
+  const entry = new StoredObject('x', 1, 'x'.repeat(chars));
+  return { entries: [entry], more: false, timestamp: 1, horizon: 0 };
 }
 
 /** Runs 20 feeds at once. Returns the maximum number of pages that were read and not yet used, and that were in use. */
