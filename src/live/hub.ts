@@ -148,7 +148,10 @@ export class LiveHub implements LiveLists, CommitListener {
 
   /** @throws ServiceError overloaded */
   #requirePlace({ context }: Scope): void {
-    if (this.#stopping.signal.aborted) throw new ServiceError('backendUnavailable');
+    // No fault, so it is not logged as one: another process serves the client.
+    if (this.#stopping.signal.aborted) {
+      throw new ServiceError('overloaded', { message: 'This process stops. The request may be retried.' });
+    }
     this.#places.requireFree(this.#placeOf(context));
   }
 

@@ -26,7 +26,11 @@ export class Victim {
   }
 
   /** @param heapMegabytes absent: what Node.js takes by itself */
-  static async start(backend: Backend, heapMegabytes: number | undefined): Promise<Victim> {
+  static async start(
+    backend: Backend,
+    heapMegabytes: number | undefined,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Victim> {
     const workspace = await Workspace.create();
     const database = backend === 'postgresql' ? await cloneDatabase() : undefined;
     const heap = heapMegabytes === undefined ? '' : `--max-old-space-size=${heapMegabytes}`;
@@ -36,6 +40,7 @@ export class Victim {
       // What is kept on purpose between requests has a limit of its own, and would hide what is kept by mistake.
       SVC_SQLITE_MEMORY_MB: '1',
       SVC_MEMORY_WAIT_SECONDS: '2',
+      ...more,
     });
     const victim = new Victim(server, async () => {
       await server.kill();
@@ -51,6 +56,12 @@ export class Victim {
 
   get pid(): number {
     return this.#server.pid;
+  }
+
+  /** Returns the text of a page. */
+  async text(path: string): Promise<string> {
+    const response = await fetch(this.#server.url + path, { headers: { connection: 'close' } });
+    return response.text();
   }
 
   /** Sends a request over a connection of its own. Rejects when the connection breaks. */
