@@ -122,8 +122,9 @@ export function deleteEntries(connection: Connection, objectId: ObjectUri): void
   );
 }
 
-const columns = 4;
-const insert = new RowInsert('INSERT OR IGNORE INTO entries (folder, name, permission, principal)', columns);
+const places = ['?', '?', '?', '?'];
+const columns = places.length;
+const insert = new RowInsert('INSERT OR IGNORE INTO entries (folder, name, permission, principal)', places);
 
 /** Number of new rows that are stored without a pause. */
 const insertedPerStep = 96;

@@ -122,7 +122,7 @@ export class SqliteStorageReader implements StorageReader {
 }
 
 /** Returns the live object; `undefined` when absent. */
-function readObject(connection: Connection, list: ListKey, id: string): StoredObject | undefined {
+export function readObject(connection: Connection, list: ListKey, id: string): StoredObject | undefined {
   const object = readShortObject(connection, list, id, noLimit);
   return object === 'long' ? undefined : object;
 }

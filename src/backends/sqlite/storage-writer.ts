@@ -31,7 +31,7 @@ import { findObject, findPresence, insertObjects, putObject, removeObject, type 
 import { selectPage } from './page.ts';
 import type { Changes } from './read-cache.ts';
 import { restoreEntries } from './restore.ts';
-import { SqliteStorageReader } from './storage-reader.ts';
+import { readObject, SqliteStorageReader } from './storage-reader.ts';
 
 /** Number of objects written or deleted without a pause. */
 const objectsPerStep = 100;
@@ -48,6 +48,8 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
    */
   readonly #parents = new Map<string, Promise<StoredObject | undefined>>();
   readonly #rows = new ListRows();
+  /** The last large object that was read. A write reads an object before it locks it, and reading a large one takes long. */
+  #lastLarge: { readonly key: string; readonly object: StoredObject } | undefined;
 
   constructor(access: UnitAccess, clock: Clock, wakeReaper: () => void) {
     super(access);
@@ -57,7 +59,14 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    return this.#parents.get(keyOfObject(list, id)) ?? super.get(list, id);
+    const key = keyOfObject(list, id);
+    const parent = this.#parents.get(key);
+    if (parent !== undefined) return parent;
+    return this.access.run((connection) => {
+      const object = readObject(connection, list, id);
+      if (object?.isLarge === true) this.#lastLarge = { key, object };
+      return object;
+    });
   }
 
   /** Takes no lock: the unit is the only writer of the file from its start to its end. */
@@ -66,6 +75,10 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
       if (id === undefined) {
         const timestamp = this.#rows.find(connection, list)?.clock;
         return { timestamp, object: undefined, tombstone: undefined };
+      }
+      const known = this.#lastLarge;
+      if (known?.key === keyOfObject(list, id)) {
+        return { timestamp: this.#rows.find(connection, list)?.clock, object: known.object, tombstone: undefined };
       }
       const { list: row, object, tombstone } = findObject(connection, list, id);
       return { timestamp: row?.clock, object, tombstone };
@@ -169,6 +182,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   #changing(list: ListKey, id: string): void {
     if (this.#parents.size > 0) this.#parents.delete(keyOfObject(list, id));
+    this.#lastLarge = undefined;
     this.#changes.ofObject(list, id);
   }
 
@@ -185,6 +199,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   #forget(): void {
     this.#parents.clear();
+    this.#lastLarge = undefined;
     this.#rows.forget();
   }
 
