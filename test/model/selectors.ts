@@ -182,6 +182,6 @@ export function uniqueIndexes(value: Json | undefined): readonly (readonly strin
   if (!isList(value) || faultsOfIndexes(value).length > 0) return [];
   return value.flatMap((item) => {
     const names = isMap(item) && member(item, 'unique') === true ? member(item, 'fields') : undefined;
-    return isList(names) ? [names.map((name) => String(name).replace(/^-/, ''))] : [];
+    return isList(names) ? [names.map((name) => (name as string).replace(/^-/, ''))] : [];
   });
 }

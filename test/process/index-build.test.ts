@@ -103,7 +103,7 @@ describe.each(durable)('a killed build on %s', (backend) => {
     /** Values of records whose last write was acknowledged, and ids of those that a kill left without an answer. */
     const written = new Map<string, string>();
     const uncertain = new Set<string>();
-    let refused = 0;
+    let [acknowledged, refused] = [0, 0];
     for (let round = 0; round < kills; round++) {
       // Each round removes the declaration and builds the index again.
       await declare([]);
@@ -118,7 +118,7 @@ describe.each(durable)('a killed build on %s', (backend) => {
           // Each third request gives a value back, so that later ones contend for it.
           const isDeletion = n % 3 === 2;
           const id = `w${round}-${writer}-${isDeletion ? n - 1 : n}`;
-          const email = `contended-${(n * 7 + writer) % contended}`;
+          const email = `${round}-contended-${(n * 7 + writer) % contended}`;
           const body = isDeletion ? undefined : { data: { email, n } };
           const status = await statusOf(isDeletion ? 'DELETE' : 'PUT', `${collection}/records/${id}`, body);
           if (status === undefined) {
@@ -130,6 +130,7 @@ describe.each(durable)('a killed build on %s', (backend) => {
           if (status === 409) refused++;
           if (status === 201) written.set(id, email);
           if (status === 200) written.delete(id);
+          if (status < 300) acknowledged++;
           if (++answers >= 40 + 60 * (round % 3)) resolveEnough();
         }
       };
@@ -139,11 +140,11 @@ describe.each(durable)('a killed build on %s', (backend) => {
       await Promise.all(writing);
       server = await ServerProcess.start(workspace, environment);
       await expect.poll(async () => (await report()).state, { timeout: 60_000 }).toBe('ready');
-      await compareUnique(written, uncertain);
+      await compareUnique(written, uncertain, round);
     }
     expect(refused).toBeGreaterThan(0);
     if (inExtent<boolean>(false, true))
-      console.log(`${backend}: ${kills} kills, ${written.size} written, ${refused} refused`);
+      console.log(`${backend}: ${kills} kills, ${acknowledged} acknowledged writes, ${refused} refused`);
   });
 
   /** Returns the status of a response; `undefined` when the server was killed before. */
@@ -170,7 +171,11 @@ describe.each(durable)('a killed build on %s', (backend) => {
   }
 
   /** Requires values to be unique, acknowledged records to exist, and the index to find what a scan finds. */
-  async function compareUnique(written: ReadonlyMap<string, string>, uncertain: ReadonlySet<string>): Promise<void> {
+  async function compareUnique(
+    written: ReadonlyMap<string, string>,
+    uncertain: ReadonlySet<string>,
+    round: number,
+  ): Promise<void> {
     const { data } = (await (await send('GET', `${collection}/records`)).json()) as {
       data: { id: string; email: string; n: number }[];
     };
@@ -180,8 +185,8 @@ describe.each(durable)('a killed build on %s', (backend) => {
     const unexpected = [...emails.keys()].filter((id) => !id.startsWith('r') && !written.has(id) && !uncertain.has(id));
     expect(unexpected).toEqual([]);
     for (let n = 0; n < contended; n++) {
-      const found = data.filter(({ email }) => email === `contended-${n}`).length;
-      expect([n, await total(`email=contended-${n}`)]).toEqual([n, found]);
+      const found = data.filter(({ email }) => email === `${round}-contended-${n}`).length;
+      expect([n, await total(`email=${round}-contended-${n}`)]).toEqual([n, found]);
     }
     expect(await total('n=3')).toBe(data.filter(({ n }) => n === 3).length);
   }
