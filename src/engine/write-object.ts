@@ -93,7 +93,7 @@ export async function writeObject(scope: Scope<WriteOptions>, target: WriteTarge
     });
     return { object: new StoredObject(id, lastModified, text, attributes), permissions };
   }
-  if (indexes.length > 0) await requireUnique(scope, writer, indexes, { id, attributes });
+  if (indexes.length > 0) await requireUnique(scope, writer, indexes, { id, attributes, old });
   const stored =
     old === undefined
       ? await writer.storage.create(list, id, text, timestamp, { isFresh, keys })

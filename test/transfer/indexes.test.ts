@@ -8,6 +8,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { settingsOf } from '../../src/backends/load-settings.ts';
 import { openStores } from '../../src/backends/open-backends.ts';
+import { storedParent } from '../../src/core/objects/uris.ts';
 import type { OpenStores } from '../../src/contracts/open-backends.ts';
 import { inUnit } from '../../src/maintenance/units.ts';
 import { startTestService, type TestService } from '../../src/testing/index.ts';
@@ -189,7 +190,7 @@ describe('an attribute indexes with another meaning', () => {
       inUnit(storage.database, async (transaction) => {
         const writer = storage.writer(transaction);
         for (const [number, indexes] of meanings.entries()) {
-          const list = { kind: 'collection', parent: '/buckets/b' };
+          const list = { kind: 'collection', parent: storedParent('/buckets/b') };
           await writer.create(list, `old${number}`, JSON.stringify({ indexes }));
         }
       }),

@@ -192,7 +192,11 @@ async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
     const page =
       candidates.objects === undefined
         ? await read(among)
-        : await present({ timestamp, horizon, ...selectAmong(candidates.objects, planPage(among)) });
+        : await present({
+            timestamp,
+            horizon,
+            ...(await runFromNow(selectAmong(candidates.objects, planPage(among)), 'normal')),
+          });
     // An object that was written since the search may be missing, and has a later timestamp.
     const earlier = page.timestamp === undefined ? undefined : Math.min(page.timestamp, timestamp);
     if (isWholePage(query, page, candidates)) return { ...page, timestamp: earlier };

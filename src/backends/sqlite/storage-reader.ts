@@ -188,7 +188,7 @@ function* readPage(connection: Connection, cache: ReadCache | undefined, list: L
   const row = readListRow(connection, cache, list);
   if (row === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
   const isSmall = cache !== undefined && query.report === undefined;
-  const cached = isSmall ? selectCached(connection, cache, list, row, planQuery(query)) : undefined;
+  const cached = isSmall ? yield* selectCached(connection, cache, list, row, planQuery(query)) : undefined;
   const page = cached ?? (yield* selectPage(connection, row, query));
   return { timestamp: row.clock, horizon: row.horizon, ...page };
 }
@@ -220,7 +220,7 @@ function* readCount(
   if (row === undefined) return 0;
   const plan = planSelection(selection);
   if (isWholeList(plan)) return row.live + (plan.includeDeleted ? row.dead : 0);
-  const cached = cache && countCached(connection, cache, list, row, plan);
+  const cached = cache && (yield* countCached(connection, cache, list, row, plan));
   if (cached !== undefined) return cached;
   const indexed = yield* countKeys(connection, row, selection);
   if (typeof indexed === 'number') return indexed;

@@ -1,6 +1,7 @@
 // The one order over all JSON values, and equality and containment that agree with it. Every backend sorts and filters
 // as these functions do. Numbers are compared by their decimal digits and never rounded.
 import type { StepBudget } from '../../base/json-steps.ts';
+import { keysOfObject } from '../../base/json-keys.ts';
 import type { Steps } from '../../base/steps.ts';
 import { readDecimal, type Decimal } from './decimal.ts';
 import { ExactNumber, getKey, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from '../../base/json.ts';
@@ -52,8 +53,8 @@ export function* equalInSteps(a: JsonValue | undefined, b: JsonValue | undefined
     return true;
   }
   if (!isJsonObject(a) || !isJsonObject(b)) return equalValues(a, b);
-  const keys = Object.keys(a);
-  if (keys.length !== Object.keys(b).length) return false;
+  const keys = keysOfObject(a);
+  if (keys.length !== keysOfObject(b).length) return false;
   for (const key of keys) if (!Object.hasOwn(b, key) || !(yield* equalInSteps(a[key], b[key], budget))) return false;
   return true;
 }
@@ -80,6 +81,32 @@ function containsMembers(object: JsonObject, wanted: JsonObject): boolean {
 function containsNested(value: JsonValue, wanted: JsonValue): boolean {
   if (!isJsonArray(wanted)) return containsValue(value, wanted);
   return isJsonArray(value) && wanted.every((item) => value.some((element) => containsNested(element, item)));
+}
+
+/** Returns the result of `containsValue`, in steps. */
+export function* containsInSteps(element: JsonValue, wanted: JsonValue, budget: StepBudget): Steps<boolean> {
+  if (!isJsonObject(wanted)) return yield* equalInSteps(element, wanted, budget);
+  if (budget.spend(1)) yield;
+  if (!isJsonObject(element)) return false;
+  for (const key of keysOfObject(wanted)) {
+    const value = getKey(element, key);
+    if (value === undefined || !(yield* containsNestedInSteps(value, wanted[key]!, budget))) return false;
+  }
+  return true;
+}
+
+function* containsNestedInSteps(value: JsonValue, wanted: JsonValue, budget: StepBudget): Steps<boolean> {
+  if (!isJsonArray(wanted)) return yield* containsInSteps(value, wanted, budget);
+  if (!isJsonArray(value)) return false;
+  for (const item of wanted) {
+    let isFound = false;
+    for (const element of value) {
+      isFound = yield* containsNestedInSteps(element, item, budget);
+      if (isFound) break;
+    }
+    if (!isFound) return false;
+  }
+  return true;
 }
 
 /** Orders text by code point. This is the order of UTF-8 bytes; the operator `<` compares UTF-16 units. */
@@ -126,9 +153,10 @@ function compareArrays(a: JsonArray, b: JsonArray): number {
 }
 
 function compareObjects(a: JsonObject, b: JsonObject): number {
+  const more = keysOfObject(a).length - keysOfObject(b).length;
+  if (more !== 0) return more;
   const keys = sortedKeys(a);
   const others = sortedKeys(b);
-  if (keys.length !== others.length) return keys.length - others.length;
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i]!;
     const other = others[i]!;

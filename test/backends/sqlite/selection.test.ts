@@ -278,6 +278,37 @@ describe('selections of large objects', () => {
   }, 30_000);
 });
 
+describe('selections by many conditions', () => {
+  it('pause inside each object with many elements', async () => {
+    const test = await openTestDatabase();
+    const own = { n: Array.from({ length: 5000 }, (_, n) => n) };
+    await fill(
+      test,
+      records,
+      Array.from({ length: 3 }, () => ({ own, gone: false })),
+    );
+    const connection = openConnection(test.path);
+    const numbers = parseField('n');
+    const branches = Array.from({ length: 100 }, (_, n): readonly Filter[] => [
+      { field: numbers, operator: 'contains_any', values: [-n - 1] },
+    ]);
+    for (const [last, found] of [
+      [-1, 0],
+      [4999, 3],
+    ] as const) {
+      const filters: readonly Filter[] = [
+        { operator: 'or', branches: [...branches, [{ field: numbers, operator: 'contains', values: [last] }]] },
+      ];
+      const steps = selectPage(connection, findList(connection, records)!, { filters, sort: byTime, limit: 100 });
+      let pauses = 0;
+      let step = steps.next();
+      for (; step.done !== true; step = steps.next()) pauses++;
+      expect(step.value.entries).toHaveLength(found);
+      expect(pauses).toBeGreaterThan(100);
+    }
+  });
+});
+
 describe('selections of long objects among short ones', () => {
   const text = 'x'.repeat(300_000);
   const ids = Array.from({ length: 120 }, (_, n) => `id${n}`);
