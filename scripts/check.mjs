@@ -26,6 +26,7 @@ const longTests = [
   'test/console/accessibility.test.ts',
   'test/console/accounts.test.ts',
   'test/console/files.test.ts',
+  'test/console/forms.test.ts',
   'test/console/frame.test.ts',
   'test/console/history.test.ts',
   'test/console/operations.test.ts',
