@@ -8,7 +8,7 @@ import { ask, askForWord } from '../../ui/dialog.tsx';
 import { FilterBar } from '../../ui/filter-bar.tsx';
 import { useAttempt, useList } from '../../ui/hooks.ts';
 import { ListFailure } from '../../ui/list-failure.tsx';
-import { pageOf, Pager } from '../../ui/pager.tsx';
+import { firstPageOf, pageOf, Pager } from '../../ui/pager.tsx';
 import { Button, Empty, FailureNote, Loading, Moment } from '../../ui/parts.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { say } from '../../ui/toast.tsx';
@@ -102,7 +102,12 @@ function AccountList({ own, query }: AccountListProps): JSX.Element {
       </div>
       {isAlone ? <p class="hint">Only administrators see, create and change the accounts of others.</p> : null}
       <FailureNote error={error} />
-      <ListFailure error={list.error} known={undefined} onRetry={list.refresh} />
+      <ListFailure
+        error={list.error}
+        known={undefined}
+        onRetry={list.refresh}
+        firstHref={firstPageOf(page, query, hrefOf)}
+      />
       {list.page === undefined ? (
         list.isLoading ? (
           <Loading />

@@ -4,15 +4,16 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { formatCount } from '../../core/format.ts';
 import { displayText, elementsOf, memberText, previewText } from '../../core/json-text.ts';
+import type { StoredObject } from '../../core/objects.ts';
 import { below, hashOf, listPathOf, type Kind, type Place } from '../../core/places.ts';
 import { useApp } from '../../ui/app-context.ts';
 import { FilterBar } from '../../ui/filter-bar.tsx';
 import { useList } from '../../ui/hooks.ts';
 import { Empty, Loading, Moment } from '../../ui/parts.tsx';
-import { pageOf, Pager } from '../../ui/pager.tsx';
+import { firstPageOf, pageOf, Pager } from '../../ui/pager.tsx';
 import { listParameters, sortOf, sortedBy } from '../../core/list-query.ts';
 import { Table, type Column } from '../../ui/table.tsx';
-import { ListFailure } from '../../ui/list-failure.tsx';
+import { isRefusedList, ListFailure } from '../../ui/list-failure.tsx';
 import { CreateForm } from '../../ui/forms/create-form.tsx';
 
 const pageSize = 50;
@@ -24,6 +25,8 @@ export interface ObjectListProps {
   /** Why the parent cannot be read. */
   readonly failure: unknown;
   readonly tab: string;
+  /** The parent; absent for the list of buckets. */
+  readonly object?: StoredObject | undefined;
   readonly onTotal?: (total: number | undefined) => void;
 }
 
@@ -39,7 +42,7 @@ function withoutNew(query: URLSearchParams): URLSearchParams {
   return next;
 }
 
-function Rows({ place, kind, query, failure, tab, onTotal }: ObjectListProps): JSX.Element {
+function Rows({ place, kind, query, failure, tab, object, onTotal }: ObjectListProps): JSX.Element {
   const { service } = useApp();
   const parameters = listParameters(query);
   parameters.set('_limit', String(pageSize));
@@ -50,7 +53,7 @@ function Rows({ place, kind, query, failure, tab, onTotal }: ObjectListProps): J
   const address = new URLSearchParams(query);
   if (tab !== '') address.set('_tab', tab);
   const hrefOf = (next: URLSearchParams): string => hashOf(place, next);
-  const isFiltered = [...query.keys()].some((key) => !key.startsWith('_'));
+  const isFiltered = [...query.keys()].some((key) => !key.startsWith('_') || key === '_filter');
   const rows = list.page?.rows ?? [];
   const idOf = (row: string): string => displayText(memberText(row, 'id') ?? '""');
   const create = new URLSearchParams(address);
@@ -83,23 +86,24 @@ function Rows({ place, kind, query, failure, tab, onTotal }: ObjectListProps): J
       <div class="toolbar">
         <FilterBar query={address} fields={['id', 'last_modified']} path={listPathOf(place, kind)} hrefOf={hrefOf} />
         <span class="total">{totalOf(list.total, kind)}</span>
-        <a class="button primary" href={hrefOf(create)}>
-          New {kind.name}
-        </a>
+        {isRefusedList(list.error) || service.isReadOnly ? null : (
+          <a class="button primary" href={hrefOf(create)}>
+            New {kind.name}
+          </a>
+        )}
       </div>
-      <ListFailure error={list.error} known={failure} onRetry={list.refresh} />
+      <ListFailure
+        error={list.error}
+        known={failure}
+        onRetry={list.refresh}
+        firstHref={firstPageOf(page, address, hrefOf)}
+      />
       {list.page === undefined ? (
         list.isLoading ? (
           <Loading />
         ) : null
       ) : rows.length === 0 ? (
-        <Empty>
-          {isFiltered
-            ? `No ${kind.plural} match these filters.`
-            : place.length === 0
-              ? 'No buckets are visible to you yet. Create one above.'
-              : `No ${kind.plural} are visible to you here.`}
-        </Empty>
+        <Empty>{isFiltered ? `No ${kind.plural} match these filters.` : emptyText(place, kind, object)}</Empty>
       ) : (
         <Table
           caption={kind.plural}
@@ -121,6 +125,15 @@ function Rows({ place, kind, query, failure, tab, onTotal }: ObjectListProps): J
       />
     </section>
   );
+}
+
+/** Only writers of the parent see its permissions, and all that is in it. */
+function emptyText(place: Place, kind: Kind, parent: StoredObject | undefined): string {
+  if (place.length === 0) return 'No buckets are visible to you yet. Create one above.';
+  if (parent === undefined || parent.permissions.size === 0) return `No ${kind.plural} are visible to you here.`;
+  return kind.name === 'group'
+    ? 'This bucket has no groups yet. A group gives permissions to several users at once.'
+    : 'This bucket has no collections yet. A collection holds the records.';
 }
 
 function nameOf(id: string, personalBucket: string | undefined): string {

@@ -4,8 +4,9 @@ import { loadPage } from '../../core/objects.ts';
 import { hashOf } from '../../core/places.ts';
 import { announceTreeChange, useApp } from '../../ui/app-context.ts';
 import { useLoad } from '../../ui/hooks.ts';
-import { pageOf, Pager } from '../../ui/pager.tsx';
-import { Empty, FailureNote, Loading } from '../../ui/parts.tsx';
+import { ListFailure } from '../../ui/list-failure.tsx';
+import { firstPageOf, pageOf, Pager } from '../../ui/pager.tsx';
+import { Empty, Loading } from '../../ui/parts.tsx';
 import { say } from '../../ui/toast.tsx';
 import type { TabProps } from '../area.ts';
 import { filterNames, historyPathOf, historyQuery, readEntry } from './entries.ts';
@@ -32,7 +33,12 @@ export function HistoryTab({ place, query, reload: reloadObject }: TabProps): JS
   return (
     <>
       <HistoryFilter place={place} query={query} />
-      {error === undefined ? null : <FailureNote error={error} onRetry={reload} />}
+      <ListFailure
+        error={error}
+        known={undefined}
+        onRetry={reload}
+        firstHref={firstPageOf(page, query, (next) => hashOf(place, next))}
+      />
       {value === undefined ? (
         error === undefined ? (
           <Loading />

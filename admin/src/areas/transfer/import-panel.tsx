@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { serverOwned } from '../../core/attributes.ts';
 import { formatCount } from '../../core/format.ts';
+import { memberText } from '../../core/json-text.ts';
 import { kinds, listPathOf } from '../../core/places.ts';
 import { schemasOf } from '../../core/schemas.ts';
 import { useApp } from '../../ui/app-context.ts';
@@ -49,7 +50,9 @@ export function ImportPanel({ place, object }: TabProps): JSX.Element {
     setLoaded(undefined);
     const source = parseSource(text, format);
     setLoaded({ name, text, source });
-    setMapping(firstMapping(source, owned));
+    const schema =
+      object === undefined || !service.capabilities.has('schema') ? undefined : memberText(object.data, 'schema');
+    setMapping(firstMapping(source, owned, schema));
   };
   const open = (file: File | undefined): Promise<void> =>
     attempt(async () => {

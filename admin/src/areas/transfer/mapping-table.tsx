@@ -5,7 +5,7 @@ import { Scroll } from '../../ui/parts.tsx';
 import type { CellKind, FieldMapping, Source } from './source.ts';
 
 const kindLabels: Readonly<Record<CellKind, string>> = {
-  auto: 'as it looks',
+  auto: 'what it looks like',
   text: 'text',
   number: 'number',
   boolean: 'true, false',
