@@ -14,8 +14,9 @@ describeConsole('Records in the console', {}, (stage) => {
     await visitor.go(collectionView);
     await page.getByText('Text search', { exact: true }).click();
     await page.getByText('This collection has no text index.').waitFor();
-    await alice.request('PATCH', collection, { body: { data: { indexes: [{ text: ['title'] }] } } });
-    await page.reload();
+    await page.getByRole('group', { name: 'Fields of the text index' }).getByLabel('title').check();
+    await stage.press('Declare a text index');
+    await stage.status('The text index is declared.');
     await page.getByLabel('Search texts').fill('tea');
     await page.keyboard.press('Enter');
     await page.getByText('2 records', { exact: true }).waitFor();

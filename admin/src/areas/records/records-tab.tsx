@@ -38,7 +38,7 @@ export function RecordsTab(props: TabProps): JSX.Element {
   return props.query.has('_new') ? <NewRecord {...props} /> : <Records {...props} />;
 }
 
-function Records({ place, query, object, failure, service }: TabProps): JSX.Element {
+function Records({ place, query, object, failure, service, reload }: TabProps): JSX.Element {
   const path = listPathOf(place, kinds.record);
   const parameters = listParameters(query);
   parameters.set('_limit', String(pageSize));
@@ -63,7 +63,7 @@ function Records({ place, query, object, failure, service }: TabProps): JSX.Elem
   return (
     <section class="list" aria-busy={list.isLoading}>
       {service.capabilities.has('text-search') && object !== undefined ? (
-        <TextSearch query={query} place={place} collection={object.data} />
+        <TextSearch query={query} place={place} collection={object.data} fields={known} reload={reload} />
       ) : null}
       <div class="toolbar">
         <FilterBar query={query} fields={['id', ...known]} path={path} hrefOf={hrefOf} />

@@ -129,16 +129,18 @@ export function firstMapping(
   owned: readonly string[],
   schema?: string,
 ): readonly FieldMapping[] {
-  const kinds = new Map(
-    schema === undefined
-      ? []
-      : propertiesOf(schema).map(({ key, schema: property }) => [key, kindOf(property, schema)]),
-  );
   return fields.map((source) => ({
     source,
     target: source !== 'id' && owned.includes(source) ? '' : source,
-    kind: format !== 'csv' ? 'json' : source === 'id' ? 'text' : (kinds.get(source) ?? 'auto'),
+    kind: format === 'csv' ? cellKindOf(source, schema) : 'json',
   }));
+}
+
+/** Returns how the cells of an attribute are read. */
+export function cellKindOf(target: string, schema: string | undefined): CellKind {
+  if (target === 'id') return 'text';
+  const property = schema === undefined ? undefined : propertiesOf(schema).find(({ key }) => key === target);
+  return schema === undefined || property === undefined ? 'auto' : kindOf(property.schema, schema);
 }
 
 function kindOf(property: string, schema: string): CellKind {
