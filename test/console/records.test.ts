@@ -14,7 +14,7 @@ describeConsole('Records in the console', {}, (stage) => {
     await visitor.go(collectionView);
     await page.getByText('Text search', { exact: true }).click();
     await page.getByText('This collection has no text index.').waitFor();
-    await page.getByRole('group', { name: 'Fields of the text index' }).getByLabel('title').check();
+    await page.getByRole('group', { name: 'What to search in' }).getByLabel('title').check();
     await stage.press('Declare a text index');
     await stage.status('The text index is declared.');
     await page.getByLabel('Search texts').fill('tea');

@@ -53,6 +53,7 @@ interface AccountListProps {
 }
 
 function AccountList({ own, query }: AccountListProps): JSX.Element {
+  const { service } = useApp();
   const { error, attempt } = useAttempt();
   const parameters = listParameters(query);
   parameters.set('_limit', String(pageSize));
@@ -100,7 +101,11 @@ function AccountList({ own, query }: AccountListProps): JSX.Element {
           New account
         </a>
       </div>
-      {isAlone ? <p class="hint">Only administrators see, create and change the accounts of others.</p> : null}
+      {isAlone ? (
+        <p class="hint">
+          Only administrators {service.signUp === 'none' ? 'see, create' : 'see'} and change the accounts of others.
+        </p>
+      ) : null}
       <FailureNote error={error} />
       <ListFailure
         error={list.error}

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { formatCount } from '../../core/format.ts';
-import { displayText, elementsOf, memberText, previewText } from '../../core/json-text.ts';
+import { displayText, elementsOf, memberText, previewText, withoutMembers } from '../../core/json-text.ts';
 import type { StoredObject } from '../../core/objects.ts';
 import { below, hashOf, listPathOf, type Kind, type Place } from '../../core/places.ts';
 import { useApp } from '../../ui/app-context.ts';
@@ -140,10 +140,27 @@ function nameOf(id: string, personalBucket: string | undefined): string {
   return id === personalBucket ? `Personal bucket (${id})` : id;
 }
 
-/** Returns the first attributes of an object on one line. */
-function describe(row: string): string {
-  const text = previewText(row.replace(/"(?:id|last_modified)":(?:"[^"\\]*"|\d+),?/g, '').replace(/,\}$/, '}'), 120);
-  return text === '{}' ? '' : text;
+/** Attributes that marks stand for, and those that only the console reads. */
+const marks: readonly (readonly [key: string, label: string])[] = [
+  ['schema', 'schema'],
+  ['indexes', 'indexes'],
+];
+const quietMembers = ['id', 'last_modified', 'schema', 'indexes', 'displayFields', 'origin'];
+
+/** Returns marks of what a collection has, and the first of its other attributes on one line. */
+function describe(row: string): JSX.Element {
+  const shown = marks.filter(([key]) => !['undefined', 'null', '[]'].includes(String(memberText(row, key))));
+  const text = previewText(withoutMembers(row, quietMembers), 120);
+  return (
+    <>
+      {shown.map(([key, label]) => (
+        <span key={key} class="badge">
+          {label}
+        </span>
+      ))}{' '}
+      {text === '{}' ? '' : text}
+    </>
+  );
 }
 
 function memberCount(row: string): string {

@@ -108,7 +108,7 @@ function TextIndexHint({ place, collection, fields, reload }: Omit<TextSearchPro
         )}
       </p>
       {canChoose ? (
-        <div class="actions" role="group" aria-label="Fields of the text index">
+        <div class="actions" role="group" aria-label="What to search in">
           {names.slice(0, maxChoices).map((name) => (
             <label key={name}>
               <input
