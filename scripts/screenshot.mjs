@@ -1,5 +1,5 @@
 // Makes pictures of the main views of the web console: starts the built service with a few recipes in a temporary folder,
-// opens the console in Chromium, and writes docs/images/console.png, which the README shows. `--all FOLDER` writes every view
+// opens the console in Chromium, and writes the pictures of docs/images, which the README and the guide show. `--all FOLDER` writes every view
 // into the folder as well: light, dark, and on a phone. Build first.
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { startServer } from '../examples/tour/server.mjs';
 import { withTestModule } from './test-modules.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const target = path.join(root, 'docs', 'images', 'console.png');
+const images = path.join(root, 'docs', 'images');
 const user = { name: 'alice', password: 'correct-horse' };
 const collection = '/buckets/kitchen/collections/recipes';
 const { values: options } = parseArgs({ options: { all: { type: 'string' } } });
@@ -53,7 +53,7 @@ const views = [
   { name: 'members', hash: '#/buckets/kitchen/groups/cooks', text: 'Save members' },
   { name: 'requests', hash: `#/requests?_path=buckets%2Fkitchen`, text: 'As code' },
   { name: 'history', hash: `#${collection}/records/bread?_tab=history`, text: 'created' },
-  { name: 'diff', hash: `#${collection}/records/soup?_tab=history`, text: 'changed', act: openFirstChange },
+  { name: 'diff', hash: `#${collection}/records/soup?_tab=history`, text: 'this', act: openFirstChange },
   { name: 'bulk', hash: `#${collection}?_sort=title`, text: 'Pumpkin soup', act: selectRows },
   { name: 'import', hash: `#${collection}?_tab=transfer`, text: 'Import', act: chooseFile },
   { name: 'merge', hash: `#${collection}/records/salad`, text: 'Minutes', act: makeConflict },
@@ -85,13 +85,19 @@ async function selectRows(page) {
 async function chooseFile(page) {
   const buffer = Buffer.from('id,title,minutes\npie,Apple pie,75\ntea,Mint tea,5\n');
   await page.locator('input[type=file]').setInputFiles({ name: 'recipes.csv', mimeType: 'text/csv', buffer });
-  await page.getByText('2 rows').waitFor();
+  await page.getByText('2 rows.').waitFor();
 }
+
+let minutes = 25;
 
 /** Saves after another client has changed the record. @param {Page} page */
 async function makeConflict(page) {
   await page.getByLabel('Title *').fill('Warm lentil salad');
-  await put(`${collection}/records/salad`, { title: 'Lentil and beet salad', minutes: 30, tags: ['quick'] });
+  await put(`${collection}/records/salad`, {
+    title: 'Lentil and beet salad',
+    minutes: (minutes += 5),
+    tags: ['quick'],
+  });
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByRole('dialog').waitFor();
 }
@@ -104,6 +110,15 @@ async function put(place, data) {
   const response = await fetch(server.api + place, { method: 'PUT', headers, body: JSON.stringify({ data }) });
   if (!response.ok) throw new Error(`PUT ${place}: ${response.status} ${await response.text()}`);
 }
+
+/** Pictures of the README and of the guide, with their views. */
+const documented = /** @type {const} */ ([
+  ['console.png', 'records'],
+  ['console-form.png', 'form'],
+  ['console-schema.png', 'schema'],
+  ['console-merge.png', 'merge'],
+  ['console-operations.png', 'operations'],
+]);
 
 /** Stores the recipes. */
 async function fill() {
@@ -163,7 +178,7 @@ async function open({ width, height, colorScheme }) {
  */
 async function show(page, { hash, text, act }) {
   await page.goto(`${server.api}/admin/${hash}`);
-  await page.locator('main').getByText(text).first().waitFor();
+  await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor();
   await act?.(page);
 }
 
@@ -203,7 +218,7 @@ writeFileSync(path.join(keyFolder, 'private.pem'), keys.privateKey, { mode: 0o60
 writeFileSync(path.join(keyFolder, 'public.pem'), keys.publicKey);
 const server = await startServer({
   SVC_INCLUDES: 'default_bucket history admin operations attachments signer accounts',
-  SVC_MULTIAUTH_POLICIES: 'basicauth',
+  SVC_MULTIAUTH_POLICIES: 'account basicauth',
   SVC_OPERATIONS_READ_PRINCIPALS: 'system.Authenticated',
   SVC_ATTACHMENT_BASE_PATH: path.join(keyFolder, 'files'),
   SVC_SIGNER_RESOURCES: '/buckets/signed -> /buckets/preview -> /buckets/public',
@@ -217,11 +232,16 @@ const browser = await openBrowser();
 try {
   await fill();
   if (options.all !== undefined) await shootAll(options.all);
+  mkdirSync(images, { recursive: true });
   const page = await open({ width: 1100, height: 640, colorScheme: 'light' });
-  await show(page, { hash: `#${collection}?_sort=title`, text: 'Pumpkin soup' });
-  mkdirSync(path.dirname(target), { recursive: true });
-  await page.screenshot({ path: target });
-  console.log(path.relative(root, target));
+  for (const [file, name] of documented) {
+    const view = views.find((each) => each.name === name);
+    if (view === undefined) throw new Error(`Unknown view: ${name}`);
+    await show(page, view);
+    await page.screenshot({ path: path.join(images, file) });
+    await page.reload();
+    console.log(path.join('docs', 'images', file));
+  }
 } finally {
   await browser.close();
   await server.stop();

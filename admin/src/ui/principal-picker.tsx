@@ -126,7 +126,7 @@ export function PrincipalPicker(props: PrincipalPickerProps): JSX.Element {
           {action}
         </Button>
       </div>
-      <small>A colleague finds the own user id in the console, behind the name in the bar.</small>
+      <small>Colleagues find their user id in the console, behind the name in the bar.</small>
       <ul id={`${id}-list`} role="listbox" aria-label="Suggestions" ref={list} hidden={!isShown}>
         {found.map(({ principal, note }, index) => (
           // The field keeps the focus; its keys move through the rows.

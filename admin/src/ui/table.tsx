@@ -49,8 +49,9 @@ export function fitted<Row>(columns: readonly Column<Row>[], available: number):
     columns.reduce((total, column) => total + each(column), 0);
   const excess = sum(({ width }) => width) - available;
   const slack = sum(({ width, minWidth = width }) => Math.max(width - minWidth, 0));
-  if (available <= 0 || excess <= 0 || slack === 0) return columns;
-  const share = Math.min(excess / slack, 1);
+  // Where the table has to scroll anyway, such as on a phone, its columns stay readable.
+  if (available <= 0 || excess <= 0 || slack < excess) return columns;
+  const share = excess / slack;
   return columns.map((column) => {
     const { width, minWidth = width } = column;
     return { ...column, width: Math.floor(width - Math.max(width - minWidth, 0) * share) };

@@ -7,7 +7,7 @@ import { useApp } from '../../ui/app-context.ts';
 import { ask, askForWord } from '../../ui/dialog.tsx';
 import { FilterBar } from '../../ui/filter-bar.tsx';
 import { useAttempt, useList } from '../../ui/hooks.ts';
-import { ListFailure } from '../../ui/list-failure.tsx';
+import { isRefusedList, ListFailure } from '../../ui/list-failure.tsx';
 import { firstPageOf, pageOf, Pager } from '../../ui/pager.tsx';
 import { Button, Empty, FailureNote, Loading, Moment } from '../../ui/parts.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
@@ -97,9 +97,11 @@ function AccountList({ own, query }: AccountListProps): JSX.Element {
       <div class="toolbar">
         <FilterBar query={query} fields={['id', 'validated', 'last_modified']} path="accounts" hrefOf={hrefOf} />
         <span class="total">{list.total === undefined ? '' : countOf(list.total)}</span>
-        <a class="button primary" href={pageHashOf('accounts', { _new: '1' })}>
-          New account
-        </a>
+        {isRefusedList(list.error) ? null : (
+          <a class="button primary" href={pageHashOf('accounts', { _new: '1' })}>
+            New account
+          </a>
+        )}
       </div>
       {isAlone ? (
         <p class="hint">
