@@ -3,7 +3,8 @@
 type Fetch = typeof fetch;
 
 export class HeldStream {
-  #isHeld = false;
+  /** Whether events wait. */
+  isHeld = false;
   /** Events that wait, the oldest first, and those who wait for them. */
   readonly #events: { readonly text: string; readonly pass: () => void }[] = [];
   readonly #listeners = new Set<() => void>();
@@ -21,7 +22,7 @@ export class HeldStream {
 
   /** From now on, events wait. */
   hold(): void {
-    this.#isHeld = true;
+    this.isHeld = true;
   }
 
   /** Resolves when an event that contains the text waits. */
@@ -34,7 +35,7 @@ export class HeldStream {
 
   /** Lets the events up to the first one that contains the text arrive; without a text all, and no further ones wait. */
   release(text?: string): void {
-    if (text === undefined) this.#isHeld = false;
+    if (text === undefined) this.isHeld = false;
     const last = text === undefined ? Infinity : this.#events.findIndex((event) => event.text.includes(text));
     for (const event of this.#events.splice(0, last + 1)) event.pass();
   }
@@ -55,7 +56,7 @@ export class HeldStream {
           const pass = (): void => {
             if (!isOver) controller.enqueue(encoder.encode(text));
           };
-          if (this.#isHeld) this.#events.push({ text, pass });
+          if (this.isHeld) this.#events.push({ text, pass });
           else pass();
           for (const listener of this.#listeners) listener();
         }
