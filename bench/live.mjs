@@ -33,7 +33,12 @@ export async function* run(bench) {
   }
 }
 
-const settings = { live_max_seconds: '3600', live_max_streams: '11000', max_event_loop_delay_ms: '0' };
+const settings = {
+  live_max_seconds: '3600',
+  live_max_streams: '11000',
+  live_max_streams_per_address: '0',
+  max_event_loop_delay_ms: '0',
+};
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench @param {import('./lib/places.mjs').Backend} backend */
 async function start(bench, backend) {

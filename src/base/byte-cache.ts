@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 /** A value larger than this part of the cache (1/8) is not cached: it would evict too many others. */
 const largestPart = 8;
 
-export class ByteCache<V extends NonNullable<unknown>> {
+export class ByteCache<V extends object | boolean | number> {
   readonly #values: LRUCache<string, V> | undefined;
 
   /** @param maxBytes maximum size of all values together; 0 means no caching */

@@ -33,7 +33,7 @@ export function createEventReader(): (bytes: Uint8Array) => StreamEvent[] {
       else if (name !== '') event[name as keyof StreamEvent] = value;
       chars += line.length;
     }
-    if (chars + rest.length > maxChars) throw new CofferError('parse', 'Event without an end');
+    if (chars + rest.length > maxChars) throw new CofferError('parse', 'Event too long');
     return events;
   };
 }

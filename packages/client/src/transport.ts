@@ -74,7 +74,7 @@ export async function conclude<R>(reply: Reply, finish: (reply: Reply) => R | Pr
     return await finish(reply);
   } catch (cause) {
     if (cause instanceof CofferError) throw cause;
-    throw new CofferError('parse', 'Unexpected response', { status: reply.status, cause });
+    throw new CofferError('parse', 'Bad response', { status: reply.status, cause });
   }
 }
 
@@ -122,7 +122,7 @@ export function pause(milliseconds: number, signal?: AbortSignal, target?: Parti
 }
 
 function aborted(signal: AbortSignal): CofferError {
-  return new CofferError('abort', 'The operation was aborted.', { cause: signal.reason });
+  return new CofferError('abort', 'Aborted', { cause: signal.reason });
 }
 
 /** A response whose body is still to be read. */
@@ -298,7 +298,7 @@ export async function read({ response, end, failed }: Opened, as?: Request['as']
   } catch (cause) {
     // Proxies describe their errors in other formats.
     if (!ok) return { status, headers, body: undefined };
-    throw new CofferError('parse', `${response.url}: the response is not JSON`, { status, cause });
+    throw new CofferError('parse', `${response.url}: not JSON`, { status, cause });
   }
 }
 

@@ -12,9 +12,11 @@
 // Permission entries and memberships that are too many are cached in part: whether a principal is among them.
 import { ByteCache } from '../../base/byte-cache.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
-import { keyOfList, keyOfObject } from '../../core/lists/list-key.ts';
+import { keyOfList, keyOfObject, type ListName } from '../../core/lists/list-key.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { PageText } from '../../contracts/storage.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import { sizeOfObjects } from '../sql/small-list.ts';
 import type { ListRow } from './lists.ts';
 
@@ -52,7 +54,7 @@ export class ReadCache {
   readonly #pages: ByteCache<CachedPage>;
   readonly #contents: ByteCache<CachedContents>;
   readonly #entries: ByteCache<ObjectPermissions | TooMany>;
-  readonly #principals: ByteCache<readonly string[] | TooMany>;
+  readonly #principals: ByteCache<readonly Principal[] | TooMany>;
   readonly #answers: ByteCache<boolean>;
   /** Maximum number of cached principals in the permission entries of one object, or of groups of one user. */
   readonly mostPrincipals: number;
@@ -116,7 +118,7 @@ export class ReadCache {
   }
 
   /** Returns all permission entries of an object, unless they are too many. */
-  entries(objectId: string, read: () => ObjectPermissions | TooMany): ObjectPermissions | TooMany {
+  entries(objectId: ObjectUri, read: () => ObjectPermissions | TooMany): ObjectPermissions | TooMany {
     const known = this.#entries.get(objectId);
     if (known !== undefined) return known;
     const entries = read();
@@ -129,7 +131,7 @@ export class ReadCache {
   }
 
   /** Returns the principals of a user, or of `system.Authenticated`, unless they are too many. */
-  principals(userId: string, read: () => readonly string[] | TooMany): readonly string[] | TooMany {
+  principals(userId: Principal, read: () => readonly Principal[] | TooMany): readonly Principal[] | TooMany {
     const known = this.#principals.get(userId);
     if (known !== undefined) return known;
     const principals = read();
@@ -144,14 +146,14 @@ export class ReadCache {
    * @param part names a part of them, such as one permission; may be empty
    * @param read returns the texts that are. It is called with the texts of unknown answer, when no known answer is positive
    */
-  hasAny(
+  hasAny<Text extends string>(
     whole: TooMany,
     part: string,
-    texts: readonly string[],
-    read: (unknown: readonly string[]) => readonly string[],
+    texts: readonly Text[],
+    read: (unknown: readonly Text[]) => readonly Text[],
   ): boolean {
     const prefix = `${whole.number} ${part.length} ${part}`;
-    const unknown: string[] = [];
+    const unknown: Text[] = [];
     for (const text of texts) {
       const known = this.#answers.get(prefix + text);
       if (known === true) return true;
@@ -196,7 +198,7 @@ export class ReadCache {
 /** The changes of the units of one group. */
 export class Changes {
   #isEverything = false;
-  readonly lists = new Set<string>();
+  readonly lists = new Set<ListName>();
   readonly objects = new Set<string>();
   readonly entries = new Set<string>();
   readonly principals = new Set<string>();
@@ -217,12 +219,12 @@ export class Changes {
   }
 
   /** Notes a change of the permission entries of an object. */
-  ofEntries(objectId: string): void {
+  ofEntries(objectId: ObjectUri): void {
     this.#add(this.entries, objectId);
   }
 
   /** Notes a change of the principals of a user. */
-  ofPrincipals(userId: string): void {
+  ofPrincipals(userId: Principal): void {
     this.#add(this.principals, userId);
   }
 
