@@ -146,7 +146,7 @@ export class Channel {
         const { done, value } = await reader.read().catch((error: unknown) => {
           throw failed(error);
         });
-        if (done) return Math.random() * 1000;
+        if (done) return Math.random() * Math.min(1000, this.#transport.maxPauseMs);
         hasBegun = true;
         extend(0);
         let waitMs: number | undefined;

@@ -2,6 +2,7 @@
 import type { Coffer } from '@coffer/client';
 import type { AnyDocument, AnyList, AnyRow as Row } from './any.ts';
 import { isFailure } from './failures.ts';
+import type { LateStates } from './late.ts';
 import type { CofferPushOptions } from './options.ts';
 import type { RecentRecords } from './recent.ts';
 import type { Document, RecordData, Shape } from './shape.ts';
@@ -32,6 +33,7 @@ export interface PusherContext {
   readonly path: string;
   readonly shape: Shape;
   readonly recent: RecentRecords;
+  readonly late: LateStates;
   readonly signal: AbortSignal;
   readonly onRefused: CofferPushOptions<AnyDocument>['onRefused'];
 }
@@ -119,21 +121,22 @@ export class Pusher {
   }
 
   /** Returns what to do: `write`, nothing because the record is in the wanted state, or the state that conflicts. */
-  async #decide({ current, next, assumed }: Task): Promise<'write' | Document | undefined> {
-    const { shape } = this.#context;
+  async #decide({ id, current, next, assumed }: Task): Promise<'write' | Document | undefined> {
+    const { shape, late } = this.#context;
     const isNew = assumed === undefined || assumed._deleted;
     if (!current) {
       if (next._deleted) return undefined;
       return isNew ? 'write' : shape.toDeleted(assumed);
     }
     const actual = await shape.toDocument(current);
-    if (shape.isEqual(actual, next)) return undefined;
-    return !isNew && shape.isEqual(actual, assumed) ? 'write' : actual;
+    if (!isNew && !shape.isEqual(actual, next) && shape.isEqual(actual, assumed)) return 'write';
+    late.reach(shape.keyFor(id), current.last_modified);
+    return shape.isEqual(actual, next) ? undefined : actual;
   }
 
   /** Writes documents. Returns those whose record has changed meanwhile. */
   async #write(tasks: readonly Task[], conflicts: Document[], errors: unknown[]): Promise<Task[]> {
-    const { recent } = this.#context;
+    const { recent, late, shape } = this.#context;
     const calls: Call[] = [];
     const attempts: Task[] = [];
     for (const task of tasks) {
@@ -150,9 +153,11 @@ export class Pusher {
     for (const [index, outcome] of (await this.#execute(calls)).entries()) {
       const task = attempts[index]!;
       if (outcome.status === 'fulfilled') {
+        const written = outcome.value as RecordData;
         this.#written.add(task.row);
+        late.reach(shape.keyFor(task.id), written.last_modified);
         if (task.next._deleted) recent.delete(task.id);
-        else recent.set(task.id, outcome.value as RecordData);
+        else recent.set(task.id, written);
         continue;
       }
       const error: unknown = outcome.reason;
@@ -161,6 +166,8 @@ export class Pusher {
         again.push(task);
       } else if (task.next._deleted && isAbsence(error)) {
         recent.delete(task.id);
+        // Others have deleted it, later than its last known state.
+        if (task.current) late.reach(shape.keyFor(task.id), task.current.last_modified + 1);
       } else if (await this.#isReverted(task, error)) {
         conflicts.push(await this.#stateOf(task));
       } else {

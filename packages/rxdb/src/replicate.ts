@@ -6,6 +6,7 @@ import type { AnyCollection, AnyDocument, AnyRow } from './any.ts';
 import { ChangeReader } from './changes.ts';
 import { Pacer, rest } from './failures.ts';
 import { Follower } from './follow.ts';
+import { LateStates } from './late.ts';
 import { LocalDocuments } from './local.ts';
 import { checkCollection, type CofferCheckpoint, type CofferReplicationOptions } from './options.ts';
 import { Puller } from './pull.ts';
@@ -37,10 +38,11 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
   const list = client.list<object>(path);
   const shape = new Shape(options);
   const recent = new RecentRecords();
-  const changes = new ChangeReader(shape, recent, new LocalDocuments(collection, () => state));
+  const late = new LateStates((document) => shape.keyOf(document));
+  const changes = new ChangeReader(shape, recent, late, new LocalDocuments(collection, () => state));
   const selection = pull?.filter === undefined ? {} : { filter: pull.filter };
   const puller = new Puller(list, changes, { ...selection, signal });
-  const pusher = new Pusher({ client, path, shape, recent, signal, onRefused: push?.onRefused as never });
+  const pusher = new Pusher({ client, path, shape, recent, late, signal, onRefused: push?.onRefused as never });
   const pulls = new Pacer(signal);
   const pushes = new Pacer(signal);
   const retryMs = (): number => state.retryTime ?? 5000;
@@ -56,11 +58,18 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     report: (error) => report('RC_STREAM', error, { direction: 'pull', args: { message: error.message } }),
   });
 
-  let isWatchingPauses = false;
-  const watchPauses = (): void => {
-    if (isWatchingPauses) return;
-    isWatchingPauses = true;
-    const { paused } = state.internalReplicationState!.events;
+  let isPrepared = false;
+  /** Called when RxDB has begun, before it receives anything. */
+  const prepare = (): void => {
+    if (isPrepared) return;
+    isPrepared = true;
+    const { input, events } = state.internalReplicationState!;
+    const { paused } = events;
+    const handler = input.conflictHandler;
+    input.conflictHandler = {
+      resolve: (...given) => handler.resolve(...given),
+      isEqual: late.ignoring((one, other, context) => handler.isEqual(one, other, context)),
+    };
     state.subs.push(
       paused.pipe(skip(1)).subscribe((isPaused: boolean) => {
         if (isPaused) follower.stop();
@@ -74,7 +83,7 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     checkpoint: CofferCheckpoint | undefined,
     batchSize: number,
   ): Promise<ReplicationPullHandlerResult<AnyDocument, CofferCheckpoint>> => {
-    watchPauses();
+    prepare();
     // Changes from before this pull would come after it. It contains them.
     follower.stop();
     const from = checkpoint?.since === undefined ? { since: '0' } : checkpoint;
@@ -114,6 +123,7 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
       pull: {
         ...pick(pull, ['batchSize', 'initialCheckpoint']),
         handler: pullHandler,
+        modifier: late.unmark,
         stream$: follower.items,
       },
     }),
