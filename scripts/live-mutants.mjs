@@ -14,6 +14,15 @@ export const liveMutants = [
     tests: 'test/live/frames.test.ts',
   },
   {
+    name: 'silent connections get no heartbeat',
+    file: 'src/live/hub.ts',
+    find: ' stream.beat();',
+    replace: ' continue;',
+    backend,
+    tests: 'test/live/observability.test.ts',
+    only: 'silent',
+  },
+  {
     name: 'the clocks of followed lists are not looked at',
     file: 'src/live/hub.ts',
     find: 'if (this.#isSweeping || this.#watches.size === 0) return;',
