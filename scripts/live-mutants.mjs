@@ -61,7 +61,7 @@ export const liveMutants = [
   {
     name: 'frames for a slow reader are dropped',
     file: 'src/live/stream.ts',
-    find: '      this.isBehind = true;\n      return false;',
+    find: '      this.isBehind = true;\n      this.refusedBytes = length;\n      return false;',
     replace: '      return true;',
     backend,
     tests: 'test/live/slow-reader.test.ts',
