@@ -1,9 +1,9 @@
-// The time line of an object and its contents: the entries of the plugin `history`, newest first, with filters.
+// The time line of an object and its contents: the entries of the plugin `history`, newest first, with filters. New
+// entries appear as they are made.
 import type { JSX } from 'preact';
-import { loadPage } from '../../core/objects.ts';
 import { hashOf } from '../../core/places.ts';
-import { announceTreeChange, useApp } from '../../ui/app-context.ts';
-import { useLoad } from '../../ui/hooks.ts';
+import { announceTreeChange } from '../../ui/app-context.ts';
+import { useList } from '../../ui/hooks.ts';
 import { pageOf, Pager } from '../../ui/pager.tsx';
 import { Empty, FailureNote, Loading } from '../../ui/parts.tsx';
 import { say } from '../../ui/toast.tsx';
@@ -15,24 +15,23 @@ import { HistoryFilter } from './filter-form.tsx';
 const pageSize = 20;
 
 export function HistoryTab({ place, query, reload: reloadObject }: TabProps): JSX.Element {
-  const { api } = useApp();
   const path = historyPathOf(place);
   const parameters = historyQuery(place, query);
   parameters.set('_limit', String(pageSize));
   const page = pageOf(query, parameters);
-  const wanted = page.pageQuery === '' ? parameters.toString() : page.pageQuery;
-  const { value, error, reload } = useLoad((signal) => loadPage(api, path, wanted, signal), `${path}?${wanted}`);
+  const list = { path, query: parameters, pageQuery: page.pageQuery, isCounted: false };
+  const { page: value, error, refresh } = useList(list);
   const finish = (message: string): void => {
     announceTreeChange();
     reloadObject();
-    reload();
+    refresh();
     say(message);
   };
   const userHref = (user: string): string => hashOf(place, { _tab: 'history', _user: user });
   return (
     <>
       <HistoryFilter place={place} query={query} />
-      {error === undefined ? null : <FailureNote error={error} onRetry={reload} />}
+      {error === undefined ? null : <FailureNote error={error} onRetry={refresh} />}
       {value === undefined ? (
         error === undefined ? (
           <Loading />
