@@ -14,6 +14,15 @@ export const liveMutants = [
     tests: 'test/live/frames.test.ts',
   },
   {
+    name: 'silent connections get no heartbeat',
+    file: 'src/live/hub.ts',
+    find: ' stream.beat();',
+    replace: ' continue;',
+    backend,
+    tests: 'test/live/observability.test.ts',
+    only: 'silent',
+  },
+  {
     name: 'the clocks of followed lists are not looked at',
     file: 'src/live/hub.ts',
     find: 'if (this.#isSweeping || this.#watches.size === 0) return;',
@@ -52,7 +61,7 @@ export const liveMutants = [
   {
     name: 'frames for a slow reader are dropped',
     file: 'src/live/stream.ts',
-    find: '      this.isBehind = true;\n      return false;',
+    find: '      this.isBehind = true;\n      this.refusedBytes = length;\n      return false;',
     replace: '      return true;',
     backend,
     tests: 'test/live/slow-reader.test.ts',

@@ -1,9 +1,9 @@
-// The time line of an object and its contents: the entries of the plugin `history`, newest first, with filters.
+// The time line of an object and its contents: the entries of the plugin `history`, newest first, with filters. New
+// entries appear as they are made.
 import type { JSX } from 'preact';
-import { loadPage } from '../../core/objects.ts';
 import { hashOf, pathOf } from '../../core/places.ts';
 import { announceTreeChange, useApp } from '../../ui/app-context.ts';
-import { useLoad } from '../../ui/hooks.ts';
+import { useList } from '../../ui/hooks.ts';
 import { ListFailure } from '../../ui/list-failure.tsx';
 import { firstPageOf, pageOf, Pager } from '../../ui/pager.tsx';
 import { Empty, Loading } from '../../ui/parts.tsx';
@@ -16,7 +16,7 @@ import { HistoryFilter } from './filter-form.tsx';
 const pageSize = 20;
 
 export function HistoryTab({ place, query, reload: reloadObject }: TabProps): JSX.Element {
-  const { api, service } = useApp();
+  const { service } = useApp();
   const path = historyPathOf(place);
   // Entries name the bucket by its own id.
   const within = `/${pathOf(place)}`.replace(
@@ -26,12 +26,12 @@ export function HistoryTab({ place, query, reload: reloadObject }: TabProps): JS
   const parameters = historyQuery(place, query);
   parameters.set('_limit', String(pageSize));
   const page = pageOf(query, parameters);
-  const wanted = page.pageQuery === '' ? parameters.toString() : page.pageQuery;
-  const { value, error, reload } = useLoad((signal) => loadPage(api, path, wanted, signal), `${path}?${wanted}`);
+  const list = { path, query: parameters, pageQuery: page.pageQuery, isCounted: false };
+  const { page: value, error, refresh } = useList(list);
   const finish = (message: string): void => {
     announceTreeChange();
     reloadObject();
-    reload();
+    refresh();
     say(message);
   };
   const userHref = (user: string): string => hashOf(place, { _tab: 'history', _user: user });
@@ -41,7 +41,7 @@ export function HistoryTab({ place, query, reload: reloadObject }: TabProps): JS
       <ListFailure
         error={error}
         known={undefined}
-        onRetry={reload}
+        onRetry={refresh}
         firstHref={firstPageOf(page, query, (next) => hashOf(place, next))}
       />
       {value === undefined ? (
