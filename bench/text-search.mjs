@@ -30,8 +30,8 @@ const queries = new Map([
 ]);
 const different = 20;
 
-/** Words with about as many matches in a list of one size as in the other. @param {number} records */
-const rankOfGrowth = (records) => Math.max(2, Math.round(records / 200));
+/** Words with about as many matches in a list of one size as in the other. @param {number} size */
+const rankOfGrowth = (size) => Math.max(2, Math.round(size / 200));
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
 export async function* run(bench) {
