@@ -14,7 +14,7 @@ import {
 import { matchesInSteps } from '../core/query/evaluate-steps.ts';
 import { project } from '../core/query/project.ts';
 import type { ListQuery, Marking } from '../core/query/resolve.ts';
-import { matchesText } from '../core/text/text-query.ts';
+import { scoreInSteps, SearchBudget } from '../core/text/text-query.ts';
 import type { Scope } from './scope.ts';
 import { presentObject } from './visibility.ts';
 
@@ -51,5 +51,6 @@ export function* formatPage(
 }
 
 function* isShown(entry: StoredEntry, { filters, search }: Marking): Steps<boolean> {
-  return (yield* matchesInSteps(entry, filters)) && (search === undefined || matchesText(entry, search));
+  if (!(yield* matchesInSteps(entry, filters))) return false;
+  return search === undefined || (yield* scoreInSteps(entry, search, new SearchBudget())) !== undefined;
 }

@@ -189,17 +189,21 @@ async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
   if (found?.clock !== undefined) {
     const { clock: timestamp, horizon, candidates } = found;
     const among = amongCandidates(query, candidates);
+    const { objects, mayMiss } = candidates;
+    // Only a page that may miss entries has to be looked at.
     const page =
-      candidates.objects === undefined
-        ? await read(among)
-        : await present({
-            timestamp,
-            horizon,
-            ...(await runFromNow(selectAmong(candidates.objects, planPage(among)), 'normal')),
-          });
-    // An object that was written since the search may be missing, and has a later timestamp.
-    const earlier = page.timestamp === undefined ? undefined : Math.min(page.timestamp, timestamp);
-    if (isWholePage(query, page, candidates)) return { ...page, timestamp: earlier };
+      objects !== undefined
+        ? { timestamp, horizon, ...(await runFromNow(selectAmong(objects, planPage(among)), 'normal')) }
+        : mayMiss
+          ? await readPage(access, list, among)
+          : undefined;
+    const isWhole = page === undefined || isWholePage(query, page, candidates);
+    if (isWhole) {
+      const shown = page === undefined ? await read(among) : await present(page);
+      // An object that was written since the search may be missing, and has a later timestamp.
+      const earlier = shown.timestamp === undefined ? undefined : Math.min(shown.timestamp, timestamp);
+      return { ...shown, timestamp: earlier };
+    }
   }
   return read(query);
 }

@@ -24,7 +24,8 @@ export async function selectPage(view: ListView, part: Part, query: PageQuery, p
   const candidates = await view.search(query);
   if (candidates !== undefined) {
     const page = await selectPlanned(view, part, amongCandidates(query, candidates), piece);
-    if (isWholePage(query, page, candidates)) return page;
+    const frontier = await view.committedByIds(candidates.frontier.map(({ id }) => id));
+    if (isWholePage(query, page, candidates, frontier)) return page;
   }
   return selectPlanned(view, part, query, piece);
 }
