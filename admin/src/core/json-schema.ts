@@ -70,9 +70,9 @@ export function resolved(schema: string, root: string): string {
     if (reference?.startsWith('#/') !== true) return current;
     const target = pointed(root, reference.slice(2));
     if (target === undefined || !isObjectText(target)) return current;
-    const beside = current;
+    const source = current;
     current = ['title', 'description', 'default'].reduce((text, key) => {
-      const value = memberText(beside, key);
+      const value = memberText(source, key);
       return value === undefined ? text : withMember(text, key, value);
     }, target);
   }
