@@ -37,8 +37,8 @@ export interface CofferPushOptions<D> extends Pick<
   'batchSize' | 'modifier' | 'initialCheckpoint' | 'waitBeforePersist'
 > {
   /**
-   * Called when the service refuses a document: invalid (400), forbidden (403), too large (413), quota exceeded (507).
-   * `retry` (default) reports the error and sends the document again later; further documents wait. `revert` takes the
+   * Called when the service refuses a document: invalid (400), forbidden (403), a unique value that
+   * another record has (409), too large (413), quota exceeded (507). `retry` (default) reports the error and sends the document again later; further documents wait. `revert` takes the
    * state of the service as that of a conflict, and the conflict handler of the collection decides.
    */
   readonly onRefused?: (error: CofferError, document: WithDeleted<D>) => Refusal | Promise<Refusal>;

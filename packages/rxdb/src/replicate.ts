@@ -39,10 +39,11 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
   const shape = new Shape(options);
   const recent = new RecentRecords();
   const late = new LateStates((document) => shape.keyOf(document));
-  const changes = new ChangeReader(shape, recent, late, new LocalDocuments(collection, () => state));
+  const local = new LocalDocuments(collection, () => state);
+  const changes = new ChangeReader(shape, recent, late, local);
   const selection = pull?.filter === undefined ? {} : { filter: pull.filter };
   const puller = new Puller(list, changes, { ...selection, signal });
-  const pusher = new Pusher({ client, path, shape, recent, late, signal, onRefused: push?.onRefused as never });
+  const pusher = new Pusher({ client, path, shape, recent, late, local, signal, onRefused: push?.onRefused as never });
   const pulls = new Pacer(signal);
   const pushes = new Pacer(signal);
   const retryMs = (): number => state.retryTime ?? 5000;

@@ -83,6 +83,12 @@ export class Shape {
     return this.#isEqual(comparable(a), comparable(b), 'replication-coffer-push');
   }
 
+  /** Returns whether the collection, which has stored a state, has this state of the document. */
+  hasState(stored: Readonly<Record<string, unknown>>, state: Document): boolean {
+    const [one, other] = [stored, state].map((each) => ({ ...this.#select(each), _deleted: each['_deleted'] === true }));
+    return this.isEqual(one!, other!);
+  }
+
   async #attributesOf(document: Document): Promise<Record<string, unknown> | null> {
     const modified = this.#toService === undefined ? document : await this.#toService({ ...document });
     if (modified === null) return null;
