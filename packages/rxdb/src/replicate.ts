@@ -3,6 +3,7 @@ import { errorToPlainJson, newRxError, type ReplicationPullHandlerResult } from 
 import { replicateRxCollection, type RxReplicationState } from 'rxdb/plugins/replication';
 import { filter, firstValueFrom, fromEvent, merge, skip } from 'rxjs';
 import type { AnyCollection, AnyDocument, AnyRow } from './any.ts';
+import { keepingAttachments, withoutAttachments } from './attachments.ts';
 import { ChangeReader } from './changes.ts';
 import { Pacer, rest } from './failures.ts';
 import { Follower } from './follow.ts';
@@ -27,11 +28,12 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     pull,
     push,
     ids: _,
+    attachments,
     live = true,
     ...others
   } = options;
   const collection = options.collection as AnyCollection;
-  checkCollection(collection);
+  checkCollection(collection, attachments);
 
   const controller = new AbortController();
   const { signal } = controller;
@@ -59,6 +61,8 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     report: (error) => report('RC_STREAM', error, { direction: 'pull', args: { message: error.message } }),
   });
 
+  const withAttachments = attachments !== false;
+  const complete = (document: AnyDocument): AnyDocument => (withAttachments ? document : withoutAttachments(document));
   let isPrepared = false;
   /** Called when RxDB has begun, before it receives anything. */
   const prepare = (): void => {
@@ -66,9 +70,9 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     isPrepared = true;
     const { input, events } = state.internalReplicationState!;
     const { paused } = events;
-    const handler = input.conflictHandler;
+    const handler = withAttachments ? input.conflictHandler : keepingAttachments(input.conflictHandler);
     input.conflictHandler = {
-      resolve: (...given) => handler.resolve(...given),
+      resolve: (conflict, context) => handler.resolve(conflict, context),
       isEqual: late.ignoring((one, other, context) => handler.isEqual(one, other, context)),
     };
     state.subs.push(
@@ -108,7 +112,7 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
       try {
         const conflicts = await pushes.run(() => pusher.push(rows), []);
         await running();
-        return conflicts;
+        return conflicts.map((document) => complete(document));
       } catch (error) {
         report('RC_PUSH', error, { pushRows: rows, direction: 'push' });
         await rest(retryMs(), signal);
@@ -124,7 +128,7 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
       pull: {
         ...pick(pull, ['batchSize', 'initialCheckpoint']),
         handler: pullHandler,
-        modifier: late.unmark,
+        modifier: (document) => late.unmark(complete(document)),
         stream$: follower.items,
       },
     }),

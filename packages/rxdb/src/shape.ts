@@ -85,7 +85,10 @@ export class Shape {
 
   /** Returns whether the collection, which has stored a state, has this state of the document. */
   hasState(stored: Readonly<Record<string, unknown>>, state: Document): boolean {
-    const [one, other] = [stored, state].map((each) => ({ ...this.#select(each), _deleted: each['_deleted'] === true }));
+    const [one, other] = [stored, state].map((each) => ({
+      ...this.#select(each),
+      _deleted: each['_deleted'] === true,
+    }));
     return this.isEqual(one!, other!);
   }
 
@@ -106,6 +109,6 @@ export class Shape {
 
 /** Returns a document as JSON, without members that differ between equal states. */
 function comparable(document: Document): object {
-  const { last_modified: _, _meta: __, _rev: ___, ...rest } = document;
+  const { last_modified: _, _meta: __, _rev: ___, _attachments: ____, ...rest } = document;
   return JSON.parse(JSON.stringify(rest)) as object;
 }

@@ -36,6 +36,8 @@ for (let done = 0, seed = Number(values.seed); done < total; done += size, seed 
     failed.push(seed);
     console.info(stdout, stderr);
   }
-  console.info(`${values.backend}: ${passed} histories have passed, seeds ${values.seed} to ${seed}, failed: ${failed}`);
+  console.info(
+    `${values.backend}: ${passed} histories have passed, seeds ${values.seed} to ${seed}, failed: ${failed}`,
+  );
 }
 process.exitCode = failed.length === 0 ? 0 : 1;
