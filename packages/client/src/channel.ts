@@ -12,8 +12,6 @@ const maxLists = 50;
 const maxAddressChars = 6000;
 /** Time in which lists that are followed together join one connection. */
 const gatheringMs = 5;
-/** Lists that are polled at the same time: browsers open six connections to a service. */
-const pollers = 2;
 const pollSeconds = 20;
 
 const eventStream = 'text/event-stream';
@@ -234,7 +232,7 @@ export class Channel {
   /** Polls all lists, a few at a time, until streams are tried again. */
   async #poll(signal: AbortSignal): Promise<number> {
     const waiting = [...this.#watches];
-    const seconds = Math.max(1, Math.floor(pollSeconds / Math.ceil(waiting.length / pollers)));
+    const seconds = Math.max(1, Math.floor(pollSeconds / Math.ceil(waiting.length / 2)));
     const work = async (): Promise<void> => {
       while (!signal.aborted) {
         const watch = waiting.shift();
@@ -249,7 +247,8 @@ export class Channel {
         if (performance.now() < this.#pollUntil) waiting.push(watch);
       }
     };
-    await Promise.all(Array.from({ length: pollers }, work));
+    // Two lists at the same time: browsers open six connections to a service.
+    await Promise.all([work(), work()]);
     return 0;
   }
 

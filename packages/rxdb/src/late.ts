@@ -6,10 +6,10 @@ import type { Document } from './shape.ts';
 /** Timestamp of a state, on its way through RxDB, which copies documents. */
 const timestampOf = Symbol('last_modified');
 
-type Compare = (one: AnyDocument, other: AnyDocument, context: string) => boolean;
+export type Compare = (one: AnyDocument, other: AnyDocument, context: string) => boolean;
 
 /** Context in which RxDB asks whether the collection has a received state already. */
-const takesOver = 'downstream-check-if-equal-1';
+export const takesOver = 'downstream-check-if-equal-1';
 const maxEntries = 10_000;
 
 export class LateStates {

@@ -3,6 +3,7 @@ import type { Coffer } from '@coffer/client';
 import type { AnyDocument, AnyList, AnyRow as Row } from './any.ts';
 import { isFailure } from './failures.ts';
 import type { LateStates } from './late.ts';
+import type { LocalDocuments } from './local.ts';
 import type { CofferPushOptions } from './options.ts';
 import type { RecentRecords } from './recent.ts';
 import type { Document, RecordData, Shape } from './shape.ts';
@@ -25,7 +26,7 @@ const maxRounds = 10;
 const defaultBatchSize = 25;
 /** Failures of a batch that one of its requests may have caused. */
 const ofOne = new Set([400, 409, 413, 507]);
-/** Failures that the same document causes again. */
+/** Failures that the same document causes again. Another one is 409 where another record has a unique value. */
 const permanent = new Set([400, 403, 405, 413, 415, 507]);
 
 export interface PusherContext {
@@ -34,6 +35,7 @@ export interface PusherContext {
   readonly shape: Shape;
   readonly recent: RecentRecords;
   readonly late: LateStates;
+  readonly local: LocalDocuments;
   readonly signal: AbortSignal;
   readonly onRefused: CofferPushOptions<AnyDocument>['onRefused'];
 }
@@ -188,9 +190,15 @@ export class Pusher {
   }
 
   async #isReverted({ next }: Task, error: unknown): Promise<boolean> {
-    const { onRefused } = this.#context;
-    if (!isFailure(error) || !permanent.has(error.status) || onRefused === undefined) return false;
-    return (await onRefused(error, next)) === 'revert';
+    const { onRefused, local, shape } = this.#context;
+    if (!isFailure(error)) return false;
+    const isTaken = error.status === 409 && (error.details as { field?: unknown } | undefined)?.field !== undefined;
+    if (!isTaken && !permanent.has(error.status)) return false;
+    const key = shape.keyOf(next);
+    const stored = (await local.find([key])).get(key);
+    // A later edit may be accepted. RxDB sends it after a conflict, which does not overwrite it.
+    if (stored !== undefined && !shape.hasState(stored, next)) return true;
+    return onRefused !== undefined && (await onRefused(error, next)) === 'revert';
   }
 
   /** Returns the state of the service before a write that it has refused. */

@@ -3,6 +3,7 @@ import { errorToPlainJson, newRxError, type ReplicationPullHandlerResult } from 
 import { replicateRxCollection, type RxReplicationState } from 'rxdb/plugins/replication';
 import { filter, firstValueFrom, fromEvent, merge, skip } from 'rxjs';
 import type { AnyCollection, AnyDocument, AnyRow } from './any.ts';
+import { keepingAttachments, withoutAttachments } from './attachments.ts';
 import { ChangeReader } from './changes.ts';
 import { Pacer, rest } from './failures.ts';
 import { Follower } from './follow.ts';
@@ -27,11 +28,12 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     pull,
     push,
     ids: _,
+    attachments,
     live = true,
     ...others
   } = options;
   const collection = options.collection as AnyCollection;
-  checkCollection(collection);
+  checkCollection(collection, attachments);
 
   const controller = new AbortController();
   const { signal } = controller;
@@ -39,10 +41,11 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
   const shape = new Shape(options);
   const recent = new RecentRecords();
   const late = new LateStates((document) => shape.keyOf(document));
-  const changes = new ChangeReader(shape, recent, late, new LocalDocuments(collection, () => state));
+  const local = new LocalDocuments(collection, () => state);
+  const changes = new ChangeReader(shape, recent, late, local);
   const selection = pull?.filter === undefined ? {} : { filter: pull.filter };
   const puller = new Puller(list, changes, { ...selection, signal });
-  const pusher = new Pusher({ client, path, shape, recent, late, signal, onRefused: push?.onRefused as never });
+  const pusher = new Pusher({ client, path, shape, recent, late, local, signal, onRefused: push?.onRefused as never });
   const pulls = new Pacer(signal);
   const pushes = new Pacer(signal);
   const retryMs = (): number => state.retryTime ?? 5000;
@@ -58,6 +61,8 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     report: (error) => report('RC_STREAM', error, { direction: 'pull', args: { message: error.message } }),
   });
 
+  const withAttachments = attachments !== false;
+  const complete = (document: AnyDocument): AnyDocument => (withAttachments ? document : withoutAttachments(document));
   let isPrepared = false;
   /** Called when RxDB has begun, before it receives anything. */
   const prepare = (): void => {
@@ -65,9 +70,9 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     isPrepared = true;
     const { input, events } = state.internalReplicationState!;
     const { paused } = events;
-    const handler = input.conflictHandler;
+    const handler = withAttachments ? input.conflictHandler : keepingAttachments(input.conflictHandler);
     input.conflictHandler = {
-      resolve: (...given) => handler.resolve(...given),
+      resolve: (conflict, context) => handler.resolve(conflict, context),
       isEqual: late.ignoring((one, other, context) => handler.isEqual(one, other, context)),
     };
     state.subs.push(
@@ -107,7 +112,7 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
       try {
         const conflicts = await pushes.run(() => pusher.push(rows), []);
         await running();
-        return conflicts;
+        return conflicts.map((document) => complete(document));
       } catch (error) {
         report('RC_PUSH', error, { pushRows: rows, direction: 'push' });
         await rest(retryMs(), signal);
@@ -123,7 +128,7 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
       pull: {
         ...pick(pull, ['batchSize', 'initialCheckpoint']),
         handler: pullHandler,
-        modifier: late.unmark,
+        modifier: (document) => late.unmark(complete(document)),
         stream$: follower.items,
       },
     }),
