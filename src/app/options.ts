@@ -55,6 +55,7 @@ export function engineOptions(
       maxNodes: settings.get('max_selector_conditions'),
       maxDepth: settings.get('max_selector_depth'),
       maxValues: settings.get('max_selector_values'),
+      maxChars: settings.get('max_selector_chars'),
     },
     maxSearchChars: settings.get('max_search_chars'),
     refusesOutdatedSince: settings.get('refuse_outdated_since'),

@@ -2,9 +2,11 @@
 import { getKey, type JsonObject } from '../base/json.ts';
 import type { PageQuery, Selection, ListIndex } from '../core/query/ast.ts';
 import { ServiceError } from '../core/errors.ts';
-import { nameOf, parseIndexes, valuesOf } from '../core/index/definition.ts';
+import { parseIndexes, valuesOf } from '../core/index/definition.ts';
 import { planIndexes } from '../core/index/plan-index.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
+import { equalValues } from '../core/query/compare.ts';
+import { readEntryField, readField } from '../core/query/fields.ts';
 import { newestFirst } from '../core/query/sort.ts';
 import { isAllowed } from './access.ts';
 import type { CompiledKind } from './compiled-kind.ts';
@@ -65,23 +67,36 @@ export async function withIndexes<T extends Selection & Partial<Pick<PageQuery, 
 const mostHolders = 2;
 
 /**
- * Requires that no other object has the values of a unique index.
+ * Requires that no other object has the values of a unique index. Values that the object had before are not compared: where
+ * objects shared them when the index was declared, the other attributes may still be changed.
  *
+ * @param change.old the object before the write
  * @throws ServiceError notUnique
  */
 export async function requireUnique(
   scope: Scope<WriteOptions>,
   writer: Writer,
   indexes: readonly ListIndex[],
-  { id, attributes }: { readonly id: string; readonly attributes: JsonObject },
+  change: { readonly id: string; readonly attributes: JsonObject; readonly old: StoredObject | undefined },
 ): Promise<void> {
   for (const index of indexes) {
-    const holder = index.isUnique ? await findHolder(writer, scope.list, index, { id, attributes }) : undefined;
+    if (!index.isUnique || hasSameValues(index, change)) continue;
+    const holder = await findHolder(writer, scope.list, index, change);
     if (holder === undefined) continue;
-    const field = nameOf(index).replaceAll('-', '');
+    const field = index.fields.map((key) => key.field.name).join(',');
     const details = { field, ...((await maySee(scope, writer, holder)) ? { record: { id: holder } } : {}) };
     throw new ServiceError('notUnique', { message: `Another object of the list has the same ${field}.`, details });
   }
+}
+
+function hasSameValues(
+  { fields }: ListIndex,
+  { attributes, old }: { readonly attributes: JsonObject; readonly old: StoredObject | undefined },
+): boolean {
+  return (
+    old !== undefined &&
+    fields.every(({ field }) => equalValues(readField(attributes, field), readEntryField(old, field)))
+  );
 }
 
 /** Returns the id of another object with the same values; `undefined` for values that none may share, or when one is missing. */

@@ -11,10 +11,10 @@ import {
   isTombstone,
   type StoredEntry,
 } from '../core/objects/stored.ts';
-import { matches } from '../core/query/evaluate.ts';
+import { matchesInSteps } from '../core/query/evaluate-steps.ts';
 import { project } from '../core/query/project.ts';
 import type { ListQuery, Marking } from '../core/query/resolve.ts';
-import { matchesText } from '../core/text/text-query.ts';
+import { scoreInSteps, SearchBudget } from '../core/text/text-query.ts';
 import type { Scope } from './scope.ts';
 import { presentObject } from './visibility.ts';
 
@@ -39,7 +39,8 @@ export function* formatPage(
   let chars = 0;
   for (const entry of shown) {
     const value = isTombstone(entry) ? entryValue(entry) : yield* entryInSteps(entry);
-    if (goneUnless !== undefined && !isTombstone(entry) && isGone(entry, goneUnless)) texts.push(formatGone(entry));
+    const isGone = goneUnless !== undefined && !isTombstone(entry) && !(yield* isShown(entry, goneUnless));
+    if (isGone) texts.push(formatGone(entry));
     else texts.push(projection === undefined ? formatEntry(entry) : yield* formatInSteps(project(value, projection)));
     chars += charsOf(entry);
     if (chars < largeTextChars) continue;
@@ -49,6 +50,7 @@ export function* formatPage(
   return texts.join(',');
 }
 
-function isGone(entry: StoredEntry, { filters, search }: Marking): boolean {
-  return !matches(entry, filters) || (search !== undefined && !matchesText(entry, search));
+function* isShown(entry: StoredEntry, { filters, search }: Marking): Steps<boolean> {
+  if (!(yield* matchesInSteps(entry, filters))) return false;
+  return search === undefined || (yield* scoreInSteps(entry, search, new SearchBudget())) !== undefined;
 }

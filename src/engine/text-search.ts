@@ -11,7 +11,14 @@ import { isScoreField, readEntryField } from '../core/query/fields.ts';
 import { issueOf } from '../core/query/parameters.ts';
 import { comparePositions, newestFirst } from '../core/query/sort.ts';
 import { knownUntil } from '../core/query/timestamp-range.ts';
-import { isExactSearch, scoreText, wordSearchOf, type TextQuery, type TextSearch } from '../core/text/text-query.ts';
+import {
+  isExactSearch,
+  scoreInSteps,
+  SearchBudget,
+  wordSearchOf,
+  type TextQuery,
+  type TextSearch,
+} from '../core/text/text-query.ts';
 import { readStates, stateOf } from './index-states.ts';
 import { declaredIndexes } from './list-indexes.ts';
 import type { Above, Scope } from './scope.ts';
@@ -20,14 +27,19 @@ import { walk } from './walk.ts';
 /** Maximum number of objects that are ranked. When more have the words, the newest come first. */
 const mostRanked = 2000;
 
-/** Maximum number of objects that are looked up to count those that match, rather than a list scanned. */
-const mostCounted = 20_000;
+/**
+ * Objects that are looked up rather than a list scanned: at least so many, or this part of the list. The words of a phrase may
+ * be common although the phrase is rare.
+ */
+const fewestLookedUp = 20_000;
+const mostLookedUp = 200_000;
+const lookedUpPart = 0.25;
+
+/** Number of objects in the order of the page that are tested before the index is read: common matches fill a page soon. */
+const testedInOrder = 1000;
 
 /** Number of candidates that are read together. */
 const candidatesPerRead = 500;
-
-/** Objects that are tested in one step. */
-const testedPerStep = 50;
 
 /** A text query, bound to a list. */
 export interface BoundSearch {
@@ -79,28 +91,15 @@ export async function searchPage(
   query: PageQuery,
   bound: BoundSearch,
 ): Promise<FoundPage> {
-  const { limit, maxBytes, report } = query;
+  const { limit, maxBytes } = query;
   const [candidates, state] = await Promise.all([
     findCandidates(storage, list, query, bound, mostRanked),
     // Clients that know the list up to a timestamp may have missed deletions.
     knownUntil(query.filters) === undefined ? undefined : storage.listAll(list, noEntries),
   ]);
-  const page = new FoundObjects(query);
-  if (candidates.isRanked) {
-    report?.read(candidates.read);
-    for await (const entries of readCandidates(storage, list, query, candidates)) {
-      page.add(await runFromNow(findMatches(entries, bound.search), 'normal'));
-    }
-    if (candidates.read > 0) {
-      const residual = query.filters.length + (isExactSearch(bound.search) ? 0 : 1);
-      report?.found([bound.index], { candidates: candidates.read, residual, isOrdered: false });
-    }
-  } else {
-    for await (const entries of walk(storage, list, query, ...unrankedOrder(query))) {
-      page.add(await runFromNow(findMatches(entries, bound.search), 'normal'), 0);
-      if (page.isFull) break;
-    }
-  }
+  const page = candidates.areAll
+    ? await testCandidates(storage, list, query, bound, candidates)
+    : await testInOrder(storage, list, query, bound);
   const found = page.finish();
   const { entries, more } = cutPage(
     found.map(({ entry }) => entry),
@@ -113,6 +112,61 @@ export async function searchPage(
     more,
     position: found[entries.length - 1]?.position,
   };
+}
+
+/**
+ * Tests candidates for a page.
+ *
+ * @param equal what stands for the score of each object; default: its own
+ */
+async function testCandidates(
+  storage: StorageReader,
+  list: ListKey,
+  query: PageQuery,
+  { search, index }: BoundSearch,
+  candidates: Candidates,
+  equal?: number,
+): Promise<FoundObjects> {
+  const { report, filters } = query;
+  report?.read(candidates.read);
+  const page = new FoundObjects(query);
+  for await (const entries of readCandidates(storage, list, query, candidates)) {
+    page.add(await runFromNow(findMatches(entries, search), 'normal'), equal);
+  }
+  if (candidates.read > 0) {
+    const residual = filters.length + (isExactSearch(search) ? 0 : 1);
+    report?.found([index], { candidates: candidates.read, residual, isOrdered: false });
+  }
+  return page;
+}
+
+/** Tests the objects in the order of the page, or, when these are not soon enough, those that the index finds. */
+async function testInOrder(
+  storage: StorageReader,
+  list: ListKey,
+  query: PageQuery,
+  bound: BoundSearch,
+): Promise<FoundObjects> {
+  const page = new FoundObjects(query);
+  let left = testedInOrder;
+  for await (const entries of walk(storage, list, query, ...unrankedOrder(query))) {
+    page.add(await runFromNow(findMatches(entries, bound.search), 'normal'), 0);
+    if (page.isFull) break;
+    const isNext = left > 0 && left <= entries.length;
+    left -= entries.length;
+    if (!isNext) continue;
+    const candidates = await findCandidates(storage, list, query, bound, await mostToLookUp(storage, list, bound));
+    if (candidates.areAll) return testCandidates(storage, list, query, bound, candidates, 0);
+  }
+  return page;
+}
+
+/** Returns the maximum number of objects that are looked up. */
+async function mostToLookUp(storage: StorageReader, list: ListKey, { search }: BoundSearch): Promise<number> {
+  // SQLite looks up all words with a prefix in one step.
+  if (wordSearchOf(search).prefixes.length > 0) return fewestLookedUp;
+  const size = await storage.countAll(list, { filters: [] });
+  return Math.min(mostLookedUp, Math.max(fewestLookedUp, Math.floor(size * lookedUpPart)));
 }
 
 const noEntries: PageQuery = { filters: [], ids: [], sort: newestFirst, limit: 1 };
@@ -138,10 +192,8 @@ export async function countMatches(
   const { filters, ids } = selection;
   const isExact = isExactSearch(bound.search) && filters.length === 0 && ids === undefined;
   if (bound.isComplete && isExact) return storage.countWords(list, wordSearchOf(bound.search));
-  const candidates = await findCandidates(storage, list, selection, bound, mostCounted);
-  const all = candidates.isRanked
-    ? readCandidates(storage, list, selection, candidates)
-    : walk(storage, list, selection);
+  const candidates = await findCandidates(storage, list, selection, bound, await mostToLookUp(storage, list, bound));
+  const all = candidates.areAll ? readCandidates(storage, list, selection, candidates) : walk(storage, list, selection);
   let total = 0;
   for await (const entries of all) total += (await runFromNow(findMatches(entries, bound.search), 'normal')).length;
   return total;
@@ -149,8 +201,8 @@ export async function countMatches(
 
 /** Objects that may match. */
 interface Candidates extends Pick<FoundWords, 'timestamp'> {
-  /** Whether they are at most the limit, and so few enough to be ranked. */
-  readonly isRanked: boolean;
+  /** Whether no other object may match: they are at most the limit. */
+  readonly areAll: boolean;
   /** Absent: the whole list. */
   readonly ids?: readonly string[] | undefined;
   /** Number of objects that the index has found. */
@@ -168,11 +220,11 @@ async function findCandidates(
     const { timestamp, ids: found, more } = await storage.findWords(list, wordSearchOf(search), limit);
     const allowed = ids && new Set(ids);
     const candidates = allowed === undefined ? found : found.filter((id) => allowed.has(id));
-    if (!more) return { timestamp, isRanked: true, ids: candidates, read: found.length };
+    if (!more) return { timestamp, areAll: true, ids: candidates, read: found.length };
   }
   const timestamp = await storage.resourceTimestamp(list);
   const size = ids?.length ?? (await storage.countAll(list, { filters: [] }));
-  return { timestamp, isRanked: size <= limit, ids, read: 0 };
+  return { timestamp, areAll: size <= limit, ids, read: 0 };
 }
 
 async function* readCandidates(
@@ -242,20 +294,13 @@ interface Match {
 /** Returns the entries that match. */
 function* findMatches(entries: readonly StoredEntry[], search: TextSearch): Steps<readonly Match[]> {
   const matches: Match[] = [];
-  let chars = 0;
-  for (const [number, entry] of entries.entries()) {
-    const score = scoreText(entry, search);
+  const budget = new SearchBudget();
+  for (const entry of entries) {
+    const score = yield* scoreInSteps(entry, search, budget);
     if (score !== undefined) matches.push({ entry, score });
-    chars += charsOf(entry);
-    if (number % testedPerStep !== testedPerStep - 1 && chars < charsPerStep) continue;
-    chars = 0;
-    yield;
   }
   return matches;
 }
-
-/** Characters of objects that are tested in one step. */
-const charsPerStep = 50_000;
 
 function earlier(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : Math.min(a, b);

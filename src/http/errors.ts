@@ -43,7 +43,9 @@ export function errorResponse(
   if (options.infoLink !== undefined && (status >= 500 || options.infoAll)) body['info'] = options.infoLink;
   if (known.details !== undefined) body['details'] = known.details as JsonValue;
   const headers: Record<string, string | readonly string[]> = { ...known.headers };
-  if (status === 503 || status === 409) headers['Retry-After'] = String(options.retryAfterSeconds);
+  // The same request would be refused again for values that another object has.
+  if (status === 503 || (status === 409 && known.key !== 'notUnique'))
+    headers['Retry-After'] = String(options.retryAfterSeconds);
   if (status === 401 && options.challenges.length > 0) headers['WWW-Authenticate'] = options.challenges;
   const text = formatJson(body);
   const { detailsText } = known;

@@ -6,6 +6,7 @@ import type { OpenConnection } from '../engine/exchange.ts';
 export class OpenResponse implements OpenConnection {
   readonly #outgoing: ServerResponse;
   readonly #timeoutMs: number;
+  readonly reserve: OpenConnection['reserve'];
   #whenDrained: (() => void) | undefined;
   readonly #whenClosed: (() => void)[] = [];
   #isClosed = false;
@@ -14,9 +15,10 @@ export class OpenResponse implements OpenConnection {
   };
 
   /** @param timeoutMs time of silence after which the connection is closed once the body has ended */
-  constructor(outgoing: ServerResponse, timeoutMs: number) {
+  constructor(outgoing: ServerResponse, timeoutMs: number, reserve: OpenConnection['reserve']) {
     this.#outgoing = outgoing;
     this.#timeoutMs = timeoutMs;
+    this.reserve = reserve;
     outgoing.socket?.setTimeout(0);
     // Proxies and clients learn that the response has begun, and small frames leave at once.
     outgoing.socket?.setNoDelay(true);

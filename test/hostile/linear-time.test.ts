@@ -2,7 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { findJsonbText } from '../../src/backends/postgresql/jsonb-text.ts';
 import { ExactNumber } from '../../src/base/json.ts';
-import { runAtOnce } from '../../src/base/steps.ts';
+import { runAtOnce, type Steps } from '../../src/base/steps.ts';
+import { formatAttributes, StoredObject } from '../../src/core/objects/stored.ts';
+import type { Filter } from '../../src/core/query/ast.ts';
+import { matchesInSteps } from '../../src/core/query/evaluate-steps.ts';
+import { findText } from '../../src/core/query/find-text.ts';
+import { parseSelector, defaultSelectorLimits } from '../../src/core/query/selector.ts';
 import { validateAgainst } from '../../src/core/schema/validate.ts';
 import { wordsOf } from '../../src/core/text/words.ts';
 import { withoutSlashesAtEnd } from '../../src/http/target.ts';
@@ -45,5 +50,67 @@ describe('long texts', () => {
       runAtOnce(validateAgainst(schema, { a: 'x'.repeat(chars) }, { internalFields: [] }));
     expect(validate(1_000_000)).toBeUndefined();
     expect(validate(1_000_001)).toEqual({ name: 'schema', description: 'validation takes too much work' });
+  });
+});
+
+/** Runs all steps; returns the result and their number. */
+function countSteps<T>(steps: Steps<T>): readonly [result: T, count: number] {
+  for (let count = 1; ; count++) {
+    const step = steps.next();
+    if (step.done === true) return [step.value, count];
+  }
+}
+
+function filtersOf(selector: object): readonly Filter[] {
+  const filters = parseSelector(JSON.stringify(selector), { limits: { ...defaultSelectorLimits, maxValues: 20_000 } });
+  if ('location' in filters) throw new Error(filters.description);
+  return filters;
+}
+
+describe('selectors on long values', () => {
+  const numbers = new StoredObject('a', 1, formatAttributes({ n: Array.from({ length: 99_000 }, (_, n) => n) }));
+  const objects = new StoredObject(
+    'a',
+    1,
+    formatAttributes({ n: Array.from({ length: 9000 }, (_, n) => ({ n: [n] })) }),
+  );
+  const text = new StoredObject('a', 1, formatAttributes({ s: 'a'.repeat(900_000) }));
+  const missing = (from: number, length: number): readonly number[] => Array.from({ length }, (_, n) => -from - n - 1);
+
+  it.each([
+    [
+      'many lists of values',
+      numbers,
+      { $or: Array.from({ length: 10 }, (_, n) => ({ n: { $containsAny: missing(n * 1000, 1000) } })) },
+      200,
+    ],
+    ['elements with one of many values', numbers, { n: { $elemMatch: { $in: missing(0, 1000) } } }, 40],
+    [
+      'elements with many conditions',
+      numbers,
+      { n: { $elemMatch: { $and: [{ $or: missing(0, 60).map((value) => ({ n: value })) }] } } },
+      1000,
+    ],
+    ['many objects', objects, { n: { $containsAny: missing(0, 40).map((value) => ({ n: [value] })) } }, 200],
+    ['many texts', text, { $or: missing(0, 50).map((n) => ({ s: { $like: `${'a'.repeat(500)}${n}` } })) }, 50],
+  ])('are tested in steps: %s', (_name, object, selector, least) => {
+    const [isMatch, count] = countSteps(matchesInSteps(object, filtersOf(selector)));
+    expect(isMatch).toBe(false);
+    expect(count).toBeGreaterThan(least);
+  });
+
+  it('cannot slow down the search for a text', () => {
+    const long = 'a'.repeat(9_000_000);
+    const half = 'a'.repeat(25_000);
+    expect(findText(long, `${half}b${half}`, 0, long.length)).toBe(-1);
+    expect(findText(long, `b${half}`, 0, long.length)).toBe(-1);
+    expect(findText(`${long}b${half}`, `${half}b${half}`, 0, long.length + half.length + 1)).toBe(9_000_000 - 25_000);
+  });
+
+  it('compare objects of different sizes without sorting their keys', () => {
+    const large = Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`k${n}`, n]));
+    const object = new StoredObject('a', 1, formatAttributes({ o: large }));
+    const selector = { $or: missing(0, 190).map((n) => ({ o: { $lt: { n } } })) };
+    expect(countSteps(matchesInSteps(object, filtersOf(selector)))[0]).toBe(false);
   });
 });

@@ -103,6 +103,7 @@ forEachBackend((backend) => {
         status: 409,
         body: { errno: 122, details: { field: 'email', record: { id: 'a' } } },
       });
+      expect(Object.keys(refused.headers).map((name) => name.toLowerCase())).not.toContain('retry-after');
       expect((await send('PUT', `${records}/a`, { email: 'x', n: 1 })).status).toBe(200);
       expect((await send('PUT', `${records}/b`, { email: 'y' })).status).toBe(201);
       expect((await send('PATCH', `${records}/b`, { email: 'x' })).status).toBe(409);
@@ -122,6 +123,24 @@ forEachBackend((backend) => {
         );
         expect(all.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409, 409, 409, 409, 409]);
       }
+    });
+
+    it('roll back a batch with a value of another record as a whole', async () => {
+      await declare({ fields: ['email'], unique: true });
+      await send('PUT', `${records}/a`, { email: 'x', n: 1 });
+      const requests = [
+        { method: 'POST', path: records, body: { data: { email: 'y' } } },
+        { method: 'PATCH', path: `${records}/a`, body: { data: { n: 2 } } },
+        { method: 'PUT', path: `${records}/b`, body: { data: { email: 'x' } } },
+        { method: 'PUT', path: `${records}/c`, body: { data: { email: 'z' } } },
+      ];
+      const { status, body } = await service.request('POST', '/v1/batch', { auth: 'alice', body: { requests } });
+      expect(status).toBe(200);
+      const { responses } = body as { responses: { status: number; headers: object; body: object }[] };
+      expect(responses.map((each) => each.status)).toEqual([201, 200, 409, 201]);
+      expect(responses[2]!.body).toMatchObject({ details: { field: 'email', record: { id: 'a' } } });
+      expect(Object.keys(responses[2]!.headers)).not.toContain('Retry-After');
+      expect((await send('GET', records)).body).toMatchObject({ data: [{ id: 'a', n: 1 }] });
     });
 
     it('hide the id of a record that the caller may not read', async () => {
@@ -144,6 +163,12 @@ forEachBackend((backend) => {
       const [state] = await states();
       expect((state!['duplicates'] as string[]).toSorted()).toEqual(['a', 'b']);
       expect(await idsOf('email=x&_sort=last_modified')).toEqual(['a', 'b']);
+      // Their other attributes may be changed, and new records may not share the value.
+      expect((await send('PATCH', `${records}/a`, { n: 1 })).status).toBe(200);
+      expect((await send('PUT', `${records}/b`, { email: 'x', n: 2 })).status).toBe(200);
+      expect((await send('PUT', `${records}/c`, { email: 'x' })).status).toBe(409);
+      expect((await send('PUT', `${records}/c`, { email: 'y' })).status).toBe(201);
+      expect((await send('PATCH', `${records}/c`, { email: 'x' })).status).toBe(409);
     });
 
     it('forget what was stored while they were not declared', async () => {

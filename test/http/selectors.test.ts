@@ -128,7 +128,9 @@ describeScenarios('selectors', [
     '{"n":{"$startsWith":3}}': 'n.$startsWith: expected a text',
     '{"last_modified":{"$like":"1"}}': 'not accepted for last_modified',
     '{"n":{"$elemMatch":{"$like":"1"}}}': 'n.$elemMatch.$like: not accepted',
-    [`{"n":{"$in":${JSON.stringify(Array.from({ length: 1001 }, (_, n) => n))}}}`]: '1001 values are more than 1000',
+    [`{"n":{"$in":${JSON.stringify(Array.from({ length: 1001 }, (_, n) => n))}}}`]: 'more than 1000 values',
+    [`{"$or":[{"n":{"$in":${JSON.stringify(Array.from({ length: 600 }, (_, n) => n))}}},{"n":{"$nin":${JSON.stringify(Array.from({ length: 401 }, (_, n) => n))}}}]}`]:
+      '$or[1].n.$nin: more than 1000 values',
     [`{"$or":[${Array.from({ length: 201 }, () => '{"n":1}').join()}]}`]: 'more than 200 conditions',
     [`${'{"$not":'.repeat(11)}{"n":1}${'}'.repeat(11)}`]: 'more than 10 levels',
     '{"n":"\\u0000"}': 'expected JSON',

@@ -109,11 +109,12 @@ export class KeyMaps {
     let from: Place | undefined = time === undefined ? (isReverse ? end : first) : { key: first.key, time };
     while (from !== undefined) {
       if (found.length > 0) yield;
-      from = this.#readStep(slot, from, isReverse, (place, { id, lastModified }) => {
+      from = this.#readStep(slot, from, isReverse, (place, object) => {
+        const { id, lastModified } = object;
         if (comparePlaces(place, end) >= 0) return isReverse ? 'skip' : 'end';
         if (comparePlaces(place, first) < 0) return 'end';
         if (timestamps !== undefined && (lastModified < timestamps.low || lastModified > timestamps.high)) return 'end';
-        found.push({ id, key: Buffer.from(place.key, 'latin1') });
+        found.push({ id, key: Buffer.from(place.key, 'latin1'), object });
         return found.length >= limit ? 'end' : 'next';
       });
     }

@@ -2,11 +2,19 @@
 // pause a scan reads copies of the indexes, which cost nothing to make and share all unchanged parts.
 import type { Steps } from '../../base/steps.ts';
 import { charsOf, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
-import type { Direction } from '../../core/query/ast.ts';
+import type { Direction, Filter } from '../../core/query/ast.ts';
 import { matches, matchesFilter } from '../../core/query/evaluate.ts';
+import { longestAtOnce, matchesInSteps, weightOf } from '../../core/query/evaluate-steps.ts';
 import { idField, lastModifiedField } from '../../core/query/fields.ts';
 import type { IdRange } from '../../core/query/id-range.ts';
-import { continueIndex, isWanted, type IndexRange, type Lookup, type Scan } from '../../core/query/plan-page.ts';
+import {
+  continueIndex,
+  isWanted,
+  wantedInSteps,
+  type IndexRange,
+  type Lookup,
+  type Scan,
+} from '../../core/query/plan-page.ts';
 import { compareEntries } from '../../core/query/sort.ts';
 import { isEveryTimestamp, type TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListContents } from './list-table.ts';
@@ -89,8 +97,28 @@ export function bothIndexes({ liveByTime, liveById, deadByTime, dead }: ListCont
 const stepWork = 100_000;
 const entryWork = 25;
 
-function workOn(entry: StoredEntry, looksInside: boolean): number {
-  return looksInside ? entryWork + charsOf(entry) : entryWork;
+/** Number of conditions that are tested in about the time that parsing takes. */
+const conditionsOfParsing = 5;
+
+/** Work of testing entries. */
+class EntryWork {
+  readonly #factor: number;
+  readonly #longest: number;
+
+  /** @param looksInside whether attributes are read */
+  constructor(filters: readonly Filter[], looksInside: boolean) {
+    this.#factor = looksInside ? Math.max(1, weightOf(filters) / conditionsOfParsing) : 0;
+    this.#longest = longestAtOnce(filters);
+  }
+
+  on(entry: StoredEntry): number {
+    return entryWork + charsOf(entry) * this.#factor;
+  }
+
+  /** Whether the test of an entry should be done in steps. */
+  isLong(entry: StoredEntry): boolean {
+    return charsOf(entry) > this.#longest;
+  }
 }
 
 /**
@@ -107,12 +135,15 @@ export function* scan<T extends StoredEntry>(
 ): Steps<void> {
   let source = indexes;
   let rest: IndexRange | undefined = indexRange;
+  const work = new EntryWork(indexRange.residual, looksInside);
   for (;;) {
-    const last: T | undefined = scanStep(source, rest, looksInside, visit);
-    rest = last && continueIndex(rest, rest.by === 'time' ? last.lastModified : last.id);
-    if (rest === undefined) return;
+    const last: T | undefined = scanStep(source, rest, work, visit);
+    if (last === undefined) return;
     if (source === indexes) source = indexes.copy();
     yield;
+    if (work.isLong(last) && (yield* wantedInSteps(last, rest)) && visit(last)) return;
+    rest = continueIndex(rest, rest.by === 'time' ? last.lastModified : last.id);
+    if (rest === undefined) return;
   }
 }
 
@@ -128,35 +159,39 @@ export function* visitWanted<T extends StoredEntry>(
   visit: (entry: T) => void,
 ): Steps<void> {
   let source = indexes;
+  const work = new EntryWork(residual, looksInside);
   for (let part = 0; part < source.partCount; part++) {
     let low = range.low;
     for (;;) {
-      let work = 0;
+      let done = 0;
       const last: T | undefined = source.findInPart(part, { low, high: range.high }, (entry) => {
+        if (work.isLong(entry)) return true;
         if (matches(entry, residual)) visit(entry);
-        work += workOn(entry, looksInside);
-        return work >= stepWork;
+        done += work.on(entry);
+        return done >= stepWork;
       });
       if (last === undefined) break;
       low = last.lastModified + 1;
       if (source === indexes) source = indexes.copy();
       yield;
+      if (work.isLong(last) && (yield* matchesInSteps(last, residual))) visit(last);
     }
   }
 }
 
-/** Returns the entry after which the scan continues; `undefined` when it has ended. */
+/** Returns the entry after which the scan continues, which is not tested when it is long; `undefined` at the end. */
 function scanStep<T extends StoredEntry>(
   indexes: Indexes<T>,
   indexRange: IndexRange,
-  looksInside: boolean,
+  work: EntryWork,
   visit: (entry: T) => boolean,
 ): T | undefined {
-  let work = 0;
+  let done = 0;
   for (const entry of indexes.walk(indexRange)) {
+    if (work.isLong(entry)) return entry;
     if (isWanted(entry, indexRange) && visit(entry)) return undefined;
-    work += workOn(entry, looksInside);
-    if (work >= stepWork) return entry;
+    done += work.on(entry);
+    if (done >= stepWork) return entry;
   }
   return undefined;
 }
@@ -169,18 +204,21 @@ export function* lookUp<T extends StoredEntry>(
   visit: (entry: T) => void,
 ): Steps<void> {
   let source = indexes;
-  let work = 0;
+  const work = new EntryWork(plan.residual, looksInside);
+  let done = 0;
   for (const id of plan.ids) {
     const entry = source.find(id);
-    if (entry !== undefined) {
+    const isLong = entry !== undefined && work.isLong(entry);
+    if (entry !== undefined && !isLong) {
       if (isWanted(entry, plan)) visit(entry);
-      work += workOn(entry, looksInside);
+      done += work.on(entry);
     }
-    work += entryWork;
-    if (work < stepWork) continue;
+    done += entryWork;
+    if (done < stepWork && !isLong) continue;
     if (source === indexes) source = indexes.copy();
-    work = 0;
+    done = 0;
     yield;
+    if (isLong && (yield* wantedInSteps(entry, plan))) visit(entry);
   }
 }
 

@@ -1,7 +1,7 @@
 // Compiles filters into SQL conditions with the meaning that the query evaluator defines. All filters are compiled, so lists
 // are never loaded to be filtered here.
 import { isIdField, isTimestampField } from '../../core/query/fields.ts';
-import type { JsonValue } from '../../base/json.ts';
+import { isJsonObject, type JsonValue } from '../../base/json.ts';
 import { isCombination, type Combination, type Condition, type Field, type Filter } from '../../core/query/ast.ts';
 import { isJsonArray } from '../../core/query/compare.ts';
 import { matches, matchesFilter } from '../../core/query/evaluate.ts';
@@ -144,21 +144,22 @@ function escapeLike(text: string): string {
 /** Arrays among the values match by equality, all other values by containment. */
 function compileContains(context: SqlContext, expression: string, values: readonly JsonValue[]): string {
   const contained = values.filter((value) => !isJsonArray(value));
-  const conditions = values.filter(isJsonArray).map((value) => hasElement(context, expression, value));
+  const conditions = values.filter(isJsonArray).map((value) => hasElement(expression, `= ${jsonb(context, value)}`));
   conditions.push(`${expression} @> ${jsonb(context, contained)}`);
   return ofArray(expression, conditions.join(' AND '));
 }
 
+/** Objects match by containment. All other values are looked up together, since each test reads the whole array. */
 function compileContainsAny(context: SqlContext, expression: string, values: readonly JsonValue[]): string {
-  if (values.length === 0) return 'false';
-  const conditions = values.map((value) =>
-    isJsonArray(value) ? hasElement(context, expression, value) : `${expression} @> ${jsonb(context, [value])}`,
-  );
-  return ofArray(expression, conditions.join(' OR '));
+  const contained = values.filter(isJsonObject);
+  const equal = values.filter((value) => !isJsonObject(value));
+  const conditions = contained.map((value) => `${expression} @> ${jsonb(context, [value])}`);
+  if (equal.length > 0) conditions.push(hasElement(expression, `= ANY (${jsonbList(context, equal)})`));
+  return conditions.length === 0 ? 'false' : ofArray(expression, conditions.join(' OR '));
 }
 
-function hasElement(context: SqlContext, expression: string, value: JsonValue): string {
-  return `EXISTS (SELECT FROM jsonb_array_elements(${expression}) AS a (item) WHERE a.item = ${jsonb(context, value)})`;
+function hasElement(expression: string, test: string): string {
+  return `EXISTS (SELECT FROM jsonb_array_elements(${expression}) AS a (item) WHERE a.item ${test})`;
 }
 
 function ofArray(expression: string, condition: string): string {

@@ -4,6 +4,7 @@ import {
   findCandidates,
   findCount,
   inlineBytesOf,
+  mostInlineBytes,
   type Candidates,
   type KeyRange,
   type KeyRow,
@@ -114,6 +115,8 @@ async function readAll(
     if (numbers === undefined) groups.set(statement, [number]);
     else numbers.push(number);
   }
+  // Without ranges, the statement returns the state of the list.
+  if (groups.size === 0) groups.set(forwards[0]!, []);
   const rows: KeyRow[][] = ranges.map(() => []);
   let [live, horizon, clock]: [number, number, number | undefined] = [0, 0, undefined];
   const results = await Promise.all(
@@ -123,7 +126,7 @@ async function readAll(
           list,
           numbers.map((number) => ranges[number]!),
         ),
-        Math.min(...numbers.map((number) => inlineBytesOf(page, ranges[number]!))),
+        Math.min(mostInlineBytes, ...numbers.map((number) => inlineBytesOf(page, ranges[number]!))),
       ]),
     ),
   );

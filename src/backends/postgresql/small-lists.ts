@@ -1,12 +1,13 @@
 // The objects of small lists that are filtered or sorted by attributes, cached in this process. Each read asks the database
 // for the version of the list, so other processes may write at any time.
-import { GenerationCache } from '../../base/generation-cache.ts';
+import { ByteCache } from '../../base/byte-cache.ts';
+import { runFromNow } from '../../base/steps.ts';
 import type { Page } from '../../contracts/storage.ts';
 import { keyOfList } from '../../core/lists/list-key.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
-import { selectAmong } from '../../core/query/select-among.ts';
-import { countWanted, mostSmallBytes, mostSmallObjects, readsAttributes, sizeOfObjects } from '../sql/small-list.ts';
+import { filterWanted, selectAmong } from '../../core/query/select-among.ts';
+import { mostSmallBytes, mostSmallObjects, readsAttributes, sizeOfObjects } from '../sql/small-list.ts';
 import { batchableQuery, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import { pageColumns, readListState, readPageText } from './page-text.ts';
@@ -52,25 +53,25 @@ interface Contents {
 }
 
 export class SmallLists {
-  readonly #cache: GenerationCache<Cached>;
+  readonly #cache: ByteCache<Cached>;
   /** Reads of contents under way, by list and version. */
   readonly #reading = new Map<string, Promise<Contents | undefined>>();
 
   /** @param maxBytes approximate size of the cache */
   constructor(maxBytes: number) {
-    this.#cache = new GenerationCache(maxBytes);
+    this.#cache = new ByteCache(maxBytes);
   }
 
   /** Returns the page of a plan if the list is small and was not changed lately, else `undefined`. */
   async selectPage(access: Access, list: ListKey, plan: PagePlan): Promise<Page | undefined> {
     const contents = await this.#contentsOf(access, list, plan);
-    return contents && { ...contents.state, ...selectAmong(contents.objects, plan) };
+    return contents && { ...contents.state, ...(await runFromNow(selectAmong(contents.objects, plan), 'normal')) };
   }
 
   /** Returns the number of objects of a plan if the list is small and was not changed lately, else `undefined`. */
   async count(access: Access, list: ListKey, plan: SelectionPlan): Promise<number | undefined> {
     const contents = await this.#contentsOf(access, list, plan);
-    return contents && countWanted(contents.objects, plan);
+    return contents && (await runFromNow(filterWanted(contents.objects, plan), 'normal')).length;
   }
 
   async #contentsOf(access: Access, list: ListKey, plan: PagePlan | SelectionPlan): Promise<Contents | undefined> {

@@ -11,6 +11,7 @@ import type {
 } from '../../contracts/storage.ts';
 import { joinPage, mostBytesOfChar, mostPageBytes } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import { storedParent, type ListParent } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { isExact, isWholeList, planPage, planSelection, type PagePlan } from '../../core/query/plan-page.ts';
 import { selectAmong } from '../../core/query/select-among.ts';
@@ -131,15 +132,15 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
     return readListClocks(this.access, lists);
   }
 
-  async allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
+  async allResourceTimestamps(kind: string): Promise<ReadonlyMap<ListParent, number>> {
     this.access.settle();
     const { rows } = await this.access.run(readClocks, [kind]);
-    return new Map(rows.map(([parent, clock]) => [parent!, Number(clock)]));
+    return new Map(rows.map(([parent, clock]) => [storedParent(parent!), Number(clock)]));
   }
 
-  async listParents(kind: string): Promise<readonly string[]> {
+  async listParents(kind: string): Promise<readonly ListParent[]> {
     this.access.settle();
-    return (await this.access.run(readParents, [kind])).rows.map(([parent]) => parent!);
+    return (await this.access.run(readParents, [kind])).rows.map(([parent]) => storedParent(parent!));
   }
 
   async lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]> {
@@ -150,7 +151,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
         : await this.access.run(nextLists, [limit, after.parent, after.kind]);
     return rows.map(([parent, kind, clock, live, dead, horizon]) => ({
       kind: kind!,
-      parent: parent!,
+      parent: storedParent(parent!),
       timestamp: Number(clock),
       horizon: Number(horizon),
       live: Number(live),
@@ -188,13 +189,21 @@ async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
   if (found?.clock !== undefined) {
     const { clock: timestamp, horizon, candidates } = found;
     const among = amongCandidates(query, candidates);
+    const { objects, mayMiss } = candidates;
+    // Only a page that may miss entries has to be looked at.
     const page =
-      candidates.objects === undefined
-        ? await read(among)
-        : await present({ timestamp, horizon, ...selectAmong(candidates.objects, planPage(among)) });
-    // An object that was written since the search may be missing, and has a later timestamp.
-    const earlier = page.timestamp === undefined ? undefined : Math.min(page.timestamp, timestamp);
-    if (isWholePage(query, page, candidates)) return { ...page, timestamp: earlier };
+      objects !== undefined
+        ? { timestamp, horizon, ...(await runFromNow(selectAmong(objects, planPage(among)), 'normal')) }
+        : mayMiss
+          ? await readPage(access, list, among)
+          : undefined;
+    const isWhole = page === undefined || isWholePage(query, page, candidates);
+    if (isWhole) {
+      const shown = page === undefined ? await read(among) : await present(page);
+      // An object that was written since the search may be missing, and has a later timestamp.
+      const earlier = shown.timestamp === undefined ? undefined : Math.min(shown.timestamp, timestamp);
+      return { ...shown, timestamp: earlier };
+    }
   }
   return read(query);
 }

@@ -91,6 +91,13 @@ export class ListView {
     return found.filter((entry) => entry !== undefined);
   }
 
+  /** Returns the entries with these ids; `undefined` for those that the unit may have changed. */
+  async committedByIds(ids: readonly string[]): Promise<readonly (StoredEntry | undefined)[]> {
+    if (ids.length === 0 || this.#overlay?.isDirty === true) return ids.map(() => undefined);
+    const entries = new Map((await this.byIds(ids)).map((entry) => [entry.id, entry]));
+    return ids.map((id) => entries.get(id));
+  }
+
   /** Finds candidates for a page in declared indexes; `undefined` when a scan is needed. */
   async search(query: PageQuery): Promise<Candidates | undefined> {
     if (query.indexes === undefined) return undefined;

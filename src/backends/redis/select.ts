@@ -1,11 +1,13 @@
 // Finds the entries of a page, or counts those of a selection, as planned. Pages in the order of timestamps fetch only
 // their own entries. Other reads fetch all candidates, piece by piece.
+import { runFromNow } from '../../base/steps.ts';
 import { TopN } from '../../base/top-n.ts';
 import { cutPage, PageFill, type EntryPage } from '../../core/objects/page-text.ts';
 import { charsOf, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { amongCandidates, isWholePage } from '../../core/index/find-entries.ts';
-import { isWanted, planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
+import { planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
+import { filterWanted } from '../../core/query/select-among.ts';
 import { compareEntries, isAfter } from '../../core/query/sort.ts';
 import type { Part } from './list-reads.ts';
 import type { ListView } from './list-view.ts';
@@ -22,7 +24,8 @@ export async function selectPage(view: ListView, part: Part, query: PageQuery, p
   const candidates = await view.search(query);
   if (candidates !== undefined) {
     const page = await selectPlanned(view, part, amongCandidates(query, candidates), piece);
-    if (isWholePage(query, page, candidates)) return page;
+    const frontier = await view.committedByIds(candidates.frontier.map(({ id }) => id));
+    if (isWholePage(query, page, candidates, frontier)) return page;
   }
   return selectPlanned(view, part, query, piece);
 }
@@ -88,12 +91,13 @@ async function* readCandidates(
   if (plan.by === 'lookup') {
     for (let start = 0; start < plan.ids.length; start += idsAtOnce) {
       const found = await view.byIds(plan.ids.slice(start, start + idsAtOnce));
-      yield found.filter((entry) => (isTombstone(entry) ? part !== 'live' : part !== 'dead') && isWanted(entry, plan));
+      const entries = found.filter((entry) => (isTombstone(entry) ? part !== 'live' : part !== 'dead'));
+      yield await runFromNow(filterWanted(entries, plan), 'normal');
     }
     return;
   }
   const isDescending = plan.by === 'scan' || plan.direction === 'descending';
   for await (const entries of view.walk(part, plan.range, isDescending, piece)) {
-    yield entries.filter((entry) => isWanted(entry, plan));
+    yield await runFromNow(filterWanted(entries, plan), 'normal');
   }
 }

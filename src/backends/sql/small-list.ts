@@ -1,7 +1,7 @@
 // Small lists that are filtered or sorted by attributes. Their parsed objects are cached, because a database would parse the
 // text of each object for each query.
 import type { StoredObject } from '../../core/objects/stored.ts';
-import { isWanted, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
+import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
 
 /** A list is small with at most so many objects, and bytes of their texts. */
 export const mostSmallObjects = 1000;
@@ -14,11 +14,6 @@ const bytesOfParsedChar = 3;
 /** Whether a plan looks at the attributes of the live objects of a list. */
 export function readsAttributes({ by, includeDeleted, residual }: SelectionPlan | PagePlan): boolean {
   return !includeDeleted && (by === 'scan' || (by === 'time' && residual.length > 0));
-}
-
-/** Returns the number of objects of a plan. */
-export function countWanted(objects: readonly StoredObject[], plan: SelectionPlan): number {
-  return objects.reduce((count, object) => (isWanted(object, plan) ? count + 1 : count), 0);
 }
 
 /** Returns the approximate size of cached objects with their parsed attributes, in bytes. */

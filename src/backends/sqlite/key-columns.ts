@@ -30,6 +30,7 @@ export function keyValues(keys: IndexKeys): readonly SqlValue[] {
 /** Number of rows read or counted without a pause. */
 const rowsPerStep = 1000;
 const countedPerStep = 10_000;
+const rangesPerStep = 200;
 
 /** Finds candidates for a page in the indexes of the list; `undefined` when a scan is needed. */
 export function* searchKeys(connection: Connection, list: ListRow, query: PageQuery): Steps<Candidates | undefined> {
@@ -64,7 +65,10 @@ function* readRanges(
   page: Pick<PageQuery, 'maxBytes'>,
 ): Steps<KeyRows> {
   const rows: (readonly KeyRow[])[] = [];
-  for (const range of ranges) rows.push(yield* readRange(connection, list, range, inlineBytesOf(page, range)));
+  for (const [number, range] of ranges.entries()) {
+    if (number % rangesPerStep === rangesPerStep - 1) yield;
+    rows.push(yield* readRange(connection, list, range, inlineBytesOf(page, range)));
+  }
   return { rows, live: list.live };
 }
 

@@ -43,7 +43,7 @@ export function* selectPage(connection: Connection, list: ListRow, query: PageQu
   if (candidates !== undefined) {
     const plan = planQuery(amongCandidates(query, candidates));
     const { objects } = candidates;
-    const page = objects === undefined ? yield* selectPlanned(connection, list, plan) : selectAmong(objects, plan);
+    const page = yield* objects === undefined ? selectPlanned(connection, list, plan) : selectAmong(objects, plan);
     if (isWholePage(query, page, candidates)) return page;
   }
   return yield* selectPlanned(connection, list, planQuery(query));

@@ -1,6 +1,8 @@
 // Translates plans into SQL: the source rows of one list (a range of timestamps, or a set of ids) and the conditions on
 // them. Scans read the source in windows, so that no statement runs for long.
+import { StoredObject } from '../../core/objects/stored.ts';
 import type { Direction, Filter } from '../../core/query/ast.ts';
+import { longestAtOnce, matchesInSteps, weightOf, WorkMeter } from '../../core/query/evaluate-steps.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { Connection, SqlValue } from './connection.ts';
@@ -25,12 +27,24 @@ const fewRowsMs = 4;
 const hopefulMs = 3;
 const hopefulRows = 2000;
 
+/** Weight of the filters up to which SQLite tests the objects that are not long. */
+const fewConditions = 8;
+
 export type TableName = 'objects' | 'tombstones';
 
 /** A part of the source: rows with a timestamp in the range and, when `ids` is given, with one of these ids. */
 export interface Window {
   readonly range: TimestampRange;
   readonly ids: readonly string[] | undefined;
+  /** Objects that were tested before the statement, which would block the event loop; absent: none. */
+  readonly tested?: TestedObjects | undefined;
+}
+
+interface TestedObjects {
+  /** They are those whose texts are longer, in bytes. */
+  readonly above: number;
+  /** Ids of those that match. */
+  readonly matching: readonly string[];
 }
 
 /** A compiled selection of one list; as a window, it is the whole source. */
@@ -84,7 +98,13 @@ export function fromWhere(
   const wanted = ['e.list = ?', 'e.last_modified BETWEEN ? AND ?'];
   parameters.push(list, window.range.low, window.range.high);
   if (window.ids !== undefined) wanted.push('e.id = j.value');
-  if (condition !== undefined) {
+  if (condition !== undefined && window.tested !== undefined && table === 'objects') {
+    const { above, matching } = window.tested;
+    wanted.push(
+      `CASE WHEN octet_length(e.data) > ? THEN e.id IN (SELECT value FROM json_each(?)) ELSE ${condition.sql} END`,
+    );
+    parameters.push(above, JSON.stringify(matching), ...condition.parameters);
+  } else if (condition !== undefined) {
     wanted.push(condition.sql);
     parameters.push(...condition.parameters);
   }
@@ -109,7 +129,7 @@ export function* walkWindows(
   if (range.low > range.high || selection.tables.length === 0) return;
   if (ids !== undefined) {
     const holdsLong = findLong(connection, selection, range, 'descending') !== undefined;
-    yield* walkIds(selection, ids, holdsLong ? 1 : mostRows, visit);
+    yield* walkIds(connection, selection, ids, holdsLong, visit);
     return;
   }
   const descending = direction === 'descending';
@@ -128,10 +148,11 @@ export function* walkWindows(
     const endsAtLong = long !== undefined && (far === undefined || (descending ? long >= far : long <= far));
     const edge = endsAtLong ? long : far;
     if (edge === undefined) {
-      visit({ range: rest, ids });
+      visit(yield* testFirst(connection, selection, { range: rest, ids }, false));
       return;
     }
-    if (visit({ range: descending ? { ...rest, low: edge } : { ...rest, high: edge }, ids })) return;
+    const part = { range: descending ? { ...rest, low: edge } : { ...rest, high: edge }, ids };
+    if (visit(yield* testFirst(connection, selection, part, endsAtLong))) return;
     rest = descending ? { ...rest, high: edge - 1 } : { ...rest, low: edge + 1 };
     if (endsAtLong) {
       hopeful = 0;
@@ -156,19 +177,57 @@ function findLong(
   return connection.get<[number]>(sql, list, low, high)?.[0];
 }
 
-/** @param atOnce maximum number of ids of a window */
+/**
+ * Tests the objects of a window on which the statement would block the event loop.
+ *
+ * @param holdsLong whether the window may have long objects
+ */
+function* testFirst(
+  connection: Connection,
+  selection: CompiledSelection,
+  window: Window,
+  holdsLong: boolean,
+): Steps<Window> {
+  const { filters, tables } = selection;
+  const isHeavy = weightOf(filters) > fewConditions;
+  if (!isHeavy && !holdsLong) return window;
+  const source = tables.find(({ table }) => table === 'objects');
+  if (source?.condition === undefined) return window;
+  const above = isHeavy ? 0 : longestAtOnce(filters);
+  const from = fromWhere(selection, { ...source, condition: undefined }, window);
+  const rows = connection.all<[number]>(
+    `SELECT e.object ${from.sql} AND octet_length(e.data) > ?`,
+    ...from.parameters,
+    above,
+  );
+  const meter = new WorkMeter(filters);
+  const matching: string[] = [];
+  for (const [row] of rows) {
+    const sql = 'SELECT id, last_modified, data FROM objects WHERE object = ?';
+    const object = new StoredObject(...connection.get<[string, number, string]>(sql, row)!);
+    if (yield* matchesInSteps(object, filters)) matching.push(object.id);
+    if (meter.add(object)) yield;
+  }
+  return rows.length === 0 ? window : { ...window, tested: { above, matching } };
+}
+
 function* walkIds(
-  { range }: CompiledSelection,
+  connection: Connection,
+  selection: CompiledSelection,
   ids: readonly string[],
-  atOnce: number,
+  holdsLong: boolean,
   visit: (window: Window) => boolean,
 ): Steps<void> {
+  const { range } = selection;
+  // A window with several long objects would block the event loop for too long.
+  const atOnce = holdsLong ? 1 : mostRows;
   let rows = Math.min(firstRows, atOnce);
   const hopefulUntil = ids.length <= windowRows && atOnce > 1 ? performance.now() + hopefulMs : 0;
   for (let start = 0; start < ids.length;) {
     if (performance.now() >= hopefulUntil) yield;
     const startedAt = performance.now();
-    if (visit({ range, ids: ids.slice(start, start + rows) })) return;
+    const part = { range, ids: ids.slice(start, start + rows) };
+    if (visit(yield* testFirst(connection, selection, part, holdsLong))) return;
     start += rows;
     rows = Math.min(nextRows(rows, performance.now() - startedAt), atOnce);
   }

@@ -1,35 +1,36 @@
 // The objects of small lists that are filtered or sorted by attributes, in the cache of committed state.
+import type { Steps } from '../../base/steps.ts';
 import type { EntryPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
-import { selectAmong } from '../../core/query/select-among.ts';
-import { countWanted, mostSmallBytes, mostSmallObjects, readsAttributes } from '../sql/small-list.ts';
+import { filterWanted, selectAmong } from '../../core/query/select-among.ts';
+import { mostSmallBytes, mostSmallObjects, readsAttributes } from '../sql/small-list.ts';
 import type { Connection } from './connection.ts';
 import type { ListRow } from './lists.ts';
 import type { ReadCache } from './read-cache.ts';
 
 /** Returns the page of a plan if the list is small, else `undefined`. */
-export function selectCached(
+export function* selectCached(
   connection: Connection,
   cache: ReadCache,
   list: ListKey,
   row: ListRow,
   plan: PagePlan,
-): EntryPage | undefined {
+): Steps<EntryPage | undefined> {
   const objects = contentsOf(connection, cache, list, row, plan);
-  return objects && selectAmong(objects, plan);
+  return objects && (yield* selectAmong(objects, plan));
 }
 
 /** Returns the number of objects of a plan if the list is small, else `undefined`. */
-export function countCached(
+export function* countCached(
   connection: Connection,
   cache: ReadCache,
   list: ListKey,
   row: ListRow,
   plan: SelectionPlan,
-): number | undefined {
+): Steps<number | undefined> {
   const objects = contentsOf(connection, cache, list, row, plan);
-  return objects && countWanted(objects, plan);
+  return objects && (yield* filterWanted(objects, plan)).length;
 }
 
 function contentsOf(

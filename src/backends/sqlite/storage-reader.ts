@@ -10,6 +10,7 @@ import type {
 } from '../../contracts/storage.ts';
 import { joinPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import type { ListParent } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { isWholeList, planSelection, timeRangeKey } from '../../core/query/plan-page.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
@@ -100,15 +101,18 @@ export class SqliteStorageReader implements StorageReader {
     return this.access.read((connection, cache) => readClocks(connection, cache, lists));
   }
 
-  allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
+  allResourceTimestamps(kind: string): Promise<ReadonlyMap<ListParent, number>> {
     return this.access.run(
-      (connection) => new Map(connection.all<[string, number]>('SELECT parent, clock FROM lists WHERE kind = ?', kind)),
+      (connection) =>
+        new Map(connection.all<[ListParent, number]>('SELECT parent, clock FROM lists WHERE kind = ?', kind)),
     );
   }
 
-  listParents(kind: string): Promise<readonly string[]> {
+  listParents(kind: string): Promise<readonly ListParent[]> {
     return this.access.run((connection) =>
-      connection.all<[string]>('SELECT parent FROM lists WHERE kind = ? AND live > 0', kind).map(([parent]) => parent),
+      connection
+        .all<[ListParent]>('SELECT parent FROM lists WHERE kind = ? AND live > 0', kind)
+        .map(([parent]) => parent),
     );
   }
 
@@ -184,7 +188,7 @@ function* readPage(connection: Connection, cache: ReadCache | undefined, list: L
   const row = readListRow(connection, cache, list);
   if (row === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
   const isSmall = cache !== undefined && query.report === undefined;
-  const cached = isSmall ? selectCached(connection, cache, list, row, planQuery(query)) : undefined;
+  const cached = isSmall ? yield* selectCached(connection, cache, list, row, planQuery(query)) : undefined;
   const page = cached ?? (yield* selectPage(connection, row, query));
   return { timestamp: row.clock, horizon: row.horizon, ...page };
 }
@@ -216,7 +220,7 @@ function* readCount(
   if (row === undefined) return 0;
   const plan = planSelection(selection);
   if (isWholeList(plan)) return row.live + (plan.includeDeleted ? row.dead : 0);
-  const cached = cache && countCached(connection, cache, list, row, plan);
+  const cached = cache && (yield* countCached(connection, cache, list, row, plan));
   if (cached !== undefined) return cached;
   const indexed = yield* countKeys(connection, row, selection);
   if (typeof indexed === 'number') return indexed;

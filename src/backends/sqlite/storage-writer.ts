@@ -19,6 +19,7 @@ import { keyOfObject } from '../../core/lists/list-key.ts';
 import { mayBeTaken, putChange, removalChange, unwritten, type ListChange } from '../../core/lists/list-state.ts';
 import type { PurgeOptions } from '../../core/lists/purge.ts';
 import { StoredObject, type ListKey, type IndexKeys } from '../../core/objects/stored.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
@@ -146,7 +147,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     return this.#inSteps((connection) => this.#deletePage(connection, list, query));
   }
 
-  deleteChildren(uri: string): Promise<void> {
+  deleteChildren(uri: ObjectUri): Promise<void> {
     this.#changingEverything();
     return this.access.run((connection) => {
       if (deleteBelow(connection, uri, this.#clock.now())) this.#wakeReaper();

@@ -137,10 +137,13 @@ function assignSlots(declared: readonly DeclaredIndex[], complain: Complain): re
 
 const prefixBytes = 8;
 
+/** Changes with the form of keys, so that indexes with keys of another form are built again. */
+const keyVersion = 2;
+
 function digestOf({ fields, isUnique, isText }: DeclaredIndex): Buffer {
   const names = fields.map(({ field, direction }) => [field.name, direction]);
   return createHash('sha256')
-    .update(JSON.stringify(isText ? [names, 'text'] : [names, isUnique]))
+    .update(JSON.stringify(isText ? [names, 'text'] : [names, isUnique, keyVersion]))
     .digest()
     .subarray(0, prefixBytes);
 }
@@ -153,12 +156,46 @@ export function nameOf({ fields, isText }: Pick<ListIndex, 'fields' | 'isText'>)
 
 /** Maximum length of the encoded values of a key, in bytes. What is longer is cut off. */
 const maxKeyBytes = 1024;
+const digestBytes = 32;
+
+/** Number of first bytes of an encoding that was cut off. In the key a separator and a digest follow. */
+export const keptBytes = maxKeyBytes - 1 - digestBytes;
+/** Below and above the bytes that end ranges. */
+const separator = 0x80;
+/** Maximum length of the encoding that the digest is made of. What is longer may share a digest. */
+const digestedBytes = 65_536;
 
 /**
- * Byte after the prefix: keys with all their values, or keys that were cut off. The order of the latter says nothing, so they
- * are kept apart, and each read of an index looks at all of them.
+ * Byte after the prefix: keys with all their values, or keys that were cut off. The latter are ordered by their first bytes
+ * only, so they are kept apart.
  */
 export const keyParts = { cut: 0x00, whole: 0x01 } as const;
+
+/** Returns the key of values, one for each field of the index. */
+export function keyOf(index: ListIndex, values: readonly (JsonValue | undefined)[]): Buffer {
+  const { bytes, isCut } = encodeFields(index, values);
+  if (!isCut) return Buffer.concat([index.prefix, Buffer.of(keyParts.whole), bytes]);
+  const all = new KeyBytes(digestedBytes);
+  for (const value of values) encodeValue(all, value);
+  const digest = createHash('sha256').update(all.finish()).digest();
+  return Buffer.concat([
+    index.prefix,
+    Buffer.of(keyParts.cut),
+    bytes.subarray(0, keptBytes),
+    Buffer.of(separator),
+    digest,
+  ]);
+}
+
+/** Whether the key of a row was cut off. */
+export function isCutOff({ key }: { readonly key: Buffer }): boolean {
+  return key[prefixBytes] === keyParts.cut;
+}
+
+/** Returns the part of a key that was cut off which is in the order of the values. */
+export function beginningOf(key: Buffer): Buffer {
+  return key.subarray(0, prefixBytes + 1 + keptBytes);
+}
 
 /** Returns the keys of an object. */
 export function keysOf(indexes: readonly ListIndex[], attributes: JsonObject): IndexKeys {
@@ -168,8 +205,7 @@ export function keysOf(indexes: readonly ListIndex[], attributes: JsonObject): I
       keys[index.slot] = wordKey(index, attributes);
       continue;
     }
-    const { bytes, isCut } = encodeFields(index, valuesOf(index, attributes));
-    keys[index.slot] = Buffer.concat([index.prefix, Buffer.of(isCut ? keyParts.cut : keyParts.whole), bytes]);
+    keys[index.slot] = keyOf(index, valuesOf(index, attributes));
   }
   return keys;
 }

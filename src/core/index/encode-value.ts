@@ -19,6 +19,11 @@ export class KeyBytes {
     return this.#length;
   }
 
+  /** Number of bytes until the limit. */
+  get room(): number {
+    return this.#bytes.length - this.#length;
+  }
+
   /** Whether bytes were dropped. */
   get isCut(): boolean {
     return this.#isCut;
@@ -31,13 +36,13 @@ export class KeyBytes {
 
   /** Appends the UTF-8 bytes of a text. */
   text(text: string): void {
-    const room = this.#bytes.length - this.#length;
+    const { room } = this;
     // No character takes more than three bytes for each of its UTF-16 units.
     if (text.length * 3 <= room) {
       this.#length += this.#bytes.write(text, this.#length, 'utf8');
       return;
     }
-    const bytes = Buffer.from(text.length > room ? text.slice(0, room + 1) : text, 'utf8');
+    const bytes = Buffer.from(text, 'utf8');
     this.#length += bytes.copy(this.#bytes, this.#length);
     if (bytes.length > room) this.#isCut = true;
   }
@@ -83,7 +88,10 @@ export function encodeValue(bytes: KeyBytes, value: JsonValue | undefined): void
   else if (isJsonArray(value)) {
     bytes.byte(tags.array);
     encodeCount(bytes, value.length);
-    for (const item of value) encodeValue(bytes, item);
+    for (const item of value) {
+      encodeValue(bytes, item);
+      if (bytes.isCut) return;
+    }
   } else {
     const keys = sortedKeys(value);
     bytes.byte(tags.object);
@@ -91,12 +99,15 @@ export function encodeValue(bytes: KeyBytes, value: JsonValue | undefined): void
     for (const key of keys) {
       encodeText(bytes, key);
       encodeValue(bytes, value[key]);
+      if (bytes.isCut) return;
     }
   }
 }
 
 /** The characters 0 and 1 become two each, so that the end is below all of them. */
-function encodeText(bytes: KeyBytes, text: string): void {
+function encodeText(bytes: KeyBytes, whole: string): void {
+  // What is beyond the limit is dropped anyway.
+  const text = whole.length > bytes.room ? whole.slice(0, bytes.room + 1) : whole;
   bytes.text(text.replaceAll('\u0001', '\u0001\u0002').replaceAll('\0', '\u0001\u0001'));
   bytes.byte(end);
 }

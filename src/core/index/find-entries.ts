@@ -1,15 +1,17 @@
 // Finds the entries of a page, or counts those of a selection, in declared indexes. The indexes give few candidates, which
 // the backend then looks up, tests and sorts like any other objects that a query names by id. Backends only read ranges of
 // keys: they run these generators, and answer the ranges that are yielded.
-import type { StoredObject } from '../objects/stored.ts';
+import type { EntryPage } from '../objects/page-text.ts';
+import type { StoredEntry, StoredObject } from '../objects/stored.ts';
 import type { PageQuery, Selection } from '../query/ast.ts';
-import { comparePositions } from '../query/sort.ts';
+import { compareEntries, comparePositions } from '../query/sort.ts';
 import type { TimestampRange } from '../query/timestamp-range.ts';
-import { encodeFields } from './definition.ts';
+import { beginningOf, encodeFields, isCutOff } from './definition.ts';
 import {
-  cutSpan,
+  endOf,
   orderOf,
   planIndexes,
+  startOf,
   type FixedSpan,
   type IndexOrder,
   type IndexPlan,
@@ -47,6 +49,8 @@ export interface Candidates {
   readonly objects: readonly StoredObject[] | undefined;
   /** Whether a page that these do not fill may miss entries, so that the list has to be scanned. */
   readonly mayMiss: boolean;
+  /** Objects after which, in the order of the page, further entries may follow that are no candidates. */
+  readonly frontier: readonly KeyRow[];
 }
 
 /** Returns the query for the candidates among its entries. */
@@ -54,13 +58,23 @@ export function amongCandidates<T extends Selection>(query: T, { ids }: Candidat
   return { ...query, ids, indexes: undefined };
 }
 
-/** Whether a page of candidates is the page of the query. */
+/**
+ * Whether a page of candidates is the page of the query.
+ *
+ * @param frontier the objects of the frontier; `undefined` for one that is not known
+ */
 export function isWholePage(
-  { report }: Selection,
-  { more }: { readonly more: boolean },
-  { mayMiss }: Candidates,
+  { report, sort }: PageQuery,
+  { more, entries }: Pick<EntryPage, 'more' | 'entries'>,
+  candidates: Candidates,
+  frontier: readonly (StoredEntry | undefined)[] = candidates.frontier.map(({ object }) => object),
 ): boolean {
-  if (more || !mayMiss) return true;
+  if (!candidates.mayMiss) return true;
+  const last = entries.at(-1);
+  const compare = compareEntries(sort);
+  const isBeforeAll =
+    last !== undefined && frontier.every((object) => object !== undefined && compare(last, object) <= 0);
+  if (more && isBeforeAll) return true;
   report?.scanned();
   return false;
 }
@@ -70,7 +84,7 @@ export type Search<T> = Generator<readonly KeyRange[], T | undefined, KeyRows>;
 
 /** Objects are read with their keys for ranges of at most so many, and with texts up to this length in bytes. */
 export const mostInlineObjects = 1000;
-const mostInlineBytes = 16_384;
+export const mostInlineBytes = 16_384;
 
 /** Returns the length in bytes up to which texts are read with keys, so that together they do not exceed a page. */
 export function inlineBytesOf({ maxBytes = Infinity }: Pick<PageQuery, 'maxBytes'>, { limit }: KeyRange): number {
@@ -82,95 +96,147 @@ const fewestCandidates = 500;
 const mostCandidates = 20_000;
 const candidatesPart = 0.05;
 
+/** Number of keys of all ranges that are read together. */
+const mostKeys = 20_000;
+const fewestKeys = 20;
+
 /** Finds candidates for a page. */
 export function* findCandidates(query: PageQuery): Search<Candidates> {
   const plans = planIndexes(query, query.sort);
   if (plans === undefined) return undefined;
-  const orders = plans.map((plan) => orderOf(plan, query.sort));
-  const isOrdered = orders.every((order) => order !== undefined);
-  const isExact = plans.every(({ residual }) => residual.length === 0);
-  // In the order of the page the first entries are enough, unless some of them do not match.
-  const enough = isExact ? query.limit + 1 : Math.max(query.limit + 1, fewestCandidates);
-  const limit = isOrdered ? enough : mostCandidates + 1;
-  const parts: Part[] = [];
-  for (const [number, plan] of plans.entries()) {
-    for (const span of plan.spans) {
-      const part = partOf(plan, span, isOrdered ? orders[number] : undefined, { query, limit });
-      if (part === undefined) return undefined;
-      parts.push(part);
-    }
-  }
-  const cutRanges = cutRangesOf(plans);
-  const { rows, live } = yield [...cutRanges, ...parts.flatMap(({ ranges }) => ranges)];
-  query.report?.read(rows.reduce((sum, { length }) => sum + length, 0));
-  const cut = rows.slice(0, cutRanges.length);
-  if (cut.some((each) => each.length > fewestCandidates)) return undefined;
-  const candidates = new Map<string, KeyRow>();
-  for (const each of cut) for (const row of each) candidates.set(row.id, row);
-  const unread: KeyRange[] = [];
-  let isCutShort = false;
-  let position = cutRanges.length;
-  for (const { ranges, order } of parts) {
-    for (const range of ranges) {
-      const found = rows[position++] ?? [];
-      const isFull = found.length === range.limit;
-      isCutShort ||= isFull;
-      const group = isFull && order !== undefined ? wrongTies(found, range, order) : undefined;
-      if (group !== undefined) unread.push(group);
-      for (const row of found) if (group === undefined || !row.key.equals(group.low)) candidates.set(row.id, row);
-    }
-  }
-  const most = Math.min(mostCandidates, Math.max(fewestCandidates, live * candidatesPart));
-  if (!isOrdered && (isCutShort || candidates.size > most)) return undefined;
-  if (unread.length > 0) {
-    const answer = yield unread;
-    for (const each of answer.rows) for (const row of each) candidates.set(row.id, row);
-  }
+  const found = (yield* findFirst(query, plans)) ?? (yield* findAll(plans, query));
+  if (found === undefined) return undefined;
+  const { rows, isOrdered } = found;
   query.report?.found(
     plans.map(({ index }) => index),
-    { candidates: candidates.size, residual: Math.max(...plans.map((plan) => plan.residual.length)), isOrdered },
+    { candidates: rows.size, residual: Math.max(...plans.map((plan) => plan.residual.length)), isOrdered },
   );
-  const objects = [...candidates.values()].flatMap(({ object }) => object ?? []);
+  const objects = [...rows.values()].flatMap(({ object }) => object ?? []);
   return {
-    ids: [...candidates.keys()],
-    objects: objects.length === candidates.size ? objects : undefined,
-    mayMiss: isCutShort && !isExact,
+    ids: [...rows.keys()],
+    objects: objects.length === rows.size ? objects : undefined,
+    mayMiss: found.mayMiss,
+    frontier: found.frontier,
   };
 }
 
-/** A span of a plan, as ranges to read. */
+interface Found extends Pick<Candidates, 'mayMiss' | 'frontier'> {
+  readonly rows: ReadonlyMap<string, KeyRow>;
+  readonly isOrdered: boolean;
+}
+
+/** Reads the first keys of each span in the order of the page; `undefined` when the indexes do not have that order. */
+function* findFirst(query: PageQuery, plans: readonly IndexPlan[]): Search<Found> {
+  const parts: Part[] = [];
+  for (const plan of plans) {
+    const order = orderOf(plan, query.sort);
+    if (order === undefined) return undefined;
+    for (const span of plan.spans) {
+      // Without conditions left, the first entries of the span are enough.
+      const isExact = plan.residual.length === 0 && span.part === 'whole';
+      const limit = isExact ? query.limit + 1 : Math.max(query.limit + 1, fewestCandidates);
+      const ranges = partOf(plan, span, order, { query, limit });
+      if (ranges === undefined) return undefined;
+      parts.push(...ranges.map((range) => ({ range, order, span, isExact })));
+    }
+  }
+  if (parts.reduce((sum, { range }) => sum + range.limit, 0) > mostKeys && parts.length > 1) return undefined;
+  const answer = yield parts.map(({ range }) => range);
+  query.report?.read(countRows(answer));
+  const rows = new Map<string, KeyRow>();
+  const frontier: KeyRow[] = [];
+  /** Keys of which all objects have to be read, since those that were read are not the first ones. */
+  const unread: { readonly group: KeyRange; readonly part: Part; readonly last: KeyRow }[] = [];
+  for (const [number, part] of parts.entries()) {
+    const read = answer.rows[number] ?? [];
+    const last = read.length < part.range.limit ? undefined : read.at(-1);
+    const group = last && (part.span.part === 'cut' ? sameBeginning(last, part.range) : wrongTies(last, part));
+    if (last !== undefined && group !== undefined) unread.push({ group, part, last });
+    else if (last !== undefined && !part.isExact) frontier.push(last);
+    for (const row of read) if (group === undefined || !isWithin(row, group)) rows.set(row.id, row);
+  }
+  if (unread.length > 0) {
+    const others = yield unread.map(({ group }) => group);
+    query.report?.read(countRows(others));
+    for (const [number, { group, part, last }] of unread.entries()) {
+      const read = others.rows[number] ?? [];
+      const isFull = read.length === group.limit;
+      if (isFull && part.span.part === 'cut') return undefined;
+      if (!part.isExact) frontier.push((isFull ? read.at(-1) : undefined) ?? last);
+      for (const row of read) rows.set(row.id, row);
+    }
+  }
+  // All entries of a single range come before its end.
+  const isSingle = answer.rows.filter(({ length }) => length > 0).length === 1 && !frontier.some(isCutOff);
+  return { rows, isOrdered: true, mayMiss: frontier.length > 0, frontier: isSingle ? [] : frontier };
+}
+
+/** Reads all keys of the spans, unless they are so many that a scan of the list is faster. */
+function* findAll(plans: readonly IndexPlan[], { report }: PageQuery): Search<Found> {
+  const ranges = plans.flatMap(({ index: { slot }, spans }) =>
+    spans.map(({ low, high }) => ({ low, high, slot, isReverse: false })),
+  );
+  const rows: (readonly KeyRow[])[] = ranges.map(() => []);
+  // The first read is short: most searches find few keys, and only then it is known how many are too many.
+  let most = fewestCandidates;
+  let open = [...ranges.keys()];
+  let limit = Math.max(fewestKeys, Math.min(most + 1, Math.floor(mostKeys / Math.max(1, open.length))));
+  while (open.length > 0) {
+    const answer = yield open.map((number) => ({ ...ranges[number]!, limit }));
+    report?.read(countRows(answer));
+    for (const [position, number] of open.entries()) rows[number] = answer.rows[position] ?? [];
+    most = Math.min(mostCandidates, Math.max(fewestCandidates, answer.live * candidatesPart));
+    if (rows.reduce((sum, { length }) => sum + length, 0) > most) return undefined;
+    open = open.filter((number) => rows[number]!.length === limit);
+    limit = Math.ceil(most / Math.max(1, open.length)) + 1;
+  }
+  const found = new Map(rows.flat().map((row) => [row.id, row]));
+  return { rows: found, isOrdered: false, mayMiss: false, frontier: [] };
+}
+
+function countRows({ rows }: KeyRows): number {
+  return rows.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** A range to read of a span of a plan. */
 interface Part {
-  readonly ranges: readonly KeyRange[];
-  readonly order: IndexOrder | undefined;
+  readonly range: KeyRange;
+  readonly order: IndexOrder;
+  readonly span: FixedSpan;
+  /** Whether all objects in the range match. */
+  readonly isExact: boolean;
 }
 
 /** Returns the ranges of a span for a page; `undefined` when the position of the page is not in the index. */
 function partOf(
   plan: IndexPlan,
   span: FixedSpan,
-  order: IndexOrder | undefined,
+  { isReverse, isNewestFirst }: IndexOrder,
   { query, limit }: { readonly query: PageQuery; readonly limit: number },
-): Part | undefined {
+): readonly KeyRange[] | undefined {
   const { slot } = plan.index;
-  if (order === undefined)
-    return { order, ranges: [{ low: span.low, high: span.high, slot, isReverse: false, limit }] };
-  const { isReverse, isNewestFirst } = order;
   const whole = { low: span.low, high: span.high, slot, isReverse, limit };
-  if (query.after === undefined) return { order, ranges: [whole] };
+  if (query.after === undefined) return [whole];
   const comparison = compareToPosition(plan, span, query);
   if (comparison === undefined) return undefined;
-  if (comparison < 0) return { order, ranges: [] };
-  if (comparison > 0) return { order, ranges: [whole] };
+  if (comparison < 0) return [];
+  if (comparison > 0) return [whole];
   const last = positionIn(plan, span, query);
+  if (span.part === 'cut') {
+    const rest = isReverse
+      ? { ...whole, high: lower(span.high, endOf(last)) }
+      : { ...whole, low: higher(span.low, last) };
+    return [rest].filter(isPossible);
+  }
   const time = query.after.at(-1);
-  if (last === undefined || typeof time !== 'number') return undefined;
+  if (typeof time !== 'number') return undefined;
   const next = keyAfter(last);
   const timestamps = isNewestFirst
     ? { low: 0, high: Math.ceil(time) - 1 }
     : { low: Math.floor(time) + 1, high: Number.MAX_SAFE_INTEGER };
   const ties = { low: last, high: next, slot, isReverse: !isNewestFirst, timestamps, limit };
   const rest = isReverse ? { ...whole, high: lower(span.high, last) } : { ...whole, low: higher(span.low, next) };
-  return { order, ranges: [ties, rest].filter(({ low, high }) => Buffer.compare(low, high) < 0) };
+  return [ties, rest].filter(isPossible);
 }
 
 /**
@@ -191,28 +257,39 @@ function compareToPosition(
   return comparePositions(values, after.slice(0, leading), keys);
 }
 
-/** Returns the key at the position of the page; `undefined` when it was cut off. */
-function positionIn({ index, fixed }: IndexPlan, span: FixedSpan, { sort, after = [] }: PageQuery): Buffer | undefined {
+/** Returns the key at the position of the page in a span; of keys that were cut off, its beginning. */
+function positionIn({ index, fixed }: IndexPlan, span: FixedSpan, { sort, after = [] }: PageQuery): Buffer {
   const values = index.fields.slice(fixed).map(({ field }) => {
     const number = sort.findIndex((key) => key.field.name === field.name);
     return after[number];
   });
-  const { bytes, isCut } = encodeFields(index, values, fixed);
-  return isCut ? undefined : Buffer.concat([span.start, bytes]);
+  const { bytes } = encodeFields(index, values, fixed);
+  if (span.part !== 'cut') return Buffer.concat([span.start, bytes]);
+  const { bytes: first } = encodeFields(index, span.values);
+  return startOf(index, 'cut', Buffer.concat([first, bytes]));
 }
 
 /**
  * Returns the range of the last key that was read, when objects with equal keys are wanted in the opposite order: those that
  * were read are then the last ones of that key instead of the first.
  */
-function wrongTies(
-  found: readonly KeyRow[],
-  range: KeyRange,
-  { isReverse, isNewestFirst }: IndexOrder,
-): KeyRange | undefined {
-  const last = found.at(-1);
-  if (last === undefined || isReverse !== isNewestFirst || range.timestamps !== undefined) return undefined;
-  return { ...range, low: last.key, high: keyAfter(last.key), isReverse: !isReverse };
+function wrongTies({ key }: KeyRow, { range, order: { isReverse, isNewestFirst } }: Part): KeyRange | undefined {
+  if (isReverse !== isNewestFirst || range.timestamps !== undefined) return undefined;
+  return { ...range, low: key, high: keyAfter(key), isReverse: !isReverse };
+}
+
+/** Returns the range of the keys that were cut off after the same bytes as one, whose order is unknown. */
+function sameBeginning({ key }: KeyRow, range: KeyRange): KeyRange {
+  const low = beginningOf(key);
+  return { ...range, low, high: endOf(low), limit: fewestCandidates };
+}
+
+function isPossible({ low, high }: KeySpan): boolean {
+  return Buffer.compare(low, high) < 0;
+}
+
+function isWithin({ key }: KeyRow, { low, high }: KeySpan): boolean {
+  return Buffer.compare(key, low) >= 0 && Buffer.compare(key, high) < 0;
 }
 
 /** Returns the lowest bytes above a key. */
@@ -228,13 +305,6 @@ function higher(a: Buffer, b: Buffer): Buffer {
   return Buffer.compare(a, b) > 0 ? a : b;
 }
 
-function cutRangesOf(plans: readonly IndexPlan[]): readonly KeyRange[] {
-  const indexes = new Map(plans.map(({ index }) => [index.slot, index]));
-  return [...indexes.values()].map((index) => {
-    return { ...cutSpan(index), slot: index.slot, isReverse: false, limit: fewestCandidates + 1 };
-  });
-}
-
 /** What a count needs: numbers of objects in ranges, or candidates to test. */
 export type Counting = { readonly ranges: readonly KeyRange[] } | Candidates;
 
@@ -246,10 +316,12 @@ export function* findCount(selection: Selection): Search<Counting> {
   const [plan] = plans ?? [];
   if (plans === undefined || plan === undefined) return undefined;
   if (plans.length === 1 && plan.residual.length === 0) {
-    const { rows } = yield cutRangesOf(plans);
+    const { slot } = plan.index;
+    const ranges = plan.spans.map(({ part, low, high }) => ({ part, low, high, slot, isReverse: false, limit: 1 }));
+    const uncertain = ranges.filter(({ part }) => part !== 'whole');
+    const rows = uncertain.length === 0 ? [] : (yield uncertain).rows;
     if (rows.every((each) => each.length === 0)) {
-      const { slot } = plan.index;
-      return { ranges: plan.spans.map(({ low, high }) => ({ low, high, slot, isReverse: false, limit: Infinity })) };
+      return { ranges: ranges.filter(({ part }) => part === 'whole').map((range) => ({ ...range, limit: Infinity })) };
     }
   }
   return yield* findCandidates({ ...selection, sort: [], limit: Infinity });

@@ -9,7 +9,7 @@ import {
   type ListIndex,
 } from '../query/ast.ts';
 import { isTimestampField } from '../query/fields.ts';
-import { encodeFields, keyParts } from './definition.ts';
+import { encodeFields, keptBytes, keyOf, keyParts } from './definition.ts';
 
 /** Keys from `low` on and below `high`. */
 export interface KeySpan {
@@ -17,18 +17,21 @@ export interface KeySpan {
   readonly high: Buffer;
 }
 
-/** The keys that have certain values in the first fields, and match the bounds on the next one. */
+/** The keys that have certain values in the first fields, and match the bounds on the next one; or those that may, of keys that
+ * were cut off. */
 export interface FixedSpan extends KeySpan {
+  /** `whole`: no key was cut off. `equal`: all were, and have the same values. `cut`: all were, and have the same beginning. */
+  readonly part: 'whole' | 'equal' | 'cut';
   /** First bytes of all these keys. */
   readonly start: Buffer;
   /** The values of the first fields. */
   readonly values: readonly (JsonValue | undefined)[];
 }
 
-/** The part of an index that holds all entries of a selection, except those whose keys were cut off. */
+/** The part of an index that holds all entries of a selection. */
 export interface IndexPlan {
   readonly index: ListIndex;
-  /** Disjoint. All entries in them match the filters that are not in `residual`. */
+  /** Disjoint. All entries in those with whole keys match the filters that are not in `residual`. */
   readonly spans: readonly FixedSpan[];
   /** Number of first fields that have one value in each span. */
   readonly fixed: number;
@@ -36,11 +39,16 @@ export interface IndexPlan {
   readonly residual: readonly Filter[];
 }
 
-/** Maximum number of spans of a plan: lists of values for several fields multiply. */
-const maxSpans = 100;
+/** Maximum number of combinations of values of a plan: lists of values for several fields multiply. */
+const maxTuples = 1000;
 
 /** Above all bytes that follow the encoding of a value. */
 const above = Buffer.of(0xff);
+
+/** Returns the end of the keys that begin with these bytes, of a whole value or of a value that was cut off. */
+export function endOf(start: Buffer): Buffer {
+  return Buffer.concat([start, above]);
+}
 
 /** Encodings of a missing value. */
 const missing = { ascending: Buffer.of(0x70), descending: Buffer.of(0x8f) } as const;
@@ -55,18 +63,31 @@ export function planIndexes(selection: Selection, sort: readonly SortKey[]): rea
   // Tombstones have no keys, and named objects are found by their ids.
   if (indexes.length === 0 || ids !== undefined || includeDeleted) return undefined;
   const best = choosePlan(indexes, filters, sort);
-  if (best !== undefined && isNarrow(best, filters)) return [best];
+  return planAll(indexes, filters, [], sort) ?? (best && [best]);
+}
+
+/**
+ * Returns plans that leave out entries that do not match: one, or one for each alternative.
+ *
+ * @param others further filters, whose alternatives are not tried
+ */
+function planAll(
+  indexes: readonly ListIndex[],
+  filters: readonly Filter[],
+  others: readonly Filter[],
+  sort: readonly SortKey[],
+): readonly IndexPlan[] | undefined {
+  const all = [...filters, ...others];
+  const best = choosePlan(indexes, all, sort);
+  if (best !== undefined && isNarrow(best, all)) return [best];
   for (const filter of filters) {
     if (filter.operator !== 'or') continue;
-    const others = filters.filter((other) => other !== filter);
-    const plans = filter.branches.flatMap((branch) => {
-      const all = [...branch, ...others];
-      const plan = choosePlan(indexes, all, sort);
-      return plan !== undefined && isNarrow(plan, all) ? [plan] : [];
-    });
-    if (plans.length > 0 && plans.length === filter.branches.length) return plans;
+    const rest = all.filter((other) => other !== filter);
+    const plans = filter.branches.map((branch) => planAll(indexes, branch, rest, sort));
+    const found = plans.flatMap((each) => each ?? []);
+    if (found.length > 0 && !plans.includes(undefined)) return found;
   }
-  return best && [best];
+  return undefined;
 }
 
 /** Whether the spans leave out entries that do not match. */
@@ -98,7 +119,7 @@ function planOne(index: ListIndex, filters: readonly Filter[]): IndexPlan {
   for (const key of index.fields) {
     const equality = conditionsOn(filters, key).find((filter) => onlyValues(filter) !== undefined);
     const values = equality && onlyValues(equality);
-    if (equality === undefined || values === undefined || tuples.length * values.length > maxSpans) break;
+    if (equality === undefined || values === undefined || tuples.length * values.length > maxTuples) break;
     tuples = tuples.flatMap((tuple) => values.map((value) => [...tuple, value]));
     covered.add(equality);
     fixed++;
@@ -108,8 +129,7 @@ function planOne(index: ListIndex, filters: readonly Filter[]): IndexPlan {
   for (const bound of bounds) covered.add(bound);
   const spans = new Map<string, FixedSpan>();
   for (const tuple of tuples) {
-    const span = spanOf(index, tuple, bounds);
-    if (span !== undefined) spans.set(span.start.toString('latin1'), span);
+    for (const span of spansOf(index, tuple, bounds)) spans.set(span.start.toString('latin1'), span);
   }
   return { index, spans: [...spans.values()], fixed, residual: filters.filter((filter) => !covered.has(filter)) };
 }
@@ -135,54 +155,81 @@ function isBound(filter: Condition): boolean {
   return ['lt', 'max', 'gt', 'min'].includes(operator) || (operator === 'has' && filter.present);
 }
 
-/** Returns the first bytes of all keys of the index that were not cut off. */
-function wholeKeys({ prefix }: ListIndex): Buffer {
-  return Buffer.concat([prefix, Buffer.of(keyParts.whole)]);
-}
-
-/** Returns the span of the keys that were cut off. */
-export function cutSpan(index: ListIndex): KeySpan {
-  return { low: Buffer.concat([index.prefix, Buffer.of(keyParts.cut)]), high: wholeKeys(index) };
-}
-
-/** Returns the span of the first values and of bounds on the next field; `undefined` when no key is in it. */
-function spanOf(
+/** Returns the spans of the first values and of bounds on the next field that have keys. */
+function spansOf(
   index: ListIndex,
   tuple: readonly (JsonValue | undefined)[],
   bounds: readonly Condition[],
-): FixedSpan | undefined {
+): readonly FixedSpan[] {
   const { bytes, isCut } = encodeFields(index, tuple);
-  if (isCut) return undefined;
-  const start = Buffer.concat([wholeKeys(index), bytes]);
+  const spans = isCut ? [] : [spanOf(index, 'whole', { tuple, bytes, bounds })];
+  if (tuple.length < index.fields.length) {
+    // Bounds of other fields than the last one that was kept say nothing.
+    spans.push(spanOf(index, 'cut', { tuple, bytes, bounds: isCut ? [] : bounds }));
+  } else if (isCut) {
+    const key = keyOf(index, tuple);
+    spans.push({ part: 'equal', start: key, values: tuple, low: key, high: endOf(key) });
+  }
+  return spans.filter(({ low, high }) => Buffer.compare(low, high) < 0);
+}
+
+interface Beginning {
+  readonly tuple: readonly (JsonValue | undefined)[];
+  /** Encoding of the tuple. */
+  readonly bytes: Buffer;
+  readonly bounds: readonly Condition[];
+}
+
+function spanOf(index: ListIndex, part: 'whole' | 'cut', { tuple, bytes, bounds }: Beginning): FixedSpan {
+  const start = startOf(index, part, bytes);
   let low: Buffer = start;
-  let high: Buffer = Buffer.concat([start, above]);
+  let high: Buffer = endOf(start);
   for (const bound of bounds) {
-    const range = rangeOf(index, start, tuple.length, bound);
+    const range = rangeOf(index, part, { tuple, bytes }, bound);
     if (range.low !== undefined && Buffer.compare(range.low, low) > 0) low = range.low;
     if (range.high !== undefined && Buffer.compare(range.high, high) < 0) high = range.high;
   }
-  return Buffer.compare(low, high) < 0 ? { start, values: tuple, low, high } : undefined;
+  return { part, start, values: tuple, low, high };
 }
 
-/** Returns the keys that match a bound on a field. No whole key begins with a value that was cut off. */
-function rangeOf(index: ListIndex, start: Buffer, number: number, bound: Condition): Partial<KeySpan> {
+/** Returns the first bytes of the keys whose values are encoded as these bytes, and others after them. */
+export function startOf({ prefix }: ListIndex, part: 'whole' | 'cut', bytes: Buffer): Buffer {
+  return part === 'whole'
+    ? Buffer.concat([prefix, Buffer.of(keyParts.whole), bytes])
+    : Buffer.concat([prefix, Buffer.of(keyParts.cut), bytes.subarray(0, keptBytes)]);
+}
+
+/**
+ * Returns the keys that match a bound on a field, and those of which too little was kept to know. No whole key begins with a
+ * value that was cut off.
+ */
+function rangeOf(
+  index: ListIndex,
+  part: 'whole' | 'cut',
+  { tuple, bytes }: Omit<Beginning, 'bounds'>,
+  bound: Condition,
+): Partial<KeySpan> {
+  const number = tuple.length;
   const { direction } = index.fields[number]!;
   const isAscending = direction === 'ascending';
-  if (!('value' in bound)) {
-    const at = Buffer.concat([start, missing[direction]]);
-    return isAscending ? { high: at } : { low: Buffer.concat([at, above]) };
-  }
-  const at = Buffer.concat([start, encodeFields(index, [bound.value], number).bytes]);
-  const after = Buffer.concat([at, above]);
+  const value = 'value' in bound ? encodeFields(index, [bound.value], number).bytes : missing[direction];
+  const all = Buffer.concat([bytes, value]);
+  const at = startOf(index, part, all);
+  const after = endOf(at);
+  const isUncertain = part === 'cut' && all.length >= keptBytes;
+  const from = (start: Buffer): Partial<KeySpan> => ({ low: isUncertain ? at : start });
+  const upTo = (end: Buffer): Partial<KeySpan> => ({ high: isUncertain ? after : end });
   switch (bound.operator) {
     case 'min':
-      return isAscending ? { low: at } : { high: after };
+      return isAscending ? from(at) : upTo(after);
     case 'gt':
-      return isAscending ? { low: after } : { high: at };
+      return isAscending ? from(after) : upTo(at);
     case 'lt':
-      return isAscending ? { high: at } : { low: after };
+      return isAscending ? upTo(at) : from(after);
     case 'max':
-      return isAscending ? { high: after } : { low: at };
+      return isAscending ? upTo(after) : from(at);
+    case 'has':
+      return isAscending ? upTo(at) : from(after);
     default:
       return {};
   }

@@ -5,6 +5,8 @@ import type { StoredEntry } from '../objects/stored.ts';
 import { isCombination, type Condition, type Filter, type JsonType } from './ast.ts';
 import { compareValues, containsValue, equalValues, isJsonArray } from './compare.ts';
 import { readEntryField, readField } from './fields.ts';
+import { findText } from './find-text.ts';
+import { isScalar, setOf } from './value-set.ts';
 
 /** Whether the object or tombstone matches all filters. */
 export function matches(entry: StoredEntry, filters: readonly Filter[]): boolean {
@@ -54,9 +56,9 @@ export function matchesFilter(value: JsonValue | undefined, filter: Condition): 
     case 'has':
       return (value !== undefined) === filter.present;
     case 'contains':
-      return isJsonArray(value) && filter.values.every((wanted) => holdsElement(value, wanted));
+      return isJsonArray(value) && holdsAll(value, filter.values);
     case 'contains_any':
-      return isJsonArray(value) && filter.values.some((wanted) => holdsElement(value, wanted));
+      return isJsonArray(value) && holdsAny(value, filter.values);
     case 'type':
       return value !== undefined && filter.types.includes(typeOf(value));
     case 'size':
@@ -73,10 +75,32 @@ function typeOf(value: JsonValue): JsonType {
   return typeof value === 'string' ? 'string' : typeof value === 'boolean' ? 'boolean' : 'number';
 }
 
+/** Number of values up to which each one is compared, which takes less time than to build a set. */
+const fewValues = 8;
+
 function isOneOf(value: JsonValue, values: readonly JsonValue[]): boolean {
-  if (typeof value === 'string') return values.includes(value);
-  for (const candidate of values) if (equalValues(value, candidate)) return true;
-  return false;
+  if (values.length <= fewValues) return values.some((candidate) => equalValues(value, candidate));
+  const set = setOf(values);
+  if (isScalar(value)) return set.find(value) !== undefined;
+  return set.nested.some((candidate) => equalValues(value, candidate));
+}
+
+function holdsAll(array: readonly JsonValue[], values: readonly JsonValue[]): boolean {
+  if (values.length <= fewValues) return values.every((wanted) => holdsElement(array, wanted));
+  const set = setOf(values);
+  const found = new Set(array.map((element) => (isScalar(element) ? set.find(element) : undefined)));
+  found.delete(undefined);
+  return found.size === set.size && set.nested.every((wanted) => holdsElement(array, wanted));
+}
+
+function holdsAny(array: readonly JsonValue[], values: readonly JsonValue[]): boolean {
+  if (values.length <= fewValues) return values.some((wanted) => holdsElement(array, wanted));
+  const set = setOf(values);
+  return array.some((element) =>
+    isScalar(element)
+      ? set.find(element) !== undefined
+      : set.nested.some((candidate) => containsValue(element, candidate)),
+  );
 }
 
 function holdsElement(array: readonly JsonValue[], wanted: JsonValue): boolean {
@@ -91,18 +115,31 @@ function searchedText(value: JsonValue): string {
 
 /** Whether the text consists of the parts in order, with any text between them; see `like` in the AST. */
 function matchesParts(text: string, parts: readonly string[]): boolean {
+  const room = roomBetweenEnds(text, parts);
+  if (typeof room === 'boolean') return room;
+  let { at } = room;
+  // The first occurrence of each part leaves the most room for later parts.
+  for (let i = 1; i < parts.length - 1; i++) {
+    const part = parts[i]!;
+    const found = findText(text, part, at, room.end);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return true;
+}
+
+/**
+ * Returns where the text may have the parts between the first and the last one, or whether it matches when these two alone
+ * decide.
+ */
+export function roomBetweenEnds(
+  text: string,
+  parts: readonly string[],
+): boolean | { readonly at: number; readonly end: number } {
   const first = parts[0] ?? '';
   if (parts.length < 2) return first === '' || text === first;
   const last = parts[parts.length - 1]!;
   if (!text.startsWith(first) || !text.endsWith(last)) return false;
-  const end = text.length - last.length;
-  let at = first.length;
-  // The first occurrence of each part leaves the most room for later parts.
-  for (let i = 1; i < parts.length - 1; i++) {
-    const part = parts[i]!;
-    const found = text.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return at <= end;
+  const room = { at: first.length, end: text.length - last.length };
+  return room.at <= room.end && room;
 }

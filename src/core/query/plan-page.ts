@@ -1,9 +1,11 @@
 // Plans how a page or a count of a list is read: the index, the range of the index, and the filters to test on each entry.
 // Backends translate the plan into their own reads, so that the decision is made in one place.
 import type { JsonValue } from '../../base/json.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { StoredEntry } from '../objects/stored.ts';
 import type { Direction, Filter, PageQuery, Selection, SortKey } from './ast.ts';
 import { matches } from './evaluate.ts';
+import { matchesInSteps } from './evaluate-steps.ts';
 import { idField, isIdField, isTimestampField, isUniqueField } from './fields.ts';
 import { isIdBound, narrowIds, type IdRange } from './id-range.ts';
 import {
@@ -126,6 +128,12 @@ function namedIds(filter: Filter): ReadonlySet<string> | undefined {
 export function isWanted(entry: StoredEntry, { range, residual }: Conditions): boolean {
   const { lastModified } = entry;
   return lastModified >= range.low && lastModified <= range.high && matches(entry, residual);
+}
+
+/** Returns the result of `isWanted`, in steps when that may take long. */
+export function* wantedInSteps(entry: StoredEntry, { range, residual }: Conditions): Steps<boolean> {
+  const { lastModified } = entry;
+  return lastModified >= range.low && lastModified <= range.high && (yield* matchesInSteps(entry, residual));
 }
 
 /** Whether an index delivers the page in its order, and nothing but the page. */

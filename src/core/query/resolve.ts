@@ -145,6 +145,12 @@ function resolveFilters(
     issues.push(issueOf(null, `more than ${maxFilters} filters`));
     return filters;
   }
+  const selectors = limits.selectors ?? defaultSelectorLimits;
+  if (charsOfConditions(parameters) > selectors.maxChars) {
+    const name = parameters.selector === undefined ? null : '_filter';
+    issues.push(issueOf(name, `more than ${selectors.maxChars} characters of conditions (max_selector_chars)`));
+    return filters;
+  }
   const filterOptions = {
     now,
     textFields: traits.textFields ?? storedTextFields,
@@ -152,7 +158,7 @@ function resolveFilters(
   };
   if (parameters.selector !== undefined) {
     const { allows } = filterOptions;
-    const parsed = parseSelector(parameters.selector, { limits: limits.selectors ?? defaultSelectorLimits, allows });
+    const parsed = parseSelector(parameters.selector, { limits: selectors, allows });
     if ('location' in parsed) issues.push(parsed);
     else filters.push(...parsed);
   }
@@ -162,6 +168,10 @@ function resolveFilters(
     else issues.push(parsed);
   }
   return filters;
+}
+
+function charsOfConditions({ filters, selector = '' }: ListParameters): number {
+  return filters.reduce((sum, [name, value]) => sum + name.length + value.length, selector.length);
 }
 
 function allowsOf(traits: ListTraits): (field: Field, operator: Condition['operator']) => boolean {

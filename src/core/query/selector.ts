@@ -21,11 +21,18 @@ export interface SelectorLimits {
   readonly maxNodes: number;
   /** Maximum number of combinations inside each other. */
   readonly maxDepth: number;
-  /** Maximum number of values of a list, as of `$in`. */
+  /** Maximum number of values of all lists, such as those of `$in`. */
   readonly maxValues: number;
+  /** Maximum length of all conditions of a query, in characters. */
+  readonly maxChars: number;
 }
 
-export const defaultSelectorLimits: SelectorLimits = { maxNodes: 200, maxDepth: 10, maxValues: 1000 };
+export const defaultSelectorLimits: SelectorLimits = {
+  maxNodes: 200,
+  maxDepth: 10,
+  maxValues: 1000,
+  maxChars: 100_000,
+};
 
 interface SelectorOptions {
   readonly limits: SelectorLimits;
@@ -100,6 +107,7 @@ interface Place {
 class SelectorParser {
   readonly #options: SelectorOptions;
   #nodes = 0;
+  #values = 0;
 
   constructor(options: SelectorOptions) {
     this.#options = options;
@@ -235,8 +243,9 @@ class SelectorParser {
   #list(value: JsonValue, at: Place): readonly JsonValue[] {
     if (!isJsonArray(value)) throw new RefusedSelector(`${at.name}: expected an array of values`);
     const { maxValues } = this.#options.limits;
-    if (value.length > maxValues) {
-      throw new RefusedSelector(`${at.name}: ${value.length} values are more than ${maxValues} (max_selector_values)`);
+    this.#values += value.length;
+    if (this.#values > maxValues) {
+      throw new RefusedSelector(`${at.name}: more than ${maxValues} values of lists (max_selector_values)`);
     }
     return value;
   }

@@ -1,6 +1,7 @@
 // Text search: the query of the parameter `_q`, which objects match it, and how well.
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { isTombstone, type StoredEntry } from '../objects/stored.ts';
+import { runAtOnce, type Steps } from '../../base/steps.ts';
+import { charsOf, isTombstone, type StoredEntry } from '../objects/stored.ts';
 import type { Field } from '../query/ast.ts';
 import { isJsonArray } from '../query/compare.ts';
 import { readField } from '../query/fields.ts';
@@ -110,25 +111,51 @@ function readTexts(attributes: JsonObject, fields: readonly Field[]): readonly T
   return texts;
 }
 
-/** Whether an object matches. Tombstones match no query. */
-export function matchesText(entry: StoredEntry, search: TextSearch): boolean {
-  return scoreText(entry, search) !== undefined;
+/** Counts the work of tests until the next pause is due, in characters and in comparisons of words. */
+export class SearchBudget {
+  #left = searchStep;
+
+  /** Returns whether the step should end with this work. */
+  spend(work: number): boolean {
+    this.#left -= work;
+    if (this.#left > 0) return false;
+    this.#left = searchStep;
+    return true;
+  }
+}
+
+/** Work of one step, and of an object besides its text. */
+const searchStep = 50_000;
+const workOfObject = 1000;
+/** Comparisons of words that take the time of a character. */
+const comparisonsPerChar = 4;
+
+/** Returns how well an object matches, as `scoreInSteps` does. */
+export function scoreText(entry: StoredEntry, search: TextSearch): number | undefined {
+  return runAtOnce(scoreInSteps(entry, search, new SearchBudget()));
 }
 
 /**
- * Returns how well an object matches, a number above 0; `undefined` when it does not match. More occurrences of a term count
- * more, in short texts more than in long ones, and in earlier fields more than in later ones. The score depends on the object
- * and the query alone, so it is the same on every backend and does not change between pages.
+ * Returns how well an object matches, a number above 0; `undefined` when it does not match, as tombstones never do. More
+ * occurrences of a term count more, in short texts more than in long ones, and in earlier fields more than in later ones. The
+ * score depends on the object and the query alone, so it is the same on every backend and does not change between pages.
  */
-export function scoreText(entry: StoredEntry, { fields, wanted, excluded }: TextSearch): number | undefined {
+export function* scoreInSteps(
+  entry: StoredEntry,
+  { fields, wanted, excluded }: TextSearch,
+  budget: SearchBudget,
+): Steps<number | undefined> {
   if (isTombstone(entry)) return undefined;
-  const texts = readTexts(entry.attributes, fields);
-  if (excluded.some((term) => texts.some(({ words }) => countTerm(words, term) > 0))) return undefined;
+  const texts = readTexts(yield* entry.read(), fields);
+  if (budget.spend(workOfObject + Math.min(charsOf(entry), maxTextChars))) yield;
+  for (const term of excluded) {
+    for (const { words } of texts) if ((yield* countTerm(words, term, budget)) > 0) return undefined;
+  }
   let score = 0;
   for (const term of wanted) {
     let ofTerm = 0;
     for (const { field, words } of texts) {
-      const count = countTerm(words, term);
+      const count = yield* countTerm(words, term, budget);
       if (count > 0) ofTerm += count / (count + 1 + words.length / usualWords) / (field + 1);
     }
     if (ofTerm === 0) return undefined;
@@ -142,15 +169,41 @@ const usualWords = 50;
 const scoreDigits = 1e6;
 
 /** Returns how often a term occurs among words. */
-function countTerm(words: readonly Word[], { words: wanted, isPrefix }: TextTerm): number {
+function* countTerm(words: readonly Word[], term: TextTerm, budget: SearchBudget): Steps<number> {
+  const { words: wanted, isPrefix } = term;
   const last = wanted.length - 1;
+  const lastWord = wanted[last]!;
+  const borders = bordersOf(term);
   let count = 0;
-  for (let start = 0; start + last < words.length; start++) {
-    let at = 0;
-    while (at < last && words[start + at] === wanted[at]) at++;
-    if (at < last) continue;
-    const word = words[start + last]!;
-    if (isPrefix ? word.startsWith(wanted[last]!) : word === wanted[last]) count++;
+  /** How many of the words before this one are the first ones of the phrase. */
+  let matched = 0;
+  for (const word of words) {
+    if (matched === last && (isPrefix ? word.startsWith(lastWord) : word === lastWord)) count++;
+    if (last === 0) continue;
+    while (matched > 0 && (matched === last || word !== wanted[matched])) matched = borders[matched - 1]!;
+    if (word === wanted[matched]) matched++;
   }
+  if (budget.spend(words.length / comparisonsPerChar)) yield;
   return count;
+}
+
+const bordersOfTerms = new WeakMap<TextTerm, readonly number[]>();
+
+/**
+ * Returns, for each number of first words of a phrase, how many of its first words these end with, fewer than all: so a
+ * search never goes back in the text.
+ */
+function bordersOf(term: TextTerm): readonly number[] {
+  const known = bordersOfTerms.get(term);
+  if (known !== undefined) return known;
+  const words = term.words.slice(0, -1);
+  const borders = words.map(() => 0);
+  let length = 0;
+  for (let at = 1; at < words.length; at++) {
+    while (length > 0 && words[length] !== words[at]) length = borders[length - 1]!;
+    if (words[length] === words[at]) length++;
+    borders[at] = length;
+  }
+  bordersOfTerms.set(term, borders);
+  return borders;
 }

@@ -37,7 +37,7 @@ const byStatus: Readonly<Record<number, SharedError>> = {
   403: error('Forbidden', 'The caller is not allowed to do this.'),
   404: error('NotFound', 'The object, or its parent, does not exist.'),
   406: error('NotAcceptable', 'The header `Accept` excludes JSON.'),
-  409: error('Conflict', 'The request conflicts with another one and may be repeated.'),
+  409: error('Conflict', 'Another object has the timestamp, or, with details.field, the values of a unique index.'),
   410: error('Gone', 'Deletions since `_since` are no longer known completely.'),
   412: error('PreconditionFailed', 'A precondition does not hold. `details.existing` is the current object.'),
   413: error('TooLarge', 'The body is too large.'),

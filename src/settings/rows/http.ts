@@ -68,9 +68,16 @@ export const requestSettings = {
   max_selector_depth: setting(integer({ min: 1 }), 'Maximum number of combinations inside each other in a selector.', {
     default: 10,
   }),
-  max_selector_values: setting(integer({ min: 1 }), 'Maximum number of values of `$in` and `$nin` in a selector.', {
-    default: 1000,
-  }),
+  max_selector_values: setting(
+    integer({ min: 1 }),
+    'Maximum number of values of all lists in a selector, such as those of `$in`.',
+    { default: 1000 },
+  ),
+  max_selector_chars: setting(
+    integer({ min: 1 }),
+    'Maximum number of characters of all conditions of a list request: its selector (`_filter`) and its filters.',
+    { default: 100_000 },
+  ),
   max_search_chars: setting(integer({ min: 1 }), 'Maximum length of a text query (`_q`), in characters.', {
     default: 500,
   }),

@@ -96,7 +96,7 @@ export const serviceSettings = {
   ),
   retry_after_seconds: setting(
     integer({ min: 0 }),
-    'Time in seconds after which clients may retry a request that got 503 or 409, in the header Retry-After.',
+    'Time in seconds after which clients may retry a request that got 503, or 409 for its timestamp, in the header Retry-After.',
     {
       default: 3,
     },

@@ -8,6 +8,7 @@ import {
   type ListKey,
   type StoredEntry,
 } from '../../../src/core/objects/stored.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
 import type { Filter, PageQuery, SortKey } from '../../../src/core/query/ast.ts';
 import { matches } from '../../../src/core/query/evaluate.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
@@ -211,7 +212,7 @@ describe('selection', () => {
     let next = 0;
     await fc.assert(
       fc.asyncProperty(scenario, async ({ entries, query, follow }) => {
-        const list = { kind: 'record', parent: `/buckets/${next++}` };
+        const list = { kind: 'record', parent: storedParent(`/buckets/${next++}`) };
         const stored = await fill(test, list, entries);
         const ordered = selectByReference(stored, query);
         const last = follow === undefined ? undefined : ordered[follow % Math.max(1, ordered.length)];
@@ -227,7 +228,7 @@ describe('selection', () => {
     let next = 0;
     await fc.assert(
       fc.asyncProperty(scenario, fc.nat(4), async ({ entries, query }, maxObjects) => {
-        const list = { kind: 'record', parent: `/buckets/${next++}` };
+        const list = { kind: 'record', parent: storedParent(`/buckets/${next++}`) };
         const stored = await fill(test, list, entries);
         const selected = selectByReference(stored, { ...query, includeDeleted: false });
         const newest = selected.toSorted((a, b) => b.lastModified - a.lastModified);
@@ -254,7 +255,7 @@ describe('selection', () => {
 describe('selections of large objects', () => {
   it('pause for other requests, even when they are few', async () => {
     const test = await openTestDatabase();
-    const list = { kind: 'record', parent: '/buckets/large' };
+    const list = { kind: 'record', parent: storedParent('/buckets/large') };
     const text = 'x'.repeat(1000);
     const own = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`key${n}`, text]));
     const ids = Array.from({ length: 150 }, (_, n) => `id${n}`);
@@ -275,6 +276,37 @@ describe('selections of large objects', () => {
       expect(pauses).toBeGreaterThan(1);
     }
   }, 30_000);
+});
+
+describe('selections by many conditions', () => {
+  it('pause inside each object with many elements', async () => {
+    const test = await openTestDatabase();
+    const own = { n: Array.from({ length: 5000 }, (_, n) => n) };
+    await fill(
+      test,
+      records,
+      Array.from({ length: 3 }, () => ({ own, gone: false })),
+    );
+    const connection = openConnection(test.path);
+    const numbers = parseField('n');
+    const branches = Array.from({ length: 100 }, (_, n): readonly Filter[] => [
+      { field: numbers, operator: 'contains_any', values: [-n - 1] },
+    ]);
+    for (const [last, found] of [
+      [-1, 0],
+      [4999, 3],
+    ] as const) {
+      const filters: readonly Filter[] = [
+        { operator: 'or', branches: [...branches, [{ field: numbers, operator: 'contains', values: [last] }]] },
+      ];
+      const steps = selectPage(connection, findList(connection, records)!, { filters, sort: byTime, limit: 100 });
+      let pauses = 0;
+      let step = steps.next();
+      for (; step.done !== true; step = steps.next()) pauses++;
+      expect(step.value.entries).toHaveLength(found);
+      expect(pauses).toBeGreaterThan(100);
+    }
+  });
 });
 
 describe('selections of long objects among short ones', () => {

@@ -1,10 +1,10 @@
 // Rows and results that a unit of work caches are always valid.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
 import { openTestDatabase, records } from './temporary.ts';
 import { anyWrite, fill, kindsOfWrites, lists, observe, type Write } from './writes.ts';
+import type { ListKey } from '../../../src/testing/contract/plain-contracts.ts';
 
 const collection = { list: { kind: 'collection', parent: '/buckets/b' }, id: 'c' };
 const uri = '/buckets/b/collections/c';

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ExactNumber, type JsonValue } from '../../../src/base/json.ts';
 import { encodeValue, KeyBytes } from '../../../src/core/index/encode-value.ts';
-import { compareValues } from '../../../src/core/query/compare.ts';
+import { beginningOf, isCutOff, keyOf, parseIndexes } from '../../../src/core/index/definition.ts';
+import { compareValues, equalValues } from '../../../src/core/query/compare.ts';
 import { json, jsonOrMissing } from '../query/arbitraries.ts';
 
 const anyText = fc.string({ unit: 'binary', maxLength: 6 }).map((text) => text.toWellFormed());
@@ -111,6 +112,44 @@ describe('encoded values', () => {
         expect(order === 0 ? (first.isCut && second.isCut ? wanted : 0) : order).toBe(wanted);
       }),
       { numRuns: 10_000 },
+    );
+  });
+});
+
+describe('keys of long values', () => {
+  const [index] = parseIndexes([{ fields: ['a', '-b'] }])!;
+  const start = fc.constantFrom('x'.repeat(990), 'x'.repeat(1100), 'é'.repeat(600));
+  const long = fc.oneof(
+    anyValue,
+    fc.tuple(start, anyText).map(([first, last]) => first + last),
+    fc
+      .tuple(
+        start,
+        anyValue.filter((value) => value !== undefined),
+      )
+      .map(([first, last]) => [first, last]),
+  );
+
+  it('are equal when the values are, and short', () => {
+    fc.assert(
+      fc.property(long, long, long, long, (a, b, c, d) => {
+        const [first, second] = [keyOf(index!, [a, b]), keyOf(index!, [c, d])];
+        expect(first.equals(second)).toBe(equalValues(a, c) && equalValues(b, d));
+        expect(first.length).toBeLessThanOrEqual(8 + 1 + 1024);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('begin in the order of the values where both are cut off', () => {
+    fc.assert(
+      fc.property(long, long, long, long, (a, b, c, d) => {
+        const keys = [keyOf(index!, [a, b]), keyOf(index!, [c, d])] as const;
+        if (!keys.every((key) => isCutOff({ key }))) return;
+        const order = Math.sign(Buffer.compare(beginningOf(keys[0]), beginningOf(keys[1])));
+        if (order !== 0) expect(order).toBe(Math.sign(compareValues(a, c) || compareValues(d, b)));
+      }),
+      { numRuns: 5000 },
     );
   });
 });

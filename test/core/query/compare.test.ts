@@ -131,6 +131,14 @@ describe('the order over all values', () => {
 
   it('compares object keys by UTF-8 length first', () => {
     expect(sortedKeys({ b: 1, aa: 1, é: 1, a: 1 })).toEqual(['a', 'b', 'aa', 'é']);
+    const all = ['a', 'z', 'é', '\uffee', '\ud7ff', 'zz', 'a0'];
+    for (const last of ['b', '\u{1f600}', '\ue000']) {
+      const parts = [...all, last];
+      const keys = parts.flatMap((one) => parts.flatMap((two) => parts.map((three) => one + two + three)));
+      const object = Object.fromEntries(keys.map((key) => [key, 1]));
+      const expected = Object.keys(object).toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+      expect(sortedKeys(object)).toEqual(expected.toSorted((a, b) => Buffer.byteLength(a) - Buffer.byteLength(b)));
+    }
   });
 });
 

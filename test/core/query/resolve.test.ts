@@ -78,7 +78,7 @@ describe('values', () => {
   });
 
   it('nested too deep are text', () => {
-    expect(filtersOf([['n', '['.repeat(100_000)]])).toEqual([['n', 'eq', '['.repeat(100_000)]]);
+    expect(filtersOf([['n', '['.repeat(90_000)]])).toEqual([['n', 'eq', '['.repeat(90_000)]]);
     expect(filtersOf([['n', `${'['.repeat(2000)}${']'.repeat(2000)}`]])[0]?.[2]).toBeTypeOf('string');
   });
 

@@ -1,0 +1,184 @@
+// Lists with more objects than are looked up by an index: pages and counts are those of the evaluator, and the index is used
+// where it helps.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject, JsonValue } from '../../src/base/json.ts';
+import { keysOf, parseIndexes } from '../../src/core/index/definition.ts';
+import { QueryPlanReport } from '../../src/core/index/query-plan.ts';
+import { formatAttributes, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
+import { storedParent } from '../../src/core/objects/uris.ts';
+import type { Filter, ListIndex, SortKey } from '../../src/core/query/ast.ts';
+import { matches } from '../../src/core/query/evaluate.ts';
+import { defaultSelectorLimits, parseSelector } from '../../src/core/query/selector.ts';
+import { parseField } from '../../src/core/query/fields.ts';
+import { comparePositions, newestFirst, positionOf } from '../../src/core/query/sort.ts';
+import type { TransactionContext } from '../../src/testing/index.ts';
+import { inUnitOf } from '../../src/testing/contract/unit-of-work.ts';
+import { inExtent } from '../support/extent.ts';
+import { openAllBackends, type OpenBackends } from '../support/all-backends.ts';
+
+const list: ListKey = { kind: 'record', parent: storedParent('/buckets/b/collections/long') };
+const count = 1500;
+
+/** Texts that do not fit into a key. Few begin differently, and each is the text of two objects. */
+const longText = (n: number): string => `${'abc'[n % 3]!.repeat(1100)}${Math.floor(n / 2)}`;
+
+/** Objects of status `a` match `hit` late in the order of `n`, and those of status `b` at once. */
+function attributesOf(n: number): JsonObject {
+  const status = n < 700 ? 'a' : n < 1400 ? 'b' : 'c';
+  const hit = status === 'b' || n > 550;
+  const t: JsonValue = n % 2 === 0 ? longText(n % 1400) : n % 50;
+  return { status, hit, n: (n * 7) % 13 === 0 ? -1 : n, t, word: `w${n % 40}` };
+}
+
+const indexes = parseIndexes([
+  { fields: ['status', 'n'] },
+  { fields: ['n'] },
+  { fields: ['t'] },
+  { fields: ['-t', 'n'] },
+  { fields: ['word'] },
+])!;
+
+let backends: OpenBackends;
+const objects: StoredEntry[][] = [];
+beforeAll(async () => {
+  backends = await openAllBackends('long-indexed');
+  for (const stores of backends.opened) {
+    await inUnitOf(stores, async ({ storage: writer }) => {
+      // Spread over the list, so that no order is that of the ids.
+      const created = Array.from({ length: count }, (_, n) => (n * 641) % count).map((n) => {
+        const attributes = attributesOf(n);
+        return { id: `id${n}`, text: formatAttributes(attributes), keys: keysOf(indexes, attributes) };
+      });
+      await writer.createAll(list, created);
+    });
+    const { entries } = await stores.storage.reader.listAll(list, { filters: [], sort: newestFirst, limit: count });
+    objects.push([...entries]);
+  }
+}, 300_000);
+afterAll(() => backends.close());
+
+function sortBy(text: string): readonly SortKey[] {
+  return text.split(' ').map((name) => ({
+    field: parseField(name.replace('-', '')),
+    direction: name.startsWith('-') ? 'descending' : 'ascending',
+  }));
+}
+
+function filtersOf(selector: JsonObject): readonly Filter[] {
+  const filters = parseSelector(JSON.stringify(selector), { limits: defaultSelectorLimits });
+  if ('location' in filters) throw new Error(filters.description);
+  return filters;
+}
+
+interface Case {
+  readonly selector: JsonObject;
+  readonly sort?: string;
+  readonly limit?: number;
+  /** Maximum number of keys that are read for the first page, if an index is used. */
+  readonly keys?: number;
+  /** Text in the plan of the first page. */
+  readonly plan?: string;
+}
+
+const numbers = (from: number, length: number): readonly number[] => Array.from({ length }, (_, n) => from + 2 * n);
+
+const cases: readonly Case[] = [
+  // The first objects of status `b` match, but more of status `a` come before them.
+  { selector: { status: { $in: ['a', 'b'] }, hit: true }, sort: 'n -last_modified', limit: 20 },
+  { selector: { status: { $in: ['a', 'b'] }, hit: true }, sort: '-n last_modified', limit: 20 },
+  { selector: { status: { $in: ['a', 'b', 'c'] }, hit: true }, sort: 'status n -last_modified', limit: 300 },
+  {
+    selector: { $or: [{ status: 'a' }, { status: 'b' }, { status: 'c', n: { $lt: 1450 } }], hit: true },
+    sort: 'n -last_modified',
+  },
+  { selector: { n: -1, hit: true }, sort: '-last_modified', limit: 5 },
+  { selector: { n: { $gte: -1 }, hit: true }, sort: 'n last_modified', limit: 40 },
+  { selector: { status: { $in: ['a', 'c'] } }, sort: 'n -last_modified', keys: 102, plan: 'order=index' },
+  // Many values.
+  { selector: { n: { $in: numbers(0, 300) } }, keys: 300, plan: 'index=n' },
+  { selector: { n: { $in: numbers(1, 300) } }, sort: 'n -last_modified', keys: 300, plan: 'index=n' },
+  { selector: { n: { $in: numbers(0, 700) } }, plan: 'scan' },
+  { selector: { status: { $in: ['a', 'b'] }, n: { $in: numbers(500, 150) } }, keys: 300, plan: 'index=status' },
+  { selector: { n: { $in: [] } } },
+  // Alternatives inside alternatives.
+  {
+    selector: { $or: [{ word: 'w1' }, { $or: [{ word: 'w2' }, { $and: [{ $or: [{ n: 7 }, { word: 'w3' }] }] }] }] },
+    keys: 200,
+    plan: 'index=word',
+  },
+  { selector: { $or: [{ word: 'w1' }, { $or: [{ word: 'w2' }, { hit: true }] }] }, plan: 'scan' },
+  // More than a twentieth of the list: the reading of keys ends early.
+  { selector: { status: 'a' }, sort: 't -last_modified', keys: 1002, plan: 'scan' },
+  // Texts that were cut off.
+  { selector: { t: longText(600) }, keys: 4, plan: 'index=t' },
+  { selector: { t: `${longText(600)}x` }, keys: 0, plan: 'index=t' },
+  { selector: { t: { $in: [longText(3), longText(600), 7] } }, keys: 50, plan: 'index=t' },
+  { selector: { t: longText(600), n: { $gt: 100 } }, keys: 8 },
+  { selector: { t: { $gt: longText(600) } }, sort: 't -last_modified', limit: 40 },
+  { selector: { t: { $lte: 'abc' } }, sort: 't -last_modified', limit: 300 },
+  { selector: { t: { $lt: 'abc', $gt: 'aa' } }, plan: 'index=' },
+  { selector: {}, sort: 't last_modified', limit: 200 },
+  { selector: {}, sort: '-t -last_modified', limit: 200 },
+  { selector: {}, sort: '-t n -last_modified', limit: 90 },
+  { selector: {}, sort: 't -n last_modified', limit: 90 },
+  { selector: { t: { $type: 'string' } }, sort: 't -n -last_modified', limit: 90 },
+];
+
+type ReaderOf = TransactionContext['storage']['reader'];
+const pages = inExtent(2, 20);
+
+async function compareAnswers(reader: ReaderOf, all: readonly StoredEntry[], each: Case): Promise<void> {
+  const { selector, sort: order = '-last_modified', limit = 50, keys, plan } = each;
+  const filters = filtersOf(selector);
+  const sort = sortBy(order);
+  const expected = all
+    .filter((entry) => matches(entry, filters))
+    .toSorted((a, b) => comparePositions(positionOf(a, sort), positionOf(b, sort), sort));
+  const name =
+    JSON.stringify(selector)
+      .replaceAll(/(\w)\1{20,}/g, '$1…')
+      .slice(0, 200) + order;
+  const total = await reader.countAll(list, { filters, indexes });
+  expect([name, total]).toEqual([name, expected.length]);
+  for (let start = 0; start < limit * pages && start <= expected.length; start += limit) {
+    const last = expected[start - 1];
+    const after = last && positionOf(last, sort);
+    const report = new QueryPlanReport();
+    const { entries, more } = await reader.listAll(list, { filters, sort, limit, indexes, after, report });
+    const page = expected.slice(start, start + limit).map(({ id }) => id);
+    expect([name, start, more, entries.map(({ id }) => id)]).toEqual([
+      name,
+      start,
+      start + limit < expected.length,
+      page,
+    ]);
+    if (start > 0) continue;
+    const text = report.format();
+    if (plan !== undefined) expect([name, text]).toEqual([name, expect.stringContaining(plan)]);
+    if (keys !== undefined) {
+      const read = Number(/keys=(\d+)/.exec(text)?.[1]);
+      expect([name, text, read <= keys]).toEqual([name, text, true]);
+    }
+  }
+}
+
+describe('declared indexes of long lists', () => {
+  it('give the pages and counts of the evaluator, and read few keys', { timeout: 300_000 }, async () => {
+    for (const each of cases) {
+      for (const [number, { storage }] of backends.opened.entries()) {
+        await compareAnswers(storage.reader, objects[number]!, each);
+      }
+    }
+  });
+
+  it('find the object with a long value in a few keys', async () => {
+    const index: ListIndex = indexes.find(({ fields }) => fields[0]!.field.name === 't')!;
+    for (const { storage } of backends.opened) {
+      const report = new QueryPlanReport();
+      const filters = filtersOf({ t: longText(600) });
+      const query = { filters, sort: newestFirst, limit: 2, indexes: [index], report };
+      expect((await storage.reader.listAll(list, query)).entries.map(({ id }) => id).toSorted()).toEqual(['id600']);
+      expect(report.format()).toContain('keys=1');
+    }
+  });
+});
