@@ -1,6 +1,6 @@
 // Random lists, objects and queries with few ids and timestamps, so that equal ones occur often.
 import fc from 'fast-check';
-import { isStorableText, type JsonObject, type JsonValue } from '../../src/base/json.ts';
+import { isStorableText, parseStoredJson, type JsonObject, type JsonValue } from '../../src/base/json.ts';
 import { keysOf, parseIndexes } from '../../src/core/index/definition.ts';
 import { formatAttributes, type IndexKeys } from '../../src/core/objects/stored.ts';
 import {
@@ -170,7 +170,7 @@ export const declaredIndexes = parseIndexes([
 
 /** Returns the keys of the text of an object; those of another object for a text that is no object. */
 export function keysOfText(text: string): IndexKeys {
-  return keysOf(declaredIndexes, JSON.parse(text) as JsonObject);
+  return keysOf(declaredIndexes, parseStoredJson(text) as JsonObject);
 }
 
 /** Queries, many of which find something. */

@@ -121,12 +121,13 @@ describe.each(durable)('a killed build on %s', (backend) => {
           const email = `${round}-contended-${(n * 7 + writer) % contended}`;
           const body = isDeletion ? undefined : { data: { email, n } };
           const status = await statusOf(isDeletion ? 'DELETE' : 'PUT', `${collection}/records/${id}`, body);
-          if (status === undefined) {
+          // A database without a processor makes the service answer 503, and then it is not known either.
+          if (status === undefined || status === 503) {
             written.delete(id);
             uncertain.add(id);
-            return;
           }
-          expect([200, 201, 404, 409]).toContain(status);
+          if (status === undefined) return;
+          expect([200, 201, 404, 409, 503]).toContain(status);
           if (status === 409) refused++;
           if (status === 201) written.set(id, email);
           if (status === 200) written.delete(id);
