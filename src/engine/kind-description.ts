@@ -8,6 +8,7 @@ import {
   aboutFilters,
   deletionHeaders,
   fieldsParameter,
+  explainParameter,
   listDeletionParameters,
   listParameters,
   liveParameters,
@@ -104,7 +105,7 @@ export function describeKind(kind: CompiledKind): KindDescriptions {
       HEAD: {
         summary: `Counts the ${plural} that the caller may read.`,
         details: aboutFilters,
-        parameters: onList,
+        parameters: [...onList, explainParameter],
         responses: {
           200: { description: 'The totals, in headers.', headers: [...timestampHeaders, ...totalHeaders] },
           304: unchanged,

@@ -1,8 +1,10 @@
 // Declared indexes of lists, as requests use them: which a list has, which are complete, and unique ones.
 import { getKey, type JsonObject } from '../base/json.ts';
-import type { PageQuery, Selection, ListIndex } from '../core/query/ast.ts';
+import type { ListIndex, PageQuery, QueryReport, Selection } from '../core/query/ast.ts';
 import { ServiceError } from '../core/errors.ts';
 import { parseIndexes, valuesOf } from '../core/index/definition.ts';
+import { QueryPlanReport } from '../core/index/query-plan.ts';
+import type { ListParameters } from '../core/query/parameters.ts';
 import { planIndexes } from '../core/index/plan-index.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
 import { equalValues } from '../core/query/compare.ts';
@@ -61,6 +63,17 @@ export async function withIndexes<T extends Selection & Partial<Pick<PageQuery, 
     context.now,
   );
   return { ...query, indexes };
+}
+
+/** Returns an empty report if the request wants one and the caller may write the object above the list, and so declare indexes. */
+export async function reportFor(
+  { kind, context }: Scope,
+  { explain }: Pick<ListParameters, 'explain'>,
+): Promise<QueryReport | undefined> {
+  if (!explain) return undefined;
+  const { caller, ids, unit } = context;
+  const rule = kind.parent?.rules.write ?? kind.rules.writeList;
+  return (await isAllowed(rule, caller, unit.reader, ids)) ? new QueryPlanReport() : undefined;
 }
 
 /** Maximum number of objects that are looked at to find the holder of values. */

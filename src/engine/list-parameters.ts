@@ -37,6 +37,12 @@ const selection: readonly DescribedParameter[] = [
 /** Parameters of GET and HEAD on a list. */
 export const listParameters: readonly DescribedParameter[] = [...selection, fieldsParameter];
 
+export const explainParameter = queryParameter(
+  '_explain',
+  'Whether the header `Query-Plan` reports which declared indexes were used.',
+  { type: 'boolean', default: false },
+);
+
 /** Parameters of GET on a list, for live updates. */
 export const liveParameters: readonly DescribedParameter[] = [
   queryParameter(
@@ -50,10 +56,7 @@ export const liveParameters: readonly DescribedParameter[] = [
     maximum: 60,
     default: 20,
   }),
-  queryParameter('_explain', 'Whether the header `Query-Plan` reports which declared indexes were used.', {
-    type: 'boolean',
-    default: false,
-  }),
+  explainParameter,
   queryParameter('_gone', 'Whether changed objects that the filters exclude are marked with `"gone": true`.', {
     type: 'boolean',
     default: false,
@@ -67,7 +70,7 @@ export const liveParameters: readonly DescribedParameter[] = [
 ];
 
 /** Parameters of DELETE on a list. */
-export const listDeletionParameters = selection;
+export const listDeletionParameters: readonly DescribedParameter[] = [...selection, explainParameter];
 
 /** Description of filters, which are parameters of any name. */
 export const aboutFilters =

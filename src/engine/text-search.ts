@@ -6,7 +6,7 @@ import type { FoundWords, Page, StorageReader } from '../contracts/storage.ts';
 import { invalidParameters } from '../core/errors.ts';
 import { cutPage } from '../core/objects/page-text.ts';
 import { charsOf, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
-import type { ListIndex, PagePosition, PageQuery, Selection, SortKey } from '../core/query/ast.ts';
+import type { ListIndex, PagePosition, PageQuery, QueryReport, Selection, SortKey } from '../core/query/ast.ts';
 import { isScoreField, readEntryField } from '../core/query/fields.ts';
 import { issueOf } from '../core/query/parameters.ts';
 import { comparePositions, newestFirst } from '../core/query/sort.ts';
@@ -123,21 +123,28 @@ async function testCandidates(
   storage: StorageReader,
   list: ListKey,
   query: PageQuery,
-  { search, index }: BoundSearch,
+  bound: BoundSearch,
   candidates: Candidates,
   equal?: number,
 ): Promise<FoundObjects> {
-  const { report, filters } = query;
-  report?.read(candidates.read);
   const page = new FoundObjects(query);
   for await (const entries of readCandidates(storage, list, query, candidates)) {
-    page.add(await runFromNow(findMatches(entries, search), 'normal'), equal);
+    page.add(await runFromNow(findMatches(entries, bound.search), 'normal'), equal);
   }
-  if (candidates.read > 0) {
-    const residual = filters.length + (isExactSearch(search) ? 0 : 1);
-    report?.found([index], { candidates: candidates.read, residual, isOrdered: false });
-  }
+  noteCandidates(query.report, candidates, query, bound);
   return page;
+}
+
+function noteCandidates(
+  report: QueryReport | undefined,
+  { read }: Candidates,
+  { filters }: Pick<Selection, 'filters'>,
+  { search, index }: BoundSearch,
+): void {
+  if (report === undefined || read === undefined) return;
+  report.read(read);
+  const residual = filters.length + (isExactSearch(search) ? 0 : 1);
+  report.found([index], { candidates: read, residual, isOrdered: false });
 }
 
 /** Tests the objects in the order of the page, or, when these are not soon enough, those that the index finds. */
@@ -189,9 +196,12 @@ export async function countMatches(
   selection: Selection,
   bound: BoundSearch,
 ): Promise<number> {
-  const { filters, ids } = selection;
+  const { filters, ids, report } = selection;
   const isExact = isExactSearch(bound.search) && filters.length === 0 && ids === undefined;
-  if (bound.isComplete && isExact) return storage.countWords(list, wordSearchOf(bound.search));
+  if (bound.isComplete && isExact) {
+    report?.found([bound.index], { candidates: 0, residual: 0, isOrdered: false });
+    return storage.countWords(list, wordSearchOf(bound.search));
+  }
   const candidates = await findCandidates(storage, list, selection, bound, await mostToLookUp(storage, list, bound));
   const all = candidates.areAll ? readCandidates(storage, list, selection, candidates) : walk(storage, list, selection);
   let total = 0;
@@ -205,8 +215,8 @@ interface Candidates extends Pick<FoundWords, 'timestamp'> {
   readonly areAll: boolean;
   /** Absent: the whole list. */
   readonly ids?: readonly string[] | undefined;
-  /** Number of objects that the index has found. */
-  readonly read: number;
+  /** Number of objects that the index has found; absent: it was not used. */
+  readonly read?: number | undefined;
 }
 
 async function findCandidates(
@@ -224,7 +234,7 @@ async function findCandidates(
   }
   const timestamp = await storage.resourceTimestamp(list);
   const size = ids?.length ?? (await storage.countAll(list, { filters: [] }));
-  return { timestamp, areAll: size <= limit, ids, read: 0 };
+  return { timestamp, areAll: size <= limit, ids };
 }
 
 async function* readCandidates(

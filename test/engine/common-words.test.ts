@@ -107,9 +107,9 @@ describe('a search for common words', () => {
     const object = new StoredObject('a', 1, formatAttributes({ title: 'a '.repeat(50_000) }));
     const phrases = Array.from({ length: 50 }, () => `-"${'a '.repeat(100)}b"`).join(' ');
     const steps = scoreInSteps(object, boundTo(`a ${phrases}`).search, new SearchBudget());
-    let count = 0;
-    while (steps.next().done !== true) count++;
-    expect(count).toBeGreaterThan(10);
+    let taken = 0;
+    while (steps.next().done !== true) taken++;
+    expect(taken).toBeGreaterThan(10);
   });
 
   it('counts the places of a phrase, which may overlap', () => {

@@ -143,6 +143,38 @@ forEachBackend((backend) => {
       expect((await send('GET', records)).body).toMatchObject({ data: [{ id: 'a', n: 1 }] });
     });
 
+    it('report their use to GET, HEAD and DELETE', async () => {
+      await declare({ fields: ['n'] }, { fields: ['s'] });
+      await ready(2);
+      for (const n of [1, 1, 2, 3]) await send('POST', records, { n, s: `s${n}` });
+      const planOf = async (method: string, query: string, auth = 'alice'): Promise<string | undefined> =>
+        (await send(method, `${records}?${query}`, undefined, auth)).headers['query-plan'];
+      expect(await planOf('GET', 'n=1&_explain=true')).toMatch(/^index=n; objects=2; .*keys=2$/);
+      expect(await planOf('HEAD', 'n=1&_explain=true')).toMatch(/^index=n; objects=0; /);
+      expect(await planOf('HEAD', 'n=1&like_s=1&_explain=true')).toMatch(/^index=n; objects=2; residual=1; .*keys=2$/);
+      expect(await planOf('HEAD', 'like_s=1&_explain=true')).toBe('scan; keys=0');
+      expect(await planOf('HEAD', 'n=1')).toBeUndefined();
+      await service.request('PATCH', collection, {
+        auth: 'alice',
+        body: { permissions: { read: ['system.Authenticated'] } },
+      });
+      expect(await planOf('HEAD', 'n=1&_explain=true', 'bob')).toBeUndefined();
+      expect(await planOf('DELETE', 'n=1&_explain=maybe')).toBeUndefined();
+      expect(await planOf('DELETE', 's=s2&_explain=true')).toMatch(/^index=s; objects=1; .*keys=1$/);
+      expect(await planOf('DELETE', 'like_s=s&_explain=true')).toBe('scan; keys=0');
+      expect(await idsOf('')).toEqual([]);
+    });
+
+    it('are not asked about by an empty condition of DELETE, which is refused', async () => {
+      await send('PUT', `${records}/r1`, { n: 1 });
+      for (const name of ['_filter', '_q']) {
+        const { status, body } = await send('DELETE', `${records}?${name}=`);
+        expect([status, body]).toEqual([400, expect.objectContaining({ message: expect.stringContaining(name) })]);
+        expect((await send('GET', `${records}?${name}=`)).status).toBe(200);
+      }
+      expect(await idsOf('')).toEqual(['r1']);
+    });
+
     it('hide the id of a record that the caller may not read', async () => {
       await declare({ fields: ['email'], unique: true });
       await service.request('PATCH', collection, {

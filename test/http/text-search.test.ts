@@ -275,6 +275,11 @@ forEachBackend((backend) => {
       expect(headers['query-plan']).toBe(
         'index=text(title%2Ctags%2Cbody.text); objects=13; residual=0; order=sorted; keys=13',
       );
+      const planOf = async (method: string, q: string): Promise<string | undefined> =>
+        (await send(method, `${records}?_q=${encodeURIComponent(q)}&_explain=true`)).headers['query-plan'];
+      expect(await planOf('HEAD', 'even')).toContain('index=text(title%2Ctags%2Cbody.text); objects=0');
+      expect(await planOf('HEAD', '"milk even"')).toMatch(/; objects=\d+; residual=1; /);
+      expect(await planOf('DELETE', 'even')).toContain('objects=13; residual=0; order=sorted; keys=13');
     });
   });
 });

@@ -28,7 +28,9 @@ export class HeldStream {
   /** Resolves when an event that contains the text waits. */
   async has(text: string): Promise<void> {
     while (!this.#events.some((event) => event.text.includes(text))) {
-      await new Promise<void>((resolve) => this.#listeners.add(resolve));
+      await new Promise<void>((resolve) => {
+        this.#listeners.add(resolve);
+      });
       this.#listeners.clear();
     }
   }

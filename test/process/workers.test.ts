@@ -240,13 +240,13 @@ describe('coffer start --workers', () => {
       const polled: string[] = [];
       await put('first');
       const readers = Promise.all([...Array.from({ length: 8 }, () => read('last')), poll()]);
-      const open = await Promise.all(Array.from({ length: 4 }, () => follow()));
-      await Promise.all(open.map((client) => client.until('current')));
+      const clients = await Promise.all(Array.from({ length: 4 }, () => follow()));
+      await Promise.all(clients.map((client) => client.until('current')));
       const restarted = service.loggedNext('Restarted workers');
       service.kill('SIGHUP');
       // What is stored while the streams end is not lost.
       const written = ['first'];
-      for (const client of open) {
+      for (const client of clients) {
         await client.until('end');
         written.push(`r${written.length}`);
         await put(written.at(-1)!);

@@ -91,7 +91,9 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
   async countAll(list: ListKey, selection: Selection): Promise<number> {
     this.access.settle();
     const whole = planSelection(selection);
-    const cached = isWholeList(whole) ? undefined : await this.access.smallLists?.count(this.access, list, whole);
+    // Reports are about indexes.
+    const isCached = !isWholeList(whole) && selection.report === undefined;
+    const cached = isCached ? await this.access.smallLists?.count(this.access, list, whole) : undefined;
     if (cached !== undefined) return cached;
     const indexed = await countKeys(this.access, list, selection);
     if (typeof indexed === 'number') return indexed;

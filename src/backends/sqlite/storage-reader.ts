@@ -220,7 +220,9 @@ function* readCount(
   if (row === undefined) return 0;
   const plan = planSelection(selection);
   if (isWholeList(plan)) return row.live + (plan.includeDeleted ? row.dead : 0);
-  const cached = cache && (yield* countCached(connection, cache, list, row, plan));
+  // Reports are about indexes.
+  const isCached = cache !== undefined && selection.report === undefined;
+  const cached = isCached ? yield* countCached(connection, cache, list, row, plan) : undefined;
   if (cached !== undefined) return cached;
   const indexed = yield* countKeys(connection, row, selection);
   if (typeof indexed === 'number') return indexed;

@@ -104,6 +104,7 @@ const fewestKeys = 20;
 export function* findCandidates(query: PageQuery): Search<Candidates> {
   const plans = planIndexes(query, query.sort);
   if (plans === undefined) return undefined;
+  query.report?.begun();
   const found = (yield* findFirst(query, plans)) ?? (yield* findAll(plans, query));
   if (found === undefined) return undefined;
   const { rows, isOrdered } = found;
@@ -321,6 +322,7 @@ export function* findCount(selection: Selection): Search<Counting> {
     const uncertain = ranges.filter(({ part }) => part !== 'whole');
     const rows = uncertain.length === 0 ? [] : (yield uncertain).rows;
     if (rows.every((each) => each.length === 0)) {
+      selection.report?.found([plan.index], { candidates: 0, residual: 0, isOrdered: false });
       return { ranges: ranges.filter(({ part }) => part === 'whole').map((range) => ({ ...range, limit: Infinity })) };
     }
   }

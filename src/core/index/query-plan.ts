@@ -6,6 +6,11 @@ export class QueryPlanReport implements QueryReport {
   #text: string | undefined;
   #keys = 0;
 
+  begun(): void {
+    this.#text = undefined;
+    this.#keys = 0;
+  }
+
   read(keys: number): void {
     this.#keys += keys;
   }

@@ -79,6 +79,8 @@ export interface ListIndex {
 
 /** Receives how declared indexes were used for a query. */
 export interface QueryReport {
+  /** Notes that a search begins, or begins again. */
+  begun(): void;
   /** Notes keys that were read from indexes. */
   read(keys: number): void;
   /**

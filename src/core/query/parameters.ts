@@ -47,7 +47,7 @@ export type ParameterUse = 'list' | 'deletion' | 'object';
 
 const reservedByUse: Readonly<Record<ParameterUse, ReadonlySet<string>>> = {
   list: new Set(reservedNames),
-  deletion: new Set(['_filter', '_q', '_since', '_before', '_to', '_limit', '_sort', '_token']),
+  deletion: new Set(['_filter', '_q', '_since', '_before', '_to', '_limit', '_sort', '_token', '_explain']),
   object: new Set(['_fields']),
 };
 
@@ -118,6 +118,12 @@ export function parseParameters(
   const fields = read('_fields', parseText);
   const selector = given.get('_filter') === '' ? undefined : given.get('_filter');
   const text = given.get('_q') === '' ? undefined : given.get('_q');
+  // A client that fills in a condition wrongly does not intend to delete the whole list.
+  if (options.use === 'deletion') {
+    for (const name of ['_filter', '_q'] as const) {
+      if (given.get(name) === '') issues.push(issueOf(name, 'empty: leave it out to delete without this condition'));
+    }
+  }
   const usesDeprecatedTo = given.has('_to');
   const gone = read('_gone', parseFlag) ?? false;
   const explain = read('_explain', parseFlag) ?? false;

@@ -5,12 +5,12 @@ import type { JoinedEntries } from '../../core/objects/page-text.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
 import { invalidParameters } from '../../core/errors.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
-import type { PagePosition, PageQuery, QueryReport } from '../../core/query/ast.ts';
+import type { PagePosition, PageQuery } from '../../core/query/ast.ts';
 import { issueOf } from '../../core/query/parameters.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { isTimestampField, isUniqueField } from '../../core/query/fields.ts';
 import { positionInSteps, positionOf } from '../../core/query/sort.ts';
-import { findObjects, isAllowed, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
+import { findObjects, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { findUnchanged, planAhead, planIndexedPage, readListQuery } from '../list-ahead.ts';
@@ -23,8 +23,7 @@ import { requireOpenList } from '../visibility.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
-import { QueryPlanReport } from '../../core/index/query-plan.ts';
-import { withIndexes } from '../list-indexes.ts';
+import { reportFor, withIndexes } from '../list-indexes.ts';
 import { findAbove, requireNoIssues, requireTimestamp, type LiveLists, type Scope } from '../scope.ts';
 import { bindSearch, countMatches, searchPage, type BoundSearch, type FoundPage } from '../text-search.ts';
 import { requireRoomForPage } from '../stored-work.ts';
@@ -64,7 +63,7 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
     if (isUnchanged(preconditions, timestamp)) return notModified(timestamp, headers);
     requireMatch(preconditions, timestamp);
   }
-  const report = parameters.explain ? await mayExplain(scope) : undefined;
+  const report = await reportFor(scope, parameters);
   const asked = ahead?.query ?? (await withIndexes(scope, above, { ...readListQuery(scope, parameters), report }));
   const bound = asked.text && (await bindSearch(scope, above, asked.text));
   if (context.request.method === 'HEAD') return countList(scope, access, asked, { headers, clock, bound });
@@ -79,13 +78,6 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   if (parameters.live === undefined || page.body !== emptyPageBody || page.headers[resyncHeader] !== undefined)
     return page;
   return requireLive(scope).wait(scope, parameters, page, readList);
-}
-
-/** Returns an empty report for callers who may write the object above the list, and so declare indexes. */
-async function mayExplain({ kind, context }: Scope): Promise<QueryReport | undefined> {
-  const { caller, ids, unit } = context;
-  const rule = kind.parent?.rules.write ?? kind.rules.writeList;
-  return (await isAllowed(rule, caller, unit.reader, ids)) ? new QueryPlanReport() : undefined;
 }
 
 /** Returns what serves live updates, when settings allow them. */
@@ -158,7 +150,7 @@ interface CountOptions {
 async function countList(
   scope: Scope,
   { ids }: ListAccess,
-  { filters, indexes }: ListQuery,
+  { filters, indexes, report }: ListQuery,
   { headers, clock, bound }: CountOptions,
 ): Promise<ServiceResponse> {
   const timestamp = clock ?? (await requireTimestamp(scope));
@@ -167,8 +159,9 @@ async function countList(
   const { storage } = scope.context.unit.reader;
   const count =
     bound === undefined
-      ? await storage.countAll(scope.list, { filters, ids, indexes })
-      : await countMatches(storage, scope.list, { filters, ids }, bound);
+      ? await storage.countAll(scope.list, { filters, ids, indexes, report })
+      : await countMatches(storage, scope.list, { filters, ids, report }, bound);
+  if (report !== undefined) headers['Query-Plan'] = report.format();
   if (count === 0) warnOfFilters(headers, scope.context.query);
   const total = String(count);
   return {

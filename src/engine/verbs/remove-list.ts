@@ -13,7 +13,7 @@ import { requireOpenList } from '../visibility.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
-import { withIndexes } from '../list-indexes.ts';
+import { reportFor, withIndexes } from '../list-indexes.ts';
 import { findAbove, holdAbove, requireNoIssues, type Scope } from '../scope.ts';
 import { bindSearch, searchPage, type BoundSearch } from '../text-search.ts';
 import type { Writer } from '../unit-of-work.ts';
@@ -54,7 +54,8 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { sort, limit } = query;
-  const selected = { ...query, ids: access.ids };
+  const report = await reportFor(scope, parameters);
+  const selected = { ...query, ids: access.ids, report };
   const bound = query.text && (await bindSearch(scope, above, query.text));
   const { deletions, more } =
     bound === undefined
@@ -64,6 +65,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   if (deletions.length === 0) await announceRead(scope, [], timestamp);
   const newest = deletions.reduce((highest, { tombstone }) => Math.max(highest, tombstone.lastModified), 0);
   const headers = timestampHeaders(newest === 0 ? timestamp : newest, deprecationHeaders(parameters, options));
+  if (report !== undefined) headers['Query-Plan'] = report.format();
   if (deletions.length === 0) warnOfFilters(headers, context.query);
   const last = deletions.at(-1);
   if (more && last !== undefined) {
@@ -104,7 +106,13 @@ async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): 
 async function deleteFound(scope: Scope, writer: Writer, query: PageQuery, bound: BoundSearch): Promise<DeletedPage> {
   const { entries, more } = await searchPage(writer.storage, scope.list, query, bound);
   const ids = entries.map(({ id }) => id);
-  const { deletions } = await deletePage(scope, writer, { ...query, filters: [], ids, after: undefined });
+  const { deletions } = await deletePage(scope, writer, {
+    ...query,
+    filters: [],
+    ids,
+    after: undefined,
+    report: undefined,
+  });
   return { deletions, more };
 }
 

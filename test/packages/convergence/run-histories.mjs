@@ -38,7 +38,7 @@ for (let done = 0, seed = Number(values.seed); done < total; done += size, seed 
     console.info(signal ?? '', stdout, stderr);
   }
   console.info(
-    `${values.backend}: ${passed} histories have passed, seeds ${values.seed} to ${seed}, failed: ${failed}`,
+    `${values.backend}: ${passed} histories have passed, seeds ${values.seed} to ${seed}, failed: ${failed.join(', ')}`,
   );
 }
 process.exitCode = failed.length === 0 ? 0 : 1;

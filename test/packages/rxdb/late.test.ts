@@ -115,7 +115,9 @@ describe('A replication whose stream is late', () => {
     const { state, seen } = await begin(todos, { fetch: new HeldStream(fetch).fetch });
     await (await todos.findOne('a').exec(true)).incrementalPatch({ title: 'second' });
     await held;
-    const received = new Promise((resolve) => state.remoteEvents$.subscribe(resolve));
+    const received = new Promise((resolve) => {
+      state.remoteEvents$.subscribe(resolve);
+    });
     await list.patch('a', { color: 'an attribute that the schema does not have' });
     await received;
     release();
