@@ -2,6 +2,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OpenConnection } from '../engine/exchange.ts';
 
+/** Bytes with the frame of a chunk around them. Node would send the frame in further writes for each connection. */
+const chunks = new WeakMap<Uint8Array, Buffer>();
+
+function chunkOf(bytes: Uint8Array): Buffer {
+  let chunk = chunks.get(bytes);
+  if (chunk === undefined) {
+    chunk = Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, lineEnd]);
+    chunks.set(bytes, chunk);
+  }
+  return chunk;
+}
+
+const lineEnd = Buffer.from('\r\n');
+
 /** Wraps a response whose head is written. Until the body ends, its connection is not closed for silence. */
 export class OpenResponse implements OpenConnection {
   readonly #outgoing: ServerResponse;
@@ -32,7 +46,11 @@ export class OpenResponse implements OpenConnection {
 
   write(bytes: Uint8Array): void {
     // Several streams may share the connection, and the first that ends ends it for all.
-    if (!this.#outgoing.writableEnded) this.#outgoing.write(bytes, this.#written);
+    if (this.#outgoing.writableEnded) return;
+    const { socket, chunkedEncoding } = this.#outgoing;
+    // A response that waits for earlier ones of its connection has no socket yet.
+    if (socket === null || !chunkedEncoding) this.#outgoing.write(bytes, this.#written);
+    else socket.write(chunkOf(bytes), this.#written);
   }
 
   onDrain(task: () => void): void {

@@ -190,7 +190,7 @@ export class Feed {
     for (const stream of streams) {
       if (!this.streams.has(stream) || stream.resync !== undefined || stream.cursor !== since) continue;
       const hasNews = last !== undefined || (isAtEnd && stream.currentAt !== end);
-      if (hasNews && !stream.send(shared)) continue;
+      if (hasNews && !stream.send(shared, startedAt)) continue;
       if (hasNews) served += 1;
       stream.cursor = end;
       if (!isAtEnd) continue;

@@ -14,17 +14,30 @@ export interface Frame {
   readonly retryMs?: number | undefined;
 }
 
-/** Frames that are sent together. */
-export class Frames {
-  readonly all: readonly Frame[];
-  #bytes: Buffer | undefined;
-  /** Number of connections that have yet to send the bytes, of those that hold them. */
+/** A reservation that several connections share. It outlives the frames, whose texts are not kept while clients read. */
+class SharedMemory {
   #holders = 0;
   #release: (() => void) | undefined;
   readonly #letGo = (): void => {
     this.#holders -= 1;
     if (this.#holders === 0) this.#release?.();
   };
+
+  hold(reserve: OpenConnection['reserve'], bytes: number): (() => void) | undefined {
+    if (this.#holders === 0) {
+      this.#release = reserve(bytes);
+      if (this.#release === undefined) return undefined;
+    }
+    this.#holders += 1;
+    return this.#letGo;
+  }
+}
+
+/** Frames that are sent together. */
+export class Frames {
+  readonly all: readonly Frame[];
+  #bytes: Buffer | undefined;
+  readonly #memory = new SharedMemory();
 
   constructor(all: readonly Frame[]) {
     this.all = all;
@@ -41,12 +54,7 @@ export class Frames {
    * @returns a function to call once when the connection has sent the bytes; `undefined` when the memory is refused
    */
   hold(reserve: OpenConnection['reserve']): (() => void) | undefined {
-    if (this.#holders === 0) {
-      this.#release = reserve(this.bytes.length);
-      if (this.#release === undefined) return undefined;
-    }
-    this.#holders += 1;
-    return this.#letGo;
+    return this.#memory.hold(reserve, this.bytes.length);
   }
 }
 
