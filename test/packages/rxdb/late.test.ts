@@ -144,7 +144,7 @@ describe('A replication whose stream is late', () => {
   it('brings the timestamps of own writes to documents that have them', async () => {
     const properties = { ...todoSchema.properties, last_modified: { type: 'number' } };
     const todos = await world.open<Todo & { last_modified?: number }>({ schema: { ...todoSchema, properties } });
-    const { state } = await begin(todos as never);
+    const { state } = await begin(todos);
     for (const title of ['second', 'third']) {
       await (await todos.findOne('a').exec(true)).incrementalPatch({ title });
       await state.awaitInSync();
