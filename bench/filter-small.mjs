@@ -80,7 +80,7 @@ async function* besideParseServer(bench, program, size) {
     const [own, other] = [figures.get('ours'), figures.get('theirs')];
     if (own === undefined || other === undefined) continue;
     yield {
-      question: `${title}${name}, beside Parse Server`,
+      question: `${title}${name}, compared with Parse Server`,
       backend: 'postgresql',
       ours: formatRate(own.perSecond),
       comparedWith: `Parse Server ${formatRate(other.perSecond)}`,

@@ -102,15 +102,19 @@ const predicates: Case[] = [
     (u) => /^user.*0@example\.com$/.test(u.email ?? ''),
   ],
   ['ilike', 'users', (u) => ilike(u.name, 'ALICE%'), (u) => u.name.startsWith('Alice')],
-  ['like of lower', 'users', (u) => like(lower(u.name), '%alice%'), (u) => u.name.startsWith('Alice')],
-  ['ilike of lower', 'users', (u) => ilike(lower(u.name), '%bob%'), (u) => u.name.startsWith('bob')],
+  ['like of lower', 'users', (u) => like(lower(u.name) as never, '%alice%'), (u) => u.name.startsWith('Alice')],
+  ['ilike of lower', 'users', (u) => ilike(lower(u.name) as never, '%bob%'), (u) => u.name.startsWith('bob')],
   ['eq of upper', 'users', (u) => eq(upper(u.name), 'BOB 1'), (u) => u.name === 'bob 1'],
   ['gt of length', 'users', (u) => gt(length(u.name), 10), (u) => u.name.length > 10],
   ['gt of a sum', 'posts', (p) => gt(add(p.viewCount, 10), 200), (p) => p.viewCount + 10 > 200],
   [
     'or of texts',
     'posts',
-    (p) => or(like(lower(p.title), '%introduction%'), like(lower(coalesce(p.content, '')), '%introduction%')),
+    (p) =>
+      or(
+        like(lower(p.title) as never, '%introduction%'),
+        like(lower(coalesce(p.content, '')) as never, '%introduction%'),
+      ),
     (p) => p.title.startsWith('Introduction'),
   ],
   ['and', 'users', (u) => and(gt(u.age, 30), eq(u.isActive, true)), (u) => u.age > 30 && u.isActive],
@@ -219,18 +223,15 @@ describe.each(orders)('Pages of %s by %j', (kind, order) => {
     }) as any;
     await query.preload();
     const check = (from: number, count: number): Promise<void> =>
-      vi.waitFor(
-        () => {
-          const expected = all[kind].toSorted((a, b) => compare(a, b, order)).slice(from, from + count);
-          const rows = rowsOf(query.values());
-          expect(new Set(rows.map(({ id }) => id)).size).toBe(expected.length);
-          for (const [index, row] of rows.entries()) {
-            expect(row).toStrictEqual(all[kind].find(({ id }) => id === row.id));
-            expect(compare(row, expected[index], order)).toBe(0);
-          }
-        },
-        patient,
-      );
+      vi.waitFor(() => {
+        const expected = all[kind].toSorted((a, b) => compare(a, b, order)).slice(from, from + count);
+        const rows = rowsOf(query.values());
+        expect(new Set(rows.map(({ id }) => id)).size).toBe(expected.length);
+        for (const [index, row] of rows.entries()) {
+          expect(row).toStrictEqual(all[kind].find(({ id }) => id === row.id));
+          expect(compare(row, expected[index], order)).toBe(0);
+        }
+      }, patient);
     await check(offset ?? 0, limit ?? 100);
     if (limit === 10 && offset === 10) {
       for (const [from, count] of [

@@ -134,7 +134,9 @@ export const patient = { timeout: 60_000 };
 /** Returns the rows of a query with the attributes of the fixture, as the suites compare them. */
 export function rowsOf(rows: Iterable<Row>): Row[] {
   return Array.from(rows, (row) =>
-    structuredClone(Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('$') && name !== 'last_modified'))),
+    structuredClone(
+      Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('$') && name !== 'last_modified')),
+    ),
   ) as Row[];
 }
 
