@@ -203,6 +203,7 @@ export async function countMatches(
     return storage.countWords(list, wordSearchOf(bound.search));
   }
   const candidates = await findCandidates(storage, list, selection, bound, await mostToLookUp(storage, list, bound));
+  noteCandidates(report, candidates, selection, bound);
   const all = candidates.areAll ? readCandidates(storage, list, selection, candidates) : walk(storage, list, selection);
   let total = 0;
   for await (const entries of all) total += (await runFromNow(findMatches(entries, bound.search), 'normal')).length;
