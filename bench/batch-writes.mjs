@@ -1,4 +1,4 @@
-// How fast are batches of 25 PUT, PATCH and DELETE, compared with batches of 25 POST? With and without history.
+// How fast are batches of 25 PUT, PATCH and DELETE, compared with batches of 25 POST? Without and with history and quotas.
 import { contest, median, ratioOf } from './lib/contest.mjs';
 import { createBatch, createOne, perBatch, perRecord } from './lib/creates.mjs';
 import { countRecords, headers } from './lib/client.mjs';
@@ -13,7 +13,7 @@ const perConnection = 10;
 /** Records before the first round: PostgreSQL keeps plans that it makes for small tables. */
 const atFirst = 10_000;
 
-const plugins = ['', 'history'];
+const plugins = ['', 'history', 'quotas', 'history quotas'];
 
 /** Each contestant works on the records of the one before it. */
 const writes = [
@@ -62,7 +62,7 @@ async function* compare(bench, backend, includes) {
   for (const [name, each] of figures) {
     const own = merge(each);
     yield {
-      question: `${title}, ${name}${includes === '' ? '' : `, with ${includes}`}`,
+      question: `${title}, ${name}${includes === '' ? '' : `, with ${includes.replace(' ', ' and ')}`}`,
       backend,
       ours: formatRate(own.perSecond * perBatch),
       ...(name === 'POST'

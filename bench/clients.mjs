@@ -27,6 +27,7 @@ const pollsPerHour = 60;
 export async function* run(bench) {
   const { isShort, rounds } = bench.size;
   const total = isShort ? 200 : 10_000;
+  // On one backend: nearly all of the time passes in the browser. Other benchmarks compare the backends.
   for (const backend of bench.among('sqlite')) {
     const server = await bench.server(backend, { records: total });
     const bundles = await Promise.all(browserPrograms.map(({ code }) => bundle(code)));

@@ -19,21 +19,33 @@ export async function* run(bench) {
   const { isShort } = bench.size;
   for (const backend of bench.among('memory', 'sqlite', 'postgresql', 'redis')) {
     const program = await start(bench, backend);
-    yield { ...(await latency(program.url, program.url, isShort)), backend, question: `${title}: write to frame` };
+    yield* latency(program.url, program.url, isShort, {
+      question: `${title}: write to frame`,
+      backend,
+      most: { p50: 6, p99: 25 },
+    });
     if (backend === 'postgresql' || backend === 'redis') {
       const second = await bench.serve(program.place, { settings });
-      const row = await latency(program.url, second.url, isShort);
-      yield { ...row, backend, question: `${title}: write to frame of another process`, target: { atMost: 60 } };
+      yield* latency(program.url, second.url, isShort, {
+        question: `${title}: write to frame of another process`,
+        backend,
+        most: { p50: 25, p99: 60 },
+      });
       await second.stop();
     }
     yield* fanOut(bench, program, backend);
-    if (backend !== 'redis') yield* writers(bench, program, backend);
+    yield* writers(bench, program, backend);
     yield await revocation(program, backend);
     await bench.stop(program);
   }
 }
 
-const settings = { live_max_seconds: '3600', live_max_streams: '11000', max_event_loop_delay_ms: '0' };
+const settings = {
+  live_max_seconds: '3600',
+  live_max_streams: '11000',
+  live_max_streams_per_address: '0',
+  max_event_loop_delay_ms: '0',
+};
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench @param {import('./lib/places.mjs').Backend} backend */
 async function start(bench, backend) {
@@ -55,8 +67,10 @@ async function write(url, path, mark) {
  * @param {string} writingUrl
  * @param {string} readingUrl
  * @param {boolean} isShort
+ * @param {{ question: string, backend: import('./lib/places.mjs').Backend, most: { p50: number, p99: number } }} asked
+ * @returns {AsyncGenerator<import('./lib/rows.mjs').Row>}
  */
-async function latency(writingUrl, readingUrl, isShort) {
+async function* latency(writingUrl, readingUrl, isShort, { question, backend, most }) {
   const clients = new StreamClients();
   await clients.open(readingUrl, stream, 1);
   /** @type {number[]} */
@@ -74,14 +88,18 @@ async function latency(writingUrl, readingUrl, isShort) {
   times.sort((a, b) => a - b);
   const at = (/** @type {number} */ part) => times[Math.floor(times.length * part)] ?? 0;
   const figures = { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
-  return {
-    ours: `${formatMs(figures.p50)} ms, p99 ${formatMs(figures.p99)} ms`,
-    value: figures.p99,
-    unit: 'ms',
-    target: { atMost: 25 },
-    latency: figures,
-    remark: 'from the sending of the write, so the write is included',
-  };
+  for (const part of /** @type {const} */ (['p50', 'p99'])) {
+    yield {
+      question: `${question}, ${part === 'p50' ? 'median' : part}`,
+      backend,
+      ours: `${formatMs(figures[part])} ms`,
+      value: figures[part],
+      unit: 'ms',
+      target: { atMost: most[part] },
+      latency: figures,
+      remark: 'from the sending of the write, so the write is included',
+    };
+  }
 }
 
 /**

@@ -1,23 +1,37 @@
-// How long does a text search take in a list of 1,000,000 short texts? Rare and common words, one client at a time. How long
-// does the index take to build, and how much longer do writes take with it?
-import { contest } from './lib/contest.mjs';
+// How long does a text search take in a list of 1,000,000 short texts? Rare and common words, phrases, exclusions and filters,
+// one client at a time. How much longer does it take than in a list of 1,000? How long does the index take to build, and how
+// much longer do writes take with it?
+import { contest, ratioOf } from './lib/contest.mjs';
 import { bucket, collection, records, wordOf } from './lib/data.mjs';
 import { headers, send } from './lib/client.mjs';
 import { declare } from './lib/declare.mjs';
+import { sizesOf } from './growth.mjs';
 import { formatCount, formatCpu, formatMs, formatRate } from './lib/rows.mjs';
 
 export const title = 'text search';
 const path = `/v1${records}`;
 const indexes = [{ text: ['text'] }];
 
-/** Queries, by name. A word of rank r is in about 0.9 / r of the texts. @type {Map<string, number[]>} */
+/**
+ * Queries, by name: the n-th of some that differ, so that no answer is in a cache. A word of rank r is in about 0.9 / r of the
+ * texts.
+ *
+ * @type {Map<string, (n: number) => string>}
+ */
 const queries = new Map([
-  ['one rare word', [5000]],
-  ['one word', [500]],
-  ['two words', [100, 120]],
-  ['one common word', [10]],
-  ['two common words', [10, 12]],
+  ['one rare word', (n) => wordOf(5000 + n)],
+  ['one word', (n) => wordOf(500 + n)],
+  ['two words', (n) => `${wordOf(100 + n)}+${wordOf(120 + n)}`],
+  ['one common word', (n) => wordOf(10 + n)],
+  ['two common words', (n) => `${wordOf(10 + n)}+${wordOf(12 + n)}`],
+  ['a phrase of common words', (n) => `%22${wordOf(10 + n)}+${wordOf(12 + n)}%22`],
+  ['a common word without another one', (n) => `${wordOf(10 + n)}+-${wordOf(12 + n)}`],
+  ['a common word and a filter', (n) => `${wordOf(10 + n)}&done=true`],
 ]);
+const different = 20;
+
+/** Words with about as many matches in a list of one size as in the other. @param {number} size */
+const rankOfGrowth = (size) => Math.max(2, Math.round(size / 200));
 
 /** @param {import('./lib/workbench.mjs').Workbench} bench @returns {AsyncGenerator<import('./lib/rows.mjs').Row>} */
 export async function* run(bench) {
@@ -26,11 +40,8 @@ export async function* run(bench) {
     const began = performance.now();
     await declare(program.url, collection, indexes);
     const seconds = (performance.now() - began) / 1000;
-    for (const [name, ranks] of queries) {
-      // Neighbours in rank, so that no answer is in a cache.
-      const requests = Array.from({ length: 20 }, (_, n) => ({
-        path: `${path}?_q=${ranks.map((rank) => wordOf(rank + n)).join('+')}&_limit=20`,
-      }));
+    for (const [name, queryOf] of queries) {
+      const requests = requestsOf(queryOf);
       const contestants = [{ name, program, headers, expected: [200], requests }];
       const figures = (await contest(bench, contestants, { connections: 1 })).get(name);
       if (figures === undefined) continue;
@@ -48,8 +59,58 @@ export async function* run(bench) {
         remark: `${found.get('total-objects')} of ${formatCount(bench.size.records)} records; built in ${seconds.toFixed(1)} s`,
       };
     }
+    yield* growth(bench, backend, program);
     await bench.stopAll();
     yield* writes(bench, backend);
+  }
+}
+
+/** @param {(n: number) => string} queryOf */
+function requestsOf(queryOf) {
+  return Array.from({ length: different }, (_, n) => ({ path: `${path}?_q=${queryOf(n)}&_limit=20` }));
+}
+
+/**
+ * Searches for words with about 200 matches, and for two of them, in a small list and in the large one.
+ *
+ * @param {import('./lib/workbench.mjs').Workbench} bench
+ * @param {import('./lib/places.mjs').Backend} backend
+ * @param {import('./lib/contest.mjs').Contestant['program']} large
+ * @returns {AsyncGenerator<import('./lib/rows.mjs').Row>}
+ */
+async function* growth(bench, backend, large) {
+  const sizes = sizesOf(bench);
+  const small = await bench.server(backend, { records: sizes.small, texts: true });
+  await declare(small.url, collection, indexes);
+  const words = new Map([
+    ['one word', (/** @type {number} */ rank) => (/** @type {number} */ n) => wordOf(rank + (n % 3))],
+    [
+      'two words',
+      (/** @type {number} */ rank) => (/** @type {number} */ n) => `${wordOf(rank + (n % 3))}+${wordOf(rank + 3)}`,
+    ],
+  ]);
+  for (const [name, at] of words) {
+    const base = { headers, expected: [200] };
+    const figures = await contest(
+      bench,
+      [
+        { ...base, name: 'small', program: small, requests: requestsOf(at(rankOfGrowth(sizes.small))) },
+        { ...base, name: 'large', program: large, requests: requestsOf(at(rankOfGrowth(sizes.large))) },
+      ],
+      { connections: 1 },
+    );
+    const [few, many] = [figures.get('small'), figures.get('large')];
+    if (few === undefined || many === undefined) continue;
+    yield {
+      question: `${title}: ${name} with about 200 matches, growth`,
+      backend,
+      ours: `${formatCount(sizes.large)} records ${formatRate(many.perSecond)}`,
+      comparedWith: `${formatCount(sizes.small)} records ${formatRate(few.perSecond)}`,
+      value: ratioOf(few, many),
+      unit: '× the time',
+      target: { atMost: 1.5 },
+      latency: many,
+    };
   }
 }
 

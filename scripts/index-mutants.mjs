@@ -225,8 +225,8 @@ export const indexMutants = [
     ...text,
     name: 'a phrase matches its first word alone',
     file: 'src/core/text/text-query.ts',
-    find: 'if (at < last) continue;',
-    replace: 'if (at < 1 && last > 0) continue;',
+    find: 'if (word === wanted[matched]) matched++;',
+    replace: 'if (word === wanted[matched] && ++matched === 1) count++;',
     ...found,
   },
   {

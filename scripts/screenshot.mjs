@@ -1,7 +1,9 @@
 // Makes pictures of the main views of the web console: starts the built service with a few recipes in a temporary folder,
-// opens the console in Chromium, and writes docs/images/console.png, which the README shows. `--all FOLDER` writes every view
+// opens the console in Chromium, and writes the pictures of docs/images, which the README and the guide show. `--all FOLDER` writes every view
 // into the folder as well: light, dark, and on a phone. Build first.
-import { mkdirSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +13,7 @@ import { startServer } from '../examples/tour/server.mjs';
 import { withTestModule } from './test-modules.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const target = path.join(root, 'docs', 'images', 'console.png');
+const images = path.join(root, 'docs', 'images');
 const user = { name: 'alice', password: 'correct-horse' };
 const collection = '/buckets/kitchen/collections/recipes';
 const { values: options } = parseArgs({ options: { all: { type: 'string' } } });
@@ -51,22 +53,94 @@ const views = [
   { name: 'members', hash: '#/buckets/kitchen/groups/cooks', text: 'Save members' },
   { name: 'requests', hash: `#/requests?_path=buckets%2Fkitchen`, text: 'As code' },
   { name: 'history', hash: `#${collection}/records/bread?_tab=history`, text: 'created' },
+  { name: 'diff', hash: `#${collection}/records/soup?_tab=history`, text: 'this', act: openFirstChange },
+  { name: 'bulk', hash: `#${collection}?_sort=title`, text: 'Pumpkin soup', act: selectRows },
+  { name: 'import', hash: `#${collection}?_tab=transfer`, text: 'Import', act: chooseFile },
+  { name: 'merge', hash: `#${collection}/records/salad`, text: 'Minutes', act: makeConflict },
+  { name: 'file', hash: `#${collection}/records/risotto?_tab=file`, text: 'recipe.txt' },
+  { name: 'review', hash: '#/buckets/signed/collections/menus?_tab=review', text: 'Who may do what' },
+  { name: 'accounts', hash: '#/accounts', text: 'All' },
+  { name: 'operations', hash: '#/operations', text: 'storage works' },
+  { name: 'log', hash: '#/operations?_tab=log', text: 'loaded lines' },
   { name: 'missing', hash: '#/buckets/kitchen/collections/none', text: 'Try again' },
 ];
 
-/** Stores the recipes. @param {string} api address with version */
-async function fill(api) {
-  const authorization = `Basic ${btoa(`${user.name}:${user.password}`)}`;
-  const put = async (/** @type {string} */ place, /** @type {object} */ data) => {
-    const headers = { authorization, 'content-type': 'application/json' };
-    const response = await fetch(api + place, { method: 'PUT', headers, body: JSON.stringify({ data }) });
-    if (!response.ok) throw new Error(`PUT ${place}: ${response.status} ${await response.text()}`);
-  };
+/** @typedef {import('playwright-core').Page} Page */
+
+/** Shows the difference of the newest change. @param {Page} page */
+async function openFirstChange(page) {
+  await page.locator('.history summary').first().click();
+  await page.locator('.diff').first().waitFor();
+}
+
+/** @param {Page} page */
+async function selectRows(page) {
+  await page.getByLabel('Select bread').check();
+  await page.getByLabel('Select curry').check();
+  await page.getByRole('button', { name: 'Permissions of selected' }).click();
+  await page.getByRole('dialog').waitFor();
+}
+
+/** @param {Page} page */
+async function chooseFile(page) {
+  const buffer = Buffer.from('id,title,minutes\npie,Apple pie,75\ntea,Mint tea,5\n');
+  await page.locator('input[type=file]').setInputFiles({ name: 'recipes.csv', mimeType: 'text/csv', buffer });
+  await page.getByText('2 rows.').waitFor();
+}
+
+let minutes = 25;
+
+/** Saves after another client has changed the record. @param {Page} page */
+async function makeConflict(page) {
+  await page.getByLabel('Title *').fill('Warm lentil salad');
+  await put(`${collection}/records/salad`, {
+    title: 'Lentil and beet salad',
+    minutes: (minutes += 5),
+    tags: ['quick'],
+  });
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('dialog').waitFor();
+}
+
+const authorization = `Basic ${btoa(`${user.name}:${user.password}`)}`;
+
+/** Stores an object of the user. @param {string} place @param {object} data */
+async function put(place, data) {
+  const headers = { authorization, 'content-type': 'application/json' };
+  const response = await fetch(server.api + place, { method: 'PUT', headers, body: JSON.stringify({ data }) });
+  if (!response.ok) throw new Error(`PUT ${place}: ${response.status} ${await response.text()}`);
+}
+
+/** Pictures of the README and of the guide, with their views. */
+const documented = /** @type {const} */ ([
+  ['console.png', 'records'],
+  ['console-form.png', 'form'],
+  ['console-schema.png', 'schema'],
+  ['console-merge.png', 'merge'],
+  ['console-operations.png', 'operations'],
+]);
+
+/** Stores the recipes. */
+async function fill() {
   for (const id of ['archive', 'garden', 'kitchen']) await put(`/buckets/${id}`, {});
   await put('/buckets/kitchen/collections/menus', {});
   await put('/buckets/kitchen/groups/cooks', { members: ['basicauth:bob'] });
   await put(collection, { displayFields: ['title', 'minutes', 'tags', 'rating'], schema });
   for (const { id, ...data } of recipes) await put(`${collection}/records/${id}`, data);
+  await put(`${collection}/records/soup`, {
+    title: 'Pumpkin soup',
+    minutes: 25,
+    tags: ['quick', 'autumn'],
+    rating: 4.4,
+  });
+  await put('/buckets/signed', {});
+  await put('/buckets/signed/collections/menus', {});
+  await put('/buckets/signed/collections/menus/records/monday', { title: 'Pumpkin soup' });
+  const form = new FormData();
+  form.append('attachment', new Blob(['Stir the rice for 20 minutes.\n'], { type: 'text/plain' }), 'recipe.txt');
+  const file = { method: 'POST', headers: { authorization }, body: form };
+  const response = await fetch(`${server.api}${collection}/records/risotto/attachment`, file);
+  if (!response.ok) throw new Error(`The file: ${response.status} ${await response.text()}`);
 }
 
 /** Returns the browser of this machine, as the tests find it. */
@@ -100,11 +174,12 @@ async function open({ width, height, colorScheme }) {
  * Goes to a view and waits until it is complete.
  *
  * @param {import('playwright-core').Page} page
- * @param {{ hash: string, text: string }} view
+ * @param {{ hash: string, text: string, act?: (page: Page) => Promise<void> }} view
  */
-async function show(page, { hash, text }) {
+async function show(page, { hash, text, act }) {
   await page.goto(`${server.api}/admin/${hash}`);
-  await page.locator('main').getByText(text).first().waitFor();
+  await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor();
+  await act?.(page);
 }
 
 /** Writes every view in three looks. @param {string} folder */
@@ -120,6 +195,8 @@ async function shootAll(folder) {
     for (const view of views) {
       await show(page, view);
       await page.screenshot({ path: path.join(folder, `${view.name}-${look}.png`) });
+      // A dialog would keep the next view from being opened.
+      await page.reload();
     }
     await show(page, { hash: `#${collection}?_sort=title`, text: 'Pumpkin soup' });
     await page.keyboard.press('Control+k');
@@ -131,21 +208,42 @@ async function shootAll(folder) {
   console.log(folder);
 }
 
+const keyFolder = mkdtempSync(path.join(tmpdir(), 'coffer-screenshot-'));
+const keys = generateKeyPairSync('ec', {
+  namedCurve: 'P-384',
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+});
+writeFileSync(path.join(keyFolder, 'private.pem'), keys.privateKey, { mode: 0o600 });
+writeFileSync(path.join(keyFolder, 'public.pem'), keys.publicKey);
 const server = await startServer({
-  SVC_INCLUDES: 'default_bucket history admin',
+  SVC_INCLUDES: 'default_bucket history admin operations attachments signer accounts',
+  SVC_MULTIAUTH_POLICIES: 'account basicauth',
+  SVC_OPERATIONS_READ_PRINCIPALS: 'system.Authenticated',
+  SVC_ATTACHMENT_BASE_PATH: path.join(keyFolder, 'files'),
+  SVC_SIGNER_RESOURCES: '/buckets/signed -> /buckets/preview -> /buckets/public',
+  SVC_SIGNER_TO_REVIEW_ENABLED: 'true',
+  SVC_SIGNER_ECDSA_PRIVATE_KEY: path.join(keyFolder, 'private.pem'),
+  SVC_SIGNER_ECDSA_PUBLIC_KEY: path.join(keyFolder, 'public.pem'),
   SVC_PROJECT_NAME: 'our kitchen',
   SVC_EXPERIMENTAL_COLLECTION_SCHEMA_VALIDATION: 'true',
 });
 const browser = await openBrowser();
 try {
-  await fill(server.api);
+  await fill();
   if (options.all !== undefined) await shootAll(options.all);
+  mkdirSync(images, { recursive: true });
   const page = await open({ width: 1100, height: 640, colorScheme: 'light' });
-  await show(page, { hash: `#${collection}?_sort=title`, text: 'Pumpkin soup' });
-  mkdirSync(path.dirname(target), { recursive: true });
-  await page.screenshot({ path: target });
-  console.log(path.relative(root, target));
+  for (const [file, name] of documented) {
+    const view = views.find((each) => each.name === name);
+    if (view === undefined) throw new Error(`Unknown view: ${name}`);
+    await show(page, view);
+    await page.screenshot({ path: path.join(images, file) });
+    await page.reload();
+    console.log(path.join('docs', 'images', file));
+  }
 } finally {
   await browser.close();
   await server.stop();
+  rmSync(keyFolder, { recursive: true, force: true });
 }

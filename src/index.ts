@@ -49,7 +49,26 @@ export { ServiceError, invalidParameters, type Issue } from './core/errors.ts';
 export { entryValue, StoredObject, type ListKey, type StoredEntry, type Tombstone } from './core/objects/stored.ts';
 export type { IdGenerator } from './core/objects/ids.ts';
 export { storedId, type IdRule, type ObjectId, type PathIds } from './core/objects/object-id.ts';
+export {
+  listFolder,
+  storedParent,
+  storedUri,
+  uriBelow,
+  type ListFolder,
+  type ListParent,
+  type ObjectUri,
+} from './core/objects/uris.ts';
 export type { GrantingEntry, PermissionDeclaration } from './core/permissions/inheritance.ts';
+export {
+  AUTHENTICATED,
+  EVERYONE,
+  formatUserId,
+  storedUserId,
+  toPrincipal,
+  toPrincipals,
+  type Principal,
+  type UserId,
+} from './core/permissions/principals.ts';
 export { ExactNumber, formatJson, parseJson, type JsonObject, type JsonValue } from './base/json.ts';
 export type { Clock } from './base/clock.ts';
 export type {

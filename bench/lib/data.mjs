@@ -66,8 +66,8 @@ export function recordId(n) {
  * @property {number} [lists] further collections `list0`, `list1`, … without records
  *
  * @typedef {import('../../dist/contracts/open-backends.js').OpenStores} OpenStores
- * @typedef {import('../../dist/contracts/storage.js').StorageWriter} StorageWriter
- * @typedef {import('../../dist/contracts/permission.js').PermissionWriter} PermissionWriter
+ * @typedef {import('../../dist/testing/contract/plain-contracts.js').StorageWriter} StorageWriter
+ * @typedef {import('../../dist/testing/contract/plain-contracts.js').PermissionWriter} PermissionWriter
  * @typedef {import('../../dist/engine/unit-of-work.js').Stores} Stores
  */
 

@@ -8,7 +8,8 @@ import { systemClock } from '../../dist/base/clock.js';
 import { attributes, owner } from './data.mjs';
 import { median } from './contest.mjs';
 
-/** @typedef {import('../../dist/contracts/database.js').ConditionalWrite} ConditionalWrite */
+/** @typedef {import('../../dist/testing/contract/plain-contracts.js').ConditionalWrite} ConditionalWrite */
+/** @typedef {import('../../dist/testing/contract/plain-contracts.js').Database} Database */
 
 /** @param {string} kind @param {string} parent @param {string} id @param {Partial<ConditionalWrite>} [more] @returns {ConditionalWrite} */
 function creation(kind, parent, id, more = {}) {
@@ -29,6 +30,7 @@ function creation(kind, parent, id, more = {}) {
  * @returns {Promise<{ least: number, median: number }>} microseconds for each record
  */
 export async function measureMemoryWrites({ rounds, requests }) {
+  /** @type {Database} */
   const database = createMemoryDatabase({ clock: systemClock });
   const write = async (/** @type {ConditionalWrite} */ lone) => {
     if ((await database.writeConditionally?.(lone)) === undefined) throw new Error('nothing was written');

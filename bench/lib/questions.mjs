@@ -20,6 +20,7 @@ export const questions = [
   'burning',
   'live',
   'clients',
+  'console',
   'load',
   'start-and-memory',
   'workers',

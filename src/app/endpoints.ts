@@ -7,12 +7,16 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
+import { toPrincipals } from '../core/permissions/principals.ts';
 import type { CompiledKind, KindSettings } from '../engine/compiled-kind.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import { liveTransports, maxWaitSeconds } from '../core/query/parameters.ts';
 import { indexesEndpoint } from '../resources/indexes-endpoint.ts';
 import type { EngineOptions } from '../engine/scope.ts';
 import { resourceEndpoints } from '../engine/resource-endpoints.ts';
+import type { IdRules } from '../http/path-rules.ts';
+import { createRouter } from '../http/router.ts';
+import { parseTarget } from '../http/target.ts';
 import { documentEndpoints } from '../http/api-description/document-endpoint.ts';
 import { batchEndpoint } from '../http/batch.ts';
 import type { LiveSessions } from '../http/authentication/live-session.ts';
@@ -55,6 +59,12 @@ export function createEndpoints(sources: EndpointSources, liveSessions: LiveSess
   // The API description covers all endpoints and is created when it is first requested.
   const described = (): readonly Endpoint[] =>
     publicEndpoints(settings, endpoints).filter(({ operations }) => Object.keys(operations).length > 0);
+  const resources = resourceEndpoints(
+    kinds.values(),
+    engine,
+    ofKinds,
+    parts.flatMap(({ actions = [] }) => actions),
+  );
   endpoints.push(
     ...viewEndpoints(sources, described),
     batchEndpoint({
@@ -62,18 +72,31 @@ export function createEndpoints(sources: EndpointSources, liveSessions: LiveSess
       maxBytes: settings.get('batch_max_bytes'),
       versionPrefix: engine.versionPrefix,
     }),
-    ...(liveSessions === undefined ? [] : [manyListsEndpoint(engine.versionPrefix), liveSessions.endpoint]),
-    ...resourceEndpoints(
-      kinds.values(),
-      engine,
-      ofKinds,
-      parts.flatMap(({ actions = [] }) => actions),
-    ),
+    ...(liveSessions === undefined ? [] : [manyLists(engine, resources, kinds), liveSessions.endpoint]),
+    ...resources,
     ...indexesEndpoints(kinds, engine),
     ...parts.flatMap((part) => part.endpoints ?? []),
     ...operatorEndpoints(sources),
   );
   return endpoints;
+}
+
+/** Returns the rules of ids by the name of the id. */
+export function idRulesOf(kinds: EndpointSources['kinds']): IdRules {
+  return new Map(Array.from(kinds.values(), ({ idName, ids }) => [idName, ids] as const));
+}
+
+function manyLists(
+  { versionPrefix }: EngineOptions,
+  resources: readonly Endpoint[],
+  kinds: EndpointSources['kinds'],
+): Endpoint {
+  const lists = createRouter(
+    resources.filter(({ isList }) => isList),
+    idRulesOf(kinds),
+  );
+  const isList = (path: string): boolean => lists.find(parseTarget(path).path) !== undefined;
+  return manyListsEndpoint({ versionPrefix, isList });
 }
 
 /** Returns the endpoints for operators; none without the plugin `operations`. */
@@ -159,9 +182,19 @@ function viewEndpoints(sources: EndpointSources, described: () => readonly Endpo
       endpoints: described,
     }),
     ...(settings.get('api_docs_enabled') ? createApiDocs(engine.versionPrefix, logger) : []),
-    ...userDataEndpoints({ kinds, engine, deleters: new Set(settings.get('user-data_delete_principals')) }),
+    ...userDataEndpoints({
+      kinds,
+      engine,
+      deleters: new Set(toPrincipals(settings.get('user-data_delete_principals'))),
+    }),
     ...(showsPermissions
-      ? [permissionsEndpoint({ kinds, engine, readers: new Set(settings.get('permissions_read_principals')) })]
+      ? [
+          permissionsEndpoint({
+            kinds,
+            engine,
+            readers: new Set(toPrincipals(settings.get('permissions_read_principals'))),
+          }),
+        ]
       : []),
   ];
 }

@@ -1,5 +1,7 @@
 // The checks of the heartbeat. Each uses a backend; in a read-only service it only reads.
 import type { Database } from '../contracts/database.ts';
+import { listFolder } from '../core/objects/uris.ts';
+import { storedUserId, toPrincipal } from '../core/permissions/principals.ts';
 import { DatabaseUnit } from '../engine/database-unit.ts';
 import type { Reader } from '../engine/unit-of-work.ts';
 import type { PluginParts } from '../http/plugin.ts';
@@ -8,8 +10,9 @@ import type { Settings } from '../settings/settings.ts';
 import { silentLogger } from '../contracts/logger.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 
-const list = { kind: '__heartbeat__', parent: '__heartbeat__' };
-const user = '__heartbeat__';
+const list = { kind: '__heartbeat__', parent: listFolder('__heartbeat__') };
+const user = storedUserId('__heartbeat__');
+const principal = toPrincipal('alive');
 
 /** Returns the checks of storage, permission and cache, and those of the plugins. */
 export function healthChecks(
@@ -68,8 +71,8 @@ async function writePermission(backends: OpenBackends): Promise<boolean> {
   const unit = new DatabaseUnit(backends, silentLogger);
   try {
     const { permission } = await unit.writer();
-    await permission.addUserPrincipal(user, 'alive');
-    await permission.removeUserPrincipal(user, 'alive');
+    await permission.addUserPrincipal(user, principal);
+    await permission.removeUserPrincipal(user, principal);
     await unit.end(true);
   } finally {
     await unit.abandon();

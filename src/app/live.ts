@@ -3,9 +3,11 @@ import { createHmac } from 'node:crypto';
 import { silentLogger, type Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
+import { addressGroup } from '../http/address-group.ts';
 import { errorResponse } from '../http/errors.ts';
 import { LiveSessions } from '../http/authentication/live-session.ts';
 import type { Cors } from '../http/cors.ts';
+import { compileTrusted } from '../http/forwarded.ts';
 import { LiveHub } from '../live/hub.ts';
 import type { PluginHost } from '../http/plugin.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -21,6 +23,7 @@ export function createLive(
   const maxStreams = settings.get('live_max_streams');
   if (maxStreams === 0) return undefined;
   const errors = errorOptions(settings);
+  const isTrusted = compileTrusted(settings.get('trusted_proxies'));
   return new LiveHub({
     stores,
     logger,
@@ -29,6 +32,8 @@ export function createLive(
     formatError: (error) => errorResponse(error, '', errors, silentLogger).body as string,
     maxStreams,
     maxStreamsPerUser: settings.get('live_max_streams_per_user'),
+    maxStreamsPerAddress: settings.get('live_max_streams_per_address'),
+    limitedAddress: (address) => (address === undefined || isTrusted(address) ? undefined : addressGroup(address)),
     bufferBytes: settings.get('live_buffer_bytes'),
     recheckMs: settings.get('live_recheck_seconds') * 1000,
     maxMs: settings.get('live_max_seconds') * 1000,

@@ -21,7 +21,7 @@ import { prepareSchemas } from '../maintenance/schemas.ts';
 import { compareSecrets } from '../maintenance/secret-fingerprints.ts';
 import { openObservation, type Observation } from '../observability/observation.ts';
 import type { Settings } from '../settings/settings.ts';
-import { createEndpoints } from './endpoints.ts';
+import { createEndpoints, idRulesOf } from './endpoints.ts';
 import { Faults } from './faults.ts';
 import { createKinds, kindSettings } from './kinds.ts';
 import { createIndexing, indexingSubscriber } from './indexing.ts';
@@ -242,7 +242,7 @@ async function start(assembled: Assembled): Promise<Servers> {
   const principals = parts.flatMap((part) => (part.principals === undefined ? [] : [part.principals]));
   const { observer } = observation;
   const running = { stores: backends, subscribers, policies, principals, logger, observer, rateLimits };
-  const idRules = new Map(Array.from(kinds.values(), ({ idName, ids }) => [idName, ids] as const));
+  const idRules = idRulesOf(kinds);
   try {
     await startAll(plugins, parts);
     const servers = createServers({ settings, logger, endpoints, idRules, dispatching, running });

@@ -71,8 +71,7 @@ export class Progress {
     const total = this.#total;
     if (total !== undefined && total > 0) {
       const share = Math.min(1, this.#done / total);
-      const filled = Math.round(share * barWidth);
-      parts.push(`[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}]`, `${Math.floor(share * 100)} %`);
+      parts.push(formatBar(share));
       parts.push(`${format(this.#done)} of ${format(total)},`);
     } else parts.push(`${format(this.#done)},`);
     parts.push(`${format(Math.round(rate))}/s`);
@@ -95,6 +94,12 @@ export async function withProgress<T>(
   } finally {
     progress.finish();
   }
+}
+
+/** Returns a bar and a percentage. */
+export function formatBar(share: number): string {
+  const filled = Math.round(share * barWidth);
+  return `[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${Math.floor(share * 100)} %`;
 }
 
 function format(count: number): string {

@@ -1,13 +1,14 @@
 // Hints about changes, which processes of one service send each other so that waiting clients learn of changes sooner. A hint
 // may be lost, repeated or late: the clocks of the lists alone say what has changed.
 import type { ListKey } from '../core/objects/stored.ts';
+import type { ObjectUri } from '../core/objects/uris.ts';
 
 /** What a commit has changed. */
 export type ChangeHint =
   /** One list. */
   | { readonly list: ListKey }
   /** Lists whose parent is the URI or lies below it. */
-  | { readonly below: string }
+  | { readonly below: ObjectUri }
   /** The store was flushed. */
   | { readonly flushed: true }
   /** Anything: hints may have been lost, or were too many to name. Includes a flush. */

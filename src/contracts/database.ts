@@ -1,6 +1,8 @@
 // The database of storage and permission backends, and its transactions. Backends of one database share a transaction, so an
 // object and its permissions are written atomically.
 import type { ListKey, StoredObject, IndexKeys } from '../core/objects/stored.ts';
+import type { ObjectUri } from '../core/objects/uris.ts';
+import type { Principal, UserId } from '../core/permissions/principals.ts';
 import type { ChangeHints } from './change-hints.ts';
 import type { BackendUnavailable } from './errors.ts';
 import type { Logger } from './logger.ts';
@@ -12,7 +14,7 @@ export interface ExpectedObjects {
   /** Ids of the objects, some of which may not exist. */
   readonly ids: readonly string[];
   /** URIs of their permission entries; empty for objects without entries. */
-  readonly uris: readonly string[];
+  readonly uris: readonly ObjectUri[];
 }
 
 /** An open transaction, for one unit of work only. It ends with `commit` or `rollback`. */
@@ -71,9 +73,9 @@ export interface ConditionalWrite {
   /** Keys in the declared indexes of the list; absent: it has none. */
   readonly keys?: IndexKeys | undefined;
   /** URI of the object's entries; `undefined` when it has none. A deletion deletes all entries. */
-  readonly uri: string | undefined;
+  readonly uri: ObjectUri | undefined;
   /** Entries of a new object. Must be empty for an existing object, which keeps its entries. */
-  readonly entries: Readonly<Record<string, readonly string[]>>;
+  readonly entries: Readonly<Record<string, readonly Principal[]>>;
 }
 
 export interface BeginOptions {
@@ -86,7 +88,7 @@ export interface BeginOptions {
    * User of the unit of work. Where units wait for a writer lock, the user who has written for the shortest time is next, so
    * no user waits for all writes of another one. Absent: units without a user count as one user.
    */
-  readonly userId?: string | undefined;
+  readonly userId?: UserId | undefined;
 }
 
 export interface Database {

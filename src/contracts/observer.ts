@@ -1,6 +1,7 @@
 // Observations: one stream of events inside the service, from which the access log, metrics, traces and the log of slow
 // operations are derived. Observations contain neither bodies nor credentials.
 import type { ListKey } from '../core/objects/stored.ts';
+import type { UserId } from '../core/permissions/principals.ts';
 
 /** A consumer of observations. Without observers, nothing is measured. */
 export interface Observer {
@@ -48,7 +49,7 @@ export interface Answered {
   /** Number of the error in the body; 0 for none. */
   readonly errno: number;
   /** User id with prefix; `undefined` when the caller is anonymous or was not identified. */
-  readonly userId: string | undefined;
+  readonly userId: UserId | undefined;
   readonly milliseconds: number;
 }
 
@@ -106,7 +107,7 @@ export interface RefusalObservation {
   readonly permission: string;
   /** Path below the version prefix. */
   readonly uri: string;
-  readonly userId: string | undefined;
+  readonly userId: UserId | undefined;
   readonly requestId: string;
 }
 
@@ -153,7 +154,7 @@ export type LiveObservation =
       readonly transport: LiveTransport;
       /** Number of streams or long polls of this process, this one included. */
       readonly open: number;
-      readonly userId: string | undefined;
+      readonly userId: UserId | undefined;
       readonly list: ListKey;
     }
   | {
@@ -162,7 +163,7 @@ export type LiveObservation =
       readonly transport: LiveTransport;
       /** Number of streams or long polls of this process that remain. */
       readonly open: number;
-      readonly userId: string | undefined;
+      readonly userId: UserId | undefined;
       readonly list: ListKey;
       /** `client`: the client left. `age`: the stream reached its maximum age. `answered`: the poll is over. */
       readonly reason: 'client' | 'age' | 'refused' | 'stopping' | 'answered';

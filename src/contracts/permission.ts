@@ -1,10 +1,12 @@
 // Storage of access-control entries and group memberships. All ids are strings; sets have no order. An object id is the URI
 // of an object (`/buckets/food`); an entry maps (object id, permission name) to principals.
+import type { ObjectUri } from '../core/objects/uris.ts';
+import type { Principal, UserId } from '../core/permissions/principals.ts';
 import type { Database, Transaction } from './database.ts';
 
 /** Key of an entry: a permission on an object. */
 export interface BoundPermission {
-  readonly objectId: string;
+  readonly objectId: ObjectUri;
   readonly permission: string;
 }
 
@@ -18,15 +20,15 @@ export interface BoundPattern {
 export interface AccessibleOptions {
   readonly bound?: readonly BoundPattern[];
   readonly withChildren?: boolean;
-  readonly memberOf?: string | undefined;
+  readonly memberOf?: UserId | undefined;
   readonly limit?: number | undefined;
 }
 
-export type ObjectPermissions = Readonly<Record<string, readonly string[]>>;
+export type ObjectPermissions = Readonly<Record<string, readonly Principal[]>>;
 
 /** All entries of one object. */
 export interface ObjectEntries {
-  readonly objectId: string;
+  readonly objectId: ObjectUri;
   readonly permissions: ObjectPermissions;
 }
 
@@ -39,19 +41,19 @@ export interface WalkPage<T> {
 
 /** The principals of one user, or of `system.Authenticated`. */
 export interface Memberships {
-  readonly userId: string;
-  readonly principals: readonly string[];
+  readonly userId: Principal;
+  readonly principals: readonly Principal[];
 }
 
 export interface PermissionReader {
   /** Returns the principals of the user and those of `system.Authenticated`; for unknown users only the latter. */
-  getUserPrincipals(userId: string): Promise<ReadonlySet<string>>;
+  getUserPrincipals(userId: UserId): Promise<ReadonlySet<Principal>>;
 
   /** Returns the principals of one entry; empty when it does not exist. */
-  getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>>;
+  getObjectPermissionPrincipals(objectId: ObjectUri, permission: string): Promise<ReadonlySet<Principal>>;
 
   /** Returns the union of the principals of all given entries. */
-  getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>>;
+  getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<Principal>>;
 
   /**
    * Whether any of the principals is in any of the entries; `false` for an empty list of entries.
@@ -60,9 +62,9 @@ export interface PermissionReader {
    * trip. Default: none
    */
   checkPermission(
-    principals: readonly string[],
+    principals: readonly Principal[],
     bound: readonly BoundPermission[],
-    memberOf?: string,
+    memberOf?: UserId,
   ): Promise<boolean>;
 
   /**
@@ -75,16 +77,16 @@ export interface PermissionReader {
    *   may lack others, and permissions of those that it has. Default: all
    */
   getAccessibleObjects(
-    principals: readonly string[],
+    principals: readonly Principal[],
     options?: AccessibleOptions,
-  ): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
+  ): Promise<ReadonlyMap<ObjectUri, ReadonlySet<string>>>;
 
   /** Returns the entries of an object, only the named ones when names are given; `{}` for none. */
-  getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions>;
+  getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions>;
 
   /** Returns the result of `getObjectPermissions` for several objects, in the order of the ids. */
   getObjectsPermissions(
-    objectIds: readonly string[],
+    objectIds: readonly ObjectUri[],
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]>;
 
@@ -108,21 +110,21 @@ export interface PermissionReader {
  * caller waits for its result first.
  */
 export interface PermissionWriter extends PermissionReader {
-  /** Adds a principal to the user. Idempotent. */
-  addUserPrincipal(userId: string, principal: string): Promise<void>;
+  /** Adds a principal to the user, or to `system.Authenticated`. Idempotent. */
+  addUserPrincipal(member: Principal, principal: Principal): Promise<void>;
   /** Removes a principal from the user; no error when it is absent. */
-  removeUserPrincipal(userId: string, principal: string): Promise<void>;
+  removeUserPrincipal(member: Principal, principal: Principal): Promise<void>;
   /** Removes the principal from every user. */
-  removePrincipal(principal: string): Promise<void>;
+  removePrincipal(principal: Principal): Promise<void>;
   /** Removes from every user all principals that start with the literal prefix. */
   removePrincipalsBelow(prefix: string): Promise<void>;
 
   /** Adds a principal to an entry. Idempotent. */
-  addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void>;
+  addPrincipalToAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void>;
   /** Removes a principal from an entry; no error when it is absent. An entry without principals ceases to exist. */
-  removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void>;
+  removePrincipalFromAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void>;
   /** Removes the principal from every entry of every object. */
-  removePrincipalFromAces(principal: string): Promise<void>;
+  removePrincipalFromAces(principal: Principal): Promise<void>;
 
   /**
    * Adds principals to entries of several objects. Idempotent.
@@ -131,17 +133,17 @@ export interface PermissionWriter extends PermissionReader {
    * work may fail with TransactionConflict and is retried without this option
    */
   addToAces(
-    entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
+    entries: readonly { readonly objectId: ObjectUri; readonly permissions: ObjectPermissions }[],
     options?: { readonly isFresh?: boolean },
   ): Promise<void>;
 
   /** Replaces the named entries. An empty list deletes an entry; other entries are unchanged. */
-  replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void>;
+  replaceObjectPermissions(objectId: ObjectUri, permissions: ObjectPermissions): Promise<void>;
 
   /** Deletes all entries of these objects. */
-  deleteObjectPermissions(objectIds: readonly string[]): Promise<void>;
+  deleteObjectPermissions(objectIds: readonly ObjectUri[]): Promise<void>;
   /** Deletes all entries of every object below the URI (`<uri>/…`), and of no object whose URI only shares the prefix. */
-  deletePermissionsBelow(uri: string): Promise<void>;
+  deletePermissionsBelow(uri: ObjectUri): Promise<void>;
 
   /** Deletes everything. */
   flush(): Promise<void>;

@@ -4,6 +4,7 @@ import type { ListState } from '../core/lists/list-state.ts';
 import type { PurgeOptions } from '../core/lists/purge.ts';
 import type { JoinedEntries } from '../core/objects/page-text.ts';
 import type { ListKey, StoredEntry, StoredObject, Tombstone, IndexKeys } from '../core/objects/stored.ts';
+import type { ListParent, ObjectUri } from '../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../core/query/ast.ts';
 import type { WordSearch } from '../core/text/text-query.ts';
 import type { Database, Transaction } from './database.ts';
@@ -173,10 +174,10 @@ export interface StorageReader {
   clocks(lists: readonly ListKey[]): Promise<ListClocks>;
 
   /** Returns the clocks of all lists of a kind that have one: parent → timestamp. */
-  allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>>;
+  allResourceTimestamps(kind: string): Promise<ReadonlyMap<ListParent, number>>;
 
   /** Returns the parents of all lists of a kind that hold live objects, in no particular order. */
-  listParents(kind: string): Promise<readonly string[]>;
+  listParents(kind: string): Promise<readonly ListParent[]>;
 
   /**
    * Returns one page of all lists that have a clock, of all kinds, including empty ones. They are ordered by parent, then by
@@ -272,7 +273,7 @@ export interface StorageWriter extends StorageReader {
    * Neighbours with a similar name stay. Clocks stay, except that the clock of a list that lost live objects becomes
    * max(now, R + 1), or the last timestamp when none is left. The horizon of a list that lost anything becomes its clock.
    */
-  deleteChildren(uri: string): Promise<void>;
+  deleteChildren(uri: ObjectUri): Promise<void>;
 
   /**
    * Deletes tombstones, never live objects or clocks. The horizon of a list moves on to the latest tombstone that it loses.

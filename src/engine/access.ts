@@ -3,6 +3,7 @@
 import { ServiceError } from '../core/errors.ts';
 import { storedId, type PathIds } from '../core/objects/object-id.ts';
 import type { PermissionRule } from '../core/permissions/inheritance.ts';
+import type { Principal } from '../core/permissions/principals.ts';
 import { completeCaller, type Caller } from './caller.ts';
 import type { Context } from './context.ts';
 import { haveOwners, ownsLists, type OwnedList } from './owned-lists.ts';
@@ -53,7 +54,7 @@ interface Policed {
 /** The principals that have one kind of access: those in settings, and those in any of the granting entries. */
 export interface AccessRule {
   /** From settings such as `record_create_principals`. */
-  readonly principals: ReadonlySet<string>;
+  readonly principals: ReadonlySet<Principal>;
   /** Entries on objects in the path; `undefined` where only settings or authentication decide. */
   readonly entries: PermissionRule | undefined;
   /** Whether every authenticated caller has access, as to user resources. */

@@ -1,23 +1,23 @@
 // The sender of a request, as far as permissions depend on it.
 import type { JsonObject } from '../base/json.ts';
-import { AUTHENTICATED, EVERYONE } from '../core/permissions/principals.ts';
+import { AUTHENTICATED, EVERYONE, type Principal, type UserId } from '../core/permissions/principals.ts';
 
 export interface Caller {
   /** Prefixed user id, such as `basicauth:a3d9…`; `undefined` for anonymous callers. */
-  readonly userId: string | undefined;
+  readonly userId: UserId | undefined;
   /** Principals of the caller that are known without a lookup; the user id comes first. */
-  readonly knownPrincipals: readonly string[];
+  readonly knownPrincipals: readonly Principal[];
   /** User id whose groups count as well; `undefined` when `knownPrincipals` is complete. */
-  readonly memberOf: string | undefined;
+  readonly memberOf: UserId | undefined;
   /** Returns all principals, groups included. Looks groups up once, so check the known principals first. */
-  readonly allPrincipals: () => Promise<readonly string[]>;
+  readonly allPrincipals: () => Promise<readonly Principal[]>;
   /** The principal that is added to the `write` permission of objects that the caller creates or changes. */
-  readonly principal: string;
+  readonly principal: Principal;
   /** Facts about the user from the authentication policy; absent when it knows only the id. */
   readonly profile?: JsonObject | undefined;
 }
 
-const everyone: readonly string[] = [EVERYONE];
+const everyone: readonly Principal[] = [EVERYONE];
 
 export const anonymous: Caller = {
   userId: undefined,
@@ -28,7 +28,7 @@ export const anonymous: Caller = {
 };
 
 /** Creates an authenticated caller without groups other than the given principals. */
-export function authenticatedCaller(userId: string, given: readonly string[], profile?: JsonObject): Caller {
+export function authenticatedCaller(userId: UserId, given: readonly Principal[], profile?: JsonObject): Caller {
   const principals = principalsOf(userId, given);
   return {
     userId,
@@ -42,14 +42,14 @@ export function authenticatedCaller(userId: string, given: readonly string[], pr
 
 /** Creates an authenticated caller whose groups are looked up when a decision depends on them. */
 export function callerInGroups(
-  userId: string,
-  given: readonly string[],
-  readGroups: () => Promise<Iterable<string>>,
+  userId: UserId,
+  given: readonly Principal[],
+  readGroups: () => Promise<Iterable<Principal>>,
   profile?: JsonObject,
 ): Caller {
   const caller = authenticatedCaller(userId, given, profile);
-  let all: Promise<readonly string[]> | undefined;
-  const allPrincipals = (): Promise<readonly string[]> =>
+  let all: Promise<readonly Principal[]> | undefined;
+  const allPrincipals = (): Promise<readonly Principal[]> =>
     (all ??= readGroups().then((groups) => principalsOf(userId, [...given, ...groups])));
   return { ...caller, memberOf: userId, allPrincipals };
 }
@@ -60,7 +60,7 @@ export async function completeCaller(caller: Caller): Promise<Caller> {
   return { ...caller, knownPrincipals: await caller.allPrincipals(), memberOf: undefined };
 }
 
-function principalsOf(userId: string, given: readonly string[]): readonly string[] {
+function principalsOf(userId: UserId, given: readonly Principal[]): readonly Principal[] {
   if (given.length === 0) return [userId, EVERYONE, AUTHENTICATED];
   return [...new Set([userId, EVERYONE, AUTHENTICATED, ...given])];
 }

@@ -2,6 +2,7 @@
 import type { ChangeHint } from '../contracts/change-hints.ts';
 import type { StorageReader, StorageWriter } from '../contracts/storage.ts';
 import type { ListKey } from '../core/objects/stored.ts';
+import { storedUri } from '../core/objects/uris.ts';
 
 /** Learns what commits have changed. */
 export interface CommitListener {
@@ -28,7 +29,7 @@ const hintsOf: Readonly<Record<WriteName, (first: unknown) => ChangeHint>> = {
   deleteAll: ofList,
   trimObjects: ofList,
   restore: ofList,
-  deleteChildren: (uri) => ({ below: uri as string }),
+  deleteChildren: (uri) => ({ below: storedUri(uri as string) }),
   flush: () => ({ flushed: true }),
 };
 

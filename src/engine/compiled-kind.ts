@@ -6,8 +6,14 @@ import { findIdGenerator, type IdGenerator } from '../core/objects/ids.ts';
 import { createIdRule, type IdRule } from '../core/objects/object-id.ts';
 import type { PathIds } from '../core/objects/object-id.ts';
 import type { ListKey } from '../core/objects/stored.ts';
-import { compileUriTemplate, objectTemplate } from '../core/objects/uris.ts';
-import { AUTHENTICATED } from '../core/permissions/principals.ts';
+import {
+  compileObjectUri,
+  compileUriTemplate,
+  listFolder,
+  objectTemplate,
+  type ObjectUri,
+} from '../core/objects/uris.ts';
+import { AUTHENTICATED, toPrincipals, type Principal } from '../core/permissions/principals.ts';
 import { createInheritance, settingName, type Inheritance } from '../core/permissions/inheritance.ts';
 import type { ListTraits } from '../core/query/resolve.ts';
 import type { AccessRule, AuthorizationPolicy } from './access.ts';
@@ -57,7 +63,7 @@ export interface CompiledKind {
   /** Template of the URIs of its objects. */
   readonly uriTemplate: string;
   /** Returns the principals in a setting such as `task_create_principals`, or the defaults of the kind. */
-  readonly settingPrincipals: (setting: string) => readonly string[];
+  readonly settingPrincipals: (setting: string) => readonly Principal[];
   /** Returns the path of an object below the version prefix. The ids include its own. */
   readonly address: (ids: PathIds) => string;
   /** Cache lifetime of anonymous responses in seconds, as in the declaration; a number where only a setting decides. */
@@ -65,7 +71,7 @@ export interface CompiledKind {
   /** Returns the URI of the list, such as `/buckets/food/groups`. */
   readonly listUri: (ids: PathIds) => string;
   /** Returns the URI of an object. The ids include its own. */
-  readonly objectUri: (ids: PathIds) => string;
+  readonly objectUri: (ids: PathIds) => ObjectUri;
   readonly listKey: (ids: PathIds, caller: Caller) => ListKey;
   /** Returns the rule for a permission on an object of the kind, such as one that a plugin has added. */
   readonly rule: (permission: string) => AccessRule;
@@ -185,7 +191,7 @@ function compileKind(
     settingPrincipals,
     address: compileUriTemplate(objectTemplate(kind.name, kind.path)),
     listUri: compileUriTemplate(uriPath),
-    objectUri: compileUriTemplate(uriTemplate),
+    objectUri: compileObjectUri(uriTemplate),
     listKey: isShareable
       ? compileListKey(kind, parent, ownList)
       : (_ids, caller) => ({ kind: kind.name, parent: caller.userId ?? '' }),
@@ -205,7 +211,7 @@ function compileKind(
   };
 }
 
-function union(one: AccessRule, other: AccessRule): ReadonlySet<string> {
+function union(one: AccessRule, other: AccessRule): ReadonlySet<Principal> {
   return new Set([...one.principals, ...other.principals]);
 }
 
@@ -239,30 +245,35 @@ function isOwnedFromRoot(kind: ResourceKind, parent: CompiledKind | undefined): 
 function compileSettingPrincipals(
   { name, parentOf, defaultPrincipals = parentOf === undefined ? {} : { create: [AUTHENTICATED] } }: ResourceKind,
   settings: KindSettings,
-): (setting: string) => readonly string[] {
+): (setting: string) => readonly Principal[] {
   const defaults = new Map(
-    Object.entries(defaultPrincipals).map(([permission, principals]) => [settingName(name, permission), principals]),
+    Object.entries(defaultPrincipals).map(([permission, principals]) => [
+      settingName(name, permission),
+      toPrincipals(principals),
+    ]),
   );
   return (setting) => {
     const byDefault = defaults.get(setting);
-    return byDefault !== undefined && settings.text(setting) === undefined ? byDefault : settings.list(setting);
+    return byDefault !== undefined && settings.text(setting) === undefined
+      ? byDefault
+      : toPrincipals(settings.list(setting));
   };
 }
 
 function compileListKey(
-  { name: kind, listFolder }: ResourceKind,
+  { name: kind, listFolder: folder }: ResourceKind,
   parent: CompiledKind | undefined,
   owned: OwnedList | undefined,
 ): (ids: PathIds) => ListKey {
   if (owned !== undefined) {
     const { ownerName } = owned;
-    if (parent === undefined) return (ids) => ({ kind, parent: ids[ownerName] ?? '' });
-    return (ids) => ({ kind, parent: `${parent.objectUri(ids)}/${ids[ownerName] ?? ''}` });
+    if (parent === undefined) return (ids) => ({ kind, parent: listFolder(ids[ownerName] ?? '') });
+    return (ids) => ({ kind, parent: listFolder(`${parent.objectUri(ids)}/${ids[ownerName] ?? ''}`) });
   }
   if (parent === undefined) {
     const key: ListKey = { kind, parent: '' };
     return () => key;
   }
-  const folder = listFolder === undefined ? '' : `/${listFolder}`;
-  return (ids) => ({ kind, parent: parent.objectUri(ids) + folder });
+  if (folder === undefined) return (ids) => ({ kind, parent: parent.objectUri(ids) });
+  return (ids) => ({ kind, parent: listFolder(`${parent.objectUri(ids)}/${folder}`) });
 }

@@ -6,6 +6,7 @@ import type { Logger } from '../contracts/logger.ts';
 import type { Action } from '../core/events/payload.ts';
 import { compareLists } from '../core/objects/list-order.ts';
 import type { ListKey } from '../core/objects/stored.ts';
+import type { UserId } from '../core/permissions/principals.ts';
 import type { Change } from './events/event.ts';
 import { notingWrites } from './commit-listener.ts';
 import { EventQueue } from './events/queue.ts';
@@ -23,7 +24,7 @@ export interface UnitOptions {
   /** Receivers of events; default none. */
   readonly subscribers?: Subscribers;
   /** The user of the request, as far as known when it begins to write; default none. */
-  readonly user?: { readonly userId: string | undefined };
+  readonly user?: { readonly userId: UserId | undefined };
 }
 
 export class DatabaseUnit implements UnitOfWork {

@@ -73,6 +73,8 @@ export interface Endpoint {
    * Other endpoints ignore `Accept`.
    */
   readonly isResource: boolean;
+  /** Whether it is the list of a kind, which clients may follow. */
+  readonly isList?: boolean;
   /** Whether callers are not authenticated, so that the response depends on no backend. */
   readonly ignoresCaller?: boolean;
   /** Whether it is exempt from load shedding and limits, because monitors use it to check that the process is alive. */

@@ -5,12 +5,13 @@ import type { JsonObject, JsonValue, MutableJsonObject } from '../base/json.ts';
 import { copyMembers } from '../base/json-steps.ts';
 import type { Steps } from '../base/steps.ts';
 import type { Issue } from '../core/errors.ts';
+import { toPrincipal, type Principal } from '../core/permissions/principals.ts';
 import { describeUnknownMembers } from './envelope-advice.ts';
 import type { RequestBody } from './exchange.ts';
 import type { Scope } from './scope.ts';
 
 /** Permissions as sent. A list replaces an entry; the meaning of `null` depends on the format of the request. */
-export type SentPermissions = Readonly<Record<string, readonly string[] | null>>;
+export type SentPermissions = Readonly<Record<string, readonly Principal[] | null>>;
 
 export interface Envelope {
   readonly data: JsonObject | undefined;
@@ -79,7 +80,7 @@ function parsePermissions(value: JsonValue, names: readonly string[], issues: Is
       description: `unknown permissions: ${listed}. Allowed: ${names.join(', ')}`,
     });
   }
-  const sent: Record<string, readonly string[] | null> = {};
+  const sent: Record<string, readonly Principal[] | null> = {};
   for (const name of names) {
     const principals = getKey(value, name);
     if (principals === undefined) continue;
@@ -94,11 +95,11 @@ function parsePermissions(value: JsonValue, names: readonly string[], issues: Is
 /** Maximum number of faults reported for one list: a million would make the response larger than the request. */
 const maxFaults = 100;
 
-function parsePrincipals(values: readonly JsonValue[], name: string, issues: Issue[]): readonly string[] {
-  const principals = new Set<string>();
+function parsePrincipals(values: readonly JsonValue[], name: string, issues: Issue[]): readonly Principal[] {
+  const principals = new Set<Principal>();
   let faults = 0;
   for (const [index, value] of values.entries()) {
-    if (typeof value === 'string' && value !== '') principals.add(value);
+    if (typeof value === 'string' && value !== '') principals.add(toPrincipal(value));
     else {
       const description = 'expected a text that is not empty';
       issues.push({ location: 'body', name: `permissions.${name}.${index}`, description });

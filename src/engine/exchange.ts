@@ -115,6 +115,12 @@ export interface OpenConnection {
   /** Number of bytes that were written and that the client has not taken yet. */
   readonly bufferedBytes: number;
   write(bytes: Uint8Array): void;
+  /**
+   * Reserves memory for bytes that the client has yet to take.
+   *
+   * @returns a function that releases it; `undefined` when others hold too much
+   */
+  readonly reserve: (bytes: number) => (() => void) | undefined;
   /** Calls the task each time the client has taken everything that was written. */
   onDrain(task: () => void): void;
   /** Calls the task when the connection has ended, on either side. */

@@ -1,10 +1,11 @@
 // Gives keys to the objects that were stored before their indexes were declared, a few at a time, while requests go on.
+import { storedParent } from '../core/objects/uris.ts';
 import type { ListIndex } from '../core/query/ast.ts';
 import { pause, runFromNow } from '../base/steps.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { KeyedObject, StorageReader, StorageWriter } from '../contracts/storage.ts';
 import { keysOf } from '../core/index/definition.ts';
-import { keyOfList } from '../core/lists/list-key.ts';
+import { keyOfList, type ListName } from '../core/lists/list-key.ts';
 import { StoredObject, type ListKey } from '../core/objects/stored.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
 import {
@@ -47,7 +48,7 @@ export interface IndexBuilderOptions {
 export class IndexBuilder implements Indexing {
   readonly #options: IndexBuilderOptions;
   /** Lists that wait, by their keys. */
-  readonly #waiting = new Map<string, ListKey>();
+  readonly #waiting = new Map<ListName, ListKey>();
   /** When indexes were last used, by list and prefix, at most once in `useMs`. */
   readonly #uses = new Map<string, number>();
   #running: Promise<void> | undefined;
@@ -215,7 +216,7 @@ export class IndexBuilder implements Indexing {
     // The URI of the object above ends in the path of its list and its id.
     const segments = parent.split('/');
     const object = await storage.get(
-      { kind: above.name, parent: segments.slice(0, -2).join('/') },
+      { kind: above.name, parent: storedParent(segments.slice(0, -2).join('/')) },
       segments.at(-1) ?? '',
     );
     return object === undefined ? [] : indexesOf(object);

@@ -1,5 +1,6 @@
 // Serialises changes of one large object in this process, from reading it until the response. Each change starts from the
 // result of the previous one, so none repeats slow work after a conflict over the lock.
+import type { ObjectUri } from '../core/objects/uris.ts';
 import { StaleState } from './conditional-write.ts';
 import type { Context } from './context.ts';
 import type { RequestBody } from './exchange.ts';
@@ -16,7 +17,7 @@ const holders = new WeakSet<RequestBody>();
  *
  * @throws StaleState after a wait, since the request before has probably changed the object
  */
-export async function takeLargeObjectTurn(uri: string, { request, unit }: Context): Promise<void> {
+export async function takeLargeObjectTurn(uri: ObjectUri, { request, unit }: Context): Promise<void> {
   const { body } = request;
   if (!body.isOfRequest || unit.isWriting || holders.has(body)) return;
   holders.add(body);

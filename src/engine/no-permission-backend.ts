@@ -2,8 +2,9 @@
 // they check no entries.
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
 import type { Database } from '../contracts/database.ts';
+import type { Principal } from '../core/permissions/principals.ts';
 
-const noPrincipals: ReadonlySet<string> = new Set();
+const noPrincipals: ReadonlySet<Principal> = new Set();
 
 const reader: PermissionReader = {
   getUserPrincipals: () => Promise.resolve(noPrincipals),

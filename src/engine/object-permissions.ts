@@ -1,5 +1,6 @@
 // Changes of the permissions of an object by requests: pure functions from stored and sent entries to new ones.
 import type { ObjectPermissions } from '../contracts/permission.ts';
+import type { Principal } from '../core/permissions/principals.ts';
 import type { SentPermissions } from './envelope.ts';
 
 /** Returns the entries after a creation: those sent. */
@@ -19,7 +20,7 @@ export function changedPermissions(
   sent: SentPermissions,
   onNull: 'ignore' | 'remove',
 ): ObjectPermissions {
-  const result: Record<string, readonly string[]> = { ...stored };
+  const result: Record<string, readonly Principal[]> = { ...stored };
   for (const [name, principals] of Object.entries(sent)) {
     if (principals === null) {
       if (onNull === 'remove') delete result[name];
@@ -30,14 +31,14 @@ export function changedPermissions(
 }
 
 /** Returns the entries with the principal added to `write`. */
-export function withWriter(permissions: ObjectPermissions, principal: string): ObjectPermissions {
+export function withWriter(permissions: ObjectPermissions, principal: Principal): ObjectPermissions {
   const writers = permissions['write'] ?? [];
   return writers.includes(principal) ? permissions : { ...permissions, write: [...writers, principal] };
 }
 
 /** Returns the entries that differ between two states of an object; removed entries are empty. */
 export function permissionChanges(before: ObjectPermissions, after: ObjectPermissions): ObjectPermissions {
-  const changes: Record<string, readonly string[]> = {};
+  const changes: Record<string, readonly Principal[]> = {};
   for (const [name, principals] of Object.entries(after)) if (before[name] !== principals) changes[name] = principals;
   for (const name of Object.keys(before)) if (after[name] === undefined) changes[name] = [];
   return changes;

@@ -4,7 +4,8 @@ import type { Deletion } from '../contracts/storage.ts';
 import type { ObjectId, PathIds } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
 import { invalidParameters } from '../core/errors.ts';
-import { createUriParser, type ObjectAddress } from '../core/objects/uris.ts';
+import { createUriParser, type ObjectAddress, type ObjectUri } from '../core/objects/uris.ts';
+import type { Principal } from '../core/permissions/principals.ts';
 import { isAllowed, refusal } from './access.ts';
 import type { Caller } from './caller.ts';
 import type { CompiledKind } from './compiled-kind.ts';
@@ -93,7 +94,7 @@ export class Objects {
   }
 
   /** Returns whether a principal has the form of a group URI with ids that no group can have. */
-  isImpossibleGroup(principal: string): boolean {
+  isImpossibleGroup(principal: Principal): boolean {
     if (!principal.startsWith('/')) return false;
     const address = this.#parse(principal);
     return address?.kind === 'group' && this.findPlace(address.kind, address.ids) === undefined;
@@ -107,7 +108,7 @@ export class Objects {
   }
 
   /** Returns the URI of the object. In owned lists the place has to name the owner, as places of changes do. */
-  uri({ kind, ids }: ObjectPlace): string {
+  uri({ kind, ids }: ObjectPlace): ObjectUri {
     return this.kind(kind).objectUri(ids);
   }
 

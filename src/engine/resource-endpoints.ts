@@ -98,6 +98,7 @@ function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
     tag: plural,
     path: declaration.path,
     isResource: true,
+    isList: true,
     operations: enabled(Object.fromEntries(kept), `plural_${name}`, settings),
   };
 }

@@ -1,5 +1,6 @@
 // The scope of one operation on a resource: the kind, the request, and the options of the service; with the checks that
 // verbs share.
+import type { Principal } from '../core/permissions/principals.ts';
 import type { ListIndex } from '../core/query/ast.ts';
 import { abbreviateJson } from '../base/abbreviate.ts';
 import type { Clock } from '../base/clock.ts';
@@ -28,7 +29,7 @@ export interface WriteOptions {
   /** Maximum length of the attributes of an object as JSON, in characters. */
   readonly maxObjectChars: number;
   /** Returns whether a principal has the form of a group URI with ids that no group can have. */
-  readonly isImpossibleGroup: (principal: string) => boolean;
+  readonly isImpossibleGroup: (principal: Principal) => boolean;
   /** Maximum number of JSON values in an object after a change, as `countValues` counts them. */
   readonly maxObjectValues: number;
   readonly clock: Clock;

@@ -3,6 +3,8 @@
 import type { Page } from '../contracts/storage.ts';
 import { cutPage, PageFill } from '../core/objects/page-text.ts';
 import type { ListKey, StoredEntry } from '../core/objects/stored.ts';
+import { storedUri } from '../core/objects/uris.ts';
+import type { Principal } from '../core/permissions/principals.ts';
 import type { PageQuery } from '../core/query/ast.ts';
 import { positionOf } from '../core/query/sort.ts';
 import type { Reader } from './unit-of-work.ts';
@@ -25,7 +27,7 @@ export interface SharedList {
   readonly uri: string;
   /** Permissions, each of which makes an object visible. */
   readonly permissions: readonly string[];
-  readonly principals: ReadonlySet<string>;
+  readonly principals: ReadonlySet<Principal>;
 }
 
 /** Maximum number of entries of one read. */
@@ -82,7 +84,7 @@ async function keepShown(
   { uri, permissions, principals }: SharedList,
   entries: readonly StoredEntry[],
 ): Promise<readonly StoredEntry[]> {
-  const uris = entries.map(({ id }) => `${uri}/${id}`);
+  const uris = entries.map(({ id }) => storedUri(`${uri}/${id}`));
   const all = await permission.getObjectsPermissions(uris, permissions);
   return entries.filter((_, index) =>
     Object.values(all[index]!).some((allowed) => allowed.some((principal) => principals.has(principal))),

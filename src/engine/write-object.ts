@@ -9,6 +9,7 @@ import { StoredObject } from '../core/objects/stored.ts';
 import { honouredTimestamp } from '../core/objects/timestamps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../core/errors.ts';
 import { keysOf } from '../core/index/definition.ts';
+import { toPrincipal } from '../core/permissions/principals.ts';
 import { declaredIndexes } from './list-indexes.ts';
 import { writeConditionally, type WriteTarget } from './conditional-write.ts';
 import { required, type SentData } from './envelope.ts';
@@ -71,7 +72,7 @@ export async function writeObject(scope: Scope<WriteOptions>, target: WriteTarge
     const stored =
       old === undefined ? {} : (write.stored ?? (await target.reader.permission.getObjectPermissions(uri)));
     const wanted = write.permissions(stored);
-    if (ownerOf !== undefined) permissions = { ...wanted, write: [ownerOf(id)] };
+    if (ownerOf !== undefined) permissions = { ...wanted, write: [toPrincipal(ownerOf(id))] };
     else permissions = options.explicitPermissions ? withWriter(wanted, context.caller.principal) : wanted;
     changes = old === undefined ? permissions : permissionChanges(stored, permissions);
     requireFewPrincipals(changes, stored, options.maxPrincipals);

@@ -43,7 +43,7 @@ export function errorResponse(
   if (options.infoLink !== undefined && (status >= 500 || options.infoAll)) body['info'] = options.infoLink;
   if (known.details !== undefined) body['details'] = known.details as JsonValue;
   const headers: Record<string, string | readonly string[]> = { ...known.headers };
-  // The same request would be refused again for values that another object has.
+  // A retry cannot succeed while another object has the values.
   if (status === 503 || (status === 409 && known.key !== 'notUnique'))
     headers['Retry-After'] = String(options.retryAfterSeconds);
   if (status === 401 && options.challenges.length > 0) headers['WWW-Authenticate'] = options.challenges;

@@ -2,16 +2,17 @@
 import { JsonSyntaxError, type JsonObject, type JsonValue } from '../base/json.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
+import { formatUserId, toPrincipals, type Principal, type UserId } from '../core/permissions/principals.ts';
 import { anonymous, callerInGroups, completeCaller, type Caller } from '../engine/caller.ts';
 import type { RequestHeaders, ServiceRequest } from '../engine/exchange.ts';
 import type { Reader, UnitOfWork } from '../engine/unit-of-work.ts';
 
 /** Returns further principals of a user besides groups, such as labels from a directory. Called once per request. */
-export type PrincipalSource = (userId: string, reader: Reader) => Promise<Iterable<string>>;
+export type PrincipalSource = (userId: UserId, reader: Reader) => Promise<Iterable<string>>;
 
 /** A user id with prefix, and the profile from the policy. */
 interface Known {
-  readonly userId: string;
+  readonly userId: UserId;
   readonly profile?: JsonObject | undefined;
 }
 
@@ -22,7 +23,7 @@ interface BatchIdentities {
   readonly failed: Map<AuthenticationPolicy, BackendUnavailable>;
 }
 
-const noPrincipals: readonly string[] = [];
+const noPrincipals: readonly Principal[] = [];
 
 /** Policies and principal sources of a service. */
 export interface IdentitySources {
@@ -38,7 +39,7 @@ export class Identities {
   #own: { readonly credentials: string; readonly known: Promise<Known | undefined> } | undefined;
   /** Shared state of batch entries. */
   #batch: BatchIdentities | undefined;
-  #userId: string | undefined;
+  #userId: UserId | undefined;
 
   constructor({ policies, principals }: IdentitySources) {
     this.#policies = policies;
@@ -46,7 +47,7 @@ export class Identities {
   }
 
   /** User id of the first authenticated caller, for logs. */
-  get userId(): string | undefined {
+  get userId(): UserId | undefined {
     return this.#userId;
   }
 
@@ -117,8 +118,8 @@ export class Identities {
         const found = answer instanceof Promise ? await answer : answer;
         if (found === undefined) continue;
         return typeof found === 'string'
-          ? { userId: `${policy.name}:${found}` }
-          : { userId: `${policy.name}:${found.id}`, profile: found.profile };
+          ? { userId: formatUserId(policy.name, found) }
+          : { userId: formatUserId(policy.name, found.id), profile: found.profile };
       } catch (error) {
         // Another policy may know the credentials: a failing policy affects only its own users.
         if (!(error instanceof BackendUnavailable)) throw error;
@@ -143,9 +144,9 @@ export class Identities {
     return this.#batch !== undefined ? completeCaller(caller) : caller;
   }
 
-  async #askSources(userId: string, reader: Reader): Promise<readonly string[]> {
+  async #askSources(userId: UserId, reader: Reader): Promise<readonly Principal[]> {
     const given = await Promise.all(this.#sources.map((source) => source(userId, reader)));
-    return given.flatMap((principals) => [...principals]);
+    return given.flatMap((principals) => toPrincipals([...principals]));
   }
 }
 
@@ -157,7 +158,7 @@ async function authenticateOnce(
 ): Promise<{ readonly known: Known; readonly giveBack: () => Promise<void> } | undefined> {
   const readBody = (): JsonValue | undefined => (body.isEmpty || body.isLarge ? undefined : parseQuietly(body));
   const found = await policy.authenticateOnce?.({ headers, address }, { method, path, readBody });
-  return found && { known: { userId: `${policy.name}:${found.id}` }, giveBack: found.giveBack };
+  return found && { known: { userId: formatUserId(policy.name, found.id) }, giveBack: found.giveBack };
 }
 
 /** Parses a body; `undefined` when it is not JSON, which the handler refuses. */

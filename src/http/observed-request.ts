@@ -1,6 +1,7 @@
 // Observations of requests: the facts that dispatch collects, and the observation built from them. Only with an observer.
 import type { Answered, Observer, RequestObservation } from '../contracts/observer.ts';
 import type { PathIds } from '../core/objects/object-id.ts';
+import type { UserId } from '../core/permissions/principals.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { ResponseBody, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import type { Route } from './router.ts';
@@ -72,7 +73,7 @@ export class CompletedRequest implements Answered {
     return this.response.errno ?? 0;
   }
 
-  get userId(): string | undefined {
+  get userId(): UserId | undefined {
     return this.note?.caller?.userId;
   }
 }
@@ -81,19 +82,19 @@ export class CompletedRequest implements Answered {
 export class CompletedOuterRequest extends CompletedRequest implements RequestObservation {
   readonly kind = 'request';
   /** The caller; for a batch, the first authenticated caller of its entries. */
-  readonly #userId: string | undefined;
+  readonly #userId: UserId | undefined;
 
   constructor(
     request: ServiceRequest,
     response: ServiceResponse,
-    { note, userId }: { readonly note: Note | undefined; readonly userId: string | undefined },
+    { note, userId }: { readonly note: Note | undefined; readonly userId: UserId | undefined },
     startedAt: number,
   ) {
     super(request, response, note, startedAt);
     this.#userId = userId;
   }
 
-  override get userId(): string | undefined {
+  override get userId(): UserId | undefined {
     return this.#userId;
   }
 

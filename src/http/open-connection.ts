@@ -2,10 +2,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OpenConnection } from '../engine/exchange.ts';
 
+/** Bytes with the frame of a chunk around them. Node would send the frame in further writes for each connection. */
+const chunks = new WeakMap<Uint8Array, Buffer>();
+
+function chunkOf(bytes: Uint8Array): Buffer {
+  let chunk = chunks.get(bytes);
+  if (chunk === undefined) {
+    chunk = Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, lineEnd]);
+    chunks.set(bytes, chunk);
+  }
+  return chunk;
+}
+
+const lineEnd = Buffer.from('\r\n');
+
 /** Wraps a response whose head is written. Until the body ends, its connection is not closed for silence. */
 export class OpenResponse implements OpenConnection {
   readonly #outgoing: ServerResponse;
   readonly #timeoutMs: number;
+  readonly reserve: OpenConnection['reserve'];
   #whenDrained: (() => void) | undefined;
   readonly #whenClosed: (() => void)[] = [];
   #isClosed = false;
@@ -14,9 +29,10 @@ export class OpenResponse implements OpenConnection {
   };
 
   /** @param timeoutMs time of silence after which the connection is closed once the body has ended */
-  constructor(outgoing: ServerResponse, timeoutMs: number) {
+  constructor(outgoing: ServerResponse, timeoutMs: number, reserve: OpenConnection['reserve']) {
     this.#outgoing = outgoing;
     this.#timeoutMs = timeoutMs;
+    this.reserve = reserve;
     outgoing.socket?.setTimeout(0);
     // Proxies and clients learn that the response has begun, and small frames leave at once.
     outgoing.socket?.setNoDelay(true);
@@ -30,7 +46,11 @@ export class OpenResponse implements OpenConnection {
 
   write(bytes: Uint8Array): void {
     // Several streams may share the connection, and the first that ends ends it for all.
-    if (!this.#outgoing.writableEnded) this.#outgoing.write(bytes, this.#written);
+    if (this.#outgoing.writableEnded) return;
+    const { socket, chunkedEncoding } = this.#outgoing;
+    // A response that waits for earlier ones of its connection has no socket yet.
+    if (socket === null || !chunkedEncoding) this.#outgoing.write(bytes, this.#written);
+    else socket.write(chunkOf(bytes), this.#written);
   }
 
   onDrain(task: () => void): void {

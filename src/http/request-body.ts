@@ -15,6 +15,9 @@ export interface BodyLimits {
 /** Minimum size of bodies that are decoded in an event-loop turn of their own. */
 const bytesOfTurn = 1_000_000;
 
+/** Number of bytes of a large body that are received in one step of about a millisecond. */
+const bytesOfStep = 131_072;
+
 /** Methods whose bodies are ignored. */
 const bodyless: readonly (string | undefined)[] = ['GET', 'HEAD', 'TRACE'];
 
@@ -83,27 +86,36 @@ async function readLarge(
   });
   if (reserved !== undefined) await account.receive(reserved);
   let isReserved = reserved !== undefined;
-  const chunks: Buffer[] = [];
+  // Filled while the body arrives: to join the chunks at the end would be one long step.
+  let bytes = Buffer.allocUnsafeSlow(reserved ?? smallBytes);
   const values = new JsonValueCounter();
   let received = 0;
+  let sinceTurn = 0;
   try {
     for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      received += chunk.length;
-      if (received > bodyLimitBytes) throw new ServiceError('requestTooLarge');
-      if (!isReserved && received > smallBytes) {
+      if (received + chunk.length > bodyLimitBytes) throw new ServiceError('requestTooLarge');
+      if (!isReserved && received + chunk.length > smallBytes) {
         isReserved = true;
         await account.receive(bodyLimitBytes);
+        const larger = Buffer.allocUnsafeSlow(bodyLimitBytes);
+        larger.set(bytes.subarray(0, received));
+        bytes = larger;
       }
-      chunks.push(chunk);
+      bytes.set(chunk, received);
+      received += chunk.length;
       values.add(chunk);
+      sinceTurn += chunk.length;
+      if (sinceTurn < bytesOfStep) continue;
+      sinceTurn = 0;
+      // Bodies that arrive together take turns, so that all of them take one step of each turn of the event loop.
+      await pause('normal');
     }
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     throw new ServiceError('badRequest', { cause: failure ?? error });
   }
   if (isReserved) await account.admitBody(bodyWeight(received, values.count));
-  const bytes = Buffer.concat(chunks.splice(0));
-  // Copying and decoding a large body take some milliseconds each. Other requests run in between.
-  if (bytes.length > bytesOfTurn) await pause('normal');
-  return RequestBody.ofBytes(bytes, json);
+  // To decode a large body takes some milliseconds. Other requests run before it.
+  if (received > bytesOfTurn) await pause('normal');
+  return RequestBody.ofBytes(bytes.subarray(0, received), json);
 }

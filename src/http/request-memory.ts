@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 import { ServiceError } from '../core/errors.ts';
-import { MemoryAwaited, type MemoryAccount } from '../engine/exchange.ts';
+import { MemoryAwaited, type MemoryAccount, type OpenConnection } from '../engine/exchange.ts';
 import { addressGroup } from './address-group.ts';
 import { ResponseSizes } from './response-sizes.ts';
 import { clientAddress, type IsTrusted } from './forwarded.ts';
@@ -74,6 +74,19 @@ export class RequestMemory {
   requesterOf(incoming: IncomingMessage): Requester {
     const address = addressGroup(clientAddress(incoming, this.#isTrusted));
     return { name: incoming.headers.authorization ?? address, address };
+  }
+
+  /** Returns what reserves memory for the unsent part of a response that goes on. It never waits. */
+  reserverOf(incoming: IncomingMessage): OpenConnection['reserve'] {
+    const requester = this.requesterOf(incoming);
+    return (bytes) => {
+      const reservation = this.working.open(requester);
+      // A single object may take the whole budget, so that stored data stays usable.
+      if (!reservation.tryGrow(Math.min(bytes, this.working.totalBytes))) return undefined;
+      return () => {
+        reservation.release();
+      };
+    };
   }
 
   /** Takes memory for a small body, if it is free. */

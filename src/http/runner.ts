@@ -2,6 +2,7 @@
 // the observation of the result.
 import type { Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
+import type { UserId } from '../core/permissions/principals.ts';
 import { MemoryAwaited, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Retry } from '../engine/retry.ts';
@@ -27,7 +28,7 @@ export interface RunnerOptions extends IdentitySources {
 interface RunResult {
   readonly response: ServiceResponse;
   /** User id of the caller, for logs; `undefined` when it is anonymous or was not identified. */
-  readonly userId: string | undefined;
+  readonly userId: UserId | undefined;
   /** Collected facts, with an observer. */
   readonly note: Note | undefined;
 }

@@ -290,7 +290,8 @@ class Shell {
     }
     if (body instanceof OpenBody) {
       outgoing.writeHead(status, head);
-      body.open(new OpenResponse(outgoing, this.server.timeout));
+      const reserve = this.#memory.reserverOf(incoming);
+      body.open(new OpenResponse(outgoing, this.server.timeout, reserve));
       return undefined;
     }
     if (body instanceof LaterBody) throw new Error('A response that waits cannot wait again.');

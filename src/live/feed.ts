@@ -10,6 +10,7 @@ import { announceRead } from '../engine/events/announce.ts';
 import { formatPage, type Presentation } from '../engine/page-text.ts';
 import type { Scope } from '../engine/scope.ts';
 import { changesFrame, currentFrame, Frames, resyncFrame, type Frame } from './frames.ts';
+import type { PageTurns } from './page-turns.ts';
 import type { Stream } from './stream.ts';
 import type { Viewer } from './viewer.ts';
 import type { Watch } from './watch.ts';
@@ -32,6 +33,7 @@ export type Sent = Pick<Extract<LiveObservation, { event: 'sent' }>, 'frames' | 
 export interface FeedSource {
   readonly watch: Watch;
   readonly storage: StorageReader;
+  readonly turns: PageTurns;
   /** Kind and context that entries are shown with. */
   readonly scope: Scope;
   readonly presentation: Presentation;
@@ -148,7 +150,19 @@ export class Feed {
   async #sendChanges(waiting: readonly Stream[], version: number): Promise<void> {
     const [since, until] = this.#chooseRange(waiting);
     const streams = waiting.filter(({ cursor }) => cursor === since);
-    const page = await this.#read(since, until);
+    const release = reserveAgain(streams);
+    if (release === undefined) return;
+    try {
+      await this.source.turns.take(
+        () => this.#read(since, until),
+        (page) => this.#sendPage(page, { streams, since, until, version, release }),
+      );
+    } finally {
+      release();
+    }
+  }
+
+  async #sendPage(page: Page, { streams, since, until, version, release }: Sending): Promise<void> {
     const clock = page.timestamp ?? 0;
     for (const stream of streams) {
       if (since === 0 && stream.knownFrom === 0) stream.knownFrom = clock;
@@ -171,10 +185,12 @@ export class Feed {
     const shared = new Frames(frames);
     let served = 0;
     const startedAt = performance.now();
+    // The streams reserve what they hold from now on.
+    release();
     for (const stream of streams) {
       if (!this.streams.has(stream) || stream.resync !== undefined || stream.cursor !== since) continue;
       const hasNews = last !== undefined || (isAtEnd && stream.currentAt !== end);
-      if (hasNews && !stream.send(shared)) continue;
+      if (hasNews && !stream.send(shared, startedAt)) continue;
       if (hasNews) served += 1;
       stream.cursor = end;
       if (!isAtEnd) continue;
@@ -237,3 +253,29 @@ export class Feed {
     }
   }
 }
+
+interface Sending {
+  readonly streams: readonly Stream[];
+  readonly since: number;
+  readonly until: number | undefined;
+  readonly version: number;
+  readonly release: () => void;
+}
+
+/**
+ * Reserves memory for a page that all of the streams were refused before, so that it is not read in vain. The streams wait if
+ * there is none.
+ *
+ * @returns a function that releases the memory, if any; `undefined` when the streams wait
+ */
+function reserveAgain(streams: readonly Stream[]): (() => void) | undefined {
+  if (streams.some(({ refusedBytes }) => refusedBytes === 0)) return nothing;
+  for (const { sink, refusedBytes } of streams) {
+    const release = sink.reserve(refusedBytes);
+    if (release !== undefined) return release;
+  }
+  for (const stream of streams) stream.isBehind = true;
+  return undefined;
+}
+
+function nothing(): void {}

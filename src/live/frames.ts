@@ -1,4 +1,5 @@
 // Frames of a stream of server-sent events, and their text. Frames that many streams send are serialised once.
+import type { OpenConnection } from '../engine/exchange.ts';
 
 /** Why a client has to fetch the list again. */
 export type ResyncReason = 'horizon' | 'access' | 'flushed';
@@ -13,10 +14,30 @@ export interface Frame {
   readonly retryMs?: number | undefined;
 }
 
+/** A reservation that several connections share. It outlives the frames, whose texts are not kept while clients read. */
+class SharedMemory {
+  #holders = 0;
+  #release: (() => void) | undefined;
+  readonly #letGo = (): void => {
+    this.#holders -= 1;
+    if (this.#holders === 0) this.#release?.();
+  };
+
+  hold(reserve: OpenConnection['reserve'], bytes: number): (() => void) | undefined {
+    if (this.#holders === 0) {
+      this.#release = reserve(bytes);
+      if (this.#release === undefined) return undefined;
+    }
+    this.#holders += 1;
+    return this.#letGo;
+  }
+}
+
 /** Frames that are sent together. */
 export class Frames {
   readonly all: readonly Frame[];
   #bytes: Buffer | undefined;
+  readonly #memory = new SharedMemory();
 
   constructor(all: readonly Frame[]) {
     this.all = all;
@@ -25,6 +46,15 @@ export class Frames {
   /** The frames as bytes of an event stream. */
   get bytes(): Buffer {
     return (this.#bytes ??= Buffer.from(this.all.map(formatFrame).join('')));
+  }
+
+  /**
+   * Reserves the memory of the bytes for one more connection. It is counted once, for the first connection.
+   *
+   * @returns a function to call once when the connection has sent the bytes; `undefined` when the memory is refused
+   */
+  hold(reserve: OpenConnection['reserve']): (() => void) | undefined {
+    return this.#memory.hold(reserve, this.bytes.length);
   }
 }
 

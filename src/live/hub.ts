@@ -4,7 +4,6 @@ import type { ChangeHint, ChangeHints } from '../contracts/change-hints.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { LiveObservation, Observer } from '../contracts/observer.ts';
 import { ServiceError } from '../core/errors.ts';
-import type { ListKey } from '../core/objects/stored.ts';
 import type { ListParameters } from '../core/query/parameters.ts';
 import type { ListAccess } from '../engine/access.ts';
 import type { CommitListener } from '../engine/commit-listener.ts';
@@ -18,7 +17,8 @@ import { endFrame, Frames } from './frames.ts';
 import { ListStream, streamHeaders } from './list-stream.ts';
 import { waitForPage } from './long-poll.ts';
 import { prepareStream, type Followed } from './prepare-stream.ts';
-import { Places } from './places.ts';
+import { PageTurns } from './page-turns.ts';
+import { Places, type PlaceOwner } from './places.ts';
 import { Stream, type EndReason } from './stream.ts';
 import { Viewer } from './viewer.ts';
 import { Watches, type Watch } from './watch.ts';
@@ -34,6 +34,9 @@ export interface LiveOptions {
   readonly formatError: (error: ServiceError) => string;
   readonly maxStreams: number;
   readonly maxStreamsPerUser: number;
+  readonly maxStreamsPerAddress: number;
+  /** Returns the network that an anonymous caller is counted with; `undefined`: it is not limited. */
+  readonly limitedAddress: (address: string | undefined) => string | undefined;
   readonly bufferBytes: number;
   readonly recheckMs: number;
   readonly maxMs: number;
@@ -60,6 +63,7 @@ export class LiveHub implements LiveLists, CommitListener {
   readonly #streamsOf = new Map<Viewer, Set<Stream>>();
   readonly #streams = new Map<Stream, Opened>();
   readonly #places: Places;
+  readonly #turns: PageTurns;
   readonly #stopping = new AbortController();
   #privateViewers = 0;
   #polls = 0;
@@ -76,6 +80,7 @@ export class LiveHub implements LiveLists, CommitListener {
   constructor(options: LiveOptions) {
     this.#options = options;
     this.#places = new Places(options);
+    this.#turns = new PageTurns(options.maxStreams);
   }
 
   get isListening(): boolean {
@@ -104,19 +109,19 @@ export class LiveHub implements LiveLists, CommitListener {
     page: ServiceResponse,
     read: (scope: Scope) => Promise<ServiceResponse>,
   ): ServiceResponse {
-    const { userId } = scope.context.caller;
     this.#requirePlace(scope);
     this.#start();
     const waitMs = (waitSeconds ?? defaultWaitSeconds) * 1000;
     const storage = this.#options.stores.storage.reader;
     const stopping = this.#stopping.signal;
-    const poll = { scope, page, read, waitMs, storage, stopping, watches: this.#watches };
-    return { ...page, body: waitForPage(poll, () => this.#openPoll(scope.list, userId)) };
+    const poll = { scope, page, read, waitMs, storage, stopping, watches: this.#watches, turns: this.#turns };
+    return { ...page, body: waitForPage(poll, () => this.#openPoll(scope)) };
   }
 
   /** Takes a place for a long poll. Returns a function that gives it back. */
-  #openPoll(list: ListKey, userId: string | undefined): () => void {
-    const leavePlace = this.#places.take(userId);
+  #openPoll({ list, context }: Scope): () => void {
+    const { userId } = context.caller;
+    const leavePlace = this.#places.take(this.#placeOf(context));
     const openedAt = performance.now();
     const poll = { kind: 'live', transport: 'poll', userId, list } as const;
     this.#polls += 1;
@@ -143,8 +148,16 @@ export class LiveHub implements LiveLists, CommitListener {
 
   /** @throws ServiceError overloaded */
   #requirePlace({ context }: Scope): void {
-    if (this.#stopping.signal.aborted) throw new ServiceError('backendUnavailable');
-    this.#places.requireFree(context.caller.userId);
+    // No fault, so it is not logged as one: another process serves the client.
+    if (this.#stopping.signal.aborted) {
+      throw new ServiceError('overloaded', { message: 'This process stops. The request may be retried.' });
+    }
+    this.#places.requireFree(this.#placeOf(context));
+  }
+
+  #placeOf({ caller, request }: Scope['context']): PlaceOwner {
+    const { userId } = caller;
+    return { userId, address: userId === undefined ? this.#options.limitedAddress(request.clientAddress) : undefined };
   }
 
   #open({ scope, access, presentation, cursor, isResumed, isPrivate }: Followed, sink: FrameSink): void {
@@ -153,7 +166,7 @@ export class LiveHub implements LiveLists, CommitListener {
     try {
       // The service may have begun to stop since the request was accepted.
       this.#requirePlace(scope);
-      leavePlace = this.#places.take(scope.context.caller.userId);
+      leavePlace = this.#places.take(this.#placeOf(scope.context));
     } catch (error) {
       sink.send(new Frames([endFrame(this.#options.formatError(error as ServiceError), true)]));
       sink.end();
@@ -253,6 +266,7 @@ export class LiveHub implements LiveLists, CommitListener {
       feed = new Feed(key, {
         watch,
         storage: stores.storage.reader,
+        turns: this.#turns,
         scope,
         presentation,
         viewer: isShared ? undefined : viewer,
@@ -299,9 +313,14 @@ export class LiveHub implements LiveLists, CommitListener {
   /** Ends old streams, shows that silent connections live, and checks access again. */
   #look(): void {
     const now = performance.now();
-    for (const [stream, { endsAt }] of this.#streams) {
+    for (const [stream, { endsAt, feed }] of this.#streams) {
       if (now >= endsAt) stream.end('age');
-      else if (now - stream.lastSentAt >= heartbeatMs && stream.sink.bufferedBytes === 0) stream.beat();
+      else if (stream.sink.bufferedBytes > 0) continue;
+      else if (stream.isBehind) {
+        // There was no memory for what the client was to receive.
+        stream.isBehind = false;
+        feed.run();
+      } else if (now - stream.lastSentAt >= heartbeatMs) stream.beat();
     }
     if (now >= this.#nextChecksAt) void this.#checkAll(now);
   }

@@ -1,11 +1,15 @@
 // Long polling: an ordinary page that is sent once it has entries, or when the time is over.
 import type { StorageReader } from '../contracts/storage.ts';
 import { formatEtag } from '../core/objects/etag.ts';
-import { LaterBody, type ServiceResponse } from '../engine/exchange.ts';
+import { LaterBody, type ResponseBody, type ServiceResponse } from '../engine/exchange.ts';
 import { resyncHeader } from '../engine/missed-deletions.ts';
 import { emptyPageBody } from '../engine/page-text.ts';
 import { openScope, type Scope } from '../engine/scope.ts';
+import type { PageTurns } from './page-turns.ts';
 import type { Follower, Watches } from './watch.ts';
+
+/** Memory per character of a page while it is sent: its text, and its bytes. */
+const bytesPerChar = 2;
 
 export interface LongPoll {
   readonly scope: Scope;
@@ -15,6 +19,7 @@ export interface LongPoll {
   readonly read: (scope: Scope) => Promise<ServiceResponse>;
   readonly waitMs: number;
   readonly watches: Watches;
+  readonly turns: PageTurns;
   readonly storage: StorageReader;
   /** Aborted when the process stops. */
   readonly stopping: AbortSignal;
@@ -54,7 +59,8 @@ async function answer(poll: LongPoll, waiting: Waiting, gone: AbortSignal): Prom
   for (;;) {
     if (!gone.aborted) {
       const clock = (await storage.resourceTimestamp(scope.list)) ?? 0;
-      if (page.headers['ETag'] !== formatEtag(clock) || waiting.isOver) page = await readAgain(poll);
+      if (page.headers['ETag'] !== formatEtag(clock) || waiting.isOver)
+        page = await poll.turns.read(() => readAgain(poll));
     }
     const hasNews = page.body !== emptyPageBody || page.headers[resyncHeader] !== undefined;
     if (hasNews) return page;
@@ -69,10 +75,18 @@ async function readAgain({ scope, read }: LongPoll): Promise<ServiceResponse> {
   const { context, end } = await scope.context.renew();
   try {
     const query = context.query.filter(([name]) => name !== '_live' && name !== '_wait');
-    return await read(await openScope(scope.kind, scope.options, { ...context, query }));
+    const page = await read(await openScope(scope.kind, scope.options, { ...context, query }));
+    // Its text and its bytes, before others are read.
+    context.request.memory?.reserveNow(bytesPerChar * charsOfBody(page.body));
+    return page;
   } finally {
     await end();
   }
+}
+
+function charsOfBody(body: ResponseBody): number {
+  if (typeof body === 'string') return body.length;
+  return Array.isArray(body) ? (body as readonly string[]).reduce((sum, { length }) => sum + length, 0) : 0;
 }
 
 /** Waits for changes, until the wait ends. */

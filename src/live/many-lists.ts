@@ -1,12 +1,12 @@
 // `GET /live`: the changes of several lists on one connection. Each list is a stream of its own, with its own access check;
 // its frames name the list, and their ids hold the places of all lists.
 import { quoteText } from '../base/abbreviate.ts';
-import { formatJson } from '../base/json.ts';
 import { invalidParameters, type Issue } from '../core/errors.ts';
+import { parseTimestamp, timestampForm } from '../core/query/parameters.ts';
 import type { Context } from '../engine/context.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import { OpenBody, type OpenConnection, type ServiceResponse } from '../engine/exchange.ts';
-import { beginEvents, heartbeat, type FrameSink } from './event-stream.ts';
+import { beginEvents, heartbeat, HeldMemory, type FrameSink } from './event-stream.ts';
 import { formatFrame, type Frame, type Frames } from './frames.ts';
 import { ListStream, streamHeaders } from './list-stream.ts';
 
@@ -21,8 +21,18 @@ interface Watched {
   readonly query: string;
 }
 
+export interface ManyListsOptions {
+  /** Prefix of all addresses: `/v1`. */
+  readonly versionPrefix: string;
+  /** Whether a path below the prefix is that of a list. */
+  readonly isList: (path: string) => boolean;
+}
+
+/** Parameters that a list does not take on a shared connection. */
+const refusedNames: readonly string[] = ['_sort', '_limit', '_token', '_live', '_wait'];
+
 /** The endpoint of live updates of several lists. */
-export function manyListsEndpoint(versionPrefix: string): Endpoint {
+export function manyListsEndpoint(options: ManyListsOptions): Endpoint {
   return {
     name: 'live',
     tag: 'live',
@@ -34,7 +44,7 @@ export function manyListsEndpoint(versionPrefix: string): Endpoint {
         describe: () => ({
           summary: 'Sends the changes of several lists as server-sent events.',
           details:
-            'The frames are those of `_live=sse` on a list; their data names the list. Lists that are refused get a frame `refused`.',
+            'The frames are those of `_live=sse` on a list; their data names the list. Lists that are refused get a frame `refused`. If all are refused, the response is the refusal of the first one.',
           parameters: [
             {
               name: 'watch',
@@ -51,45 +61,60 @@ export function manyListsEndpoint(versionPrefix: string): Endpoint {
             },
           ],
           responses: { 200: { description: 'The events.', mediaTypes: ['text/event-stream'] } },
+          errors: [403, 404, 405, 410],
         }),
-        handle: (context) => followMany(context, versionPrefix),
+        handle: (context) => followMany(context, options),
       },
     },
   };
 }
 
-async function followMany(context: Context, versionPrefix: string): Promise<ServiceResponse> {
-  const lists = readLists(context);
+async function followMany(context: Context, options: ManyListsOptions): Promise<ServiceResponse> {
+  const lists = readLists(context, options);
   const cursors = readCursors(context, lists.length);
-  const opened: (ListStream | string)[] = [];
+  const opened: ServiceResponse[] = [];
   for (const [index, list] of lists.entries()) {
-    const response = await openList(context, versionPrefix, list, cursors[index]);
-    // What failed for want of a backend may succeed when the client comes back.
-    if (response.status >= 500) return response;
-    opened.push(streamOf(response) ?? (response.status < 400 ? noList(list) : (response.body as string)));
+    const response = await openList(context, options, list, cursors[index]);
+    // The request is malformed. What failed for want of a backend may succeed when the client comes back.
+    if (response.status === 400 || response.status >= 500) return response;
+    opened.push(response);
   }
+  // Without a stream, `EventSource` stops at an error, and would reconnect for ever after an empty stream.
+  if (!opened.some(({ body }) => body instanceof ListStream)) return opened[0]!;
   const body = new OpenBody((connection) => {
     const shared = new SharedConnection(connection, lists, cursors);
     for (const [index, each] of opened.entries()) {
-      if (typeof each === 'string') shared.refuse(index, each);
-      else each.openSink(shared.sinkOf(index));
+      if (each.body instanceof ListStream) each.body.openSink(shared.sinkOf(index));
+      else shared.refuse(index, each.body as string);
     }
   });
   return { status: 200, headers: streamHeaders, body };
 }
 
-function readLists({ query }: Context): readonly Watched[] {
+/** @throws ServiceError invalidParameters unless each list can be followed, as far as its address says */
+function readLists({ query }: Context, options: ManyListsOptions): readonly Watched[] {
   const given = query.filter(([name]) => name === 'watch').map(([, value]) => value);
   if (given.length === 0)
     throw invalidParameters([issue('expected the path of a list, such as /buckets/b/collections/c/records')]);
   if (given.length > maxLists) throw invalidParameters([issue(`expected at most ${maxLists} lists`)]);
-  return given.map((text) => {
+  const lists = given.map((text) => {
     const mark = text.indexOf('?');
-    const list = mark === -1 ? { path: text, query: '' } : { path: text.slice(0, mark), query: text.slice(mark + 1) };
-    if (!list.path.startsWith('/'))
-      throw invalidParameters([issue(`expected a path that starts with a slash, not ${quoteText(text)}`)]);
-    return list;
+    return mark === -1 ? { path: text, query: '' } : { path: text.slice(0, mark), query: text.slice(mark + 1) };
   });
+  const issues = lists.flatMap((list) => findFault(list, options) ?? []);
+  if (issues.length > 0) throw invalidParameters(issues.map((each) => issue(each)));
+  return lists;
+}
+
+function findFault({ path, query }: Watched, { versionPrefix, isList }: ManyListsOptions): string | undefined {
+  const below = path.startsWith(`${versionPrefix}/`) ? path.slice(versionPrefix.length) : path;
+  if (!below.startsWith('/') || !isList(below)) return `expected the path of a list, not ${quoteText(path)}`;
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (refusedNames.includes(name)) return `${name} is not accepted for ${quoteText(path)}`;
+    // The list itself compares it with its clock.
+    if (name === '_since' && parseTimestamp(value, Infinity) === undefined) return `_since: ${timestampForm}`;
+  }
+  return undefined;
 }
 
 /** Reads the id of the last frame: a timestamp for each list in base 36, or nothing for a list without one. */
@@ -114,28 +139,16 @@ function issue(description: string): Issue {
 
 function openList(
   { request, dispatch }: Context,
-  versionPrefix: string,
+  { versionPrefix }: ManyListsOptions,
   { path, query }: Watched,
   cursor: number | undefined,
 ): Promise<ServiceResponse> {
-  const { 'last-event-id': _, ...headers } = request.headers;
+  // Preconditions would concern each list by itself, and none of them has a state that the client could name.
+  const { 'last-event-id': _, 'if-match': _match, 'if-none-match': _noneMatch, ...headers } = request.headers;
   const own = cursor === undefined ? headers : { ...headers, 'last-event-id': String(cursor) };
   const prefix = path.startsWith(`${versionPrefix}/`) ? '' : versionPrefix;
   const search = query === '' ? '_live=sse' : `${query}&_live=sse`;
   return dispatch({ ...request, target: `${prefix}${path}?${search}`, headers: own });
-}
-
-function streamOf({ body }: ServiceResponse): ListStream | undefined {
-  return body instanceof ListStream ? body : undefined;
-}
-
-function noList({ path }: Watched): string {
-  return formatJson({
-    code: 400,
-    errno: 107,
-    error: 'Invalid parameters',
-    message: `${quoteText(path)} is not a list.`,
-  });
 }
 
 /** The connection of several streams. */
@@ -145,6 +158,7 @@ class SharedConnection {
   /** Timestamp up to which the client has each list; `undefined`: none, or the list is refused. */
   readonly #cursors: (number | undefined)[];
   readonly #whenDrained: (() => void)[] = [];
+  readonly #held = new HeldMemory();
   #open: number;
 
   constructor(connection: OpenConnection, lists: readonly Watched[], cursors: readonly (number | undefined)[]) {
@@ -153,7 +167,9 @@ class SharedConnection {
     this.#cursors = [...cursors];
     this.#open = lists.length;
     beginEvents(connection);
+    connection.onClose(this.#held.release);
     connection.onDrain(() => {
+      this.#held.release();
       for (const task of this.#whenDrained) task();
     });
   }
@@ -169,6 +185,9 @@ class SharedConnection {
       send: (frames) => {
         isRefused = this.#send(index, frames);
       },
+      // Frames that name the list are copies of their own.
+      hold: (frames) => this.#held.add(connection.reserve(frames.bytes.length)),
+      reserve: connection.reserve,
       beat: () => {
         connection.write(heartbeat);
       },

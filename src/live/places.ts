@@ -1,14 +1,25 @@
-// Counts open streams and waits, of the process and of each user.
+// Counts open streams and waits: of the process, of each user, and of each address without a user.
 import { ServiceError } from '../core/errors.ts';
+import type { UserId } from '../core/permissions/principals.ts';
 
 export interface PlaceLimits {
   readonly maxStreams: number;
   readonly maxStreamsPerUser: number;
+  /** 0: unlimited. */
+  readonly maxStreamsPerAddress: number;
+}
+
+/** Who takes a place. */
+export interface PlaceOwner {
+  readonly userId: UserId | undefined;
+  /** Network address of an anonymous caller; `undefined`: only the process limits its places. */
+  readonly address: string | undefined;
 }
 
 export class Places {
   readonly #limits: PlaceLimits;
   readonly #ofUsers = new Map<string, number>();
+  readonly #ofAddresses = new Map<string, number>();
   #taken = 0;
 
   constructor(limits: PlaceLimits) {
@@ -16,15 +27,19 @@ export class Places {
   }
 
   /**
-   * Requires a free place. Anonymous callers are limited by the process and by the connections of their address.
+   * Requires a free place.
    *
    * @throws ServiceError overloaded
    */
-  requireFree(userId: string | undefined): void {
-    const { maxStreams, maxStreamsPerUser } = this.#limits;
+  requireFree({ userId, address }: PlaceOwner): void {
+    const { maxStreams, maxStreamsPerUser, maxStreamsPerAddress } = this.#limits;
     if (this.#taken >= maxStreams) throw refused(`This process serves at most ${maxStreams} streams and long polls.`);
     if (userId !== undefined && (this.#ofUsers.get(userId) ?? 0) >= maxStreamsPerUser) {
       throw refused(`A user may have at most ${maxStreamsPerUser} streams and long polls.`);
+    }
+    if (address === undefined || maxStreamsPerAddress === 0) return;
+    if ((this.#ofAddresses.get(address) ?? 0) >= maxStreamsPerAddress) {
+      throw refused(`An address may have at most ${maxStreamsPerAddress} anonymous streams and long polls.`);
     }
   }
 
@@ -33,23 +48,27 @@ export class Places {
    *
    * @throws ServiceError overloaded when other requests took the last places meanwhile
    */
-  take(userId: string | undefined): () => void {
-    this.requireFree(userId);
-    this.#add(userId, 1);
+  take(owner: PlaceOwner): () => void {
+    this.requireFree(owner);
+    this.#add(owner, 1);
     let isTaken = true;
     return () => {
-      if (isTaken) this.#add(userId, -1);
+      if (isTaken) this.#add(owner, -1);
       isTaken = false;
     };
   }
 
-  #add(userId: string | undefined, number: 1 | -1): void {
+  #add({ userId, address }: PlaceOwner, number: 1 | -1): void {
     this.#taken += number;
-    if (userId === undefined) return;
-    const count = (this.#ofUsers.get(userId) ?? 0) + number;
-    if (count === 0) this.#ofUsers.delete(userId);
-    else this.#ofUsers.set(userId, count);
+    if (userId !== undefined) count(this.#ofUsers, userId, number);
+    if (address !== undefined) count(this.#ofAddresses, address, number);
   }
+}
+
+function count(places: Map<string, number>, key: string, number: 1 | -1): void {
+  const taken = (places.get(key) ?? 0) + number;
+  if (taken === 0) places.delete(key);
+  else places.set(key, taken);
 }
 
 function refused(message: string): ServiceError {

@@ -39,7 +39,7 @@ export async function prepareStream(scope: Scope, access: ListAccess, parameters
   const presentation = { projection, goneUnless: isMarked ? { filters, search: bound?.search } : undefined };
   const clock = await requireTimestamp(scope);
   const cursor = readCursor(scope, parameters, clock);
-  if (cursor !== undefined && cursor > 0) await requireKnownDeletions(scope, cursor);
+  if (cursor !== undefined && cursor > 0) await requireKnownDeletions(scope, cursor, clock);
   const isPrivate = kind.declaration.present !== undefined || context.unit.hasSubscribers(kind.name, 'read');
   return { scope, access, list, presentation, cursor: cursor ?? clock, isResumed: (cursor ?? 0) > 0, isPrivate };
 }
@@ -58,8 +58,10 @@ function readCursor({ context }: Scope, { since }: ListParameters, clock: number
 }
 
 /** @throws ServiceError changesForgotten when deletions since the cursor are not known completely */
-async function requireKnownDeletions({ context, list }: Scope, cursor: number): Promise<void> {
-  const query = { filters: [], sort: oldestFirst, limit: 1 };
+async function requireKnownDeletions({ context, list }: Scope, cursor: number, clock: number): Promise<void> {
+  // Only the horizon counts, so no objects are read.
+  const filters = [{ field: lastModifiedField, operator: 'gt', value: clock }] as const;
+  const query = { filters, sort: oldestFirst, limit: 1 };
   const page = await context.unit.reader.storage.listAll(list, query);
   if (page.horizon <= cursor) return;
   throw new ServiceError('changesForgotten', {

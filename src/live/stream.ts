@@ -6,6 +6,9 @@ import type { Viewer } from './viewer.ts';
 /** Why a stream ended. */
 export type EndReason = 'client' | 'age' | 'refused' | 'stopping';
 
+/** Bytes that a stream may have unsent without a reservation of memory. */
+const freeBytes = 4096;
+
 export class Stream {
   readonly viewer: Viewer;
   readonly sink: FrameSink;
@@ -49,23 +52,32 @@ export class Stream {
     return this.#isEnded;
   }
 
-  /** Whether nothing more can be sent until the client has read. */
+  /** Whether nothing more can be sent until the client has read, or until others have given memory back. */
   isBehind = false;
+  /** Length of the frames that were not accepted last; 0 if they were. */
+  refusedBytes = 0;
 
   /**
-   * Sends the frames, unless the client has yet to read too much. One set of frames is always accepted, however large.
+   * Sends the frames, unless the client has yet to read too much, or there is no memory for them. With memory, one set of
+   * frames is accepted however large it is.
    *
+   * @param now by the clock of `performance.now()`
    * @returns whether they were accepted
    */
-  send(frames: Frames): boolean {
+  send(frames: Frames, now: number = performance.now()): boolean {
     const buffered = this.sink.bufferedBytes;
-    if (buffered > 0 && buffered + frames.bytes.length > this.maxBufferBytes) {
+    const { length } = frames.bytes;
+    const bytes = buffered + length;
+    const hasRoom = buffered === 0 || bytes <= this.maxBufferBytes;
+    if (!hasRoom || (bytes > freeBytes && !this.sink.hold(frames))) {
       this.isBehind = true;
+      this.refusedBytes = length;
       return false;
     }
+    this.refusedBytes = 0;
     this.sink.send(frames);
     this.frames += frames.all.length;
-    this.lastSentAt = performance.now();
+    this.lastSentAt = now;
     return true;
   }
 

@@ -1,6 +1,7 @@
 // What a caller may see of a list now. Streams of the same caller and list share the check, which is made again before
 // changes are sent, and from time to time.
 import { errorTable, ServiceError } from '../core/errors.ts';
+import type { UserId } from '../core/permissions/principals.ts';
 import type { Context } from '../engine/context.ts';
 import type { ListAccess } from '../engine/access.ts';
 import { findAbove, openScope, type Scope } from '../engine/scope.ts';
@@ -17,7 +18,7 @@ export interface ViewerListener {
 
 export class Viewer {
   readonly key: string;
-  readonly userId: string | undefined;
+  readonly userId: UserId | undefined;
   /** Time of the last check, by the clock of `performance.now()`. */
   checkedAt = performance.now();
   readonly #renew: Context['renew'];

@@ -1,5 +1,6 @@
 // The lists that are followed, and what is known of their clocks.
 import type { ChangeHint } from '../contracts/change-hints.ts';
+import { keyOfList, type ListName } from '../core/lists/list-key.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 
 /** What wants to know of changes of a list. */
@@ -23,7 +24,7 @@ export class Watch {
 }
 
 export class Watches {
-  readonly #all = new Map<string, Watch>();
+  readonly #all = new Map<ListName, Watch>();
 
   get size(): number {
     return this.#all.size;
@@ -35,7 +36,7 @@ export class Watches {
 
   /** Returns the watch of the list, which lasts for as long as it has followers. */
   of(list: ListKey): Watch {
-    const key = keyOf(list);
+    const key = keyOfList(list);
     let watch = this.#all.get(key);
     if (watch === undefined) {
       watch = new Watch(list);
@@ -47,7 +48,7 @@ export class Watches {
   /** Removes a follower. */
   leave(watch: Watch, follower: Follower): void {
     watch.followers.delete(follower);
-    if (watch.followers.size === 0) this.#all.delete(keyOf(watch.list));
+    if (watch.followers.size === 0) this.#all.delete(keyOfList(watch.list));
   }
 
   /**
@@ -60,7 +61,7 @@ export class Watches {
     let areMissing = false;
     for (const hint of hints) {
       if ('list' in hint) {
-        const watch = this.#all.get(keyOf(hint.list));
+        const watch = this.#all.get(keyOfList(hint.list));
         if (watch !== undefined) for (const follower of watch.followers) follower.changed();
         continue;
       }
@@ -83,8 +84,4 @@ export class Watches {
   flushed(): void {
     for (const { followers } of this.#all.values()) for (const follower of followers) follower.flushed();
   }
-}
-
-function keyOf({ kind, parent }: ListKey): string {
-  return `${kind}\n${parent}`;
 }

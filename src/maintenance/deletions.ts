@@ -2,6 +2,7 @@
 import { systemClock } from '../base/clock.ts';
 import type { BlobEntry } from '../contracts/blobs.ts';
 import { isSafeId, storedId } from '../core/objects/object-id.ts';
+import { uriBelow } from '../core/objects/uris.ts';
 import { subtractCollection } from '../plugins/quotas/rebuild.ts';
 import { cascade } from '../resources/cascade.ts';
 import { anonymous } from '../engine/caller.ts';
@@ -84,13 +85,13 @@ export async function deleteCollection(
     write(backends, async (writer) => {
       if (!isSafeId(bucket)) return 'bucket missing';
       if (!isSafeId(collection)) return 'collection missing';
-      const parent = `/buckets/${bucket}`;
+      const parent = uriBelow('', 'buckets', bucket);
       if ((await writer.storage.get({ kind: 'bucket', parent: '' }, bucket)) === undefined) return 'bucket missing';
       const list = { kind: 'collection', parent };
       const deletion = await writer.storage.delete(list, collection, { keepTombstone: false });
       if (deletion === undefined) return 'collection missing';
       if (settings.get('includes').includes('quotas')) await subtractCollection(writer.storage, bucket, collection);
-      const uri = `${parent}/collections/${collection}`;
+      const uri = uriBelow(parent, 'collections', collection);
       await writer.permission.deleteObjectPermissions([uri]);
       // Both were found.
       const ids = { bucket_id: storedId(bucket), collection_id: storedId(collection) };

@@ -1,8 +1,10 @@
 // Declared indexes from the command line, and in stores that are filled by a copy.
 import type { StorageBackend } from '../contracts/storage.ts';
 import { silentLogger } from '../contracts/logger.ts';
+import { storedUri } from '../core/objects/uris.ts';
 import { IndexBuilder, type IndexedKind } from '../engine/index-builder.ts';
-import { declareIndexes, readStates, stateKind, stateList, type IndexStates } from '../engine/index-states.ts';
+import { indexOfState, openReport, type IndexReport } from '../engine/index-report.ts';
+import { declareIndexes, readStates, stateKind, stateList, type IndexState } from '../engine/index-states.ts';
 import { indexesOf } from '../engine/list-indexes.ts';
 import { walk } from '../engine/walk.ts';
 import { recordsOf } from '../resources/collection-indexes.ts';
@@ -11,15 +13,23 @@ import { StoredObject, type ListKey } from '../core/objects/stored.ts';
 import { inUnit, withBackends } from './units.ts';
 
 /** The indexes of one list. */
-export interface ListedIndexes extends IndexStates {
+export interface ListedIndexes {
   readonly list: ListKey;
+  readonly indexes: readonly (Omit<IndexState, 'lastUsed'> & IndexReport)[];
 }
 
-/** Returns the states of the indexes of all lists. */
+/** Returns the indexes of all lists, with what is known of them. */
 export function listIndexes(settings: Settings): Promise<readonly ListedIndexes[]> {
   return withBackends(settings, async ({ storage }) => {
     const found: ListedIndexes[] = [];
-    for await (const list of indexedLists(storage)) found.push({ list, ...(await readStates(storage.reader, list)) });
+    for await (const list of indexedLists(storage)) {
+      const { indexes, work } = await readStates(storage.reader, list);
+      const report = await openReport(storage.reader, list);
+      found.push({
+        list,
+        indexes: indexes.map((state) => ({ ...state, ...report(indexOfState(state), state, work) })),
+      });
+    }
     return found;
   });
 }
@@ -37,12 +47,13 @@ export function buildIndexes(settings: Settings, onProgress: (done: number, tota
     for await (const list of indexedLists(stores.storage)) {
       if (list.kind !== 'record') continue;
       const builder = new IndexBuilder({ stores, kinds, logger: silentLogger });
-      const total = (await readStates(stores.storage.reader, list)).work?.total ?? 0;
+      const { done: begun = 0, total = 0 } = (await readStates(stores.storage.reader, list)).work ?? {};
       const done = before;
       await builder.complete(list, (objects) => {
-        onProgress(done + objects, done + total);
+        onProgress(done + Math.min(total, begun + objects), done + total);
       });
       before += total;
+      onProgress(before, before);
     }
   });
 }
@@ -75,7 +86,7 @@ export async function renewIndexes(storage: StorageBackend): Promise<void> {
         await inUnit(storage.database, async (transaction) => {
           await declareIndexes(
             storage.writer(transaction),
-            recordsOf(`${parent}/collections/${collection.id}`),
+            recordsOf(storedUri(`${parent}/collections/${collection.id}`)),
             declared,
           );
         });

@@ -3,6 +3,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import type { StorageReader } from '../contracts/storage.ts';
 import { isTombstone, type ListKey } from '../core/objects/stored.ts';
+import { storedUri } from '../core/objects/uris.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 import { walkEntries, walkLists } from './walk.ts';
@@ -44,7 +45,7 @@ async function* findLists(reader: StorageReader): AsyncGenerator<ListKey> {
     if (below.length === 0) continue;
     for await (const entry of walkEntries(reader, { kind, parent })) {
       if (isTombstone(entry)) continue;
-      const uri = `${parent}/${kind}s/${entry.id}`;
+      const uri = storedUri(`${parent}/${kind}s/${entry.id}`);
       for (const other of below) {
         if (!(await isKept(reader, { kind: other, parent: uri }))) yield { kind: other, parent: uri };
       }

@@ -3,7 +3,8 @@
 import { quoteText } from '../base/abbreviate.ts';
 import type { PermissionReader, WalkPage } from '../contracts/permission.ts';
 import type { StorageReader } from '../contracts/storage.ts';
-import { findPrincipalFault, type PrincipalForms } from '../core/permissions/principals.ts';
+import { uriBelow } from '../core/objects/uris.ts';
+import { findPrincipalFault, type Principal, type PrincipalForms } from '../core/permissions/principals.ts';
 import type { Settings } from '../settings/settings.ts';
 import { pluginDescriptions } from '../settings/template.ts';
 
@@ -56,7 +57,7 @@ export async function findUnknownPrincipals(check: PrincipalCheck): Promise<Prin
   const faults: string[] = [];
   let doubtful = 0;
   const isOver = (): boolean => check.isOver() || known.size >= maxKnown;
-  const judge = async (principal: string, place: string): Promise<void> => {
+  const judge = async (principal: Principal, place: string): Promise<void> => {
     if (known.has(principal)) return;
     const fault = await findFault(principal, check);
     known.set(principal, fault);
@@ -111,14 +112,15 @@ async function walk<T>(
 }
 
 async function findFault(
-  principal: string,
+  principal: Principal,
   { storage, forms, hasAccounts }: PrincipalCheck,
 ): Promise<string | undefined> {
   const fault = findPrincipalFault(principal, forms);
   if (fault !== undefined) return fault;
   if (principal.startsWith('/')) {
     const [, , bucket = '', , group = ''] = principal.split('/');
-    const isThere = (await storage.get({ kind: 'group', parent: `/buckets/${bucket}` }, group)) !== undefined;
+    const isThere =
+      (await storage.get({ kind: 'group', parent: uriBelow('', 'buckets', bucket) }, group)) !== undefined;
     return isThere ? undefined : 'names a group that does not exist';
   }
   if (!hasAccounts || !principal.startsWith('account:')) return undefined;

@@ -3,6 +3,7 @@ import { getKey, type JsonObject, type JsonValue } from '../base/json.ts';
 import { invalidParameters, type Issue } from '../core/errors.ts';
 import { mostIndexFields, parseIndexes } from '../core/index/definition.ts';
 import { StoredObject, type ListKey } from '../core/objects/stored.ts';
+import type { ObjectUri } from '../core/objects/uris.ts';
 import { equalValues } from '../core/query/compare.ts';
 import type { Change } from '../engine/events/event.ts';
 import { declareIndexes } from '../engine/index-states.ts';
@@ -43,7 +44,7 @@ function faultsOf(value: JsonValue, { maxIndexes, maxIndexFields }: IndexLimits)
 }
 
 /** Returns the list of the records of a collection. */
-export function recordsOf(uri: string): ListKey {
+export function recordsOf(uri: ObjectUri): ListKey {
   return { kind: 'record', parent: uri };
 }
 

@@ -3,7 +3,7 @@ import { pause } from '../base/steps.ts';
 import { getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
 import { invalidParameters } from '../core/errors.ts';
 import { isTombstone, type StoredEntry } from '../core/objects/stored.ts';
-import { EVERYONE } from '../core/permissions/principals.ts';
+import { EVERYONE, toPrincipal, toPrincipals, type Principal } from '../core/permissions/principals.ts';
 import type { Complain, PendingWrite, ResourceKind } from '../engine/kind.ts';
 import type { Change } from '../engine/events/event.ts';
 import type { Writer } from '../engine/unit-of-work.ts';
@@ -89,7 +89,8 @@ function memberFault(member: JsonValue): string | undefined {
 
 /** Updates the memberships to match the list of members, in the same transaction. */
 async function updateMemberships({ uri, old, new: entry }: Change, { permission }: Writer): Promise<void> {
-  if (isTombstone(entry)) return permission.removePrincipal(uri);
+  const group = toPrincipal(uri);
+  if (isTombstone(entry)) return permission.removePrincipal(group);
   const before = membersOf(old);
   const after = membersOf(entry);
   let changed = 0;
@@ -98,12 +99,12 @@ async function updateMemberships({ uri, old, new: entry }: Change, { permission 
   };
   for (const member of after) {
     if (before.has(member)) continue;
-    await permission.addUserPrincipal(member, uri);
+    await permission.addUserPrincipal(member, group);
     await count();
   }
   for (const member of before) {
     if (after.has(member)) continue;
-    await permission.removeUserPrincipal(member, uri);
+    await permission.removeUserPrincipal(member, group);
     await count();
   }
 }
@@ -111,11 +112,11 @@ async function updateMemberships({ uri, old, new: entry }: Change, { permission 
 /** Memberships to change between pauses. Backends in this process would not let other requests run otherwise. */
 const membersPerStep = 500;
 
-function membersOf(entry: StoredEntry | undefined): ReadonlySet<string> {
+function membersOf(entry: StoredEntry | undefined): ReadonlySet<Principal> {
   return entry === undefined || isTombstone(entry) ? new Set() : membersIn(entry.attributes);
 }
 
-function membersIn(attributes: JsonObject): ReadonlySet<string> {
+function membersIn(attributes: JsonObject): ReadonlySet<Principal> {
   const members = getKey(attributes, 'members');
-  return new Set(Array.isArray(members) ? members.filter((member) => typeof member === 'string') : []);
+  return new Set(Array.isArray(members) ? toPrincipals(members.filter((member) => typeof member === 'string')) : []);
 }

@@ -1,10 +1,7 @@
 // `GET /buckets/{bucket_id}/collections/{collection_id}/indexes`: the states of the indexes of a collection.
 import type { JsonObject } from '../base/json.ts';
 import { invalidParameters } from '../core/errors.ts';
-import { keysOf } from '../core/index/definition.ts';
-import { StoredObject } from '../core/objects/stored.ts';
 import type { ListIndex } from '../core/query/ast.ts';
-import { newestFirst } from '../core/query/sort.ts';
 import { requireAllowed, requireGranted } from '../engine/access.ts';
 import { anonymous } from '../engine/caller.ts';
 import type { CompiledKind } from '../engine/compiled-kind.ts';
@@ -12,7 +9,8 @@ import type { Context } from '../engine/context.ts';
 import type { OperationDescription } from '../engine/description.ts';
 import { forReading, type Endpoint } from '../engine/endpoint.ts';
 import type { ServiceResponse } from '../engine/exchange.ts';
-import { readStates, stateOf, type IndexStates } from '../engine/index-states.ts';
+import { openReport } from '../engine/index-report.ts';
+import { readStates, stateOf } from '../engine/index-states.ts';
 import { declaredIndexes } from '../engine/list-indexes.ts';
 import { findAbove, openScope, type Indexing } from '../engine/scope.ts';
 
@@ -59,9 +57,6 @@ function describe(): OperationDescription {
   };
 }
 
-/** Number of objects whose keys are measured for an estimate. */
-const measured = 100;
-
 async function respond({ records, indexing }: IndexesEndpointOptions, context: Context): Promise<ServiceResponse> {
   const { caller, ids, issues, unit } = context;
   const { storage } = unit.reader;
@@ -74,26 +69,13 @@ async function respond({ records, indexing }: IndexesEndpointOptions, context: C
   const declared = declaredIndexes(records, above);
   const states = await readStates(storage, list);
   if (states.work !== undefined || declared.some((index) => stateOf(states, index) === undefined)) indexing?.wake(list);
-  const live = await storage.countAll(list, { filters: [] });
-  const { entries } = await storage.listAll(list, {
-    filters: [],
-    sort: newestFirst,
-    limit: measured,
-    maxBytes: 100_000,
-  });
-  const objects = entries.filter((entry) => entry instanceof StoredObject);
+  const report = await openReport(storage, list);
   const data = declared.map((index) => {
-    const bytes = objects.reduce(
-      (sum, { attributes }) => sum + (keysOf([index], attributes)[index.slot]?.length ?? 0),
-      0,
-    );
     const state = stateOf(states, index);
     return {
       ...declarationOf(index),
       state: state?.status ?? 'building',
-      ...progressOf(states, state?.status ?? 'building', live),
-      sizeBytes: objects.length === 0 ? 0 : Math.round((bytes / objects.length) * live),
-      lastUsed: state === undefined || state.lastUsed === 0 ? null : state.lastUsed,
+      ...report(index, state, states.work),
       ...(state?.status === 'failed' ? { duplicates: state.duplicates } : {}),
     };
   });
@@ -104,9 +86,4 @@ async function respond({ records, indexing }: IndexesEndpointOptions, context: C
 function declarationOf({ fields, isUnique, isText }: ListIndex): JsonObject {
   const names = fields.map(({ field, direction }) => (direction === 'descending' ? '-' : '') + field.name);
   return isText ? { text: names } : { fields: names, unique: isUnique };
-}
-
-function progressOf({ work }: IndexStates, status: string, live: number): { done: number; total: number } {
-  if (status !== 'building') return { done: live, total: live };
-  return { done: work?.done ?? 0, total: work?.total ?? live };
 }

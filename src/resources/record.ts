@@ -1,5 +1,6 @@
 // Records: schemaless objects in collections.
 import { getKey } from '../base/json.ts';
+import { uriBelow } from '../core/objects/uris.ts';
 import type { Context } from '../engine/context.ts';
 import type { ResourceKind } from '../engine/kind.ts';
 import type { ResourceOptions } from './options.ts';
@@ -45,7 +46,7 @@ async function recordCacheSeconds({ cacheSeconds }: ResourceOptions, context: Co
     unlessZero(cacheSeconds('record_cache_expires_seconds')) ??
     cacheSeconds(`${bucket}_${collection}_record_cache_expires_seconds`) ??
     cacheSeconds(`${bucket}_record_cache_expires_seconds`);
-  const list = { kind: 'collection', parent: `/buckets/${bucket}` };
+  const list = { kind: 'collection', parent: uriBelow('', 'buckets', bucket) };
   const stored = await context.unit.reader.storage.get(list, collection);
   const byCollection = stored === undefined ? undefined : getKey(stored.attributes, 'cache_expires');
   return typeof byCollection === 'number' ? Math.max(bySetting ?? -1, byCollection) : bySetting;

@@ -5,6 +5,7 @@ import { copyMembers } from '../base/json-steps.ts';
 import { runFromNow, type Steps } from '../base/steps.ts';
 import { invalidParameters } from '../core/errors.ts';
 import { isSameObject, type StoredObject } from '../core/objects/stored.ts';
+import { uriBelow } from '../core/objects/uris.ts';
 import { validateAgainst } from '../core/schema/validate.ts';
 import type { PendingWrite } from '../engine/kind.ts';
 
@@ -61,7 +62,7 @@ function findBucket({ ids, unit }: PendingWrite): Promise<StoredObject | undefin
 }
 
 function findCollection({ ids, unit }: PendingWrite): Promise<StoredObject | undefined> {
-  const list = { kind: 'collection', parent: `/buckets/${ids['bucket_id']}` };
+  const list = { kind: 'collection', parent: uriBelow('', 'buckets', ids['bucket_id']!) };
   return unit.reader.storage.get(list, ids['collection_id']!);
 }
 

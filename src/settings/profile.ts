@@ -21,6 +21,7 @@ export const profileValues: Readonly<Record<string, string>> = {
   bucket_create_principals: 'system.Authenticated',
   operations_read_principals: 'system.Authenticated',
   operations_write_principals: 'system.Authenticated',
+  experimental_collection_schema_validation: 'true',
   operations_backup_folder: `${dataFolder}/backups`,
   flush_endpoint_enabled: 'false',
   host: '127.0.0.1',

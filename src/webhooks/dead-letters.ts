@@ -2,6 +2,7 @@
 import type { StorageReader, StorageWriter } from '../contracts/storage.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import { formatAttributes } from '../core/objects/stored.ts';
+import type { ListParent } from '../core/objects/uris.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
 import { deadKind, parseDelivery, pendingKind, removeDelivery } from './outbox.ts';
 
@@ -49,7 +50,7 @@ export async function countDeliveries(storage: StorageReader, name: string): Pro
  */
 export async function emptyDeadLetters(
   storage: StorageWriter,
-  { name, parent }: { readonly name: string; readonly parent: string },
+  { name, parent }: { readonly name: string; readonly parent: ListParent },
   move: Move,
 ): Promise<number> {
   const dead: ListKey = { kind: deadKind(name), parent };
@@ -72,10 +73,10 @@ async function readPage(
 }
 
 /** The last failure of a page: its list, and its timestamp. */
-export type FailurePosition = readonly [parent: string, lastModified: number];
+export type FailurePosition = readonly [parent: ListParent, lastModified: number];
 
 export interface FailurePage {
-  readonly failures: readonly { readonly parent: string; readonly stored: StoredObject }[];
+  readonly failures: readonly { readonly parent: ListParent; readonly stored: StoredObject }[];
   readonly next: FailurePosition | undefined;
 }
 
@@ -86,7 +87,7 @@ export async function readFailures(
   { after, limit }: { readonly after: FailurePosition | undefined; readonly limit: number },
 ): Promise<FailurePage> {
   const kind = deadKind(name);
-  const failures: { readonly parent: string; readonly stored: StoredObject }[] = [];
+  const failures: { readonly parent: ListParent; readonly stored: StoredObject }[] = [];
   const sort = [{ field: lastModifiedField, direction: 'descending' }] as const;
   for (const parent of (await storage.listParents(kind)).toSorted()) {
     if (after !== undefined && parent < after[0]) continue;
@@ -117,7 +118,7 @@ export async function readFailures(
  */
 export async function takeDeadLetter(
   storage: StorageWriter,
-  { name, parent, id }: { readonly name: string; readonly parent: string; readonly id: string },
+  { name, parent, id }: { readonly name: string; readonly parent: ListParent; readonly id: string },
   move: Move,
 ): Promise<boolean> {
   const dead: ListKey = { kind: deadKind(name), parent };

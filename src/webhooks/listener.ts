@@ -1,6 +1,7 @@
 // The event listener for webhooks. Events are written into a transactional outbox in the unit of work, so they are
 // delivered if and only if it is committed, even if the process dies. See docs/guides/webhooks.md.
 import { runFromNow } from '../base/steps.ts';
+import type { ListParent } from '../core/objects/uris.ts';
 import type { Listener, ListenerContext } from '../engine/events/listener.ts';
 import { isAllowedAddress, bareHost, isLocalName } from './addresses.ts';
 import { formatBodies } from './bodies.ts';
@@ -16,7 +17,7 @@ export interface Webhook {
   /** Without credentials, query and fragment. */
   readonly url: string;
   /** Schedules the deliveries of an outbox. */
-  wake(parent: string): void;
+  wake(parent: ListParent): void;
 }
 
 interface WebhookListener extends Listener {

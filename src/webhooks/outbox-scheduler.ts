@@ -2,6 +2,7 @@
 // intervals, for deliveries of other or dead processes. Limits concurrency, and processes each outbox once at a time.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
+import type { ListParent } from '../core/objects/uris.ts';
 import type { RemainingWork } from './outbox-worker.ts';
 
 export interface OutboxSchedulerOptions {
@@ -13,8 +14,8 @@ export interface OutboxSchedulerOptions {
   readonly stopMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly findOutboxes: () => Promise<readonly string[]>;
-  readonly process: (outbox: string, stop: AbortSignal) => Promise<RemainingWork>;
+  readonly findOutboxes: () => Promise<readonly ListParent[]>;
+  readonly process: (outbox: ListParent, stop: AbortSignal) => Promise<RemainingWork>;
 }
 
 /** Delay after an error of the storage backend. */
@@ -26,12 +27,12 @@ export class OutboxScheduler {
   readonly #options: OutboxSchedulerOptions;
   readonly #stop = new AbortController();
   /** Outboxes to process, in this order. */
-  readonly #ready = new Set<string>();
-  readonly #busy = new Map<string, Promise<void>>();
+  readonly #ready = new Set<ListParent>();
+  readonly #busy = new Map<ListParent, Promise<void>>();
   /** Outboxes that got deliveries while they were processed. */
-  readonly #rescheduled = new Set<string>();
+  readonly #rescheduled = new Set<ListParent>();
   /** Timers of outboxes whose first delivery is not due yet. */
-  readonly #waiting = new Map<string, NodeJS.Timeout>();
+  readonly #waiting = new Map<ListParent, NodeJS.Timeout>();
   #poll: NodeJS.Timeout | undefined;
   #polling: Promise<void> | undefined;
   #isRunning = false;
@@ -46,7 +47,7 @@ export class OutboxScheduler {
   }
 
   /** Schedules an outbox that got a delivery. */
-  wake(outbox: string): void {
+  wake(outbox: ListParent): void {
     if (!this.#isRunning || this.#waiting.has(outbox)) return;
     if (this.#busy.has(outbox)) this.#rescheduled.add(outbox);
     else this.#ready.add(outbox);
@@ -87,7 +88,7 @@ export class OutboxScheduler {
     }
   }
 
-  async #process(outbox: string): Promise<void> {
+  async #process(outbox: ListParent): Promise<void> {
     const { process, clock, name, logger } = this.#options;
     let remaining: RemainingWork;
     try {
@@ -103,7 +104,7 @@ export class OutboxScheduler {
     this.#startReady();
   }
 
-  #wait(outbox: string, until: number): void {
+  #wait(outbox: ListParent, until: number): void {
     if (!this.#isRunning) return;
     const milliseconds = Math.min(Math.max(until - this.#options.clock.now(), 1), maxTimerMs);
     const timer = setTimeout(() => {

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { StorageWriter } from '../contracts/storage.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
+import type { ListParent } from '../core/objects/uris.ts';
 import { runInUnit } from '../engine/retry.ts';
 import type { Stores, UnitOfWork } from '../engine/unit-of-work.ts';
 import type { WebhookOptions } from './options.ts';
@@ -56,12 +57,12 @@ export class OutboxWorker {
   }
 
   /** Returns the parents of outboxes with deliveries. */
-  findOutboxes(): Promise<readonly string[]> {
+  findOutboxes(): Promise<readonly ListParent[]> {
     return this.#context.stores.storage.reader.listParents(pendingKind(this.#context.name));
   }
 
   /** Sends the deliveries of an outbox that are due. */
-  async process(parent: string, stop: AbortSignal): Promise<RemainingWork> {
+  async process(parent: ListParent, stop: AbortSignal): Promise<RemainingWork> {
     const { stores, sender } = this.#context;
     const list: ListKey = { kind: pendingKind(this.#context.name), parent };
     // Another process usually holds the lease, which is visible without a transaction.

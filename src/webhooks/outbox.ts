@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { formatAttributes, type ListKey, type StoredObject } from '../core/objects/stored.ts';
+import { listFolder, type ListFolder } from '../core/objects/uris.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
 import type { StorageReader, StorageWriter } from '../contracts/storage.ts';
 
@@ -38,8 +39,8 @@ export function deadKind(name: string): string {
 }
 
 /** Returns the parent of the outbox of a list. It is below no other parent, so that no cascade deletes it. */
-export function outboxParent({ kind, parent }: ListKey): string {
-  return `${kind}:${parent}`;
+export function outboxParent({ kind, parent }: ListKey): ListFolder {
+  return listFolder(`${kind}:${parent}`);
 }
 
 /** Appends deliveries to an outbox. */

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, JsonSyntaxError, parseJson } from '../base/json.ts';
 import type { StorageWriter } from '../contracts/storage.ts';
 import { ServiceError } from '../core/errors.ts';
+import type { ListParent } from '../core/objects/uris.ts';
 import type { Context } from '../engine/context.ts';
 import type { OperationDescription } from '../engine/description.ts';
 import { forReading, plainText, type Endpoint, type Operation } from '../engine/endpoint.ts';
@@ -183,7 +184,7 @@ function isFailurePosition(value: JsonValue): value is FailurePosition {
   return isText(parent) && Number.isSafeInteger(time) && others.length === 0;
 }
 
-function isFailureId(value: JsonValue): value is readonly [parent: string, id: string] {
+function isFailureId(value: JsonValue): value is readonly [parent: ListParent, id: string] {
   const [parent, id, ...others] = partsOf(value);
   return isText(parent) && isText(id) && others.length === 0;
 }

@@ -5,9 +5,9 @@ import {
   choicesOf,
   defaultsOf,
   emptyValueOf,
-  fieldTypeOf,
   numberText,
   propertiesOf,
+  shapeOf,
 } from '../../admin/src/core/json-schema.ts';
 import { memberText, withMember } from '../../admin/src/core/json-text.ts';
 
@@ -29,7 +29,12 @@ describe('A form from a JSON Schema', () => {
     ['{"type":"array","items":{"type":"string"}}', 'array'],
     ['{"type":"array"}', 'json'],
     ['{"type":"object","properties":{"a":{}}}', 'object'],
-    ['{"type":["string","null"]}', 'json'],
+    ['{"type":["string","null"]}', 'string'],
+    ['{"type":["string","number"]}', 'json'],
+    ['{"anyOf":[{"type":"integer"},{"type":"null"}]}', 'number'],
+    ['{"oneOf":[{"const":"a","title":"A"},{"const":1}]}', 'enum'],
+    ['{"oneOf":[{"const":"a"},{"type":"string"}]}', 'json'],
+    ['{"const":"a"}', 'enum'],
     ['{"anyOf":[]}', 'json'],
     ['{}', 'json'],
     ['true', 'json'],
@@ -37,14 +42,31 @@ describe('A form from a JSON Schema', () => {
     ['"text"', 'json'],
     ['[]', 'json'],
   ])('shows %s as %s.', (schema, type) => {
-    expect(fieldTypeOf(schema)).toBe(type);
+    expect(shapeOf(schema, schema).type).toBe(type);
+  });
+
+  it('follows references inside the document, also in a circle.', () => {
+    const root = '{"definitions":{"a~b":{"type":"integer","title":"T"},"loop":{"$ref":"#/definitions/loop"}}}';
+    expect(shapeOf('{"$ref":"#/definitions/a~0b","title":"Mine"}', root)).toMatchObject({
+      type: 'number',
+      schema: '{"type":"integer","title":"Mine"}',
+    });
+    expect(shapeOf('{"$ref":"#/definitions/loop"}', root).type).toBe('json');
+    expect(shapeOf('{"$ref":"#/definitions/none"}', root).type).toBe('json');
+    expect(shapeOf('{"$ref":"other.json#/x"}', root).type).toBe('json');
+  });
+
+  it('takes the alternative null as the absence of a value.', () => {
+    const shape = shapeOf('{"anyOf":[{"type":"null"},{"$ref":"#/d"}],"title":"T"}', '{"d":{"enum":["a"],"title":"U"}}');
+    expect(shape).toMatchObject({ type: 'enum', isNullable: true, schema: '{"title":"T","enum":["a"]}' });
+    expect(shape.choices.map(({ value }) => value)).toEqual(['"a"', 'null']);
   });
 
   it('survives any schema.', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const schema = JSON.stringify(value);
-        expect(() => [propertiesOf(schema), fieldTypeOf(schema), emptyValueOf(schema)]).not.toThrow();
+        expect(() => [propertiesOf(schema), shapeOf(schema, schema), emptyValueOf(schema, schema)]).not.toThrow();
       }),
     );
   });
@@ -52,7 +74,15 @@ describe('A form from a JSON Schema', () => {
   it('begins with the defaults, with their digits.', () => {
     const schema = '{"properties":{"n":{"type":"number","default":1.10},"s":{"type":"string"},"t":{"default":[1E9]}}}';
     expect(defaultsOf(schema)).toBe('{"n":1.10,"t":[1E9]}');
-    expect(emptyValueOf('{"enum":["x"]}')).toBe('"x"');
+    expect(
+      defaultsOf(
+        '{"properties":{"a":{"type":"object","properties":{"b":{"default":1.0},"c":{}}},"o":{"type":"object","properties":{"c":{}}}}}',
+      ),
+    ).toBe('{"a":{"b":1.0}}');
+    expect(defaultsOf('{"required":["kind"],"properties":{"kind":{"const":"book"},"other":{"const":1}}}')).toBe(
+      '{"kind":"book"}',
+    );
+    expect(emptyValueOf('{"enum":["x"]}', '{}')).toBe('"x"');
     expect(choicesOf('{"enum":[1.0,"a"]}')).toEqual(['1.0', '"a"']);
   });
 

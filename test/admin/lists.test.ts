@@ -14,6 +14,7 @@ import {
   withoutFilter,
 } from '../../admin/src/core/list-query.ts';
 import { below, hashOf, kinds, parseHash } from '../../admin/src/core/places.ts';
+import { alternativesOf, conditionsOf, withAll, withAlternatives } from '../../admin/src/core/selectors.ts';
 
 describe('Addresses of views', () => {
   it('lead back to the object and its parameters.', () => {
@@ -46,6 +47,31 @@ describe('Addresses of views', () => {
 
   it('name pages of areas.', () => {
     expect(['', '#', '#/', '#/accounts?a=1'].map((hash) => parseHash(hash)?.page)).toEqual(['', '', '', 'accounts']);
+  });
+});
+
+describe('Alternatives of a filter', () => {
+  it('are a selector, which is read back.', () => {
+    const conditions = [
+      { prefix: 'gt_', field: 'n', value: '5' },
+      { prefix: '', field: 'title', value: '"5"' },
+      { prefix: 'in_', field: 'tag', value: 'a,1' },
+      { prefix: '', field: 'id', value: '7' },
+      { prefix: 'like_', field: 'title', value: '12' },
+    ];
+    const query = withAlternatives(new URLSearchParams('_sort=n&x=1&_token=t'), conditions);
+    expect(query.get('_filter')).toBe(
+      '{"$or":[{"n":{"$gt":5}},{"title":{"$eq":"5"}},{"tag":{"$in":["a",1]}},{"id":{"$eq":"7"}},{"title":{"$like":"12"}}]}',
+    );
+    expect([...query.keys()]).toEqual(['_sort', '_filter']);
+    expect(alternativesOf(query)).toEqual(conditions);
+    expect(withAll(query, conditions.slice(0, 1)).toString()).toBe('_sort=n&gt_n=5');
+    expect(conditionsOf(new URLSearchParams('contains_any_t=a'))).toEqual([
+      { prefix: 'contains_any_', field: 't', value: 'a' },
+    ]);
+    for (const other of ['{"a":1}', '{"$or":[{"a":1}]}', '{"$or":[],"b":2}', '[]', 'x']) {
+      expect([other, alternativesOf(new URLSearchParams({ _filter: other }))]).toEqual([other, undefined]);
+    }
   });
 });
 

@@ -54,6 +54,21 @@ describe('An import', () => {
     expect(guesses).toEqual(['csv', 'json', 'json', 'jsonl', 'csv']);
   });
 
+  it('reads cells as the schema says, so that digits of a text stay a text.', () => {
+    const schema =
+      '{"properties":{"zip":{"type":"string"},"n":{"type":"number"},"ok":{"type":"boolean"},"size":{"enum":["1","2"]},"tags":{"type":"array","items":{}}}}';
+    const csv = parseSource(
+      'id,zip,n,ok,size,tags,other\n7,0123,5,true,1,[1.0],5\nb,QQQ5QQQ,,,,,'.replaceAll('Q', '"'),
+      'csv',
+    );
+    const mapping = firstMapping(csv, [], schema);
+    expect(mapping.map(({ kind }) => kind)).toEqual(['text', 'text', 'number', 'boolean', 'text', 'json', 'auto']);
+    expect(draftsOf(csv, mapping).map(({ id, data }) => [id, data])).toEqual([
+      ['7', '{"zip":"0123","n":5,"ok":true,"size":"1","tags":[1.0],"other":5}'],
+      ['b', '{"zip":"5"}'],
+    ]);
+  });
+
   it('reports faults by row.', () => {
     const lines = parseSource('{"id":"a"}\n\n{"id":\n[1]\n{"id":"a"}\n{"id":"../x"}', 'jsonl');
     const faults = draftsOf(lines, firstMapping(lines, [])).map(({ place, fault }) => [place, fault]);

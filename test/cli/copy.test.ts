@@ -8,6 +8,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { OpenStores } from '../../src/contracts/open-backends.ts';
 import { openStores } from '../../src/backends/open-backends.ts';
+import { storedParent, storedUri } from '../../src/core/objects/uris.ts';
+import { toPrincipal } from '../../src/core/permissions/principals.ts';
 import { settingsOfUrl } from '../../src/transfer/copy/places.ts';
 import { inUnit } from '../../src/maintenance/units.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
@@ -39,7 +41,7 @@ function entriesOf(count: number): readonly StoredEntry[] {
 }
 
 function listOf(n: number): ListKey {
-  return { kind: 'record', parent: `/buckets/a/collections/c${n}` };
+  return { kind: 'record', parent: storedParent(`/buckets/a/collections/c${n}`) };
 }
 
 /** Some lists of some entries, and permissions on the objects of the first. */
@@ -51,8 +53,9 @@ function fill(url: string, lists: number, entries: number): Promise<void> {
         await storage.writer(transaction).restore(listOf(n), { clock: 2 ** 50 + n, entries: all });
       }
       const writer = permission.writer(transaction);
-      for (const { id } of all) await writer.addPrincipalToAce(`${listOf(0).parent}/records/${id}`, 'write', 'zoe');
-      await writer.addUserPrincipal('zoe', '/buckets/a/groups/g');
+      for (const { id } of all)
+        await writer.addPrincipalToAce(storedUri(`${listOf(0).parent}/records/${id}`), 'write', toPrincipal('zoe'));
+      await writer.addUserPrincipal(toPrincipal('zoe'), toPrincipal('/buckets/a/groups/g'));
     }),
   );
 }
@@ -218,7 +221,7 @@ describe('coffer purge-deleted --older-than', () => {
         for (const kind of ['record', 'group']) {
           const dead = ages.map((age) => ({ id: `d${age}`, lastModified: now - age * day, deleted: true }) as const);
           const entries = [new StoredObject('old', 1, '{}'), ...dead];
-          await storage.writer(transaction).restore({ kind, parent: '/x' }, { clock: now, entries });
+          await storage.writer(transaction).restore({ kind, parent: storedParent('/x') }, { clock: now, entries });
         }
       }),
     );

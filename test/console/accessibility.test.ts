@@ -22,6 +22,8 @@ describeConsole('The accessibility of the console', { settings }, (stage) => {
     const { alice, page, visitor } = stage;
     await stage.storeMany(3);
     await alice.request('PUT', '/v1/buckets/kitchen/groups/cooks');
+    const indexes = [{ fields: ['n'] }, { text: ['title', 'body'] }, { text: ['body'] }];
+    await alice.request('PATCH', collection, { body: { data: { schema, indexes } } });
     await page.getByLabel('Name').waitFor();
     await stage.checkView('sign-in');
     await visitor.signIn('alice');
@@ -33,6 +35,9 @@ describeConsole('The accessibility of the console', { settings }, (stage) => {
       `${collectionView}?_tab=attributes`,
       `${collectionView}?_tab=permissions`,
       `${collectionView}?_tab=history`,
+      `${collectionView}?_tab=schema`,
+      `${collectionView}?_tab=indexes`,
+      `${collectionView}?_tab=transfer`,
       `${collectionView}/records/r0`,
       '#/buckets/kitchen/collections/none',
     ]);

@@ -98,7 +98,7 @@ describeConsole('Groups and accounts in the console', { settings, fill }, (stage
     const { page, visitor } = stage;
     await visitor.signIn('zoe');
     await visitor.go('#/accounts');
-    await page.getByText('Only administrators see, create and change the accounts of others.').waitFor();
+    await page.getByText('Only administrators see and change the accounts of others.').waitFor();
     await page.getByText('Change my password').click();
     await page.getByLabel('New password', { exact: true }).fill('battery staple');
     await page.getByLabel('New password again').fill('battery stable');

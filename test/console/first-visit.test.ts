@@ -1,5 +1,6 @@
 // The first visit: the sample data, new users of Basic authentication, and accounts that visitors create.
 import { expect, it } from 'vitest';
+import { profileValues } from '../../src/settings/profile.ts';
 import { describeConsole } from './stage.ts';
 
 const bucket = '/v1/buckets/sample';
@@ -156,6 +157,29 @@ describeConsole(
       const { page } = stage;
       await page.getByText('Administrators create accounts').waitFor();
       expect(await page.getByRole('button', { name: 'Create an account' }).count()).toBe(0);
+    });
+  },
+);
+
+// The settings of a start without configuration, except for its backends, its address and its folders.
+const profile = Object.fromEntries(
+  Object.entries(profileValues).filter(([name]) => !/(?:_backend|_folder|_enabled|^host)$/.test(name)),
+);
+
+describeConsole(
+  'The first visit of a start without configuration',
+  { fill: fillNothing, settings: profile },
+  (stage) => {
+    it('leads from the sample data to a schema that records have to pass.', async () => {
+      const { page, visitor } = stage;
+      await visitor.signIn('alice');
+      await stage.press('Load the sample data');
+      await stage.status('The sample data is loaded.');
+      await visitor.go('#/buckets/sample/collections/books?_tab=schema');
+      await page.getByRole('group', { name: 'Field 1', exact: true }).waitFor();
+      await visitor.go('#/buckets/sample/collections/books?_tab=records&_new=1');
+      await stage.press('Create record');
+      await page.getByRole('alert').getByText('title').waitFor();
     });
   },
 );

@@ -227,6 +227,48 @@ describeConsole('The frame of the console', { settings }, (stage) => {
     await sidebar().getByRole('link', { name: 'Personal bucket' }).waitFor();
   });
 
+  it('lists a collection below its own bucket only, and leads back from a page that does not exist.', async () => {
+    const { alice, page, visitor } = stage;
+    await alice.request('PUT', '/v1/buckets/garden');
+    await alice.request('PUT', '/v1/buckets/garden/collections/trees');
+    await stage.storeMany(1);
+    await visitor.signIn('alice');
+    await visitor.go('#/buckets/garden/collections/trees');
+    await sidebar().getByRole('link', { name: 'trees' }).waitFor();
+    // The list below the bucket is not complete, so that the current collection is added to it.
+    await page.route('**/buckets/kitchen/collections?*', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({
+        response,
+        headers: { ...response.headers(), 'next-page': `${route.request().url()}&_token=x` },
+      });
+    });
+    await sidebar().getByRole('button', { name: 'Contents of kitchen' }).click();
+    await sidebar().getByRole('button', { name: 'Show more collections' }).waitFor();
+    expect(await sidebar().getByRole('link', { name: 'trees' }).count()).toBe(1);
+    await visitor.go(`${collectionView}?_page=2&_token=nonsense`);
+    await page.getByRole('alert').waitFor();
+    await page.getByRole('link', { name: 'Go to the first page' }).click();
+    await page.getByRole('cell', { name: 'Title 0' }).waitFor();
+  });
+
+  it('fits its default columns into the page, and keeps the width of chosen ones.', async () => {
+    const { alice, page, visitor } = stage;
+    await alice.request('PATCH', collection, { body: { data: { displayFields: ['a', 'b', 'c', 'd', 'e', 'f'] } } });
+    await stage.store({ r: '{"a":1}' });
+    await visitor.signIn('alice');
+    await visitor.go(collectionView);
+    const table = page.getByRole('region', { name: 'Table of records' });
+    const isWider = (): Promise<boolean> => table.evaluate((element) => element.scrollWidth > element.clientWidth);
+    await page.getByRole('columnheader', { name: 'last_modified' }).waitFor();
+    expect(await isWider()).toBe(false);
+    const edge = page.getByRole('separator', { name: 'Width of a', exact: true });
+    await edge.focus();
+    for (let presses = 0; presses < 25; presses += 1) await page.keyboard.press('ArrowRight');
+    expect(Number(await edge.getAttribute('aria-valuenow'))).toBeGreaterThan(500);
+    expect(await isWider()).toBe(true);
+  });
+
   it('fits on a page of 390 pixels, and opens the sidebar there.', async () => {
     const { page, visitor } = stage;
     await stage.storeMany(3);

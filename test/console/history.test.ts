@@ -39,6 +39,18 @@ describeConsole('The history in the console', {}, (stage) => {
     expect(await page.locator('#app img, #app script').count()).toBe(0);
   });
 
+  it('shows changes by others as they are made, also with a filter.', async () => {
+    const { alice, page, visitor } = stage;
+    await stage.store({ bread: '{"n":1}' });
+    await visitor.signIn('alice');
+    const followed = page.waitForRequest((request) => /\/history\?.*_live=sse/.test(request.url()));
+    await visitor.go(`${collectionView}/records/bread?_tab=history&_action=update`);
+    await page.getByText('No changes match these filters.').waitFor();
+    await followed;
+    await alice.request('PATCH', `${collection}/records/bread`, { body: { data: { n: 2 } } });
+    await page.locator('.history summary').first().waitFor();
+  });
+
   it('undoes one change and keeps later ones, and asks where a later one touched the same attribute.', async () => {
     const { alice, page, visitor } = stage;
     const record = `${collection}/records/bread`;

@@ -380,8 +380,7 @@ describe('The operating area of the console, without rights', () => {
     }
     await stage.checkView('operations-refused');
     await stage.press('Sign out');
-    await page.getByText('Other ways').click();
-    await stage.press('Continue without signing in');
+    await stage.press('Explore without signing in');
     await visitor.go(view('overview'));
     await page.getByRole('alert').getByText('You are not signed in.').waitFor();
   });

@@ -14,8 +14,9 @@ describeConsole('Records in the console', {}, (stage) => {
     await visitor.go(collectionView);
     await page.getByText('Text search', { exact: true }).click();
     await page.getByText('This collection has no text index.').waitFor();
-    await alice.request('PATCH', collection, { body: { data: { indexes: [{ text: ['title'] }] } } });
-    await page.reload();
+    await page.getByRole('group', { name: 'What to search in' }).getByLabel('title').check();
+    await stage.press('Declare a text index');
+    await stage.status('The text index is declared.');
     await page.getByLabel('Search texts').fill('tea');
     await page.keyboard.press('Enter');
     await page.getByText('2 records', { exact: true }).waitFor();
@@ -95,6 +96,7 @@ describeConsole('Records in the console', {}, (stage) => {
     const { alice, page, visitor } = stage;
     await stage.store({ a: '{}', b: '{}' });
     const cooks = '/buckets/kitchen/groups/cooks';
+    await alice.request('PUT', `/v1${cooks}`);
     await alice.request('PATCH', `${collection}/records/a`, { body: { permissions: { read: ['account:zoe'] } } });
     const readers = async (id: string): Promise<unknown> => {
       const { body } = await alice.request('GET', `${collection}/records/${id}`);
@@ -105,23 +107,36 @@ describeConsole('Records in the console', {}, (stage) => {
     await visitor.go(collectionView);
     await page.getByLabel('Select all rows of the page').check();
     await stage.press('Permissions of selected');
-    await page.getByLabel('Principals').fill(`${cooks}\naccount:bob`);
+    const add = async (principal: string): Promise<void> => {
+      await page.getByRole('combobox', { name: 'Add a principal' }).fill(principal);
+      await stage.press('Add');
+    };
+    await add('nonsense');
+    await page.getByText('nonsense lacks the prefix of user ids').waitFor();
+    await stage.press('Correct it');
+    expect(await page.getByRole('button', { name: 'Grant for 2 records' }).isDisabled()).toBe(true);
+    await add(cooks);
+    await add('plugin:bob');
+    await page.getByRole('list', { name: 'Principals' }).getByText('plugin:bob').waitFor();
+    await stage.checkView('dialog-permissions');
     await stage.press('Grant for 2 records');
     await stage.status('2 records changed.');
-    expect(await readers('a')).toEqual([cooks, 'account:bob', 'account:zoe']);
-    expect(await readers('b')).toEqual([cooks, 'account:bob']);
+    expect(await readers('a')).toEqual([cooks, 'account:zoe', 'plugin:bob']);
+    expect(await readers('b')).toEqual([cooks, 'plugin:bob']);
     await page.getByLabel('Select all rows of the page').check();
     await stage.press('Permissions of selected');
     await page.getByLabel('Change', { exact: true }).selectOption('remove');
-    await page.getByLabel('Principals').fill(`${cooks} account:zoe`);
+    await add(cooks);
+    await add('account:zoe');
     await stage.press('Revoke for 2 records');
     await stage.status('2 records changed.');
-    expect([await readers('a'), await readers('b')]).toEqual([['account:bob'], ['account:bob']]);
+    expect([await readers('a'), await readers('b')]).toEqual([['plugin:bob'], ['plugin:bob']]);
   });
 
   it('reports what was not done when the service goes away, and goes on when it is back.', async () => {
-    const { page, visitor } = stage;
+    const { alice, page, visitor } = stage;
     await stage.store({ a: '{}', b: '{}' });
+    await alice.request('PATCH', `${collection}/records/a`, { body: { permissions: { read: ['account:zoe'] } } });
     await visitor.signIn('alice');
     await visitor.go(collectionView);
     await page.getByLabel('Select all rows of the page').check();
@@ -135,6 +150,12 @@ describeConsole('Records in the console', {}, (stage) => {
     await stage.press('Delete');
     await stage.status('2 records deleted.');
     await page.getByText('0 records', { exact: true }).waitFor();
+    await page.getByText('This collection has no records yet.').waitFor();
+    await stage.checkView('deleted');
+    await stage.press('Undo');
+    await stage.status('2 records restored.');
+    await page.getByText('2 records', { exact: true }).waitFor();
+    expect(await stage.recordText('a')).toContain('"read":["account:zoe"]');
   });
 
   it('merges two versions of a record by their attributes.', async () => {

@@ -12,9 +12,7 @@ import { createRedisPermission } from '../../src/backends/redis/permission.ts';
 import { openSqliteDatabase } from '../../src/backends/sqlite/database.ts';
 import { createSqlitePermission } from '../../src/backends/sqlite/permission.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import type { Database } from '../../src/contracts/database.ts';
 import { TransactionConflict } from '../../src/contracts/errors.ts';
-import type { PermissionBackend, PermissionWriter } from '../../src/contracts/permission.ts';
 import { findRedisAddress } from '../../src/backends/redis/address.ts';
 import { inUnit } from '../../src/testing/contract/unit-of-work.ts';
 import { inExtent } from '../support/extent.ts';
@@ -22,6 +20,7 @@ import { migrateDatabase } from '../support/postgresql-setup.ts';
 import { createDatabase, openPostgres } from '../support/postgresql.ts';
 import { RedisCluster } from '../support/redis-cluster.ts';
 import { openTestServer } from '../support/redis.ts';
+import type { Database, PermissionBackend, PermissionWriter } from '../../src/testing/contract/plain-contracts.ts';
 
 interface Opened {
   readonly database: Database;

@@ -2,16 +2,23 @@
 // them.
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { ExpectedObjects } from '../../src/contracts/database.ts';
-import type { BoundPattern, PermissionReader, PermissionWriter } from '../../src/contracts/permission.ts';
-import type { Page, StorageReader, StorageWriter } from '../../src/contracts/storage.ts';
+import type { BoundPattern } from '../../src/contracts/permission.ts';
+import type { Page } from '../../src/contracts/storage.ts';
 import type { TransactionContext } from '../../src/testing/index.ts';
 import { writeConditionally } from '../../src/testing/contract/transactions/conditional-writes.ts';
-import { formatAttributes, type ListKey } from '../../src/core/objects/stored.ts';
+import { formatAttributes } from '../../src/core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../src/core/query/ast.ts';
 import { attributes } from '../core/query/arbitraries.ts';
 import { holdsUnstorable, orHostile } from './hostile-texts.ts';
 import { anyQuery, ids, keysOfText, lists, parents, timestamps } from './queries.ts';
+import type {
+  ExpectedObjects,
+  ListKey,
+  PermissionReader,
+  PermissionWriter,
+  StorageReader,
+  StorageWriter,
+} from '../../src/testing/contract/plain-contracts.ts';
 
 /** One call of the contract, as a function of the reader or writer, with a name for the report of a failure. */
 export interface Call<Target> {

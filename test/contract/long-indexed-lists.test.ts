@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../../src/base/json.ts';
 import { keysOf, parseIndexes } from '../../src/core/index/definition.ts';
 import { QueryPlanReport } from '../../src/core/index/query-plan.ts';
 import { formatAttributes, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
+import { storedParent } from '../../src/core/objects/uris.ts';
 import type { Filter, ListIndex, SortKey } from '../../src/core/query/ast.ts';
 import { matches } from '../../src/core/query/evaluate.ts';
 import { defaultSelectorLimits, parseSelector } from '../../src/core/query/selector.ts';
@@ -15,7 +16,7 @@ import { inUnitOf } from '../../src/testing/contract/unit-of-work.ts';
 import { inExtent } from '../support/extent.ts';
 import { openAllBackends, type OpenBackends } from '../support/all-backends.ts';
 
-const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/long' };
+const list: ListKey = { kind: 'record', parent: storedParent('/buckets/b/collections/long') };
 const count = 1500;
 
 /** Texts that do not fit into a key. Few begin differently, and each is the text of two objects. */

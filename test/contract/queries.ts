@@ -1,8 +1,8 @@
 // Random lists, objects and queries with few ids and timestamps, so that equal ones occur often.
 import fc from 'fast-check';
-import { isStorableText, type JsonObject, type JsonValue } from '../../src/base/json.ts';
+import { isStorableText, parseStoredJson, type JsonObject, type JsonValue } from '../../src/base/json.ts';
 import { keysOf, parseIndexes } from '../../src/core/index/definition.ts';
-import { formatAttributes, type ListKey, type IndexKeys } from '../../src/core/objects/stored.ts';
+import { formatAttributes, type IndexKeys } from '../../src/core/objects/stored.ts';
 import {
   jsonTypes,
   type Condition,
@@ -14,6 +14,7 @@ import {
 import { parseField } from '../../src/core/query/fields.ts';
 import { hostileText, orHostile } from './hostile-texts.ts';
 import { attributes, fieldNames, json, jsonOrMissing, totalSort, words } from '../core/query/arbitraries.ts';
+import type { ListKey } from '../../src/testing/contract/plain-contracts.ts';
 
 export const ids = orHostile(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'A', 'é', '__proto__'));
 export const parents = [
@@ -169,7 +170,7 @@ export const declaredIndexes = parseIndexes([
 
 /** Returns the keys of the text of an object; those of another object for a text that is no object. */
 export function keysOfText(text: string): IndexKeys {
-  return keysOf(declaredIndexes, JSON.parse(text) as JsonObject);
+  return keysOf(declaredIndexes, parseStoredJson(text) as JsonObject);
 }
 
 /** Queries, many of which find something. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { JsonObject } from '../../src/base/json.ts';
 import { keysOf, parseIndexes } from '../../src/core/index/definition.ts';
 import { formatAttributes, StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
+import { storedParent } from '../../src/core/objects/uris.ts';
 import type { Filter, PagePosition, PageQuery, SortKey } from '../../src/core/query/ast.ts';
 import { matches } from '../../src/core/query/evaluate.ts';
 import {
@@ -16,7 +17,7 @@ import {
 import { comparePositions, newestFirst } from '../../src/core/query/sort.ts';
 import { parseTextQuery, scoreText, type TextQuery, type TextSearch } from '../../src/core/text/text-query.ts';
 import { countMatches, searchPage, type BoundSearch } from '../../src/engine/text-search.ts';
-import type { StorageWriter } from '../../src/contracts/storage.ts';
+import type { StorageWriter } from '../../src/testing/contract/plain-contracts.ts';
 import { inUnitOf } from '../../src/testing/contract/unit-of-work.ts';
 import { openAllBackends, type OpenBackends } from '../support/all-backends.ts';
 import { Comparisons } from '../support/comparisons.ts';
@@ -116,7 +117,7 @@ describe('text search', () => {
         fc.array(anyAttributes, { minLength: 1, maxLength: 60, size: 'max' }),
         fc.array(anyQuery, { minLength: queriesPerList, maxLength: queriesPerList }),
         async (all, queries) => {
-          const list: ListKey = { kind: 'record', parent: `/buckets/b/collections/c${number++}` };
+          const list: ListKey = { kind: 'record', parent: storedParent(`/buckets/b/collections/c${number++}`) };
           for (const stores of backends.opened.filter(({ database }) => database.abilities.textSearch)) {
             const { reader } = stores.storage;
             await inUnitOf(stores, ({ storage: writer }) => fill(writer, list, all));

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
 import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
 import { StoredObject, formatAttributes } from '../../src/core/objects/stored.ts';
+import { storedParent } from '../../src/core/objects/uris.ts';
 import { keysOf, parseIndexes } from '../../src/core/index/definition.ts';
 import { parseField, scoreField } from '../../src/core/query/fields.ts';
 import { newestFirst } from '../../src/core/query/sort.ts';
@@ -20,7 +21,7 @@ import type { StorageReader } from '../../src/contracts/storage.ts';
 import { createTestClock } from '../../src/testing/index.ts';
 import { inUnit } from '../../src/testing/contract/unit-of-work.ts';
 
-const list = { kind: 'record', parent: '/buckets/a/collections/b' };
+const list = { kind: 'record', parent: storedParent('/buckets/a/collections/b') };
 const count = 30_000;
 const [index] = parseIndexes([{ text: ['title'] }])!;
 const database = createMemoryDatabase({ clock: createTestClock(10 * count) });
@@ -106,9 +107,9 @@ describe('a search for common words', () => {
     const object = new StoredObject('a', 1, formatAttributes({ title: 'a '.repeat(50_000) }));
     const phrases = Array.from({ length: 50 }, () => `-"${'a '.repeat(100)}b"`).join(' ');
     const steps = scoreInSteps(object, boundTo(`a ${phrases}`).search, new SearchBudget());
-    let count = 0;
-    while (steps.next().done !== true) count++;
-    expect(count).toBeGreaterThan(10);
+    let taken = 0;
+    while (steps.next().done !== true) taken++;
+    expect(taken).toBeGreaterThan(10);
   });
 
   it('counts the places of a phrase, which may overlap', () => {

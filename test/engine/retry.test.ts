@@ -1,9 +1,10 @@
 // When work is run again after a conflict, and which lists it locks first.
 import { expect, test } from 'vitest';
 import { BackendUnavailable, TransactionConflict } from '../../src/contracts/errors.ts';
+import { storedUri } from '../../src/core/objects/uris.ts';
 import { Retry } from '../../src/engine/retry.ts';
 
-const lists = ['a', 'b', 'c'].map((parent) => ({ kind: 'record', parent }));
+const lists = ['a', 'b', 'c'].map((uri) => ({ kind: 'record', parent: storedUri(uri) }));
 
 test('does not count attempts that found a further contended list, and allows eight others', () => {
   const retry = new Retry();

@@ -3,6 +3,8 @@ import { expect, test, vi } from 'vitest';
 import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
 import { createMemoryPermission } from '../../src/backends/memory/permission.ts';
 import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
+import { storedParent, storedUri } from '../../src/core/objects/uris.ts';
+import { toPrincipal } from '../../src/core/permissions/principals.ts';
 import type { PageQuery } from '../../src/core/query/ast.ts';
 import { lastModifiedField } from '../../src/core/query/fields.ts';
 import { StoredObject } from '../../src/core/objects/stored.ts';
@@ -11,8 +13,8 @@ import { manyShared, readSharedPage } from '../../src/engine/shared-page.ts';
 import { createTestClock } from '../../src/testing/index.ts';
 import { inUnit } from '../../src/testing/contract/unit-of-work.ts';
 
-const list = { kind: 'record', parent: '/p' };
-const shared = { list, uri: '/p/records', permissions: ['read'], principals: new Set(['bob']) };
+const list = { kind: 'record', parent: storedParent('/p') };
+const shared = { list, uri: '/p/records', permissions: ['read'], principals: new Set([toPrincipal('bob')]) };
 const newestFirst: PageQuery = {
   filters: [],
   sort: [{ field: lastModifiedField, direction: 'descending' }],
@@ -26,7 +28,10 @@ async function fill(isShared: (n: number) => boolean): Promise<Stores> {
   await inUnit(database, async (transaction) => {
     await stores.storage.writer(transaction).restore(list, { clock: 1000, entries });
     const ids = entries.filter((_, n) => isShared(n)).map(({ id }) => id);
-    const aces = ids.map((id) => ({ objectId: `/p/records/${id}`, permissions: { read: ['bob'] } }));
+    const aces = ids.map((id) => ({
+      objectId: storedUri(`/p/records/${id}`),
+      permissions: { read: [toPrincipal('bob')] },
+    }));
     await stores.permission.writer(transaction).addToAces(aces);
   });
   return stores;

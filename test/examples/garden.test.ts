@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authorizationOf } from '../../src/testing/service/service-client.ts';
+import { EventClient } from '../live/event-client.ts';
 import { borrowDatabase } from '../support/postgresql.ts';
 import { backends, ServerProcess, Workspace } from '../support/server-process.ts';
 import { inExtent } from '../support/extent.ts';
@@ -107,6 +108,26 @@ describe.each(inExtent(['sqlite'], backends))('the garden on %s', (backend) => {
     const created = await ask('alice', 'POST', '/notes', { data });
     expect(created.body).toEqual({ data: { ...data, id: expect.any(String), last_modified: expect.any(Number) } });
     expect((await ask('bob', 'GET', '/notes')).body.data).toEqual([]);
+  });
+
+  it('sends each user the changes of its own tasks, and of the common lists', async () => {
+    const { origin } = new URL(server.url);
+    const open = (path: string, auth: string): Promise<EventClient> => EventClient.open(origin, path, { auth });
+    const [ann, bob, common] = await Promise.all([
+      open('/v1/tasks?_live=sse', 'ann'),
+      open('/v1/tasks?_live=sse', 'bob'),
+      open('/v1/live?watch=/beds', 'ann'),
+    ]);
+    try {
+      for (const client of [ann, bob, common]) await client.until('current');
+      for (const user of ['ann', 'bob']) await ask(user, 'POST', '/tasks', { data: { text: `of ${user}` } });
+      expect((await ann.until('changes')).data.data).toMatchObject([{ text: 'of ann' }]);
+      expect((await bob.until('changes')).data.data).toMatchObject([{ text: 'of bob' }]);
+      await ask('bob', 'POST', '/beds');
+      expect((await common.until('changes')).data).toMatchObject({ list: '/beds', data: [{ soil: 'loam', area: 1 }] });
+    } finally {
+      for (const client of [ann, bob, common]) client.close();
+    }
   });
 
   it('serves its page, and nothing outside of the folder', async () => {

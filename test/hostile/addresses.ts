@@ -93,6 +93,7 @@ export const place = fc.oneof(
           '/attachments/1/2/3/4',
           '/buckets/1/snapshot/collections/2@9000000000000',
           '/buckets/1/snapshot/collections/2@3',
+          '/buckets/1/collections/2/indexes',
           '/buckets/1/collections/2/changeset?_expected=0',
           '/buckets/monitor/collections/1/changeset?_expected=0',
           '/buckets/default/groups/1',
@@ -168,6 +169,28 @@ const operator = fc.constantFrom(
   'LT_',
   '_',
 );
+const selectorOperator = fc.constantFrom(
+  '$eq',
+  '$ne',
+  '$gt',
+  '$gte',
+  '$lt',
+  '$lte',
+  '$in',
+  '$nin',
+  '$exists',
+  '$not',
+  '$like',
+  '$startsWith',
+  '$contains',
+  '$containsAny',
+  '$elemMatch',
+  '$size',
+  '$type',
+  '$regex',
+  '$',
+  'n',
+);
 const scalar = fc.constantFrom(
   '1',
   '"1"',
@@ -207,7 +230,82 @@ const scalar = fc.constantFrom(
   '00',
   ' 1',
 );
+/** Selectors, most of them well-formed, and what resembles them. */
+const selector = fc.letrec<{ operand: unknown; condition: unknown; all: unknown }>((tie) => ({
+  operand: fc.oneof(
+    { maxDepth: 2 },
+    {
+      weight: 6,
+      arbitrary: fc.constantFrom<unknown>(1, 'a', null, true, '', [], [1, 'a'], {}, -1, 1e21, '\u{1f600}', 'a*', '*'),
+    },
+    { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
+    { weight: 1, arbitrary: tie('condition') },
+  ),
+  condition: fc.dictionary(selectorOperator, tie('operand'), { minKeys: 1, maxKeys: 2 }),
+  all: fc.oneof(
+    { maxDepth: 4 },
+    { weight: 5, arbitrary: fc.dictionary(field, fc.oneof(tie('operand'), tie('condition')), { maxKeys: 2 }) },
+    {
+      weight: 2,
+      arbitrary: fc.dictionary(
+        fc.constantFrom('$or', '$and', '$nor', '$not', '$OR'),
+        fc.array(tie('all'), { maxLength: 3 }),
+        {
+          maxKeys: 1,
+        },
+      ),
+    },
+    { weight: 1, arbitrary: fc.dictionary(fc.constantFrom('$not', '$or'), tie('all'), { maxKeys: 1 }) },
+    { weight: 1, arbitrary: tie('operand') },
+  ),
+})).all;
+const selectorText = fc.oneof(
+  { weight: 12, arbitrary: selector.map((value) => JSON.stringify(value)) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '{"n":9007199254740993}',
+      '{"n":1e400}',
+      `{"n":${'9'.repeat(80)}}`,
+      '{"s":"\\u0000"}',
+      '{"s":{"$startsWith":"\\ud800"}}',
+      '{"n":{"$in":[',
+      `${'{"$not":'.repeat(300)}{}${'}'.repeat(300)}`,
+      `{"n":{"$in":[${'1,'.repeat(1000)}1]}}`,
+      `{"s":{"$like":"${'a*'.repeat(300)}"}}`,
+      '{"__proto__":{"$exists":true}}',
+    ),
+  },
+);
+const words = fc
+  .array(
+    fc.constantFrom(
+      'a',
+      'tea',
+      '-tea',
+      '"',
+      '"a b"',
+      '-"a',
+      'te*',
+      '*',
+      '-',
+      '\u00e9',
+      '\u{1f600}',
+      '\u0000',
+      "'",
+      '\\',
+      'AND',
+      '\u65e5\u672c',
+    ),
+    {
+      maxLength: 6,
+    },
+  )
+  .map((all) => all.join(' '));
 const parameter = fc.oneof(
+  { weight: 3, arbitrary: selectorText.map((text) => `_filter=${encode(text)}`) },
+  { weight: 1, arbitrary: words.map((text) => `_q=${encode(text)}`) },
+  { weight: 1, arbitrary: fc.constantFrom('_explain=true', '_explain=x', '_gone=true', '_sort=-_score') },
   {
     weight: 5,
     arbitrary: fc.tuple(operator, field, scalar).map(([op, name, value]) => `${encode(op + name)}=${encode(value)}`),

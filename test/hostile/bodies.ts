@@ -99,7 +99,39 @@ const schema = fc.record(
   },
   { requiredKeys: [] },
 );
+/** Declared indexes, and what resembles them. */
+const indexes = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.array(
+      fc.record(
+        {
+          fields: fc.array(fc.constantFrom('n', '-n', 's', 'o.k', '-o', 'tags', 'id', '__proto__', 'a..b', '\u00e9'), {
+            maxLength: 3,
+          }),
+          unique: fc.constantFrom<unknown>(true, false, false, 1),
+        },
+        { requiredKeys: ['fields'] },
+      ),
+      { maxLength: 3 },
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<unknown>(
+      [{ text: ['s', 'n'] }],
+      [{ text: [] }],
+      [{ fields: ['n'] }, { text: ['s'] }],
+      [],
+      {},
+      'x',
+      [[]],
+      Array.from({ length: 9 }, (_, n) => ({ fields: [`f${n}`] })),
+    ),
+  },
+);
 export const envelope = fc.oneof(
+  { weight: 1, arbitrary: indexes.map((declared) => ({ data: { indexes: declared } })) },
   { weight: 6, arbitrary: fc.record({ data, permissions }, { requiredKeys: [] }) },
   { weight: 1, arbitrary: schema.map((made) => ({ data: { schema: made, 'record:schema': made } })) },
   { weight: 1, arbitrary: fc.record({ data: value, permissions: value, x: value }, { requiredKeys: [] }) },

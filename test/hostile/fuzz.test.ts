@@ -68,17 +68,18 @@ const closing: readonly FuzzRequest[] = ['alice', 'bob'].map((user) => ({
   body: undefined,
 }));
 
-const opening: readonly FuzzRequest[] = [
-  '/v1/buckets/a',
-  '/v1/buckets/a/groups/a',
-  '/v1/buckets/a/collections/a',
-  '/v1/buckets/b',
-].map((path) => ({
+const opened: readonly (readonly [path: string, data: object])[] = [
+  ['/v1/buckets/a', {}],
+  ['/v1/buckets/a/groups/a', {}],
+  ['/v1/buckets/a/collections/a', { indexes: [{ fields: ['n', '-s'] }, { fields: ['o.k'], unique: true }] }],
+  ['/v1/buckets/b', {}],
+];
+const opening = opened.map(([path, data]): FuzzRequest => ({
   user: 'alice',
   method: 'PUT',
   path,
   headers: {},
-  body: '{"permissions":{"write":["system.Authenticated"]}}',
+  body: JSON.stringify({ data, permissions: { write: ['system.Authenticated'] } }),
 }));
 
 /** Sends a request and checks the answer. One that is late has to be in time when it is sent again. */

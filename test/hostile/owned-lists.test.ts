@@ -2,6 +2,7 @@
 // that look like paths and patterns, and through what plugins do with places.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runAtOnce } from '../../src/base/steps.ts';
+import { storedUserId } from '../../src/core/permissions/principals.ts';
 import { anonymous, authenticatedCaller } from '../../src/engine/caller.ts';
 import { compileOwnedList, maxOwnerChars, parseOwner } from '../../src/engine/owned-lists.ts';
 import { jsonResponse } from '../../src/engine/exchange.ts';
@@ -239,7 +240,7 @@ describe('the owner of a list', () => {
     ...(parentOf === undefined ? {} : { parentOf }),
   });
   const ownerOf = (parent: string | undefined): string =>
-    compileOwnedList(kind(() => parent))!.ownerOf(authenticatedCaller('u', []));
+    compileOwnedList(kind(() => parent))!.ownerOf(authenticatedCaller(storedUserId('u'), []));
 
   it('is one segment without wildcards, whatever the plugin returns', () => {
     for (const text of ['a/b', '*', 'a*', '..', '%', '{task_id}', 'ü\0\n', '?', "'", 'a:b', '/', '\\']) {

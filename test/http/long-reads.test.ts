@@ -1,12 +1,13 @@
 // Requests that read long lists do not delay other requests, on the backends that run in the process itself.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { storedParent } from '../../src/core/objects/uris.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
 import { StoredObject } from '../../src/core/objects/stored.ts';
 import type { Stores } from '../../src/engine/unit-of-work.ts';
 import { testBackends, type TestService } from '../../src/testing/index.ts';
 import { inUnit } from '../../src/testing/contract/unit-of-work.ts';
 
-const list = { kind: 'record', parent: '/buckets/b/collections/c' };
+const list = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
 const records = '/v1/buckets/b/collections/c/records';
 const count = 20_000;
 const entries = Array.from(

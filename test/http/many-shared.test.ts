@@ -1,5 +1,8 @@
 // Lists for callers who may see very many of their objects one by one: the same answers as ever, on every backend.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ObjectPermissions } from '../../src/contracts/permission.ts';
+import { storedParent, storedUri } from '../../src/core/objects/uris.ts';
+import { toPrincipal, type Principal } from '../../src/core/permissions/principals.ts';
 import type { Stores } from '../../src/engine/unit-of-work.ts';
 import { StoredObject } from '../../src/core/objects/stored.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
@@ -7,17 +10,19 @@ import type { TestService } from '../../src/testing/index.ts';
 import { inUnit } from '../../src/testing/contract/unit-of-work.ts';
 import { allBackends } from '../support/backends.ts';
 
-const list = { kind: 'record', parent: '/buckets/b/collections/c' };
+const list = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
 const records = '/v1/buckets/b/collections/c/records';
 const count = 3000;
 const idOf = (n: number): string => `r${String((n * 7919) % count).padStart(5, '0')}`;
 const entries = Array.from({ length: count }, (_, n) => new StoredObject(idOf(n), 1000 + n, `{"n":${n}}`));
 
 /** Half of the records, too many to be looked up one by one; some of them by way of a group, or twice. */
-function principalsOn(n: number, bob: string): Readonly<Record<string, readonly string[]>> | undefined {
-  if (n % 2 === 1) return n % 5 === 0 ? { other: [bob], read: ['somebody:else'] } : undefined;
-  if (n % 4 === 0) return { read: [bob], write: ['/buckets/b/groups/g', 'somebody:else'] };
-  return n % 3 === 0 ? { write: ['/buckets/b/groups/g'] } : { read: ['somebody:else', bob] };
+const [other, group] = [toPrincipal('somebody:else'), toPrincipal('/buckets/b/groups/g')];
+
+function principalsOn(n: number, bob: Principal): ObjectPermissions | undefined {
+  if (n % 2 === 1) return n % 5 === 0 ? { other: [bob], read: [other] } : undefined;
+  if (n % 4 === 0) return { read: [bob], write: [group, other] };
+  return n % 3 === 0 ? { write: [group] } : { read: [other, bob] };
 }
 
 describe.each(allBackends)('a list with very many shared objects, on $name', ({ start }) => {
@@ -34,7 +39,7 @@ describe.each(allBackends)('a list with very many shared objects, on $name', ({ 
     });
     service = await start({ plugins: [plugin] });
     const { body } = await service.request('GET', '/v1/', { auth: 'bob' });
-    const bob = (body as { user: { id: string } }).user.id;
+    const bob = toPrincipal((body as { user: { id: string } }).user.id);
     await service.request('PUT', '/v1/buckets/b', { auth: 'alice' });
     await service.request('PUT', '/v1/buckets/b/groups/g', { auth: 'alice', body: { data: { members: [bob] } } });
     await service.request('PUT', '/v1/buckets/b/collections/c', { auth: 'alice' });
@@ -46,7 +51,9 @@ describe.each(allBackends)('a list with very many shared objects, on $name', ({ 
       permission.writer(transaction).addToAces(
         entries.flatMap(({ id }, n) => {
           const permissions = principalsOn(n, bob);
-          return permissions === undefined ? [] : [{ objectId: `${list.parent}/records/${id}`, permissions }];
+          return permissions === undefined
+            ? []
+            : [{ objectId: storedUri(`${list.parent}/records/${id}`), permissions }];
         }),
       ),
     );

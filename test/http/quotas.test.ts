@@ -1,6 +1,7 @@
 // Quotas: refusals, counters, and consistency under concurrent requests.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { storedParent } from '../../src/core/objects/uris.ts';
 import { definePlugin, type PluginHost } from '../../src/http/plugin.ts';
 import { checkBucket, isOutdated } from '../../src/plugins/quotas/rebuild.ts';
 import { startTestService, type TestClient, type TestService } from '../../src/testing/index.ts';
@@ -233,15 +234,17 @@ forEachBackend((backend) => {
       await alice.request('PUT', '/v1/buckets/stored/collections/c');
       await alice.request('PUT', '/v1/buckets/stored/collections/c/records/r');
       const { reader } = host!.stores.storage;
-      const bucket = await reader.get({ kind: 'quota', parent: '/buckets/stored' }, 'bucket_info');
+      const bucket = await reader.get({ kind: 'quota', parent: storedParent('/buckets/stored') }, 'bucket_info');
       expect(bucket?.attributes).toEqual({ collection_count: 1, record_count: 1, storage_size: 125 });
       const parent = '/buckets/stored/collections/c';
-      const collection = await reader.get({ kind: 'quota', parent }, 'collection_info');
+      const collection = await reader.get({ kind: 'quota', parent: storedParent(parent) }, 'collection_info');
       expect(collection?.attributes).toEqual({ record_count: 1, storage_size: 80 });
       await alice.request('DELETE', '/v1/buckets/stored/collections/c');
-      expect(await reader.get({ kind: 'quota', parent }, 'collection_info')).toBeUndefined();
+      expect(await reader.get({ kind: 'quota', parent: storedParent(parent) }, 'collection_info')).toBeUndefined();
       await alice.request('DELETE', '/v1/buckets/stored');
-      expect(await reader.get({ kind: 'quota', parent: '/buckets/stored' }, 'bucket_info')).toBeUndefined();
+      expect(
+        await reader.get({ kind: 'quota', parent: storedParent('/buckets/stored') }, 'bucket_info'),
+      ).toBeUndefined();
     });
 
     it('are correct after sixteen concurrent writers and deleters.', async () => {

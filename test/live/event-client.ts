@@ -96,6 +96,11 @@ export class EventClient {
     return this.#events.shift();
   }
 
+  /** Number of events that were received and not taken. */
+  get waiting(): number {
+    return this.#events.length;
+  }
+
   /** Takes events until the given one, and returns it. */
   async until(event: string): Promise<Event> {
     for (;;) {

@@ -61,24 +61,38 @@ forEachBackend((backend) => {
     it('refuses single lists, and goes on with the others', async () => {
       await stage.write('PUT', '/v1/buckets/b/collections/private');
       const hidden = '/buckets/b/collections/private/records';
-      const stream = await stage.follow(
-        watch(c, hidden, '/nowhere', '/buckets/b/collections/c', `${c}?_sort=id`, `${d}?_live=poll`),
-      );
+      const stream = await stage.follow(watch(c, hidden, '/buckets/nowhere/groups', `${d}?_since=1`));
       const refused = new Map<string, any>();
-      while (refused.size < 5) {
+      while (refused.size < 2) {
         const { event, data, id } = await stream.next();
         if (event !== 'refused') continue;
         expect(id).toBeUndefined();
         refused.set(data.list, data);
       }
       expect(refused.get(hidden)).toMatchObject({ code: 401, errno: 104 });
-      expect(refused.get('/nowhere')).toMatchObject({ code: 404 });
-      expect(refused.get('/buckets/b/collections/c')).toMatchObject({ code: 400 });
-      expect(refused.get(c)).toMatchObject({ code: 400, errno: 107 });
-      expect(refused.get(d)).toMatchObject({ code: 400, errno: 107 });
+      expect(refused.get('/buckets/nowhere/groups')).toMatchObject({ code: 401, errno: 104 });
       await stage.write('PUT', `/v1${c}/x`);
       const { data } = await stream.until('changes');
       expect(data).toMatchObject({ list: c, data: [{ id: 'x' }] });
+    });
+
+    it('responds with the first refusal when every list is refused', async () => {
+      await stage.write('PUT', '/v1/buckets/b/collections/private');
+      const hidden = '/buckets/b/collections/private/records';
+      const missing = '/buckets/b/collections/missing/records';
+      const refusals = [
+        [watch(hidden), undefined, 401, 104],
+        [watch(hidden), 'bob', 403, 121],
+        [watch(hidden, missing), 'bob', 403, 121],
+        [watch(missing, missing), 'alice', 404, 111],
+        [watch('/buckets/nowhere/groups'), 'alice', 403, 121],
+      ] as const;
+      for (const [path, auth, status, errno] of refusals) {
+        const stream = await stage.follow(path, auth === undefined ? {} : { auth });
+        expect(stream, path).toMatchObject({ status, error: { code: status, errno } });
+        expect(stream.headers['content-type']).toContain('application/json');
+        expect(stream.headers['www-authenticate']).toBeUndefined();
+      }
     });
 
     it('refuses a list whose access is lost later, and ends with the last list', async () => {
@@ -100,6 +114,30 @@ forEachBackend((backend) => {
         '/v1/live?watch=',
         '/v1/live?watch=buckets',
         watch(...Array<string>(51).fill(c)),
+        // No lists, which are not even asked.
+        ...[
+          '/nowhere',
+          '/buckets/b/collections/c',
+          '/__heartbeat__',
+          '/',
+          `${c}/`,
+          '/buckets/b%00/groups%FF',
+          '/live',
+        ].map((other) => watch(c, other)),
+        ...[
+          '_sort=id',
+          '_limit=1',
+          '_token=x',
+          '_live=poll',
+          '_live=sse',
+          '_wait=1',
+          '_since=x',
+          '_since=',
+          '_filter=x',
+          '_q=x',
+        ].map((query) => watch(d, `${c}?${query}`)),
+        // Whether or not the caller may read the list.
+        watch('/buckets/nowhere/groups?_sort=id'),
       ]) {
         const { status, error } = await stage.follow(path);
         expect({ status, error }, path).toMatchObject({ status: 400, error: { errno: 107 } });

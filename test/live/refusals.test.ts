@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { forEachBackend } from '../support/backends.ts';
 import { testBackends } from '../../src/testing/index.ts';
+import type { OpenOptions } from './event-client.ts';
 import { records, Stage } from './stage.ts';
 
 const memory = testBackends[0]!;
@@ -101,6 +102,18 @@ describe('limits of streams', () => {
     for (const _ of [1, 2]) await (await stage.follow('', { auth: 'bob' })).until('current');
     expect((await stage.follow('', { auth: 'bob' })).status).toBe(503);
     expect((await stage.follow('', { auth: 'alice' })).status).toBe(200);
+  });
+
+  it('refuses anonymous streams beyond the limit of an address, and serves users and clients behind a proxy', async () => {
+    const settings = { live_max_streams_per_address: '2', trusted_proxies: 'loopback' };
+    stage = await Stage.start(memory, { settings });
+    const from = (address: string): OpenOptions => ({ headers: { 'x-forwarded-for': address } });
+    for (const _ of [1, 2]) await (await stage.follow('', from('192.0.2.1'))).until('current');
+    expect(await stage.follow('', from('192.0.2.1'))).toMatchObject({ status: 503, error: { errno: 201 } });
+    expect((await stage.follow('', { ...from('192.0.2.1'), auth: 'bob' })).status).toBe(200);
+    expect((await stage.follow('', from('192.0.2.2'))).status).toBe(200);
+    // The proxy itself has no client that could be counted.
+    for (const _ of [1, 2, 3]) expect((await stage.follow('')).status).toBe(200);
   });
 
   it('does not exceed the limit when many streams open at once', async () => {

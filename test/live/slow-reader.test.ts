@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { forEachBackend } from '../support/backends.ts';
 import { ListCopy } from './list-copy.ts';
 import { records, Stage } from './stage.ts';
+import { testBackends } from '../../src/testing/index.ts';
 
 forEachBackend((backend) => {
   describe(`slow readers on ${backend.name}`, () => {
@@ -50,5 +51,26 @@ forEachBackend((backend) => {
       const { data } = body as { data: { id: string }[] };
       expect(copy.objects).toEqual(data.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
     });
+  });
+});
+
+describe('the memory for followers', () => {
+  it('is shared with all requests: a caller who holds its part waits, and others are served', async () => {
+    const settings = { memory_budget_bytes: '40000000', live_buffer_bytes: '20000000' };
+    const stage = await Stage.start(testBackends[0]!, { settings });
+    try {
+      // More than the buffers of the kernel hold, in one frame.
+      for (let n = 0; n < 9; n++) await stage.put(`long${n}`, { text: 'x'.repeat(1_000_000) });
+      const silent = await stage.follow('_since=0&not_n=1');
+      silent.pause();
+      const second = await stage.follow('_since=0&not_n=2');
+      // Pages are read in the order in which the streams have asked for them.
+      await (await stage.follow('_since=0', { auth: 'bob' })).until('current');
+      expect(second.waiting).toBe(0);
+      silent.close();
+      expect((await second.until('changes')).data.data).toHaveLength(9);
+    } finally {
+      await stage.close();
+    }
   });
 });

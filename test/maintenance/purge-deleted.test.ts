@@ -1,13 +1,14 @@
 // Purging tombstones by age or by number, on every durable backend and during writes.
 import { describe, expect, test } from 'vitest';
+import { storedParent } from '../../src/core/objects/uris.ts';
 import { inUnit } from '../../src/maintenance/units.ts';
 import { purgeDeleted } from '../../src/maintenance/deletions.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
 import { openDurable, restoreList, type DurableBackend } from '../support/durable-stores.ts';
 import { inExtent } from '../support/extent.ts';
 
-const records: ListKey = { kind: 'record', parent: '/buckets/a/collections/b' };
-const groups: ListKey = { kind: 'group', parent: '/buckets/a' };
+const records: ListKey = { kind: 'record', parent: storedParent('/buckets/a/collections/b') };
+const groups: ListKey = { kind: 'group', parent: storedParent('/buckets/a') };
 
 /** Live objects and tombstones in turns, with the timestamps 0, 1, 2 and so on. */
 function mixed(count: number): readonly StoredEntry[] {
@@ -41,7 +42,7 @@ describe.each(['sqlite', 'postgresql', 'redis'] as const)('purge-deleted on %s',
     const { settings, stores } = await openDurable(backend);
     await restoreList(stores, records, 20_000, mixed(10_000));
     for (let n = 0; n < 50; n++) {
-      await restoreList(stores, { kind: 'record', parent: `/many/${n}` }, 20_000, mixed(10));
+      await restoreList(stores, { kind: 'record', parent: storedParent(`/many/${n}`) }, 20_000, mixed(10));
     }
     let purged: number | undefined;
     const purge = async (): Promise<void> => {
@@ -52,7 +53,7 @@ describe.each(['sqlite', 'postgresql', 'redis'] as const)('purge-deleted on %s',
         await inUnit(stores.storage.database, async (transaction) => {
           const writer = stores.storage.writer(transaction);
           await writer.update(records, `new${written % 3}`, '{}');
-          await writer.update({ kind: 'record', parent: '/many/7' }, 'new', '{}');
+          await writer.update({ kind: 'record', parent: storedParent('/many/7') }, 'new', '{}');
           if (written % 5 === 4) await writer.delete(records, 'new0');
         });
         // SQLite has no queue between processes: a writer that never pauses blocks the others.
@@ -74,7 +75,7 @@ test.each(inExtent<readonly DurableBackend[]>([], ['redis-cluster']))(
   'purge-deleted by age purges tombstones of lists on all nodes of a %s',
   async (backend) => {
     const { settings, stores } = await openDurable(backend);
-    const lists = Array.from({ length: 30 }, (_, n) => ({ kind: 'record', parent: `/many/${n}` }));
+    const lists = Array.from({ length: 30 }, (_, n) => ({ kind: 'record', parent: storedParent(`/many/${n}`) }));
     for (const list of lists) await restoreList(stores, list, 5000, mixed(10));
     expect(await purgeDeleted(settings, { kinds: [], before: 8 })).toBe(30 * 4);
     const states = await stores.storage.reader.lists(undefined, 100);

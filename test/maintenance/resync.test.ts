@@ -1,5 +1,6 @@
 // Telling every client to synchronise anew, on every durable backend.
 import { describe, expect, test } from 'vitest';
+import { storedParent } from '../../src/core/objects/uris.ts';
 import { inUnit } from '../../src/maintenance/units.ts';
 import { resyncAll } from '../../src/maintenance/resync.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
@@ -19,9 +20,12 @@ describe.each(inExtent<readonly (typeof backends)[number][]>(backends.slice(0, -
   (backend) => {
     test('advances clocks and horizons of all lists, and changes nothing else', async () => {
       const { settings, stores } = await openDurable(backend);
-      const lists = Array.from({ length: 45 }, (_, n) => ({ kind: 'record', parent: `/buckets/a/collections/${n}` }));
+      const lists = Array.from({ length: 45 }, (_, n) => ({
+        kind: 'record',
+        parent: storedParent(`/buckets/a/collections/${n}`),
+      }));
       for (const [index, list] of lists.entries()) await restoreList(stores, list, 100 + index, entries);
-      const ahead: ListKey = { kind: 'group', parent: '/buckets/a' };
+      const ahead: ListKey = { kind: 'group', parent: storedParent('/buckets/a') };
       await restoreList(stores, ahead, 9000, entries);
 
       expect(await resyncAll(settings, { now: () => 5000 })).toBe(46);
@@ -42,12 +46,12 @@ describe.each(inExtent<readonly (typeof backends)[number][]>(backends.slice(0, -
     test('counts unused lists of existing buckets and collections', async () => {
       const { settings, stores } = await openDurable(backend);
       await restoreList(stores, { kind: 'bucket', parent: '' }, 100, entries);
-      await restoreList(stores, { kind: 'collection', parent: '/buckets/kept' }, 100, entries);
+      await restoreList(stores, { kind: 'collection', parent: storedParent('/buckets/kept') }, 100, entries);
       const expected: readonly ListKey[] = [
         { kind: 'bucket', parent: '' },
-        { kind: 'collection', parent: '/buckets/kept' },
-        { kind: 'group', parent: '/buckets/kept' },
-        { kind: 'record', parent: '/buckets/kept/collections/kept' },
+        { kind: 'collection', parent: storedParent('/buckets/kept') },
+        { kind: 'group', parent: storedParent('/buckets/kept') },
+        { kind: 'record', parent: storedParent('/buckets/kept/collections/kept') },
       ];
       for (const moment of [5000, 6000]) {
         expect(await resyncAll(settings, { now: () => moment })).toBe(4);

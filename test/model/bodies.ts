@@ -147,6 +147,36 @@ const schemas = fc.oneof(
     ),
   },
 );
+/** Declared indexes of a collection, and what is none. */
+const indexes = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.constantFrom<Json>(
+      [],
+      [{ fields: ['n'] }],
+      [{ fields: ['s', '-n'] }, { fields: ['o.k'] }],
+      [{ fields: ['s'], unique: true }],
+      [{ fields: ['-n', 's'], unique: true }, { fields: ['t'] }],
+      [
+        { fields: ['n'], unique: false },
+        { fields: ['o'], unique: true },
+      ],
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Json>(
+      'x',
+      {},
+      [{}],
+      [{ fields: ['n'] }, 3],
+      [{ fields: ['n', 'last_modified'] }],
+      [{ fields: ['n'], unique: 'yes' }],
+      [{ fields: ['n'], kind: 'hash' }],
+    ),
+  },
+);
+
 /** `undefined` most of the time. `fc.option` cannot say that: its `freq` is about how often there is something. */
 export function rarely<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
   return fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
@@ -155,6 +185,7 @@ export function rarely<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefine
 /** What a body may hold; the kind decides what becomes of it. */
 export const content = fc.record({
   schema: rarely(fc.tuple(fc.nat(2), schemas)),
+  indexes: fc.option(indexes, { freq: 2, nil: undefined }),
   shape: fc.nat(40),
   attributes,
   servers,
@@ -190,7 +221,16 @@ export function bodyFor(kind: Kind, given: Content, isPost: boolean): Json | und
       : [];
   const group: [string, Json][] = kind === 'group' && given.members !== undefined ? [['members', given.members]] : [];
   const schema = schemaFor(kind, given.schema);
-  const data: JsonMap = Object.fromEntries([...given.attributes, ...given.servers, ...group, ...schema, ...id]);
+  const declared: [string, Json][] =
+    kind === 'collection' && given.indexes !== undefined ? [['indexes', given.indexes]] : [];
+  const data: JsonMap = Object.fromEntries([
+    ...given.attributes,
+    ...given.servers,
+    ...group,
+    ...schema,
+    ...declared,
+    ...id,
+  ]);
   const names = [...entryNames[kind], 'read', 'write'];
   const permissions = Object.fromEntries(
     (given.entries ?? []).map(([pick, list]) => [pick === 0 ? 'publish' : names[pick % names.length]!, list]),

@@ -39,7 +39,7 @@ export function readFilter(name: string, text: string, rules: FilterRules): Filt
   return passes === undefined ? undefined : { field, test: (map) => passes(valueAt(map, field)) };
 }
 
-type ValueTest = (value: Json | undefined) => boolean;
+export type ValueTest = (value: Json | undefined) => boolean;
 
 function readTest(operator: string, field: string, text: string, rules: FilterRules): ValueTest | undefined {
   switch (operator) {
@@ -72,7 +72,8 @@ function readTest(operator: string, field: string, text: string, rules: FilterRu
   }
 }
 
-function comparison(operator: string, wanted: Json): ValueTest {
+/** The comparison of an operator with a value. */
+export function comparison(operator: string, wanted: Json): ValueTest {
   switch (operator) {
     case 'not':
       return (value) => !isSame(value, wanted);
@@ -120,7 +121,12 @@ export function readTime(text: string, horizon: number): number | undefined {
 
 function readLike(text: string): ValueTest {
   const value = readValue(text);
-  const wanted = (typeof value === 'string' ? value : text).toLowerCase();
+  return likeTest(typeof value === 'string' ? value : text);
+}
+
+/** Whether texts, or values as texts, are like a pattern. */
+export function likeTest(text: string): ValueTest {
+  const wanted = text.toLowerCase();
   const pattern = wanted.includes('*') ? wanted : `*${wanted}*`;
   const escaped = pattern.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, String.raw`\$&`));
   const expression = new RegExp(`^${escaped.join(String.raw`[\s\S]*`)}$`);
@@ -131,7 +137,7 @@ function readLike(text: string): ValueTest {
 }
 
 /** Objects are held by those that have more members. */
-function holdsElement(list: readonly Json[], wanted: Json): boolean {
+export function holdsElement(list: readonly Json[], wanted: Json): boolean {
   return list.some((element) => {
     if (!isMap(element) || !isMap(wanted)) return isSame(element, wanted);
     return Object.entries(wanted).every(([key, value]) => isSame(valueAt(element, key), value));

@@ -9,6 +9,11 @@ describe('the planted faults', () => {
     expect(text.split(find)).toHaveLength(2);
   });
 
+  it('are as many as the promises say', () => {
+    const promises = readFileSync(new URL('../../docs/promises.md', import.meta.url), 'utf8');
+    expect(promises).toContain(`plants [${mutants.length} faults](#planted-faults)`);
+  });
+
   it('are at least forty, each with a name of its own', () => {
     expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length);
     expect(mutants.length).toBeGreaterThanOrEqual(40);

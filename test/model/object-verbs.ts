@@ -2,14 +2,15 @@
 import { attachmentIn } from './attachment-field.ts';
 import { attributesOf, checkAttributes, chosenTime, readEnvelope } from './envelope.ts';
 import { missing, Refusal, requireNone, stamps, uncached, type Expected, type Issue } from './exchange.ts';
-import { isSame, member, project, withMember, type JsonMap } from './json.ts';
+import { isSame, member, project, valueAt, withMember, type JsonMap } from './json.ts';
 import { readPatch } from './patches.ts';
-import { uriOf, type Place } from './places.ts';
+import { objectIn, parentOf, uriOf, type Place } from './places.ts';
 import { readConditions, requireAbsent, requireConditions, unchanged } from './preconditions.ts';
 import { pairsOf } from './query.ts';
 import { mayAll, mayCreate, mayRead, mayWrite } from './rights.ts';
 import { requirePossibleGroups } from './refused-ids.ts';
 import { validated } from './schemas.ts';
+import { faultsOfIndexes, uniqueIndexes } from './selectors.ts';
 import type { Entries } from './store.ts';
 import { objectAnswer, refused, requireParent, tombstone, wholeOf, withWriter, type Turn } from './turn.ts';
 
@@ -56,8 +57,10 @@ export function write(
   const uri = uriOf(place);
   const old = store.find(uri);
   const isNew = old === undefined;
+  requireIndexes(place, what.data, old?.data);
   const data = validated(turn, place, what.data);
   requirePossibleGroups(turn, what.entries);
+  requireUnique(turn, place, data);
   const item = store.put(place.list, place.id!, data, now, what.time);
   if (attachmentIn(old?.data) !== undefined && attachmentIn(data) === undefined) store.files.delete(uri);
   store.setEntries(uri, withWriter(what.entries, person));
@@ -69,6 +72,32 @@ export function write(
     old: old?.data,
   });
   return objectAnswer(turn, isNew ? 201 : 200, place, stamps(item.lastModified));
+}
+
+/** Declared indexes are well-formed, or those stored. */
+function requireIndexes({ kind }: Place, data: JsonMap, old: JsonMap | undefined): void {
+  const declared = kind === 'collection' ? member(data, 'indexes') : undefined;
+  if (declared === undefined || (old !== undefined && isSame(declared, member(old, 'indexes')))) return;
+  requireNone(faultsOfIndexes(declared).map((place): Issue => ['body', `data.indexes${place}`]));
+}
+
+/** No two records have the same values of the fields of a unique index. The id of the other one is shown to its readers. */
+function requireUnique({ store, person }: Turn, place: Place, data: JsonMap): void {
+  if (place.kind !== 'record') return;
+  const collection = store.find(parentOf(place)!)?.data;
+  for (const fields of uniqueIndexes(collection && member(collection, 'indexes'))) {
+    const values = fields.map((field) => valueAt(data, field));
+    if (values.includes(undefined)) continue;
+    const [holder] = [...store.list(place.list).live]
+      .filter(
+        ([id, item]) => id !== place.id && fields.every((field, n) => isSame(valueAt(item.data, field), values[n])),
+      )
+      .sort(([, a], [, b]) => b.lastModified - a.lastModified);
+    if (holder === undefined) continue;
+    const isShown = mayRead(store, person, objectIn(place, holder[0]));
+    const details = { field: fields.join(), ...(isShown ? { record: { id: holder[0] } } : {}) };
+    throw new Refusal(409, 122, details, { 'retry-after': '3' });
+  }
 }
 
 function replace(turn: Turn, place: Place): Expected {

@@ -43,6 +43,7 @@ const written = fc.constantFrom(
   '[]',
   'é"',
 );
+const writtenJson = written.filter((text) => /^(?:-?\d|null$|true$|"|\[|\{)/.test(text));
 const hostileId = fc.constantFrom(...hostileIdsNear('r'), ...hostileIdsNear('b'));
 export const filter: fc.Arbitrary<readonly [string, string]> = fc.oneof(
   {
@@ -92,8 +93,68 @@ export const filter: fc.Arbitrary<readonly [string, string]> = fc.oneof(
       .map(([operator, value]) => [`${operator}last_modified`, value] as const),
   },
 );
+/** A selector, as JSON text. */
+const selectorText = fc.letrec<{ one: string; all: string }>((tie) => ({
+  one: fc
+    .tuple(
+      field,
+      fc.oneof(
+        fc.tuple(
+          fc.constantFrom('$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$contains', '$containsAny', '$elemMatch'),
+          writtenJson,
+        ),
+        fc.tuple(
+          fc.constantFrom('$in', '$nin'),
+          fc.array(writtenJson, { maxLength: 3 }).map((all) => `[${all.join()}]`),
+        ),
+        fc.constantFrom(
+          ['$exists', 'true'],
+          ['$exists', 'false'],
+          ['$like', '"AP*"'],
+          ['$like', '"%"'],
+          ['$startsWith', '"a"'],
+          ['$startsWith', '""'],
+          ['$size', '2'],
+          ['$size', '-1'],
+          ['$type', '"number"'],
+          ['$type', '["null","object"]'],
+          ['$type', '"date"'],
+          ['$elemMatch', '{"$gt":"a"}'],
+          ['$elemMatch', '{"k":1}'],
+          ['$regex', '"a"'],
+        ),
+      ),
+      fc.boolean(),
+    )
+    .map(([name, [operator, value], isNegated]) => {
+      const condition = `{"${operator}":${value}}`;
+      return `{"${name}":${isNegated ? `{"$not":${condition}}` : condition}}`;
+    }),
+  all: fc.oneof(
+    { maxDepth: 3 },
+    { weight: 4, arbitrary: tie('one') },
+    { weight: 1, arbitrary: fc.tuple(field, writtenJson).map(([name, value]) => `{"${name}":${value}}`) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(fc.constantFrom('$or', '$nor', '$and'), fc.array(tie('all'), { minLength: 1, maxLength: 2 }))
+        .map(([operator, branches]) => `{"${operator}":[${branches.join()}]}`),
+    },
+    { weight: 1, arbitrary: tie('all').map((inner) => `{"$not":${inner}}`) },
+  ),
+})).all;
 const parameter: fc.Arbitrary<readonly [string, string]> = fc.oneof(
   { weight: 4, arbitrary: filter },
+  {
+    weight: 4,
+    arbitrary: fc.tuple(
+      fc.constant('_filter'),
+      fc.oneof(
+        { weight: 20, arbitrary: selectorText },
+        { weight: 1, arbitrary: fc.constantFrom('', '{}', '[]', '{"n"', 'n') },
+      ),
+    ),
+  },
   {
     weight: 4,
     arbitrary: fc.tuple(

@@ -2,6 +2,7 @@
 import { requireNone, type Ask, type Issue, type NextPage } from './exchange.ts';
 import { readFilter, readTime, readValue, type FilterRules, type Test } from './filters.ts';
 import { parseJson } from './numbers.ts';
+import { readSelector } from './selectors.ts';
 import { compare, isMap, member, project, valueAt, type Json, type JsonMap } from './json.ts';
 
 interface SortKey {
@@ -27,7 +28,7 @@ export interface Query {
   readonly fields: readonly string[] | undefined;
 }
 
-const reserved = ['_since', '_before', '_to', '_limit', '_sort', '_token', '_fields'];
+const reserved = ['_filter', '_since', '_before', '_to', '_limit', '_sort', '_token', '_fields'];
 
 /** The decoded pairs of a query. */
 export function pairsOf({ target }: Ask): readonly (readonly [string, string])[] {
@@ -62,6 +63,9 @@ export function readQuery(ask: Ask, rules: QueryRules): Query {
     const value = text === undefined ? '' : readValue(text);
     return (typeof value === 'string' ? value : text) || undefined;
   };
+  const selector = pairs.find(([key]) => key === '_filter')?.[1] ?? '';
+  const selected = selector === '' ? [] : readSelector(selector, rules);
+  if (selected === undefined) issues.push(['querystring', '_filter']);
   const filters = pairs
     .filter(([name]) => !name.startsWith('_'))
     .flatMap(([name, text]) => {
@@ -69,6 +73,7 @@ export function readQuery(ask: Ask, rules: QueryRules): Query {
       if (read === undefined) issues.push(['querystring', name]);
       return read ?? [];
     });
+  filters.push(...(selected ?? []));
   for (const [name, operator] of [
     ['_since', 'gt'],
     ['_before', 'lt'],

@@ -1,5 +1,6 @@
 // The log of slow operations: from which time on there is a line, and what stands in it.
 import { expect, test, vi } from 'vitest';
+import { storedParent } from '../../src/core/objects/uris.ts';
 import { slowOperations } from '../../src/observability/observers.ts';
 import { silentLogger, type Logger } from '../../src/contracts/logger.ts';
 import type { OperationObservation } from '../../src/contracts/observer.ts';
@@ -16,7 +17,7 @@ const operation: OperationObservation = {
   backend: 'storage',
   engine: 'sqlite',
   method: 'list_all',
-  list: { kind: 'record', parent: '/buckets/b/collections/c' },
+  list: { kind: 'record', parent: storedParent('/buckets/b/collections/c') },
   startedAt: 0,
   milliseconds: 99.9,
   error: undefined,

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Logger } from '../../src/contracts/logger.ts';
+import { storedUri } from '../../src/core/objects/uris.ts';
 import { createUrlSigner } from '../../src/plugins/attachments/signed-urls.ts';
 import type { TestClient, TestService, TestServiceOptions } from '../../src/testing/index.ts';
 import { FileFolder, upload } from '../support/attachments.ts';
@@ -15,7 +16,7 @@ interface Signed {
 }
 
 describe('The signature of a URL', () => {
-  const file = { ownerUri: '/buckets/b/collections/c/records/r', location: 'a.png' };
+  const file = { ownerUri: storedUri('/buckets/b/collections/c/records/r'), location: 'a.png' };
   const clock = { now: () => 1_800_000_000_000 };
   const signer = createUrlSigner({ secret: 'secret', lifetimeSeconds: 60, clock });
   const queryOf = (search: string): [string, string][] => [...new URLSearchParams(search)];
@@ -35,8 +36,8 @@ describe('The signature of a URL', () => {
     const { search } = signer.sign(file);
     for (const other of [
       { ...file, location: 'b.png' },
-      { ...file, ownerUri: '/buckets/b/collections/c/records/s' },
-      { ownerUri: `${file.ownerUri},`, location: file.location },
+      { ...file, ownerUri: storedUri('/buckets/b/collections/c/records/s') },
+      { ownerUri: storedUri(`${file.ownerUri},`), location: file.location },
     ]) {
       expect(signer.verify(other, queryOf(search))).toBe(false);
     }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { formatJson, type JsonObject } from '../../src/base/json.ts';
 import { TransactionConflict } from '../../src/contracts/errors.ts';
 import { ServiceError } from '../../src/core/errors.ts';
+import { storedParent } from '../../src/core/objects/uris.ts';
 import type { Endpoint } from '../../src/engine/endpoint.ts';
 import { jsonResponse } from '../../src/engine/exchange.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
@@ -48,7 +49,7 @@ const saboteur = definePlugin({
           id: 'import_link',
           async handle({ request, unit }) {
             const { storage } = await unit.writer();
-            const list = { kind: 'attachments', parent: '__attachments__' };
+            const list = { kind: 'attachments', parent: storedParent('__attachments__') };
             await storage.create(list, randomUUID(), formatJson(request.body.parse()));
             return jsonResponse(200, {});
           },

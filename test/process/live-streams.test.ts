@@ -15,6 +15,7 @@ describe(`${count} streams of one list`, () => {
       ...workspace.environment('sqlite'),
       SVC_INCLUDES: 'prometheus',
       SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
+      SVC_LIVE_MAX_STREAMS_PER_ADDRESS: '0',
     });
     const clients = new StreamClients();
     try {

@@ -26,7 +26,11 @@ export class Victim {
   }
 
   /** @param heapMegabytes absent: what Node.js takes by itself */
-  static async start(backend: Backend, heapMegabytes: number | undefined): Promise<Victim> {
+  static async start(
+    backend: Backend,
+    heapMegabytes: number | undefined,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Victim> {
     const workspace = await Workspace.create();
     const database = backend === 'postgresql' ? await cloneDatabase() : undefined;
     const heap = heapMegabytes === undefined ? '' : `--max-old-space-size=${heapMegabytes}`;
@@ -36,6 +40,7 @@ export class Victim {
       // What is kept on purpose between requests has a limit of its own, and would hide what is kept by mistake.
       SVC_SQLITE_MEMORY_MB: '1',
       SVC_MEMORY_WAIT_SECONDS: '2',
+      ...more,
     });
     const victim = new Victim(server, async () => {
       await server.kill();
@@ -51,6 +56,12 @@ export class Victim {
 
   get pid(): number {
     return this.#server.pid;
+  }
+
+  /** Returns the text of a page. */
+  async text(path: string): Promise<string> {
+    const response = await fetch(this.#server.url + path, { headers: { connection: 'close' } });
+    return response.text();
   }
 
   /** Sends a request over a connection of its own. Rejects when the connection breaks. */
@@ -77,12 +88,19 @@ export class Victim {
     });
   }
 
-  /** Asks for a list and reads no more than the first bytes of the answer; resolves to its status. */
-  async readStart(user: string, path: string): Promise<{ readonly status: number; readonly socket: Socket }> {
+  /**
+   * Asks for a list and reads no more than the first bytes of the answer; resolves to its status.
+   *
+   * @param user absent: an anonymous request
+   */
+  async readStart(
+    user: string | undefined,
+    path: string,
+  ): Promise<{ readonly status: number; readonly socket: Socket }> {
     const { hostname, port } = new URL(this.#server.url);
     const socket = connect(Number(port), hostname);
-    const head = `GET /v1${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${credentials(user)}\r\n\r\n`;
-    socket.write(head);
+    const authorization = user === undefined ? '' : `Authorization: ${credentials(user)}\r\n`;
+    socket.write(`GET /v1${path} HTTP/1.1\r\nHost: ${hostname}\r\n${authorization}\r\n`);
     const status = await new Promise<number>((resolve, reject) => {
       socket.once('error', reject);
       socket.once('data', (start: Buffer) => {
@@ -136,6 +154,18 @@ export function inflatedBatch(defaultBytes: number): string {
   const requests = Array.from({ length: 25 }, (_, n) => ({ path: `${list}/batch${n}` }));
   const defaults = { method: 'PUT', body: { data: { text: 'x'.repeat(defaultBytes) } } };
   return JSON.stringify({ defaults, requests });
+}
+
+/** Reads a live stream until its first frame `current`. Resolves to the number of bytes. */
+export async function readCurrent(socket: Socket): Promise<number> {
+  let [bytes, tail] = [0, ''];
+  socket.resume();
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    tail = (tail + chunk.toString('latin1')).slice(-200);
+    if (tail.includes('event: current')) break;
+  }
+  return bytes;
 }
 
 /** Fills the list with records of a megabyte. */

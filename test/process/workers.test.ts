@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { basic, run, start, workingFolder, type LogLine, type RunningService } from '../cli/process.ts';
 import { databaseSettings } from '../support/backends.ts';
 import { cloneDatabase } from '../support/postgresql.ts';
+import { EventClient } from '../live/event-client.ts';
 import { startTraffic } from './traffic.ts';
 import { inExtent } from '../support/extent.ts';
 import { requireRedisUrl } from '../support/redis.ts';
@@ -180,6 +181,83 @@ describe('coffer start --workers', () => {
         Type === 'request.summary' && String(Fields?.['path']).includes('/list/records');
       const arrived = [...traffic.statuses.values()].reduce((sum, n) => sum + n, 0);
       expect(service.log.filter(isTraffic)).toHaveLength(arrived);
+    },
+  );
+
+  test.each(backends)(
+    'on %s ends streams and polls in time, and their clients go on without a loss.',
+    async (backend) => {
+      const service = await startWorkers(2, {}, backend);
+      await createList(service.url);
+      const path = '/v1/buckets/traffic/collections/list/records';
+      const { origin } = new URL(service.url);
+      const put = async (id: string): Promise<void> => {
+        const { status } = await fetch(`${origin}${path}/${id}`, { method: 'PUT', headers: { authorization } });
+        expect(status).toBe(201);
+      };
+      const follow = async (id = ''): Promise<EventClient> => {
+        const client = await EventClient.open(origin, `${path}?_live=sse&_since=0`, {
+          headers: { authorization, connection: 'close', ...(id === '' ? {} : { 'last-event-id': id }) },
+        });
+        onTestFinished(() => client.close());
+        return client;
+      };
+      /** Follows the list until its end, and again, until the record has arrived. Returns the ids of all records received. */
+      const read = async (until: string): Promise<readonly string[]> => {
+        const seen: string[] = [];
+        let place = '';
+        for (;;) {
+          const client = await follow(place);
+          // These clients come back at once, and may meet a worker that stops.
+          if (client.status === 503) continue;
+          for (;;) {
+            const event = await client.nextOrEnd();
+            if (event === undefined) break;
+            place = event.id ?? place;
+            if (event.event === 'end') {
+              expect(event.data).toMatchObject({ code: 503, errno: 201 });
+              expect(Number(event.retry)).toBeGreaterThanOrEqual(1000);
+            }
+            seen.push(...((event.data.data as { id: string }[] | undefined) ?? []).map(({ id }) => id));
+            if (seen.includes(until)) return seen;
+          }
+        }
+      };
+      const poll = async (): Promise<readonly string[]> => {
+        for (let etag = '0'; ;) {
+          const query = `_live=poll&_wait=60&_since=${etag}&_gone=true`;
+          const response = await fetch(`${origin}${path}?${query}`, {
+            headers: { authorization, connection: 'close' },
+          });
+          if (response.status === 503) continue;
+          expect(response.status).toBe(200);
+          const { data } = (await response.json()) as { data: { id: string }[] };
+          polled.push(...data.toReversed().map(({ id }) => id));
+          etag = response.headers.get('etag')!;
+          if (polled.includes('last')) return polled;
+        }
+      };
+      const polled: string[] = [];
+      await put('first');
+      const readers = Promise.all([...Array.from({ length: 8 }, () => read('last')), poll()]);
+      const clients = await Promise.all(Array.from({ length: 4 }, () => follow()));
+      await Promise.all(clients.map((client) => client.until('current')));
+      const restarted = service.loggedNext('Restarted workers');
+      service.kill('SIGHUP');
+      // What is stored while the streams end is not lost.
+      const written = ['first'];
+      for (const client of clients) {
+        await client.until('end');
+        written.push(`r${written.length}`);
+        await put(written.at(-1)!);
+      }
+      await restarted;
+      await put('last');
+      for (const seen of await readers) expect(seen).toEqual([...written, 'last']);
+      await (await follow()).until('current');
+      service.kill('SIGTERM');
+      expect(await service.ended).toBe(0);
+      expect(service.log.filter(({ Severity }) => Severity < 6)).toEqual([]);
     },
   );
 

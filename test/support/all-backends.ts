@@ -12,12 +12,14 @@ import { createRedisStorage } from '../../src/backends/redis/storage.ts';
 import { openSqliteDatabase } from '../../src/backends/sqlite/database.ts';
 import { createSqlitePermission } from '../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../src/backends/sqlite/storage.ts';
-import { createTestClock, type TransactionContext } from '../../src/testing/index.ts';
+import type { Database } from '../../src/contracts/database.ts';
+import type { OpenStores } from '../../src/contracts/open-backends.ts';
+import { createTestClock } from '../../src/testing/index.ts';
 import { migrateDatabase } from './postgresql-setup.ts';
 import { createDatabase, openPostgres } from './postgresql.ts';
 import { openTestServer } from './redis.ts';
 
-type Opened = Omit<TransactionContext, 'clock'>;
+type Opened = Pick<OpenStores, 'storage' | 'permission'> & { readonly database: Database };
 
 export interface OpenBackends {
   readonly opened: readonly Opened[];

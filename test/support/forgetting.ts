@@ -1,5 +1,6 @@
 // A plugin for tests that forgets tombstones when asked: `POST /forget?parent=<URI>&before=<timestamp>`, as an operator does
 // from the command line.
+import { storedParent } from '../../src/core/objects/uris.ts';
 import { jsonResponse } from '../../src/engine/exchange.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
 
@@ -20,7 +21,7 @@ export const forgetting = definePlugin({
               const { storage } = await unit.writer();
               const count = await storage.purgeDeleted({
                 kind: 'record',
-                ...(parent === undefined ? {} : { parent }),
+                ...(parent === undefined ? {} : { parent: storedParent(parent) }),
                 ...(before === undefined ? {} : { before: Number(before) }),
               });
               return jsonResponse(200, { count });

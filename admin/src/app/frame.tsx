@@ -6,13 +6,14 @@ import { hashOf, type Route } from '../core/places.ts';
 import { current } from '../core/router.ts';
 import { useApp } from '../ui/app-context.ts';
 import { Icon } from '../ui/icons.tsx';
-import { Button, shortUser } from '../ui/parts.tsx';
+import { Button } from '../ui/parts.tsx';
 import { useStore } from '../ui/use-store.ts';
 import { watchMissedDrops } from './drop-area.tsx';
 import { Lazy } from './lazy.tsx';
 import { ObjectPage } from './object-page.tsx';
 import { openSearch, watchSearchKey } from './search.tsx';
 import { Sidebar } from './sidebar.tsx';
+import { UserName } from './user-id.tsx';
 
 export function Frame(): JSX.Element {
   const { hash, route, turn } = useStore(current);
@@ -121,12 +122,7 @@ function TopBar({ isOpen, route, toggle }: TopBarProps): JSX.Element {
         );
       })}
       {service.isReadOnly ? <span class="badge">read-only</span> : null}
-      <span class="who">
-        <Icon name="person" />
-        <span class="user" title={service.userId}>
-          {service.userId === undefined ? 'Not signed in' : shortUser(service.userId)}
-        </span>
-      </span>
+      <UserName id={service.userId} />
       <Button class="small" onClick={signOut}>
         {api.authorization === undefined ? 'Sign in' : 'Sign out'}
       </Button>

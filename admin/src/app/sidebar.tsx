@@ -94,7 +94,8 @@ function Branch({ parent, kind, place, filter, empty }: BranchProps): JSX.Elemen
     return () => left.abort();
   }, [path, filter, version]);
   if (branch === undefined) return null;
-  const current = place[parent.length];
+  const isInView = parent.every(({ kind: of, id }, index) => place[index]?.kind === of && place[index].id === id);
+  const current = isInView ? place[parent.length] : undefined;
   // The current object stays in view, even if it is on a later page. A bucket may be readable in parts only.
   const isPartial = branch.next !== undefined || filter !== '' || kind.name === 'bucket';
   const isAside = isPartial && current?.kind === kind && !branch.ids.includes(current.id);

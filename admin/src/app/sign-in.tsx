@@ -5,7 +5,7 @@ import { serviceUrl } from '../core/api.ts';
 import type { Provider, Service } from '../core/service.ts';
 import { basicSession, beginLogin, type Session } from '../core/storage.ts';
 import { Button, Field } from '../ui/parts.tsx';
-import { SignUp } from './sign-up.tsx';
+import { SignUp, type SignUpKind } from './sign-up.tsx';
 
 export interface SignInProps {
   readonly service: Service;
@@ -18,12 +18,13 @@ export function SignIn({ service, complaint, enter }: SignInProps): JSX.Element 
   const [password, setPassword] = useState('');
   const [token, setToken] = useState('');
   const [isSigningUp, setSigningUp] = useState(false);
-  if (isSigningUp) {
+  const kind = signUpOf(service);
+  if (isSigningUp && kind !== 'none') {
     return (
       <main class="door">
         <p class="door-brand">Coffer</p>
-        <h1 tabIndex={-1}>Create an account</h1>
-        <SignUp isConfirmed={service.signUp === 'confirmed'} enter={enter} onClose={() => setSigningUp(false)} />
+        <h1 tabIndex={-1}>{kind === 'basic' ? 'Create a user' : 'Create an account'}</h1>
+        <SignUp kind={kind} enter={enter} onClose={() => setSigningUp(false)} />
       </main>
     );
   }
@@ -77,11 +78,14 @@ export function SignIn({ service, complaint, enter }: SignInProps): JSX.Element 
           Sign in
         </button>
       </form>
-      {service.signUp === 'none' ? null : (
+      {kind === 'none' ? null : (
         <Button class="wide" onClick={() => setSigningUp(true)}>
-          Create an account
+          {kind === 'basic' ? 'Create a user' : 'Create an account'}
         </Button>
       )}
+      <Button class="wide" onClick={() => enter(undefined)}>
+        Explore without signing in
+      </Button>
       <details>
         <summary>Other ways</summary>
         <form
@@ -107,9 +111,6 @@ export function SignIn({ service, complaint, enter }: SignInProps): JSX.Element 
             Sign in with the token
           </button>
         </form>
-        <Button class="wide" onClick={() => enter(undefined)}>
-          Continue without signing in
-        </Button>
       </details>
       <p class="hint">
         This is {service.projectName} {service.version}. You stay signed in until this tab is closed.
@@ -118,10 +119,16 @@ export function SignIn({ service, complaint, enter }: SignInProps): JSX.Element 
   );
 }
 
+/** Returns how visitors become users here: with Basic authentication a name and a password are enough. */
+function signUpOf({ capabilities, signUp }: Service): SignUpKind | 'none' {
+  if (signUp !== 'none') return signUp;
+  return capabilities.has('basicauth') && !capabilities.has('accounts') ? 'basic' : 'none';
+}
+
 /** Explains which names and passwords the service accepts. */
 function passwordHint({ capabilities, signUp }: Service): string {
   const basic =
-    'any name works: a new name is a new, empty user. A mistyped password is not refused: it opens the empty space of another user.';
+    'each name with its password is a user: a new name is a new, empty user, and so is a known name with a mistyped password.';
   if (!capabilities.has('accounts')) return `With Basic authentication ${basic}`;
   const accounts =
     signUp === 'none'

@@ -9,14 +9,21 @@ import { Button, FailureNote, Field } from '../ui/parts.tsx';
 
 const namePattern = String.raw`[A-Za-z0-9][A-Za-z0-9+.@_\-]*`;
 
+/**
+ * `open` creates an account. So does `confirmed`, with an e-mail address that a mail must confirm before the first sign-in.
+ * `basic` only agrees on a name and a password: with Basic authentication they are a user already.
+ */
+export type SignUpKind = 'open' | 'confirmed' | 'basic';
+
 export interface SignUpProps {
-  /** Whether the name is an e-mail address, which a mail must confirm before the first sign-in. */
-  readonly isConfirmed: boolean;
+  readonly kind: SignUpKind;
   readonly enter: (session: Session) => void;
   readonly onClose: () => void;
 }
 
-export function SignUp({ isConfirmed, enter, onClose }: SignUpProps): JSX.Element {
+export function SignUp({ kind, enter, onClose }: SignUpProps): JSX.Element {
+  const isConfirmed = kind === 'confirmed';
+  const isBasic = kind === 'basic';
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const [again, setAgain] = useState('');
@@ -25,7 +32,7 @@ export function SignUp({ isConfirmed, enter, onClose }: SignUpProps): JSX.Elemen
   const create = (): Promise<void> =>
     attempt(async () => {
       if (password !== again) throw new Error('The two passwords differ.');
-      await createAccount(new Api(undefined), name, password);
+      if (!isBasic) await createAccount(new Api(undefined), name, password);
       if (isConfirmed) setSent(true);
       else enter(basicSession(name, password));
     });
@@ -43,7 +50,7 @@ export function SignUp({ isConfirmed, enter, onClose }: SignUpProps): JSX.Elemen
   }
   return (
     <form
-      aria-label="Create an account"
+      aria-label={isBasic ? 'Create a user' : 'Create an account'}
       onSubmit={(event) => {
         event.preventDefault();
         void create();
@@ -51,7 +58,13 @@ export function SignUp({ isConfirmed, enter, onClose }: SignUpProps): JSX.Elemen
     >
       <Field
         label={isConfirmed ? 'E-mail address' : 'Name'}
-        hint={isConfirmed ? undefined : 'Letters, digits and + . @ _ -. It cannot be changed later.'}
+        hint={
+          isConfirmed
+            ? undefined
+            : isBasic
+              ? 'Name and password together are the user. Neither can be changed later.'
+              : 'Letters, digits and + . @ _ -. It cannot be changed later.'
+        }
       >
         {(attributes) => (
           <input
@@ -60,7 +73,7 @@ export function SignUp({ isConfirmed, enter, onClose }: SignUpProps): JSX.Elemen
             autofocus
             required
             spellcheck={false}
-            {...(isConfirmed ? {} : { pattern: namePattern })}
+            {...(kind === 'open' ? { pattern: namePattern } : isBasic ? { pattern: '[^:]+' } : {})}
             value={name}
             onInput={(event) => setName(event.currentTarget.value)}
           />
@@ -87,7 +100,7 @@ export function SignUp({ isConfirmed, enter, onClose }: SignUpProps): JSX.Elemen
       ))}
       <FailureNote error={error} />
       <button type="submit" class="primary wide" disabled={isBusy}>
-        Create the account
+        {isBasic ? 'Create the user' : 'Create the account'}
       </button>
       <Button class="wide" onClick={onClose}>
         Back to the sign-in

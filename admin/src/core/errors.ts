@@ -19,6 +19,9 @@ const meanings: ReadonlyMap<number, string> = new Map([
   [201, 'The service cannot reach its store now. Try again in a moment.'],
 ]);
 
+/** Messages that say the same as the explanation. */
+const repetitions = /^(?:Not allowed for this user\.|This user cannot access this resource\.)$/;
+
 /** A refusal of one attribute: its name, and the reason. */
 export interface FieldFault {
   readonly name: string;
@@ -51,7 +54,8 @@ export class ServiceFailure extends Error {
 export function failureOf(status: number, text: string): ServiceFailure {
   const { errno, message, details } = readBody(text);
   const meaning = errno === 121 && status === 507 ? 'A quota would be exceeded.' : meanings.get(errno);
-  const words = [meaning ?? `The service responded with status ${status}.`, message].filter((part) => part !== '');
+  const rest = meaning !== undefined && repetitions.test(message) ? '' : message;
+  const words = [meaning ?? `The service responded with status ${status}.`, rest].filter((part) => part !== '');
   return new ServiceFailure(words.join(' '), { status, errno, details });
 }
 

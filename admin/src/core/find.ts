@@ -3,7 +3,7 @@
 import type { Api } from './api.ts';
 import { displayText, memberText } from './json-text.ts';
 import { loadPage } from './objects.ts';
-import { below, kinds, listPathOf, type Kind, type Place } from './places.ts';
+import { below, kinds, listPathOf, pathOf, type Kind, type Place } from './places.ts';
 import type { Service } from './service.ts';
 
 export interface Found {
@@ -20,6 +20,8 @@ export interface FindOptions {
 
 /** Number of results of each kind. */
 const hitLimit = 6;
+/** Maximum number of other collections of the bucket in which a record is looked up by its id. */
+const siblingLimit = 20;
 
 /** Returns the objects whose ids contain the text, at most a few of each kind. Lists that the user may not read have none. */
 export async function findObjects(
@@ -41,6 +43,16 @@ export async function findObjects(
     }
   };
   const [bucket = '', collection = '', record = ''] = path;
+  /** Records of exactly this id in the other collections of the bucket: one cheap request for each of the first ones. */
+  const searchSiblings = async (current: Place | undefined): Promise<readonly Found[]> => {
+    const query = new URLSearchParams({ _limit: String(siblingLimit), _fields: 'id', _sort: 'id' });
+    const parent = place.slice(0, 1);
+    const page = await loadPage(api, listPathOf(parent, kinds.collection), query, signal).catch(() => undefined);
+    const places = (page?.rows ?? [])
+      .map((row) => below(parent, kinds.collection, displayText(memberText(row, 'id') ?? '""')))
+      .filter((each) => each[1]?.id !== current?.[1]?.id);
+    return (await Promise.all(places.map((each) => findRecord(api, below(each, kinds.record, bucket), signal)))).flat();
+  };
   if (path.length > 1 || text.includes('/')) {
     const inBucket = below([], kinds.bucket, bucket);
     if (path.length < 3)
@@ -53,8 +65,15 @@ export async function findObjects(
     search([], kinds.bucket, bucket),
     ...(here.length === 0 ? [] : [search(here, kinds.collection, bucket), search(here, kinds.group, bucket)]),
     ...(list === undefined || bucket === '' ? [] : [search(list, kinds.record, bucket)]),
+    ...(here.length === 0 || bucket === '' ? [] : [searchSiblings(list)]),
     ...(bucket === '' ? [] : [searchEverywhere(api, service, bucket, here, signal)]),
   ]);
+}
+
+async function findRecord(api: Api, place: Place, signal: AbortSignal): Promise<readonly Found[]> {
+  const allowed = [400, 401, 403, 404];
+  const answer = await api.request('HEAD', pathOf(place), { allowed, signal }).catch(() => undefined);
+  return answer?.status === 200 ? [{ place }] : [];
 }
 
 /** Finds collections and groups of all buckets on which the user has permissions. */

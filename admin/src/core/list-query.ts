@@ -7,9 +7,22 @@ export const operators: ReadonlyMap<string, string> = new Map([
   ['like_', 'contains'],
   ['min_', 'is at least'],
   ['max_', 'is at most'],
+  ['gt_', 'is greater than'],
+  ['lt_', 'is less than'],
+  ['in_', 'is one of (a,b)'],
+  ['exclude_', 'is none of (a,b)'],
   ['has_', 'is there (true, false)'],
+  ['contains_any_', 'has one of the elements'],
   ['contains_', 'has the element'],
 ]);
+
+/** A condition of the filter builder. */
+export interface Condition {
+  /** One of `operators`. */
+  readonly prefix: string;
+  readonly field: string;
+  readonly value: string;
+}
 
 /** Parameters of the console's page that are not sent to the service. */
 const ofPage = ['_tab', '_page', '_token', '_new', '_view', '_copy', '_sample', '_user', '_action', '_after', '_until'];
@@ -43,10 +56,7 @@ export function sortOf(query: URLSearchParams, column: string): 'ascending' | 'd
 }
 
 /** Returns the query with a filter added. */
-export function withFilter(
-  query: URLSearchParams,
-  filter: { prefix: string; field: string; value: string },
-): URLSearchParams {
+export function withFilter(query: URLSearchParams, filter: Condition): URLSearchParams {
   const next = fromFirstPage(query);
   next.append(`${filter.prefix}${filter.field.trim()}`, filter.value);
   return next;
@@ -64,6 +74,15 @@ export function filtersOf(query: URLSearchParams): readonly (readonly [key: stri
 
 /** Returns the label of a filter. */
 export function describeFilter(key: string, value: string): string {
+  return describeCondition(partsOfFilter(key, value));
+}
+
+export function describeCondition({ prefix, field, value }: Condition): string {
+  return `${field} ${operators.get(prefix) ?? ''} ${value}`;
+}
+
+/** Returns the prefix of a filter, its field and its value. */
+export function partsOfFilter(key: string, value: string): Condition {
   const prefix = [...operators.keys()].find((each) => each !== '' && key.startsWith(each)) ?? '';
-  return `${key.slice(prefix.length)} ${operators.get(prefix) ?? ''} ${value}`;
+  return { prefix, field: key.slice(prefix.length), value };
 }

@@ -50,11 +50,61 @@ function describe(errors: readonly OutputUnit[]): string {
   const exact = errors.filter(({ keyword }) => !containers.has(keyword));
   return (exact.length > 0 ? exact : errors)
     .slice(0, shownFaults)
-    .map(({ instanceLocation, error }) => {
-      const at = instanceLocation.replace(/^#\/?/, '').replaceAll('/', '.');
-      return at === '' ? error : `${at}: ${error}`;
+    .map((fault) => {
+      const at = fault.instanceLocation.replace(/^#\/?/, '').replaceAll('/', '.');
+      const reason = reasonOf(fault);
+      return at === '' ? reason : `${at}: ${reason}`;
     })
-    .join(' ');
+    .join('; ');
+}
+
+/** Faults in the words of the service, by the words of the validator. */
+const wordings: readonly (readonly [RegExp, string | ((...parts: readonly string[]) => string)])[] = [
+  [/^Instance type .* Expected (.*)\.$/, (types = '') => `expected ${namesOf(types).map(withArticle).join(' or ')}`],
+  [/^Instance does not have required property "(.*)"\.$/, 'the property $1 is missing'],
+  [/^Instance does not match any of \[(.*)\]\.$/, (values = '') => `expected one of ${values.replaceAll(',', ', ')}`],
+  [/^Instance does not match (.*)\.$/, 'expected $1'],
+  [/^.* is not a multiple of (.*)\.$/, 'expected a multiple of $1'],
+  [/^String is too short \(.* < (.*)\)\.$/, 'expected at least $1 characters'],
+  [/^String is too long \(.* > (.*)\)\.$/, 'expected at most $1 characters'],
+  [/^Array has too few items \(.* < (.*)\)\.$/, 'expected at least $1 items'],
+  [/^Array has too many items \(.* > (.*)\)\.$/, 'expected at most $1 items'],
+  [/^Duplicate items .*$/, 'expected items that differ from each other'],
+  [/^Instance does not have at least (.*) properties\.$/, 'expected at least $1 properties'],
+  [/^Instance does not have at most (.*) properties\.$/, 'expected at most $1 properties'],
+  [/^Property "(.*)" does not match additional properties schema\.$/, 'the property $1 is not allowed'],
+  [/^False boolean schema\.$/, 'nothing is allowed here'],
+  [/^String does not match pattern\.$/, 'expected text that matches the pattern'],
+];
+/** Keywords whose limit is the last word of the fault. */
+const limits: Readonly<Record<string, string>> = {
+  minimum: 'of at least',
+  maximum: 'of at most',
+  exclusiveMinimum: 'above',
+  exclusiveMaximum: 'below',
+};
+
+function reasonOf({ keyword, error }: OutputUnit): string {
+  const words = limits[keyword];
+  const limit = / than (?:or equal to )?(\S+)\.$/.exec(error)?.[1];
+  if (words !== undefined && limit !== undefined) return `expected a number ${words} ${limit}`;
+  if (keyword === 'anyOf') return 'none of the schemas of anyOf matches';
+  if (keyword === 'oneOf') return `${error.includes('(0 ') ? 'none' : 'more than one'} of the schemas of oneOf match`;
+  for (const [pattern, wording] of wordings) {
+    const parts = pattern.exec(error);
+    if (parts === null) continue;
+    return typeof wording === 'string' ? wording.replace('$1', () => parts[1] ?? '') : wording(...parts.slice(1));
+  }
+  return error;
+}
+
+function namesOf(list: string): readonly string[] {
+  return list.split(', ').map((name) => name.replaceAll('"', ''));
+}
+
+function withArticle(type: string): string {
+  if (type === 'null') return type;
+  return /^[aio]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
 function answer({ schemas, rows }: CheckRequest): CheckAnswer {

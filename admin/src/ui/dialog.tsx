@@ -72,7 +72,8 @@ export function Dialog({ title, onClose, size = 'small', children }: DialogProps
   return (
     <dialog
       ref={element}
-      class={size}
+      // `small` is a size of buttons.
+      class={size === 'small' ? undefined : size}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

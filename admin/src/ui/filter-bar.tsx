@@ -1,8 +1,17 @@
 // The filter builder of lists: adds conditions, shows the active ones, and the request that they make.
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { describeFilter, filtersOf, listParameters, operators, withFilter, withoutFilter } from '../core/list-query.ts';
+import {
+  describeCondition,
+  listParameters,
+  operators,
+  withFilter,
+  withoutFilter,
+  type Condition,
+} from '../core/list-query.ts';
 import { navigate } from '../core/router.ts';
+import { alternativesOf, conditionsOf, withAll, withAlternatives } from '../core/selectors.ts';
+import { useApp } from './app-context.ts';
 import { Field } from './parts.tsx';
 import { Icon } from './icons.tsx';
 
@@ -17,21 +26,48 @@ export interface FilterBarProps {
 }
 
 export function FilterBar({ query, fields, path, hrefOf }: FilterBarProps): JSX.Element {
-  const filters = filtersOf(query);
+  const { service } = useApp();
+  const alternatives = alternativesOf(query);
+  const all = conditionsOf(query);
+  const isAny = alternatives !== undefined && alternatives.length > 0;
+  const conditions = isAny ? [...alternatives, ...all] : all;
+  const hasSelector = alternatives === undefined;
+  const show = (next: readonly Condition[], any: boolean): void =>
+    navigate(hrefOf(any ? withAlternatives(query, next) : withAll(query, next)));
   return (
     <div class="filters">
-      <details class="filter-box" open={filters.length > 0}>
+      <details class="filter-box" open={conditions.length > 0 || hasSelector}>
         <summary data-key="filter">
           <Icon name="search" /> Filter
         </summary>
-        <FilterForm query={query} fields={fields} hrefOf={hrefOf} />
-        {filters.length === 0 ? null : (
+        <FilterForm
+          fields={fields}
+          onAdd={(condition) =>
+            isAny ? show([...conditions, condition], true) : navigate(hrefOf(withFilter(query, condition)))
+          }
+        />
+        {conditions.length === 0 && !hasSelector ? null : (
           <ul class="chips" aria-label="Filters">
-            {filters.map(([key, value], index) => (
-              <Chip key={`${key}=${value}:${index}`} name={key} value={value} query={query} hrefOf={hrefOf} />
+            {conditions.map((condition, index) => (
+              <Chip
+                key={`${describeCondition(condition)}:${index}`}
+                label={describeCondition(condition)}
+                onRemove={() =>
+                  hasSelector
+                    ? navigate(hrefOf(withoutFilter(query, `${condition.prefix}${condition.field}`, condition.value)))
+                    : show(conditions.toSpliced(index, 1), isAny)
+                }
+              />
             ))}
+            {hasSelector ? <Chip label={query.get('_filter') ?? ''} onRemove={() => show(conditions, false)} /> : null}
           </ul>
         )}
+        {service.capabilities.has('selectors') && !hasSelector && conditions.length > 0 ? (
+          <label class="any">
+            <input type="checkbox" checked={isAny} onChange={() => show(conditions, !isAny)} /> One of the conditions is
+            enough
+          </label>
+        ) : null}
         <code class="request">
           GET /{path}
           {searchOf(query)}
@@ -47,12 +83,11 @@ function searchOf(query: URLSearchParams): string {
 }
 
 interface FormProps {
-  readonly query: URLSearchParams;
   readonly fields: readonly string[];
-  readonly hrefOf: (query: URLSearchParams) => string;
+  readonly onAdd: (condition: Condition) => void;
 }
 
-function FilterForm({ query, fields, hrefOf }: FormProps): JSX.Element {
+function FilterForm({ fields, onAdd }: FormProps): JSX.Element {
   const [field, setField] = useState('');
   const [prefix, setPrefix] = useState('');
   const [value, setValue] = useState('');
@@ -64,7 +99,7 @@ function FilterForm({ query, fields, hrefOf }: FormProps): JSX.Element {
       aria-label="Filter"
       onSubmit={(event) => {
         event.preventDefault();
-        navigate(hrefOf(withFilter(query, { prefix, field, value })));
+        onAdd({ prefix, field: field.trim(), value });
         setValue('');
       }}
     >
@@ -113,23 +148,11 @@ function FilterForm({ query, fields, hrefOf }: FormProps): JSX.Element {
   );
 }
 
-interface ChipProps {
-  readonly name: string;
-  readonly value: string;
-  readonly query: URLSearchParams;
-  readonly hrefOf: (query: URLSearchParams) => string;
-}
-
-function Chip({ name, value, query, hrefOf }: ChipProps): JSX.Element {
-  const label = describeFilter(name, value);
+function Chip({ label, onRemove }: { readonly label: string; readonly onRemove: () => void }): JSX.Element {
   return (
     <li>
       {label}
-      <button
-        type="button"
-        aria-label={`Remove: ${label}`}
-        onClick={() => navigate(hrefOf(withoutFilter(query, name, value)))}
-      >
+      <button type="button" aria-label={`Remove: ${label}`} onClick={onRemove}>
         <Icon name="close" />
       </button>
     </li>

@@ -60,12 +60,14 @@ export interface ListRequest {
   readonly query: URLSearchParams;
   /** Query of a later page, as the service returned it; `''` is the first page. */
   readonly pageQuery: string;
+  /** Whether the total is wanted, which takes a read of the whole list; default `true`. */
+  readonly isCounted?: boolean;
 }
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** Loads one page of a list with its total, and again after changes by others. */
-export function useList({ path, query, pageQuery }: ListRequest): LiveList {
+/** Loads one page of a list, with its total if wanted, and again after changes by others. */
+export function useList({ path, query, pageQuery, isCounted = true }: ListRequest): LiveList {
   const { api, service } = useApp();
   const [list, setList] = useState<Omit<LiveList, 'refresh'>>({
     page: undefined,
@@ -90,6 +92,7 @@ export function useList({ path, query, pageQuery }: ListRequest): LiveList {
       const changed = shown === undefined ? nothing : changedIds(shown, page);
       shown = page;
       setList((before) => ({ ...before, page, error: undefined, isLoading: false, changed }));
+      if (!isCounted) return;
       // After the list, because an error response to HEAD has no body with a message.
       const total = await countObjects(api, path, counted, signal);
       if (isCurrent()) setList((before) => ({ ...before, total }));

@@ -1,6 +1,6 @@
 // A field for JSON text: the CodeMirror editor, in a shadow root, once it is loaded.
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { JsonEditorView } from './code-mirror.ts';
 import { FailureNote } from './parts.tsx';
 
@@ -45,7 +45,8 @@ export function JsonEditor({ label, text, hint, isReadOnly = false, onChange }: 
       editor.current = undefined;
     };
   }, [label, isReadOnly]);
-  useEffect(() => {
+  // With the rendering, not after the next frame: by then another key may have been typed, which an older text would undo.
+  useLayoutEffect(() => {
     // A text from elsewhere: a draft, another version, the form.
     if (editor.current !== undefined && editor.current.text() !== text) editor.current.setText(text);
   }, [text]);

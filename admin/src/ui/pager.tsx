@@ -1,6 +1,7 @@
 // Pages of a list. The address holds the current page, and the entry of the browser's history the way to it. So Back, reload
 // and links lead to the same page.
 import type { JSX } from 'preact';
+import { fromFirstPage } from '../core/list-query.ts';
 import { navigate } from '../core/router.ts';
 import { formatCount } from '../core/format.ts';
 import { Button } from './parts.tsx';
@@ -23,6 +24,15 @@ export function pageOf(address: URLSearchParams, query: URLSearchParams): PageSt
   next.set('_token', token);
   const number = Number(address.get('_page'));
   return { number: Number.isSafeInteger(number) && number > 1 ? number : 2, pageQuery: next.toString() };
+}
+
+/** Returns the address of the first page; `undefined` on it. */
+export function firstPageOf(
+  { pageQuery }: PageState,
+  address: URLSearchParams,
+  hrefOf: (address: URLSearchParams) => string,
+): string | undefined {
+  return pageQuery === '' ? undefined : hrefOf(fromFirstPage(address));
 }
 
 export interface PagerProps {

@@ -1,5 +1,5 @@
 // Small parts that all areas share: buttons, fields, notes, dates, principals, progress.
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { sentenceOf } from '../core/errors.ts';
 import { formatExactTimestamp, formatTimestamp } from '../core/format.ts';
@@ -179,14 +179,16 @@ export function Progress({
 /** A region that scrolls sideways, by keyboard as well. */
 export function Scroll({
   label,
+  box,
   children,
 }: {
   readonly label: string;
+  readonly box?: RefObject<HTMLDivElement | null>;
   readonly children: ComponentChildren;
 }): JSX.Element {
   return (
     // A region that scrolls needs the focus to be scrolled by keyboard.
-    <div class="scroll" role="region" aria-label={label} tabIndex={0}>
+    <div ref={box ?? null} class="scroll" role="region" aria-label={label} tabIndex={0}>
       {children}
     </div>
   );

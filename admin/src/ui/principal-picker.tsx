@@ -22,15 +22,21 @@ export interface PrincipalPickerProps {
   readonly usersOnly?: boolean;
   readonly check: PrincipalCheck;
   readonly onPick: (principal: string) => void;
+  /** Called with what is typed and not yet added. */
+  readonly onTyped?: (text: string) => void;
   /** Label of the button. */
   readonly action?: string;
 }
 
 export function PrincipalPicker(props: PrincipalPickerProps): JSX.Element {
-  const { label, place, usersOnly = false, check, onPick, action = 'Add' } = props;
+  const { label, place, usersOnly = false, check, onPick, onTyped, action = 'Add' } = props;
   const { api, service } = useApp();
   const id = useId();
-  const [typed, setTyped] = useState('');
+  const [typed, setText] = useState('');
+  const setTyped = (text: string): void => {
+    setText(text);
+    onTyped?.(text);
+  };
   const [found, setFound] = useState<readonly Suggestion[]>([]);
   const [active, setActive] = useState(-1);
   const [isOpen, setOpen] = useState(false);
@@ -120,6 +126,7 @@ export function PrincipalPicker(props: PrincipalPickerProps): JSX.Element {
           {action}
         </Button>
       </div>
+      <small>Colleagues find their user id in the console, behind the name in the bar.</small>
       <ul id={`${id}-list`} role="listbox" aria-label="Suggestions" ref={list} hidden={!isShown}>
         {found.map(({ principal, note }, index) => (
           // The field keeps the focus; its keys move through the rows.

@@ -1,6 +1,6 @@
 // The table of all lists: sortable and resizable columns, rows that open on click, selection, marks of changed rows.
-import type { ComponentChildren, JSX } from 'preact';
-import { useRef } from 'preact/hooks';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { go } from '../core/router.ts';
 import { Scroll } from './parts.tsx';
 
@@ -9,6 +9,8 @@ export interface Column<Row> {
   readonly label: string;
   /** Width in pixels. */
   readonly width: number;
+  /** Width to which the column shrinks where the table is wider than the page; without it, the column keeps its width. */
+  readonly minWidth?: number;
   readonly cell: (row: Row) => ComponentChildren;
   /** The address that sorts by the column; without it, the column cannot be sorted by. */
   readonly sortHref?: string;
@@ -38,17 +40,53 @@ const widest = 1200;
 /** Pixels by which the arrow keys change a width. */
 const resizeStep = 20;
 
+/** Width of the column of check boxes. */
+const checkWidth = 40;
+
+/** Returns the columns with the widths that they have in a space; `0` while it is unknown. */
+export function fitted<Row>(columns: readonly Column<Row>[], available: number): readonly Column<Row>[] {
+  const sum = (each: (column: Column<Row>) => number): number =>
+    columns.reduce((total, column) => total + each(column), 0);
+  const excess = sum(({ width }) => width) - available;
+  const slack = sum(({ width, minWidth = width }) => Math.max(width - minWidth, 0));
+  // Where the table has to scroll anyway, such as on a phone, its columns stay readable.
+  if (available <= 0 || excess <= 0 || slack < excess) return columns;
+  const share = excess / slack;
+  return columns.map((column) => {
+    const { width, minWidth = width } = column;
+    return { ...column, width: Math.floor(width - Math.max(width - minWidth, 0) * share) };
+  });
+}
+
+/** Follows the width of an element. */
+function useWidth(): { readonly box: RefObject<HTMLDivElement | null>; readonly width: number } {
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const measure = (): void => setWidth(element.clientWidth);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return { box, width };
+}
+
 export function Table<Row>(props: TableProps<Row>): JSX.Element {
-  const { caption, columns, rows, idOf, selection, onResize } = props;
-  const total = columns.reduce((sum, { width }) => sum + width, selection === undefined ? 0 : 40);
+  const { caption, rows, idOf, selection, onResize } = props;
+  const { box, width: available } = useWidth();
+  const columns = fitted(props.columns, available - (selection === undefined ? 0 : checkWidth));
+  const total = columns.reduce((sum, { width }) => sum + width, selection === undefined ? 0 : checkWidth);
   const ids = rows.map(idOf);
   const isAll = selection !== undefined && ids.length > 0 && ids.every((id) => selection.ids.has(id));
   return (
-    <Scroll label={`Table of ${caption}`}>
+    <Scroll label={`Table of ${caption}`} box={box}>
       <table style={{ minWidth: `${total}px` }}>
         <caption class="hidden">{caption}</caption>
         <colgroup>
-          {selection === undefined ? null : <col style={{ width: '40px' }} />}
+          {selection === undefined ? null : <col style={{ width: `${checkWidth}px` }} />}
           {columns.map(({ key, width }) => (
             <col key={key} style={{ width: `${width}px` }} />
           ))}
@@ -86,7 +124,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <TableRow key={idOf(row)} row={row} {...props} />
+            <TableRow key={idOf(row)} row={row} {...props} columns={columns} />
           ))}
         </tbody>
       </table>

@@ -1,31 +1,52 @@
-// Short messages at the bottom of the page. They end with the view that they belong to.
+// Short messages at the bottom of the page, some with actions. They end with the view that they belong to.
 import type { JSX } from 'preact';
-import { onLeave } from '../core/router.ts';
+import { go, onLeave } from '../core/router.ts';
 import { createStore } from '../core/store.ts';
+import { Button } from './parts.tsx';
 import { useStore } from './use-store.ts';
 
-const shownMilliseconds = 6000;
+/** What a message offers: an address to go to, or something to do. */
+export interface ToastAction {
+  readonly label: string;
+  readonly run: string | (() => unknown);
+}
 
-const message = createStore('');
+const shownMilliseconds = 6000;
+/** A message with actions stays long enough to reach them. */
+const actionMilliseconds = 30_000;
+
+const message = createStore<{ readonly text: string; readonly actions: readonly ToastAction[] }>({
+  text: '',
+  actions: [],
+});
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Shows a message. */
-export function say(text: string): void {
-  message.set(text);
+export function say(text: string, actions: readonly ToastAction[] = []): void {
+  message.set({ text, actions });
   clearTimeout(timer);
-  timer = setTimeout(() => message.set(''), shownMilliseconds);
+  timer = setTimeout(clear, actions.length === 0 ? shownMilliseconds : actionMilliseconds);
 }
 
-onLeave(() => {
+function clear(): void {
   clearTimeout(timer);
-  message.set('');
-});
+  message.set({ text: '', actions: [] });
+}
+
+onLeave(clear);
 
 export function Toasts(): JSX.Element {
-  const text = useStore(message);
+  const { text, actions } = useStore(message);
   return (
-    <p id="status" role="status" aria-live="polite">
-      {text}
-    </p>
+    <div id="toast" hidden={text === ''}>
+      <p id="status" role="status" aria-live="polite">
+        {text}
+      </p>
+      {actions.map(({ label, run }) => (
+        <Button key={label} class="small" onClick={() => (typeof run === 'string' ? go(run) : run())}>
+          {label}
+        </Button>
+      ))}
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 // The file of a record (plugin `attachments`).
 import type { Connection } from './object-list.ts';
-import { check, type Reply } from './transport.ts';
+import { check, type Reply, type Request } from './transport.ts';
 import type { AttachmentInfo, CallOptions, Permissions, WriteOptions } from './types.ts';
 import { preconditions } from './values.ts';
 
@@ -26,6 +26,7 @@ export interface Attachment {
 
 export function attachmentsOf({ transport, send }: Connection, record: string): Attachment {
   const path = `${record}/attachment`;
+  const call = async (request: Request): Promise<unknown> => check(await transport.request(request));
   const absolute = (location: string): string => String(new URL(location, transport.root));
   return {
     put: async (file, options = {}) => {
@@ -35,14 +36,12 @@ export function attachmentsOf({ transport, send }: Connection, record: string): 
       if (data !== undefined) form.set('data', JSON.stringify(data));
       if (permissions !== undefined) form.set('permissions', JSON.stringify(permissions));
       const request = { method: 'POST', path, headers: preconditions(options), body: form, isRepeatable: true, signal };
-      return check(await transport.request(request)) as AttachmentInfo;
+      return (await call(request)) as AttachmentInfo;
     },
-    read: async ({ location }, { signal } = {}) => {
-      const request = { method: 'GET', path: absolute(location), as: 'blob', signal } as const;
-      return check(await transport.request(request)) as Blob;
-    },
+    read: async ({ location }, { signal } = {}) =>
+      (await call({ method: 'GET', path: absolute(location), as: 'blob', signal })) as Blob,
     url: async ({ signal } = {}) => {
-      const body = check(await transport.request({ method: 'GET', path: `${path}/url`, signal }));
+      const body = await call({ method: 'GET', path: `${path}/url`, signal });
       const { url, expires } = body as { readonly url: string; readonly expires: number };
       return { url: absolute(url), expires };
     },

@@ -1,6 +1,6 @@
 // Several requests in one transaction.
 import { CofferError } from './errors.ts';
-import { check, conclude, type Reply, type Request, type Send, type Transport } from './transport.ts';
+import { check, conclude, mayRepeat, type Reply, type Request, type Send, type Transport } from './transport.ts';
 import type { CallOptions } from './types.ts';
 
 interface Part {
@@ -62,9 +62,7 @@ export class Batch {
   }
 
   async #exchange(parts: readonly Part[], signal: AbortSignal | undefined): Promise<void> {
-    const isRepeatable = parts.every(
-      ({ request: { method, isRepeatable: own = method === 'GET' || method === 'HEAD' } }) => own,
-    );
+    const isRepeatable = parts.every(({ request }) => mayRepeat(request));
     const requests = parts.map(({ request: { method, path, headers, body } }) => ({ method, path, headers, body }));
     const request = { method: 'POST', path: '/batch', body: { requests }, isRepeatable, signal };
     await this.#transport.send(request, (reply) => {
@@ -86,9 +84,7 @@ export class Batch {
       };
       // A conflict undoes the whole batch, also the entries that succeeded before it.
       const isUndone = conflict !== undefined && status < 400;
-      settle(
-        isUndone ? fail(new CofferError('http', '409 Undone by another call of the batch', { status: 409 })) : own,
-      );
+      settle(isUndone ? fail(new CofferError('http', '409 Undone by another call', { status: 409 })) : own);
     }
   }
 }

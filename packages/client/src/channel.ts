@@ -12,9 +12,9 @@ const maxLists = 50;
 const maxAddressChars = 6000;
 /** Time in which lists that are followed together join one connection. */
 const gatheringMs = 5;
-/** Lists that are polled at the same time: browsers open six connections to a service. */
-const pollers = 2;
 const pollSeconds = 20;
+
+const eventStream = 'text/event-stream';
 
 /** Data of an event. */
 interface Frame {
@@ -50,7 +50,6 @@ export class Channel {
     this.#transport = transport;
     this.#isShared = isShared;
     this.#mode = mode;
-    if (mode === 'poll') this.#pollUntil = Infinity;
   }
 
   hasRoom(watch: Watch): boolean {
@@ -60,21 +59,19 @@ export class Channel {
 
   add(watch: Watch): void {
     this.#watches.add(watch);
-    if (this.#isRunning) this.#reconnect();
+    if (this.#isRunning) this.#restart.abort();
     else void this.#run();
   }
 
   remove(watch: Watch): void {
     // The other lists need no new connection: what arrives for this one is ignored.
-    if (this.#watches.delete(watch) && this.#watches.size === 0) this.#reconnect();
-  }
-
-  #reconnect(): void {
-    this.#restart.abort();
+    if (this.#watches.delete(watch) && this.#watches.size === 0) this.#restart.abort();
   }
 
   async #run(): Promise<void> {
     this.#isRunning = true;
+    // What was polled before may have been missing lists.
+    this.#pollUntil = this.#mode === 'poll' ? Infinity : 0;
     for (;;) {
       await pause(gatheringMs);
       if (this.#watches.size === 0) break;
@@ -114,22 +111,30 @@ export class Channel {
     const groups = groupsOf(watches);
     // Those that have joined with one cursor may have several after they were polled.
     if (groups.size > maxLists) return this.#beginPolling();
-    const headers = { Accept: 'text/event-stream' };
     const { openingMs = 10_000, silenceMs = 45_000 } = this.#transport.liveTimes;
-    const request = { method: 'GET', path: `/live?${queryOf(groups)}`, headers, signal, cache: 'no-store' } as const;
+    const request = {
+      method: 'GET',
+      path: `/live?${queryOf(groups)}`,
+      headers: { Accept: eventStream },
+      signal,
+      cache: 'no-store',
+    } as const;
     let opened: Opened | undefined;
     let hasBegun = false;
     try {
       opened = await this.#transport.open(request, openingMs);
       const { response, extend, failed } = opened;
-      const { status, headers: received, body } = response;
-      const isStream = received.get('Content-Type')?.startsWith('text/event-stream') === true;
-      if (!isStream || body === null) {
-        // A service without live updates, or a proxy that knows nothing of them.
+      const { status, body } = response;
+      if (!body || !response.headers.get('Content-Type')?.startsWith(eventStream)) {
+        // A service without live updates, or a proxy that knows nothing of them. Missing lists end when they are polled.
         if (this.#mode === 'auto' && (response.ok || [404, 405, 406, 415].includes(status)))
           return this.#beginPolling();
-        check(await read(opened));
-        throw new CofferError('parse', 'No event stream', { status });
+        if (isTemporary(status) || (this.#mode === 'sse' && status !== 410)) {
+          check(await read(opened));
+          throw new CofferError('parse', 'Not a stream', { status });
+        }
+        // The response is that of one list: a poll of each finds out which of them are refused, and why.
+        return await this.#poll(signal);
       }
       extend(openingMs);
       const reader = body.getReader();
@@ -139,7 +144,7 @@ export class Channel {
         const { done, value } = await reader.read().catch((error: unknown) => {
           throw failed(error);
         });
-        if (done) return Math.random() * 1000;
+        if (done) return Math.random() * Math.min(1000, this.#transport.maxPauseMs);
         hasBegun = true;
         extend(0);
         let waitMs: number | undefined;
@@ -162,8 +167,7 @@ export class Channel {
   }
 
   #beginPolling(): number {
-    const { pollingMs = 600_000 } = this.#transport.liveTimes;
-    this.#pollUntil = performance.now() + pollingMs;
+    this.#pollUntil = performance.now() + (this.#transport.liveTimes.pollingMs ?? 600_000);
     return 0;
   }
 
@@ -228,7 +232,7 @@ export class Channel {
   /** Polls all lists, a few at a time, until streams are tried again. */
   async #poll(signal: AbortSignal): Promise<number> {
     const waiting = [...this.#watches];
-    const seconds = Math.max(1, Math.floor(pollSeconds / Math.ceil(waiting.length / pollers)));
+    const seconds = Math.max(1, Math.floor(pollSeconds / Math.ceil(waiting.length / 2)));
     const work = async (): Promise<void> => {
       while (!signal.aborted) {
         const watch = waiting.shift();
@@ -243,7 +247,8 @@ export class Channel {
         if (performance.now() < this.#pollUntil) waiting.push(watch);
       }
     };
-    await Promise.all(Array.from({ length: pollers }, work));
+    // Two lists at the same time: browsers open six connections to a service.
+    await Promise.all([work(), work()]);
     return 0;
   }
 
@@ -255,7 +260,8 @@ export class Channel {
     while (query !== undefined) {
       const request = { method: 'GET', path: `${watch.path}?${query}`, signal, cache: 'no-store' } as const;
       const reply = await this.#transport.request(request);
-      if (reply.status === 410) return watch.restart('horizon');
+      // A complete copy needs nothing that is not known any more: it is the service that has gone.
+      if (reply.status === 410 && watch.cursor !== '0') return watch.restart('horizon');
       const page = await readPage<Parameters<Watch['push']>[0][number]>(reply);
       // A list that is older than the cursor was restored from a backup.
       const isOlder = Number(page.etag) < Number(watch.cursor);

@@ -3,7 +3,7 @@ import { attachmentsOf, type Attachment } from './attachments.ts';
 import { Batch } from './batch.ts';
 import { LiveHub } from './live.ts';
 import { ObjectList, type Connection } from './object-list.ts';
-import { check, Transport, type TransportOptions } from './transport.ts';
+import { check, Transport, type Request, type TransportOptions } from './transport.ts';
 import type {
   CallOptions,
   CollectionData,
@@ -71,24 +71,22 @@ export class Bucket {
 
 /** The records of a collection. The collection itself is in `bucket.collections`. */
 export class Collection<T extends object, In extends object = T> extends ObjectList<T, In> {
-  readonly #connection: Connection;
   readonly #snapshot: string;
 
   constructor(connection: Connection, bucket: string, id: string, settings?: ListSettings) {
     const name = partOf(id);
     super(connection, `${bucket}/collections/${name}/records`, settings);
-    this.#connection = connection;
     this.#snapshot = `${bucket}/snapshot/collections/${name}`;
   }
 
   /** Returns the file of a record, if the service has the plugin `attachments`. */
   attachment(id: string): Attachment {
-    return attachmentsOf(this.#connection, this.pathOf(id));
+    return attachmentsOf(this.connection, this.pathOf(id));
   }
 
   /** Returns all records as they were at a time in milliseconds, if the service has the plugin `history`. */
   snapshot(time: number, { signal }: CallOptions = {}): Promise<readonly Stored<T>[]> {
-    return this.#connection.send(
+    return this.connection.send(
       { method: 'GET', path: `${this.#snapshot}@${time}`, signal },
       (reply) => (check(reply) as { readonly data: readonly Stored<T>[] }).data,
     );
@@ -99,18 +97,15 @@ type Results<C extends readonly unknown[]> = { -readonly [K in keyof C]: Promise
 
 /** A client of one service, as one user. */
 export class Coffer extends Root {
-  readonly #transport: Transport;
-
   /** @param server root of the API, such as `https://coffer.example/v1` */
   constructor(server: string, options: TransportOptions = {}) {
     const transport = new Transport(server, options);
     super({ transport, send: transport.send, hub: new LiveHub(transport) });
-    this.#transport = transport;
   }
 
   /** Returns the root view: settings, capabilities and the user. */
   async info({ signal }: CallOptions = {}): Promise<ServiceInfo> {
-    return check(await this.#transport.request({ method: 'GET', path: '/', signal })) as ServiceInfo;
+    return (await this.request('GET', '/', { signal })) as ServiceInfo;
   }
 
   /**
@@ -124,7 +119,7 @@ export class Coffer extends Root {
     calls: (root: Root) => C,
     options: CallOptions = {},
   ): Promise<Results<C>> {
-    const batch = new Batch(this.#transport);
+    const batch = new Batch(this.connection.transport);
     const promises = calls(new Root({ ...this.connection, send: batch.send }));
     const settled = Promise.allSettled(promises);
     await batch.run(options);
@@ -140,8 +135,8 @@ export class Coffer extends Root {
   async request(
     method: string,
     path: string,
-    options: CallOptions & { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> } = {},
+    options: Pick<Request, 'body' | 'headers' | 'signal'> = {},
   ): Promise<unknown> {
-    return check(await this.#transport.request({ method, path, ...options }));
+    return check(await this.connection.transport.request({ method, path, ...options }));
   }
 }

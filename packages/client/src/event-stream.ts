@@ -20,11 +20,10 @@ export function createEventReader(): (bytes: Uint8Array) => StreamEvent[] {
   let chars = 0;
   return (bytes) => {
     const events: StreamEvent[] = [];
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\r?\n/);
     rest = lines.pop()!;
-    for (const each of lines) {
-      const line = each.replace(/\r$/, '');
-      const [, name = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    for (const line of lines) {
+      const [, name = '', value = ''] = /([^:]*):? ?(.*)/s.exec(line)!;
       if (line === '') {
         if (Object.keys(event).length > 0) events.push(event);
         event = {};
@@ -33,7 +32,7 @@ export function createEventReader(): (bytes: Uint8Array) => StreamEvent[] {
       else if (name !== '') event[name as keyof StreamEvent] = value;
       chars += line.length;
     }
-    if (chars + rest.length > maxChars) throw new CofferError('parse', 'Event without an end');
+    if (chars + rest.length > maxChars) throw new CofferError('parse', 'Event too long');
     return events;
   };
 }

@@ -83,7 +83,7 @@ export class Listing<C> implements AsyncIterable<Page<C>> {
   count(): Promise<number> {
     return this.#send({ ...this.#get(), method: 'HEAD' }, (reply) => {
       check(reply);
-      return Number(reply.headers.get('Total-Objects') ?? reply.headers.get('Total-Records'));
+      return Number(reply.headers.get('Total-Objects'));
     });
   }
 

@@ -48,11 +48,11 @@ interface Envelope {
 export class ObjectList<T extends object, In extends object = T> {
   /** Path below the root of the API. */
   readonly path: string;
-  readonly #connection: Connection;
+  protected readonly connection: Connection;
   readonly #settings: ListSettings;
 
   constructor(connection: Connection, path: string, settings: ListSettings = {}) {
-    this.#connection = connection;
+    this.connection = connection;
     this.path = path;
     this.#settings = settings;
   }
@@ -68,7 +68,7 @@ export class ObjectList<T extends object, In extends object = T> {
   ): Promise<Picked<T, F>>;
   async get(id: string, options: ReadOptions & { readonly ifNoneMatch?: Revision | undefined } = {}): Promise<unknown> {
     const { fields } = options;
-    return this.#connection.send(
+    return this.connection.send(
       { ...this.#request('GET', id, options), path: `${this.pathOf(id)}?${formatQuery({ fields })}` },
       async (reply) => {
         if (reply.status === 304) return undefined;
@@ -124,8 +124,8 @@ export class ObjectList<T extends object, In extends object = T> {
     const { lastModified } = options;
     const request = this.#request('DELETE', id, options);
     const path = lastModified === undefined ? request.path : `${request.path}?last_modified=${lastModified}`;
-    return this.#connection.send({ ...request, path, isRepeatable: true }, async (reply) => {
-      const isRepeated = reply.isRepeated || options.repeated === true;
+    return this.connection.send({ ...request, path, isRepeatable: true }, async (reply) => {
+      const isRepeated = reply.isRepeated || options.repeated;
       // An earlier attempt may have deleted it. The tombstone shows it.
       if (reply.status === 404 && isRepeated) {
         const lookup = defined({ since: 0, params: { id: JSON.stringify(id) }, signal: options.signal });
@@ -149,7 +149,7 @@ export class ObjectList<T extends object, In extends object = T> {
     let headers = preconditions({ ifMatch });
     while (query !== undefined) {
       const path: string = `${this.path}?${query}`;
-      const page = await this.#connection.send({ method: 'DELETE', path, headers, signal }, (reply) =>
+      const page = await this.connection.send({ method: 'DELETE', path, headers, signal }, (reply) =>
         readPage<Tombstone>(reply),
       );
       all.push(...page.data);
@@ -161,7 +161,7 @@ export class ObjectList<T extends object, In extends object = T> {
 
   /** Reads an object with its permissions. */
   entry(id: string, options: CallOptions & { readonly ifMatch?: Revision } = {}): Promise<Entry<T>> {
-    return this.#connection.send(this.#request('GET', id, options), async (reply) => {
+    return this.connection.send(this.#request('GET', id, options), async (reply) => {
       const { data = {}, permissions = {} } = check(reply) as Envelope;
       return { data: (await this.#accept(data, false)) as Stored<T>, permissions };
     });
@@ -172,7 +172,7 @@ export class ObjectList<T extends object, In extends object = T> {
     const send = (body: object, options: WriteOptions, isRepeatable: boolean): Promise<Permissions> => {
       const format = Array.isArray(body) ? 'json-patch' : undefined;
       const request = { ...this.#request('PATCH', id, options, format), body, isRepeatable };
-      return this.#connection.send(request, (reply) => (check(reply) as Envelope).permissions ?? {});
+      return this.connection.send(request, (reply) => (check(reply) as Envelope).permissions ?? {});
     };
     const change = (op: 'add' | 'remove', given: Permissions, options: WriteOptions): Promise<Permissions> => {
       const operations = Object.entries(given).flatMap(([permission, principals]) =>
@@ -197,7 +197,7 @@ export class ObjectList<T extends object, In extends object = T> {
   live<const F extends Field<T> = never>(options: LiveOptions<T, F> = {}): AsyncIterable<LiveUpdate<Picked<T, F>>> {
     const { fields } = options;
     const accept = (item: object): Promise<object> => this.#accept(item, fields !== undefined);
-    return this.#connection.hub.follow(this.path, options, accept);
+    return this.connection.hub.follow(this.path, options, accept);
   }
 
   /** Returns the path of an object. */
@@ -207,7 +207,7 @@ export class ObjectList<T extends object, In extends object = T> {
 
   #listing<C>(options: ListOptions<never>): Listing<C> {
     const isPart = options.fields !== undefined;
-    return new Listing(this.#connection.send, this.path, options, (item) => this.#accept(item, isPart));
+    return new Listing(this.connection.send, this.path, options, (item) => this.#accept(item, isPart));
   }
 
   #request(
@@ -251,8 +251,8 @@ export class ObjectList<T extends object, In extends object = T> {
       sent = await body;
       return { ...request, isRepeatable, body: sent };
     };
-    return this.#connection.send(prepare(), async (reply) => {
-      if (reply.status === 412 && (reply.isRepeated || options.repeated === true)) {
+    return this.connection.send(prepare(), async (reply) => {
+      if (reply.status === 412 && (reply.isRepeated || options.repeated)) {
         const existing = existingOf(reply);
         const { data = {} } = sent as { readonly data?: object };
         if (existing && explains?.(comparable(existing, data), comparable(data, data))) {

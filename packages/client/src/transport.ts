@@ -74,13 +74,13 @@ export async function conclude<R>(reply: Reply, finish: (reply: Reply) => R | Pr
     return await finish(reply);
   } catch (cause) {
     if (cause instanceof CofferError) throw cause;
-    throw new CofferError('parse', 'Unexpected response', { status: reply.status, cause });
+    throw new CofferError('parse', 'Bad response', { status: reply.status, cause });
   }
 }
 
 /** Returns the error that the body of a response describes, if it does. */
 export function errorOf(status: number, body: unknown, retryAfterMs?: number): CofferError {
-  const { errno, details, message, error } = (typeof body === 'object' && body ? body : {}) as {
+  const { errno, details, message, error } = (body ?? {}) as {
     readonly [name in 'message' | 'error']?: string;
   } & { readonly errno?: number; readonly details?: unknown };
   return new CofferError('http', `${status} ${message ?? error ?? ''}`.trim(), {
@@ -99,8 +99,7 @@ export function readPause(headers: Reply['headers'], name: string): number | und
   const value = headers.get(name);
   if (!value) return undefined;
   if (Number(value) >= 0) return Number(value) * 1000;
-  const waitMs = Date.parse(value) - (Date.parse(headers.get('Date') ?? '') || Date.now());
-  return waitMs > 0 ? waitMs : undefined;
+  return Math.max(0, Date.parse(value) - (Date.parse(headers.get('Date') ?? '') || Date.now())) || undefined;
 }
 
 /** Waits, unless the signal aborts, or the target reports that the network is back. @throws CofferError of kind `abort` */
@@ -122,7 +121,7 @@ export function pause(milliseconds: number, signal?: AbortSignal, target?: Parti
 }
 
 function aborted(signal: AbortSignal): CofferError {
-  return new CofferError('abort', 'The operation was aborted.', { cause: signal.reason });
+  return new CofferError('abort', 'Aborted', { cause: signal.reason });
 }
 
 /** A response whose body is still to be read. */
@@ -177,7 +176,7 @@ export class Transport {
    * @throws CofferError of kind `network`, `timeout`, `abort` or `parse`
    */
   async request(request: Request): Promise<Reply> {
-    const { method, isRepeatable = method === 'GET' || method === 'HEAD', signal } = request;
+    const isRepeatable = mayRepeat(request);
     const { maxAttempts = 5, timeoutMs = 30_000 } = this.#options;
     let isRepeated = false;
     for (let attempt = 1; ; attempt += 1) {
@@ -196,7 +195,7 @@ export class Transport {
         if (isLast || !isRepeatable || !isLost(error)) throw error;
         isRepeated = true;
       }
-      await pause(waitMs + this.drawPause(attempt), signal);
+      await pause(waitMs + this.drawPause(attempt), request.signal);
     }
   }
 
@@ -234,11 +233,12 @@ export class Transport {
     const abort = (): void => controller.abort();
     const extend = (milliseconds: number): void => {
       clearTimeout(timer);
-      const late = (): void => {
-        isLate = true;
-        abort();
-      };
-      if (milliseconds > 0) timer = setTimeout(late, milliseconds);
+      if (milliseconds > 0) {
+        timer = setTimeout(() => {
+          isLate = true;
+          abort();
+        }, milliseconds);
+      }
     };
     const end = (): void => {
       clearTimeout(timer);
@@ -247,7 +247,7 @@ export class Transport {
     };
     const failed = (cause: unknown): CofferError => {
       if (signal?.aborted) return aborted(signal);
-      const reason = isLate ? 'no response in time' : (cause as Error).message;
+      const reason = isLate ? 'no response' : (cause as Error).message;
       return new CofferError(isLate ? 'timeout' : 'network', `${method} ${path}: ${reason}`, { cause });
     };
     const url = new URL(path.startsWith('/') ? this.root + path : path);
@@ -258,14 +258,14 @@ export class Transport {
     const own = { ...(body === undefined || isForm ? {} : json), ...request.headers };
     for (const [name, value] of Object.entries(own)) all.set(name, value);
     if (isOwn && credentials !== undefined) all.set('Authorization', credentials);
-    const payload = isForm ? body : body === undefined ? null : JSON.stringify(body);
     signal?.addEventListener('abort', abort);
     extend(timeoutMs);
     try {
       const response = await send(url, {
         method,
         headers: all,
-        body: payload,
+        // `undefined` is no body.
+        body: isForm ? body : JSON.stringify(body),
         signal: controller.signal,
         ...(request.cache ? { cache: request.cache } : {}),
       });
@@ -298,8 +298,13 @@ export async function read({ response, end, failed }: Opened, as?: Request['as']
   } catch (cause) {
     // Proxies describe their errors in other formats.
     if (!ok) return { status, headers, body: undefined };
-    throw new CofferError('parse', `${response.url}: the response is not JSON`, { status, cause });
+    throw new CofferError('parse', `${response.url}: not JSON`, { status, cause });
   }
+}
+
+/** Returns whether a request may be sent again when its outcome is unknown. */
+export function mayRepeat({ method, isRepeatable = method === 'GET' || method === 'HEAD' }: Request): boolean {
+  return isRepeatable;
 }
 
 /** Returns whether a request may succeed later. */

@@ -12,12 +12,12 @@ export class Watch {
   cursor: string;
   /** Whether updates were left out, because the consumer takes none. */
   isStalled = false;
+  isClosed = false;
   /** Number of refusals since something arrived. */
   refusals = 0;
   #isCurrent = false;
   /** Whether the consumer has a part of a copy that cannot be resumed. */
   #hasPart = false;
-  #isClosed = false;
   #error: Error | undefined;
   #waiting: Update[] = [];
   #size = 0;
@@ -31,10 +31,6 @@ export class Watch {
     this.cursor = bareOf(since);
     this.#limit = buffer;
     this.#query = { filter, fields };
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed;
   }
 
   get isFull(): boolean {
@@ -57,7 +53,7 @@ export class Watch {
    * @param cursor absent: the update is no place to resume from
    */
   push(changes: readonly Item[], current: boolean, cursor = this.cursor): void {
-    if (this.isStalled || this.#isClosed) return;
+    if (this.isStalled || this.isClosed) return;
     this.refusals = 0;
     const hasNews = changes.length > 0 || (current && !(this.#isCurrent && cursor === this.cursor));
     this.cursor = cursor;
@@ -88,7 +84,7 @@ export class Watch {
 
   /** Ends the iteration, after what waits, with an error if one is given. */
   close(error?: Error): void {
-    this.#isClosed = true;
+    this.isClosed = true;
     this.#error ??= error;
     this.#notify();
   }
@@ -107,7 +103,7 @@ export class Watch {
         this.#error = undefined;
         throw error;
       }
-      if (this.#isClosed) return undefined;
+      if (this.isClosed) return undefined;
       await this.changed();
     }
   }

@@ -1,5 +1,6 @@
 // Changes of the list as documents for RxDB.
 import { isRemoval, type Change } from '@coffer/client';
+import type { LateStates } from './late.ts';
 import type { LocalDocuments } from './local.ts';
 import type { RecentRecords } from './recent.ts';
 import type { Document, RecordData, Shape } from './shape.ts';
@@ -7,27 +8,33 @@ import type { Document, RecordData, Shape } from './shape.ts';
 export class ChangeReader {
   readonly #shape: Shape;
   readonly #recent: RecentRecords;
+  readonly #late: LateStates;
   readonly #local: LocalDocuments;
 
-  constructor(shape: Shape, recent: RecentRecords, local: LocalDocuments) {
+  constructor(shape: Shape, recent: RecentRecords, late: LateStates, local: LocalDocuments) {
     this.#shape = shape;
     this.#recent = recent;
+    this.#late = late;
     this.#local = local;
   }
 
-  /** Returns the documents for changes. Deletions of documents that the collection never had are left out. */
-  async read(changes: readonly Change<object>[]): Promise<Document[]> {
+  /**
+   * Returns the documents for changes. Left out are deletions of documents that the collection never had, and states that a
+   * push has replaced since then, such as echoes of own writes.
+   */
+  async read(all: readonly Change<object>[]): Promise<Document[]> {
+    const changes = all.filter((change) => !this.#late.isLate(this.#shape.keyFor(change.id), change.last_modified));
     const removed = changes.filter((change) => isRemoval(change)).map(({ id }) => this.#shape.keyFor(id));
     const deleted = new Map((await this.remove(removed)).map((document) => [this.#shape.keyOf(document), document]));
     const documents: Document[] = [];
     for (const change of changes) {
       if (isRemoval(change)) {
         const document = deleted.get(this.#shape.keyFor(change.id));
-        if (document !== undefined) documents.push(document);
+        if (document !== undefined) documents.push(this.#late.mark(document, change.last_modified));
       } else {
         const record = change as RecordData;
         this.#recent.set(record.id, record);
-        documents.push(await this.#shape.toDocument(record));
+        documents.push(this.#late.mark(await this.#shape.toDocument(record), record.last_modified));
       }
     }
     return documents;
@@ -58,7 +65,8 @@ export class ChangeReader {
     const known = await this.#local.known();
     const isNewer = (key: string): boolean =>
       (this.#recent.get(this.#shape.idOf(key))?.last_modified ?? Number.NEGATIVE_INFINITY) > since;
-    return this.remove(known.filter((key) => !keys.has(key) && !isNewer(key)));
+    const missing = await this.remove(known.filter((key) => !keys.has(key) && !isNewer(key)));
+    return missing.map((document) => this.#late.mark(document, since));
   }
 
   /** Returns the primary key for the id of a record. */
@@ -69,5 +77,6 @@ export class ChangeReader {
   /** Forgets what the service has returned, because it may have lost it. */
   forget(): void {
     this.#recent.clear();
+    this.#late.clear();
   }
 }

@@ -37,8 +37,8 @@ export interface CofferPushOptions<D> extends Pick<
   'batchSize' | 'modifier' | 'initialCheckpoint' | 'waitBeforePersist'
 > {
   /**
-   * Called when the service refuses a document: invalid (400), forbidden (403), too large (413), quota exceeded (507).
-   * `retry` (default) reports the error and sends the document again later; further documents wait. `revert` takes the
+   * Called when the service refuses a document: invalid (400), forbidden (403), a unique value that
+   * another record has (409), too large (413), quota exceeded (507). `retry` (default) reports the error and sends the document again later; further documents wait. `revert` takes the
    * state of the service as that of a conflict, and the conflict handler of the collection decides.
    */
   readonly onRefused?: (error: CofferError, document: WithDeleted<D>) => Refusal | Promise<Refusal>;
@@ -55,12 +55,14 @@ export interface CofferReplicationOptions<D> extends Omit<
   readonly list: Pick<AnyList, 'path'>;
   readonly pull?: CofferPullOptions<D>;
   readonly push?: CofferPushOptions<D>;
+  /** Required if the schema has attachments: they stay in the collection, and the documents are replicated without them. */
+  readonly attachments?: false;
   /** Translation of primary keys; default `defaultIds`. */
   readonly ids?: IdMapping;
 }
 
 /** @throws Error for schemas that cannot be replicated */
-export function checkCollection({ schema, name }: AnyCollection): void {
+export function checkCollection({ schema, name }: AnyCollection, attachmentsOption?: false): void {
   const { properties, attachments } = schema.jsonSchema as {
     readonly properties: Readonly<Record<string, unknown>>;
     readonly attachments?: unknown;
@@ -77,5 +79,7 @@ export function checkCollection({ schema, name }: AnyCollection): void {
     );
   }
   if (schema.primaryPath === 'last_modified') fail('"last_modified" is the timestamp of records, and no primary key.');
-  if (attachments !== undefined) fail('attachments are not replicated. Remove "attachments" from its schema.');
+  if (attachments !== undefined && attachmentsOption !== false) {
+    fail('attachments are not replicated. Pass the option `attachments: false` for documents without them.');
+  }
 }

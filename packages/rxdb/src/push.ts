@@ -2,6 +2,8 @@
 import type { Coffer } from '@coffer/client';
 import type { AnyDocument, AnyList, AnyRow as Row } from './any.ts';
 import { isFailure } from './failures.ts';
+import type { LateStates } from './late.ts';
+import type { LocalDocuments } from './local.ts';
 import type { CofferPushOptions } from './options.ts';
 import type { RecentRecords } from './recent.ts';
 import type { Document, RecordData, Shape } from './shape.ts';
@@ -24,7 +26,7 @@ const maxRounds = 10;
 const defaultBatchSize = 25;
 /** Failures of a batch that one of its requests may have caused. */
 const ofOne = new Set([400, 409, 413, 507]);
-/** Failures that the same document causes again. */
+/** Failures that the same document causes again. Another one is 409 where another record has a unique value. */
 const permanent = new Set([400, 403, 405, 413, 415, 507]);
 
 export interface PusherContext {
@@ -32,6 +34,8 @@ export interface PusherContext {
   readonly path: string;
   readonly shape: Shape;
   readonly recent: RecentRecords;
+  readonly late: LateStates;
+  readonly local: LocalDocuments;
   readonly signal: AbortSignal;
   readonly onRefused: CofferPushOptions<AnyDocument>['onRefused'];
 }
@@ -119,21 +123,22 @@ export class Pusher {
   }
 
   /** Returns what to do: `write`, nothing because the record is in the wanted state, or the state that conflicts. */
-  async #decide({ current, next, assumed }: Task): Promise<'write' | Document | undefined> {
-    const { shape } = this.#context;
+  async #decide({ id, current, next, assumed }: Task): Promise<'write' | Document | undefined> {
+    const { shape, late } = this.#context;
     const isNew = assumed === undefined || assumed._deleted;
     if (!current) {
       if (next._deleted) return undefined;
       return isNew ? 'write' : shape.toDeleted(assumed);
     }
     const actual = await shape.toDocument(current);
-    if (shape.isEqual(actual, next)) return undefined;
-    return !isNew && shape.isEqual(actual, assumed) ? 'write' : actual;
+    if (!isNew && !shape.isEqual(actual, next) && shape.isEqual(actual, assumed)) return 'write';
+    late.reach(shape.keyFor(id), current.last_modified);
+    return shape.isEqual(actual, next) ? undefined : actual;
   }
 
   /** Writes documents. Returns those whose record has changed meanwhile. */
   async #write(tasks: readonly Task[], conflicts: Document[], errors: unknown[]): Promise<Task[]> {
-    const { recent } = this.#context;
+    const { recent, late, shape } = this.#context;
     const calls: Call[] = [];
     const attempts: Task[] = [];
     for (const task of tasks) {
@@ -150,9 +155,11 @@ export class Pusher {
     for (const [index, outcome] of (await this.#execute(calls)).entries()) {
       const task = attempts[index]!;
       if (outcome.status === 'fulfilled') {
+        const written = outcome.value as RecordData;
         this.#written.add(task.row);
+        late.reach(shape.keyFor(task.id), written.last_modified);
         if (task.next._deleted) recent.delete(task.id);
-        else recent.set(task.id, outcome.value as RecordData);
+        else recent.set(task.id, written);
         continue;
       }
       const error: unknown = outcome.reason;
@@ -161,6 +168,8 @@ export class Pusher {
         again.push(task);
       } else if (task.next._deleted && isAbsence(error)) {
         recent.delete(task.id);
+        // Others have deleted it, later than its last known state.
+        if (task.current) late.reach(shape.keyFor(task.id), task.current.last_modified + 1);
       } else if (await this.#isReverted(task, error)) {
         conflicts.push(await this.#stateOf(task));
       } else {
@@ -181,9 +190,15 @@ export class Pusher {
   }
 
   async #isReverted({ next }: Task, error: unknown): Promise<boolean> {
-    const { onRefused } = this.#context;
-    if (!isFailure(error) || !permanent.has(error.status) || onRefused === undefined) return false;
-    return (await onRefused(error, next)) === 'revert';
+    const { onRefused, local, shape } = this.#context;
+    if (!isFailure(error)) return false;
+    const isTaken = error.status === 409 && (error.details as { field?: unknown } | undefined)?.field !== undefined;
+    if (!isTaken && !permanent.has(error.status)) return false;
+    const key = shape.keyOf(next);
+    const stored = (await local.find([key])).get(key);
+    // A later edit may be accepted. RxDB sends it after a conflict, which does not overwrite it.
+    if (stored !== undefined && !shape.hasState(stored, next)) return true;
+    return onRefused !== undefined && (await onRefused(error, next)) === 'revert';
   }
 
   /** Returns the state of the service before a write that it has refused. */

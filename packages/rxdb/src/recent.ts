@@ -11,7 +11,9 @@ export class RecentRecords {
     return this.#entries.get(id);
   }
 
+  /** Stores a state, unless a later one is known: changes arrive after the responses to own writes. */
   set(id: string, value: RecordData): void {
+    if ((this.#entries.get(id)?.last_modified ?? 0) > value.last_modified) return;
     this.#entries.delete(id);
     this.#entries.set(id, value);
     if (this.#entries.size <= maxEntries) return;

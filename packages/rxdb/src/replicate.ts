@@ -3,9 +3,11 @@ import { errorToPlainJson, newRxError, type ReplicationPullHandlerResult } from 
 import { replicateRxCollection, type RxReplicationState } from 'rxdb/plugins/replication';
 import { filter, firstValueFrom, fromEvent, merge, skip } from 'rxjs';
 import type { AnyCollection, AnyDocument, AnyRow } from './any.ts';
+import { keepingAttachments, withoutAttachments } from './attachments.ts';
 import { ChangeReader } from './changes.ts';
 import { Pacer, rest } from './failures.ts';
 import { Follower } from './follow.ts';
+import { LateStates } from './late.ts';
 import { LocalDocuments } from './local.ts';
 import { checkCollection, type CofferCheckpoint, type CofferReplicationOptions } from './options.ts';
 import { Puller } from './pull.ts';
@@ -26,21 +28,24 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     pull,
     push,
     ids: _,
+    attachments,
     live = true,
     ...others
   } = options;
   const collection = options.collection as AnyCollection;
-  checkCollection(collection);
+  checkCollection(collection, attachments);
 
   const controller = new AbortController();
   const { signal } = controller;
   const list = client.list<object>(path);
   const shape = new Shape(options);
   const recent = new RecentRecords();
-  const changes = new ChangeReader(shape, recent, new LocalDocuments(collection, () => state));
+  const late = new LateStates((document) => shape.keyOf(document));
+  const local = new LocalDocuments(collection, () => state);
+  const changes = new ChangeReader(shape, recent, late, local);
   const selection = pull?.filter === undefined ? {} : { filter: pull.filter };
   const puller = new Puller(list, changes, { ...selection, signal });
-  const pusher = new Pusher({ client, path, shape, recent, signal, onRefused: push?.onRefused as never });
+  const pusher = new Pusher({ client, path, shape, recent, late, local, signal, onRefused: push?.onRefused as never });
   const pulls = new Pacer(signal);
   const pushes = new Pacer(signal);
   const retryMs = (): number => state.retryTime ?? 5000;
@@ -56,11 +61,20 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     report: (error) => report('RC_STREAM', error, { direction: 'pull', args: { message: error.message } }),
   });
 
-  let isWatchingPauses = false;
-  const watchPauses = (): void => {
-    if (isWatchingPauses) return;
-    isWatchingPauses = true;
-    const { paused } = state.internalReplicationState!.events;
+  const withAttachments = attachments !== false;
+  const complete = (document: AnyDocument): AnyDocument => (withAttachments ? document : withoutAttachments(document));
+  let isPrepared = false;
+  /** Called when RxDB has begun, before it receives anything. */
+  const prepare = (): void => {
+    if (isPrepared) return;
+    isPrepared = true;
+    const { input, events } = state.internalReplicationState!;
+    const { paused } = events;
+    const handler = withAttachments ? input.conflictHandler : keepingAttachments(input.conflictHandler);
+    input.conflictHandler = {
+      resolve: (conflict, context) => handler.resolve(conflict, context),
+      isEqual: late.ignoring((one, other, context) => handler.isEqual(one, other, context)),
+    };
     state.subs.push(
       paused.pipe(skip(1)).subscribe((isPaused: boolean) => {
         if (isPaused) follower.stop();
@@ -74,7 +88,7 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     checkpoint: CofferCheckpoint | undefined,
     batchSize: number,
   ): Promise<ReplicationPullHandlerResult<AnyDocument, CofferCheckpoint>> => {
-    watchPauses();
+    prepare();
     // Changes from before this pull would come after it. It contains them.
     follower.stop();
     const from = checkpoint?.since === undefined ? { since: '0' } : checkpoint;
@@ -98,7 +112,7 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
       try {
         const conflicts = await pushes.run(() => pusher.push(rows), []);
         await running();
-        return conflicts;
+        return conflicts.map((document) => complete(document));
       } catch (error) {
         report('RC_PUSH', error, { pushRows: rows, direction: 'push' });
         await rest(retryMs(), signal);
@@ -114,6 +128,7 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
       pull: {
         ...pick(pull, ['batchSize', 'initialCheckpoint']),
         handler: pullHandler,
+        modifier: (document) => late.unmark(complete(document)),
         stream$: follower.items,
       },
     }),

@@ -83,6 +83,15 @@ export class Shape {
     return this.#isEqual(comparable(a), comparable(b), 'replication-coffer-push');
   }
 
+  /** Returns whether the collection, which has stored a state, has this state of the document. */
+  hasState(stored: Readonly<Record<string, unknown>>, state: Document): boolean {
+    const [one, other] = [stored, state].map((each) => ({
+      ...this.#select(each),
+      _deleted: each['_deleted'] === true,
+    }));
+    return this.isEqual(one!, other!);
+  }
+
   async #attributesOf(document: Document): Promise<Record<string, unknown> | null> {
     const modified = this.#toService === undefined ? document : await this.#toService({ ...document });
     if (modified === null) return null;
@@ -100,6 +109,6 @@ export class Shape {
 
 /** Returns a document as JSON, without members that differ between equal states. */
 function comparable(document: Document): object {
-  const { last_modified: _, _meta: __, _rev: ___, ...rest } = document;
+  const { last_modified: _, _meta: __, _rev: ___, _attachments: ____, ...rest } = document;
   return JSON.parse(JSON.stringify(rest)) as object;
 }

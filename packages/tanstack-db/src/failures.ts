@@ -7,6 +7,11 @@ export function isFailure(error: unknown, ...statuses: readonly number[]): error
   return name === 'CofferError' && (statuses.length === 0 || statuses.includes(status!));
 }
 
+/** Another object has the value of a unique index. Other conflicts with 409 are over when the request is repeated. */
+export function isTaken(error: unknown): boolean {
+  return isFailure(error, 409) && (error.details as { field?: unknown } | undefined)?.field !== undefined;
+}
+
 /** Object missing: number 110. A missing parent has another number. */
 export function isMissing(error: unknown): boolean {
   return isFailure(error, 404) && error.errno === 110;

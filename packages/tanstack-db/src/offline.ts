@@ -1,6 +1,6 @@
 // Mutation functions for the outbox of `@tanstack/offline-transactions`.
 import { ConflictError } from './conflicts.ts';
-import { isFailure } from './failures.ts';
+import { isFailure, isTaken } from './failures.ts';
 import type { Mutation } from './writer.ts';
 
 export interface OfflineOptions {
@@ -57,5 +57,6 @@ function isFinal(error: unknown): error is Error {
   if (!isFailure(error)) return false;
   if (error.kind !== 'http') return error.kind === 'validation';
   const { status } = error;
+  if (isTaken(error)) return true;
   return status === 507 || (status >= 400 && status < 500 && ![401, 408, 409, 425, 429].includes(status));
 }

@@ -10,7 +10,7 @@ import {
   type ConflictStrategy,
 } from './conflicts.ts';
 import type { Incoming, Row } from './copy.ts';
-import { isFailure, isMissing } from './failures.ts';
+import { isFailure, isMissing, isTaken } from './failures.ts';
 
 /** What the adapter uses of a mutation of TanStack DB. */
 export interface Mutation {
@@ -77,7 +77,9 @@ export class Writer {
       // What comes after a failure may depend on it.
       if (results.some(({ status }) => status === 'rejected')) break;
     }
-    const failed = results.find((result) => result.status === 'rejected');
+    const failures = results.filter((result) => result.status === 'rejected');
+    // A conflict undoes the calls of its batch before it. It is the cause.
+    const failed = failures.find(({ reason }) => isTaken(reason)) ?? failures[0];
     if (failed !== undefined) throw failed.reason;
     return results.flatMap((result) => (result.status === 'fulfilled' && result.value ? [result.value] : []));
   }

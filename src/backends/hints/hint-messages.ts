@@ -1,6 +1,7 @@
 // The messages that carry hints between processes: JSON with the id of the sender. A message that arrives is input: any client
 // of the server may have sent it.
 import type { ChangeHint } from '../../contracts/change-hints.ts';
+import { storedParent, storedUri } from '../../core/objects/uris.ts';
 import { maxHints } from './pending-hints.ts';
 
 export interface HintMessage {
@@ -61,9 +62,11 @@ function parseHint(value: unknown): ChangeHint | undefined {
   const { list, below, flushed, any } = value;
   if (isRecord(list)) {
     const { kind, parent } = list;
-    return typeof kind === 'string' && typeof parent === 'string' ? { list: { kind, parent } } : undefined;
+    return typeof kind === 'string' && typeof parent === 'string'
+      ? { list: { kind, parent: storedParent(parent) } }
+      : undefined;
   }
-  if (typeof below === 'string') return { below };
+  if (typeof below === 'string') return { below: storedUri(below) };
   if (flushed === true) return { flushed };
   return any === true ? { any } : undefined;
 }

@@ -3,26 +3,27 @@
 import { runWithPauses, type Steps } from '../../base/steps.ts';
 import { requireStorable } from '../../contracts/errors.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
 import { folderOf, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
-import { AUTHENTICATED } from '../../core/permissions/principals.ts';
+import { AUTHENTICATED, toPrincipal, type Principal, type UserId } from '../../core/permissions/principals.ts';
 import { createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
-import { ownEntries, ownNames, soleEntries, soleNames } from './sole-entries.ts';
+import { ownEntries, ownNames, soleEntries, soleNames, type Entries } from './sole-entries.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
 /** permission → principals, of one object. */
-export type ObjectEntries = ReadonlyMap<string, ReadonlySet<string>>;
+export type ObjectEntries = ReadonlyMap<string, ReadonlySet<Principal>>;
 
 /** object id → permissions, of one principal in one folder. */
-type Granted = Map<string, Set<string>>;
+type Granted = Map<ObjectUri, Set<string>>;
 
 /** The objects with entries in one folder. Deletion of the parent removes it in one step, whatever it holds. */
 class Folder {
-  readonly objects = new Map<string, Map<string, Set<string>>>();
+  readonly objects = new Map<ObjectUri, Entries>();
   /** principal → objects and permissions that it is granted here. */
-  readonly byPrincipal = new Map<string, Granted>();
+  readonly byPrincipal = new Map<Principal, Granted>();
 }
 
-const noUsers: ReadonlySet<string> = new Set();
+const noPrincipals: ReadonlySet<Principal> = new Set();
 
 class Grants {
   /** Folders by their URIs; none is empty. */
@@ -30,10 +31,10 @@ class Grants {
   /** The folders in the order of their URIs, so that a search below a URI visits no others. */
   readonly ordered: OrderedMap<string, Folder> = createTextMap();
   /** principal → folders in which it is granted something, or was until their removal. */
-  readonly places = new Map<string, OrderedMap<string, undefined>>();
-  readonly principalsOf = new Map<string, Set<string>>();
+  readonly places = new Map<Principal, OrderedMap<string, undefined>>();
+  readonly principalsOf = new Map<Principal, Set<Principal>>();
   /** principal → users who have it. */
-  readonly usersOf: OrderedMap<string, Set<string>> = createTextMap();
+  readonly usersOf: OrderedMap<string, Set<Principal>> = createTextMap();
 }
 
 /** Background work that no request waits for. It runs in steps, and requests run between them. */
@@ -60,40 +61,40 @@ export class GrantTable {
   #grants = new Grants();
   readonly #sweeper = new Sweeper();
 
-  entriesOf(objectId: string): ObjectEntries | undefined {
+  entriesOf(objectId: ObjectUri): ObjectEntries | undefined {
     return findEntries(this.#grants, objectId);
   }
 
-  principalsOf(userId: string): ReadonlySet<string> {
-    return this.#grants.principalsOf.get(userId) ?? noUsers;
+  principalsOf(userId: Principal): ReadonlySet<Principal> {
+    return this.#grants.principalsOf.get(userId) ?? noPrincipals;
   }
 
   /** Returns the principals that count for the user: those of the user and those of `system.Authenticated`. */
-  givenTo(userId: string): readonly ReadonlySet<string>[] {
+  givenTo(userId: UserId): readonly ReadonlySet<Principal>[] {
     return [userId, AUTHENTICATED].flatMap((user) => this.#grants.principalsOf.get(user) ?? []);
   }
 
-  usersOf(principal: string): ReadonlySet<string> {
-    return this.#grants.usersOf.get(principal) ?? noUsers;
+  usersOf(principal: Principal): ReadonlySet<Principal> {
+    return this.#grants.usersOf.get(principal) ?? noPrincipals;
   }
 
   /** Returns the ids of all objects that have entries. */
-  *objects(): Iterable<string> {
+  *objects(): Iterable<ObjectUri> {
     for (const { objects } of this.#grants.folders.values()) yield* objects.keys();
   }
 
   /** Returns all users who have principals. */
-  users(): Iterable<string> {
+  users(): Iterable<Principal> {
     return this.#grants.principalsOf.keys();
   }
 
   /** Returns the principals of any user that start with the prefix. */
-  principalsWithPrefix(prefix: string): readonly string[] {
-    return pairsWithPrefix(this.#grants.usersOf, prefix).map(([principal]) => principal);
+  principalsWithPrefix(prefix: string): readonly Principal[] {
+    return pairsWithPrefix(this.#grants.usersOf, prefix).map(([principal]) => toPrincipal(principal));
   }
 
   /** Yields the objects and permissions that the principal is granted, on objects that match or on all. */
-  *grantedTo(principal: string, pattern?: ObjectPattern): Iterable<readonly [string, ReadonlySet<string>]> {
+  *grantedTo(principal: Principal, pattern?: ObjectPattern): Iterable<readonly [ObjectUri, ReadonlySet<string>]> {
     const places = this.#grants.places.get(principal);
     if (places === undefined) return;
     const { folder, flat } = pattern ?? everywhere;
@@ -106,7 +107,7 @@ export class GrantTable {
   }
 
   /** Removes all entries of objects below the URI. */
-  removeBelow(uri: string, unit: MemoryUnit): void {
+  removeBelow(uri: ObjectUri, unit: MemoryUnit): void {
     const grants = this.#grants;
     for (const [place, folder] of pairsWithPrefix(grants.ordered, `${uri}/`)) {
       removeFolder(grants, place);
@@ -119,9 +120,9 @@ export class GrantTable {
   }
 
   /** Removes all entries of the objects. */
-  removeObjects(objectIds: readonly string[], unit: MemoryUnit): void {
+  removeObjects(objectIds: readonly ObjectUri[], unit: MemoryUnit): void {
     const grants = this.#grants;
-    const removed: (readonly [objectId: string, entries: ObjectEntries])[] = [];
+    const removed: (readonly [objectId: ObjectUri, entries: ObjectEntries])[] = [];
     for (const objectId of objectIds) {
       const entries = removeObject(grants, objectId);
       if (entries !== undefined) removed.push([objectId, entries]);
@@ -136,7 +137,7 @@ export class GrantTable {
     });
   }
 
-  grant(objectId: string, permission: string, principal: string, unit: MemoryUnit): void {
+  grant(objectId: ObjectUri, permission: string, principal: Principal, unit: MemoryUnit): void {
     requireStorable(objectId);
     requireStorable(permission);
     requireStorable(principal);
@@ -146,14 +147,14 @@ export class GrantTable {
   }
 
   /** Adds principals to entries of the object. */
-  *add(objectId: string, permissions: ObjectPermissions, unit: MemoryUnit): Steps<void> {
+  *add(objectId: ObjectUri, permissions: ObjectPermissions, unit: MemoryUnit): Steps<void> {
     for (const permission of Object.keys(permissions)) {
       yield* this.#grantAll(objectId, permission, permissions[permission]!, unit);
     }
   }
 
   /** Replaces the named entries of the object; others stay. */
-  *replace(objectId: string, permissions: ObjectPermissions, unit: MemoryUnit): Steps<void> {
+  *replace(objectId: ObjectUri, permissions: ObjectPermissions, unit: MemoryUnit): Steps<void> {
     for (const permission of Object.keys(permissions)) {
       const keep = new Set(permissions[permission]);
       let revoked = 0;
@@ -166,14 +167,14 @@ export class GrantTable {
     }
   }
 
-  revoke(objectId: string, permission: string, principal: string, unit: MemoryUnit): void {
+  revoke(objectId: ObjectUri, permission: string, principal: Principal, unit: MemoryUnit): void {
     const grants = this.#grants;
     if (!findEntries(grants, objectId)?.get(permission)?.has(principal)) return;
     revoke(grants, objectId, permission, principal);
     unit.record(() => grant(grants, objectId, permission, principal));
   }
 
-  admit(userId: string, principal: string, unit: MemoryUnit): void {
+  admit(userId: Principal, principal: Principal, unit: MemoryUnit): void {
     if (this.principalsOf(userId).has(principal)) return;
     requireStorable(userId);
     requireStorable(principal);
@@ -181,7 +182,7 @@ export class GrantTable {
     unit.record(() => this.#expel(userId, principal));
   }
 
-  expel(userId: string, principal: string, unit: MemoryUnit): void {
+  expel(userId: Principal, principal: Principal, unit: MemoryUnit): void {
     if (!this.principalsOf(userId).has(principal)) return;
     this.#expel(userId, principal);
     unit.record(() => this.#admit(userId, principal));
@@ -193,7 +194,7 @@ export class GrantTable {
     unit.record(() => (this.#grants = grants));
   }
 
-  *#grantAll(objectId: string, permission: string, principals: Iterable<string>, unit: MemoryUnit): Steps<void> {
+  *#grantAll(objectId: ObjectUri, permission: string, principals: Iterable<Principal>, unit: MemoryUnit): Steps<void> {
     let granted = 0;
     for (const principal of principals) {
       this.grant(objectId, permission, principal, unit);
@@ -201,12 +202,12 @@ export class GrantTable {
     }
   }
 
-  #admit(userId: string, principal: string): void {
+  #admit(userId: Principal, principal: Principal): void {
     addTo(this.#grants.principalsOf, userId, principal);
     addTo(this.#grants.usersOf, principal, userId);
   }
 
-  #expel(userId: string, principal: string): void {
+  #expel(userId: Principal, principal: Principal): void {
     removeFrom(this.#grants.principalsOf, userId, principal);
     removeFrom(this.#grants.usersOf, principal, userId);
   }
@@ -218,12 +219,12 @@ export const principalsPerStep = 500;
 /** The pattern of a search without a pattern: all folders. */
 const everywhere = { folder: '', flat: false };
 
-function findEntries({ folders }: Grants, objectId: string): Map<string, Set<string>> | undefined {
+function findEntries({ folders }: Grants, objectId: ObjectUri): Entries | undefined {
   return folders.get(folderOf(objectId))?.objects.get(objectId);
 }
 
 /** Grants a permission; returns whether it is new. */
-function grant(grants: Grants, objectId: string, permission: string, principal: string): boolean {
+function grant(grants: Grants, objectId: ObjectUri, permission: string, principal: Principal): boolean {
   const uri = folderOf(objectId);
   const folder = grants.folders.get(uri) ?? addFolder(grants, uri, new Folder());
   const entries = folder.objects.get(objectId);
@@ -232,7 +233,7 @@ function grant(grants: Grants, objectId: string, permission: string, principal: 
   else addTo(ownEntries(folder.objects, objectId, entries), permission, principal);
   let granted = folder.byPrincipal.get(principal);
   if (granted === undefined) {
-    folder.byPrincipal.set(principal, (granted = new Map<string, Set<string>>()));
+    folder.byPrincipal.set(principal, (granted = new Map<ObjectUri, Set<string>>()));
     addPlace(grants, principal, uri);
   }
   const names = granted.get(objectId);
@@ -241,7 +242,7 @@ function grant(grants: Grants, objectId: string, permission: string, principal: 
   return true;
 }
 
-function revoke(grants: Grants, objectId: string, permission: string, principal: string): void {
+function revoke(grants: Grants, objectId: ObjectUri, permission: string, principal: Principal): void {
   const uri = folderOf(objectId);
   const folder = grants.folders.get(uri)!;
   const entries = ownEntries(folder.objects, objectId, folder.objects.get(objectId)!);
@@ -256,7 +257,7 @@ function revoke(grants: Grants, objectId: string, permission: string, principal:
 }
 
 /** Removes an object with its entries from its folder, and returns the entries unchanged. */
-function removeObject(grants: Grants, objectId: string): ObjectEntries | undefined {
+function removeObject(grants: Grants, objectId: ObjectUri): ObjectEntries | undefined {
   const uri = folderOf(objectId);
   const folder = grants.folders.get(uri);
   const entries = folder?.objects.get(objectId);
@@ -273,7 +274,7 @@ function removeObject(grants: Grants, objectId: string): ObjectEntries | undefin
   return entries;
 }
 
-function dropPrincipal(grants: Grants, uri: string, folder: Folder, principal: string): void {
+function dropPrincipal(grants: Grants, uri: string, folder: Folder, principal: Principal): void {
   folder.byPrincipal.delete(principal);
   removePlace(grants, principal, uri);
 }
@@ -289,13 +290,13 @@ function removeFolder({ folders, ordered }: Grants, uri: string): void {
   ordered.delete(uri);
 }
 
-function addPlace({ places }: Grants, principal: string, uri: string): void {
+function addPlace({ places }: Grants, principal: Principal, uri: string): void {
   let uris = places.get(principal);
   if (uris === undefined) places.set(principal, (uris = createTextMap<undefined>()));
   uris.set(uri, undefined);
 }
 
-function removePlace({ places }: Grants, principal: string, uri: string): void {
+function removePlace({ places }: Grants, principal: Principal, uri: string): void {
   const uris = places.get(principal);
   uris?.delete(uri);
   if (uris?.isEmpty) places.delete(principal);
@@ -313,20 +314,20 @@ function* sweepPlaces(grants: Grants, uri: string, { byPrincipal }: Folder): Ste
   }
 }
 
-interface SetMap {
-  get(key: string): Set<string> | undefined;
-  set(key: string, value: Set<string>): unknown;
-  delete(key: string): unknown;
+interface SetMap<K> {
+  get(key: K): Set<Principal> | undefined;
+  set(key: K, value: Set<Principal>): unknown;
+  delete(key: K): unknown;
 }
 
-function addTo(map: SetMap, key: string, member: string): void {
+function addTo<K>(map: SetMap<K>, key: K, member: Principal): void {
   const members = map.get(key);
   if (members === undefined) map.set(key, new Set([member]));
   else members.add(member);
 }
 
 /** Removes a member, and the set when it becomes empty. */
-function removeFrom(map: SetMap, key: string, member: string): void {
+function removeFrom<K>(map: SetMap<K>, key: K, member: Principal): void {
   const members = map.get(key);
   if (members?.delete(member) && members.size === 0) map.delete(key);
 }

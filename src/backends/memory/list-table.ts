@@ -5,6 +5,7 @@ import { requireStorable } from '../../contracts/errors.ts';
 import type { Deletion } from '../../contracts/storage.ts';
 import { emptyState, moveClock, moveHorizon, type ListChange, type ListState } from '../../core/lists/list-state.ts';
 import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
+import type { ListParent, ObjectUri } from '../../core/objects/uris.ts';
 import { createIdMap, createNumberMap, createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
 import { KeyMaps } from './key-maps.ts';
 import type { MemoryUnit } from './unit-queue.ts';
@@ -50,7 +51,7 @@ type Move = Pick<ListChange, 'clock' | 'horizon'>;
 
 class MutableList implements ObjectList {
   readonly kind: string;
-  readonly parent: string;
+  readonly parent: ListParent;
   clock: number | undefined = undefined;
   horizon = 0;
   contents = new ListContents();
@@ -97,7 +98,7 @@ export class ListTable {
   }
 
   /** Returns the lists with contents whose parent is the URI or lies below it. */
-  listsBelow(uri: string): readonly ObjectList[] {
+  listsBelow(uri: ObjectUri): readonly ObjectList[] {
     const exact = this.#filled.get(uri);
     const below = pairsWithPrefix(this.#filled, `${uri}/`);
     return [...(exact ?? []), ...below.flatMap(([, lists]) => [...lists])];

@@ -1,5 +1,5 @@
 // Cache of the most recently requested pages as response text: many clients request the same pages.
-import { GenerationCache } from '../../base/generation-cache.ts';
+import { ByteCache } from '../../base/byte-cache.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { PageText } from '../../contracts/storage.ts';
 import { joinPage, type JoinedEntries } from '../../core/objects/page-text.ts';
@@ -20,7 +20,7 @@ interface CachedPage {
 
 export class PageTexts {
   readonly #table: ListTable;
-  readonly #cached = new GenerationCache<CachedPage>(maxChars);
+  readonly #cached = new ByteCache<CachedPage>(maxChars);
 
   constructor(table: ListTable) {
     this.#table = table;

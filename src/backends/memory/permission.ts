@@ -11,6 +11,8 @@ import type {
   WalkPage,
 } from '../../contracts/permission.ts';
 import type { Steps } from '../../base/steps.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal, UserId } from '../../core/permissions/principals.ts';
 import type { MemoryDatabase } from './database.ts';
 import type { GrantTable, ObjectEntries as EntriesOfObject } from './grant-table.ts';
 import { parsePattern } from '../../core/permissions/object-pattern.ts';
@@ -36,17 +38,17 @@ class MemoryPermissionReader implements PermissionReader {
     this.run = run;
   }
 
-  getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
+  getUserPrincipals(userId: UserId): Promise<ReadonlySet<Principal>> {
     return this.run(() => new Set(this.grants.givenTo(userId).flatMap((principals) => [...principals])));
   }
 
-  getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>> {
+  getObjectPermissionPrincipals(objectId: ObjectUri, permission: string): Promise<ReadonlySet<Principal>> {
     return this.run(() => new Set(this.grants.entriesOf(objectId)?.get(permission)));
   }
 
-  getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>> {
+  getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<Principal>> {
     return this.run(() => {
-      const principals = new Set<string>();
+      const principals = new Set<Principal>();
       for (const { objectId, permission } of bound) {
         for (const principal of this.grants.entriesOf(objectId)?.get(permission) ?? []) principals.add(principal);
       }
@@ -55,9 +57,9 @@ class MemoryPermissionReader implements PermissionReader {
   }
 
   checkPermission(
-    principals: readonly string[],
+    principals: readonly Principal[],
     bound: readonly BoundPermission[],
-    memberOf?: string,
+    memberOf?: UserId,
   ): Promise<boolean> {
     return this.run(() => {
       const given = memberOf === undefined ? [] : this.grants.givenTo(memberOf);
@@ -76,12 +78,12 @@ class MemoryPermissionReader implements PermissionReader {
   }
 
   getAccessibleObjects(
-    principals: readonly string[],
+    principals: readonly Principal[],
     { bound, withChildren = true, memberOf, limit = Infinity }: AccessibleOptions = {},
-  ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  ): Promise<ReadonlyMap<ObjectUri, ReadonlySet<string>>> {
     return this.run(() => {
-      const found = new Map<string, Set<string>>();
-      const add = (objectId: string, permission: string): void => {
+      const found = new Map<ObjectUri, Set<string>>();
+      const add = (objectId: ObjectUri, permission: string): void => {
         const permissions = found.get(objectId);
         if (permissions === undefined) found.set(objectId, new Set([permission]));
         else permissions.add(permission);
@@ -110,12 +112,12 @@ class MemoryPermissionReader implements PermissionReader {
     });
   }
 
-  getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
+  getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions> {
     return this.run(() => this.permissionsOf(objectId, permissions));
   }
 
   getObjectsPermissions(
-    objectIds: readonly string[],
+    objectIds: readonly ObjectUri[],
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]> {
     return this.run(() => objectIds.map((objectId) => this.permissionsOf(objectId, permissions)));
@@ -137,7 +139,7 @@ class MemoryPermissionReader implements PermissionReader {
     );
   }
 
-  protected permissionsOf(objectId: string, names: readonly string[] | undefined): ObjectPermissions {
+  protected permissionsOf(objectId: ObjectUri, names: readonly string[] | undefined): ObjectPermissions {
     const entries: EntriesOfObject | undefined = this.grants.entriesOf(objectId);
     if (entries === undefined) return {};
     const wanted =
@@ -147,18 +149,18 @@ class MemoryPermissionReader implements PermissionReader {
 }
 
 /** Returns whether the sets share a member, in time proportional to the smaller one. */
-function haveCommon(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+function haveCommon(one: ReadonlySet<Principal>, other: ReadonlySet<Principal>): boolean {
   const [few, many] = one.size <= other.size ? [one, other] : [other, one];
   for (const each of few) if (many.has(each)) return true;
   return false;
 }
 
 /** Returns a page of the ids after `after`, ordered by UTF-16 units, each converted by `read`. */
-function pageOf<T>(
-  ids: Iterable<string>,
+function pageOf<Id extends string, T>(
+  ids: Iterable<Id>,
   after: string | undefined,
   limit: number,
-  read: (id: string) => T,
+  read: (id: Id) => T,
 ): WalkPage<T> {
   const ahead = [...ids].filter((id) => after === undefined || id > after);
   const page = ahead.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0)).slice(0, limit);
@@ -173,15 +175,15 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
     this.#unit = unit;
   }
 
-  addUserPrincipal(userId: string, principal: string): Promise<void> {
+  addUserPrincipal(userId: Principal, principal: Principal): Promise<void> {
     return this.run(() => this.grants.admit(userId, principal, this.#unit));
   }
 
-  removeUserPrincipal(userId: string, principal: string): Promise<void> {
+  removeUserPrincipal(userId: Principal, principal: Principal): Promise<void> {
     return this.run(() => this.grants.expel(userId, principal, this.#unit));
   }
 
-  removePrincipal(principal: string): Promise<void> {
+  removePrincipal(principal: Principal): Promise<void> {
     return this.run(() => this.#expelAll(principal));
   }
 
@@ -189,15 +191,15 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
     return this.run(() => this.grants.principalsWithPrefix(prefix).forEach((principal) => this.#expelAll(principal)));
   }
 
-  addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
+  addPrincipalToAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void> {
     return this.run(() => this.grants.grant(objectId, permission, principal, this.#unit));
   }
 
-  removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
+  removePrincipalFromAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void> {
     return this.run(() => this.grants.revoke(objectId, permission, principal, this.#unit));
   }
 
-  removePrincipalFromAces(principal: string): Promise<void> {
+  removePrincipalFromAces(principal: Principal): Promise<void> {
     return this.run(() => {
       const granted = [...this.grants.grantedTo(principal)].map(([objectId, names]) => [objectId, [...names]] as const);
       for (const [objectId, permissions] of granted) {
@@ -206,19 +208,21 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
     });
   }
 
-  addToAces(entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[]): Promise<void> {
+  addToAces(
+    entries: readonly { readonly objectId: ObjectUri; readonly permissions: ObjectPermissions }[],
+  ): Promise<void> {
     return this.#unit.walk(this.#addAll(entries));
   }
 
-  replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
+  replaceObjectPermissions(objectId: ObjectUri, permissions: ObjectPermissions): Promise<void> {
     return this.#unit.walk(this.grants.replace(objectId, permissions, this.#unit));
   }
 
-  deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
+  deleteObjectPermissions(objectIds: readonly ObjectUri[]): Promise<void> {
     return this.run(() => this.grants.removeObjects(objectIds, this.#unit));
   }
 
-  deletePermissionsBelow(uri: string): Promise<void> {
+  deletePermissionsBelow(uri: ObjectUri): Promise<void> {
     return this.run(() => this.grants.removeBelow(uri, this.#unit));
   }
 
@@ -230,7 +234,7 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
     for (const { objectId, permissions } of entries) yield* this.grants.add(objectId, permissions, this.#unit);
   }
 
-  #expelAll(principal: string): void {
+  #expelAll(principal: Principal): void {
     for (const userId of this.grants.usersOf(principal)) this.grants.expel(userId, principal, this.#unit);
   }
 }

@@ -26,6 +26,7 @@ import { restoredClock, unwritten } from '../../core/lists/list-state.ts';
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone, type IndexKeys } from '../../core/objects/stored.ts';
+import type { ListParent, ObjectUri } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
 import type { MemoryDatabase } from './database.ts';
@@ -114,17 +115,17 @@ class MemoryStorageReader implements StorageReader {
     });
   }
 
-  allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
+  allResourceTimestamps(kind: string): Promise<ReadonlyMap<ListParent, number>> {
     return this.access.run(() => {
-      const timestamps = new Map<string, number>();
+      const timestamps = new Map<ListParent, number>();
       for (const { parent, clock } of this.table.lists(kind)) if (clock !== undefined) timestamps.set(parent, clock);
       return timestamps;
     });
   }
 
-  listParents(kind: string): Promise<readonly string[]> {
+  listParents(kind: string): Promise<readonly ListParent[]> {
     return this.access.run(() => {
-      const parents: string[] = [];
+      const parents: ListParent[] = [];
       for (const { parent, live } of this.table.lists(kind)) if (live > 0) parents.push(parent);
       return parents;
     });
@@ -219,7 +220,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     return this.access.walk(this.#deletePage(list, query));
   }
 
-  deleteChildren(uri: string): Promise<void> {
+  deleteChildren(uri: ObjectUri): Promise<void> {
     return this.access.run(() => {
       const now = this.#clock.now();
       for (const list of this.table.listsBelow(uri)) this.table.empty(list, now, this.#unit);

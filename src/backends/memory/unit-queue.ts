@@ -5,6 +5,7 @@ import { FairQueue } from '../../base/fair-queue.ts';
 import { pause, runWithPauses, type Steps, type Urgency } from '../../base/steps.ts';
 import type { Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import { storedUserId, type UserId } from '../../core/permissions/principals.ts';
 
 /** The open transaction. Changes are made in place, and each records how to undo it. */
 export class MemoryUnit implements Transaction {
@@ -86,10 +87,10 @@ export class MemoryUnit implements Transaction {
 }
 
 /** Stands for all conditional writes in the queue, where users have their ids. */
-const conditionalWriter = '';
+const conditionalWriter = storedUserId('');
 
 interface Waiter {
-  readonly userId: string | undefined;
+  readonly userId: UserId | undefined;
   readonly resolve: (unit: MemoryUnit) => void;
 }
 
@@ -98,7 +99,7 @@ export class UnitQueue {
   #current: MemoryUnit | undefined;
   #closed = false;
   readonly #waiting = new FairQueue<Waiter>();
-  #userId: string | undefined;
+  #userId: UserId | undefined;
   #grantedAt = 0;
   readonly #readers: (() => void)[] = [];
   readonly #closers: (() => void)[] = [];
@@ -109,7 +110,7 @@ export class UnitQueue {
    * @param userId the user of the request: the user whose units have run for the shortest time is next. `undefined`: no
    *   user
    */
-  begin(userId?: string): Promise<MemoryUnit> {
+  begin(userId?: UserId): Promise<MemoryUnit> {
     if (this.#closed) return Promise.reject(new BackendUnavailable('storage', 'the memory database is closed'));
     return new Promise((resolve) => {
       if (this.#current === undefined) this.#grant({ userId, resolve });

@@ -1,6 +1,8 @@
 // Finds the objects on which principals have permissions. The index by principal finds the folders that a pattern allows;
 // the rest of the pattern is compared here.
 import type { BoundPattern } from '../../contracts/permission.ts';
+import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import { compilePattern } from '../sql/object-pattern.ts';
 import { addAccessible, type AccessibleObjects } from '../sql/permission-rows.ts';
 import type { Access } from './access.ts';
@@ -8,7 +10,7 @@ import { prepared, type Row } from './connection.ts';
 import { Parameters } from './parameters.ts';
 import { keyOfText } from './text-key.ts';
 
-type Found = Map<string, Set<string>>;
+type Found = Map<ObjectUri, Set<string>>;
 
 const readAll = prepared(
   'read-accessible',
@@ -17,7 +19,7 @@ const readAll = prepared(
 );
 
 /** Returns every entry of the principals. */
-export async function findAllAccessible(access: Access, principals: readonly string[]): Promise<AccessibleObjects> {
+export async function findAllAccessible(access: Access, principals: readonly Principal[]): Promise<AccessibleObjects> {
   const found: Found = new Map();
   const { rows } = await access.run(readAll, [principals.map(keyOfText)]);
   for (const row of rows) addAccessible(found, objectIdOf(row), row[2]!);
@@ -27,7 +29,7 @@ export async function findAllAccessible(access: Access, principals: readonly str
 /** Returns the entries of the principals that match one of the patterns. */
 export async function findAccessible(
   access: Access,
-  principals: readonly string[],
+  principals: readonly Principal[],
   bound: readonly BoundPattern[],
   { withChildren, limit }: { readonly withChildren: boolean; readonly limit?: number | undefined },
 ): Promise<AccessibleObjects> {
@@ -64,6 +66,6 @@ export async function findAccessible(
   return found;
 }
 
-function objectIdOf([parent, name]: Row): string {
-  return `${parent}${name}`;
+function objectIdOf([parent, name]: Row): ObjectUri {
+  return storedUri(`${parent}${name}`);
 }

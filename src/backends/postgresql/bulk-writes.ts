@@ -2,6 +2,7 @@
 // these writes never deadlock.
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import { storedParent, type ObjectUri } from '../../core/objects/uris.ts';
 import type { Selection } from '../../core/query/ast.ts';
 import { planPage } from '../../core/query/plan-page.ts';
 import { newestFirst } from '../../core/query/sort.ts';
@@ -51,7 +52,7 @@ const detachBelow = prepared(
  * Empties every list whose parent is the URI or lies below it. Each gets a new number, and the reaper deletes what is stored
  * under the old one.
  */
-export async function deleteBelow(access: UnitAccess, lists: ListLocks, uri: string, now: number): Promise<void> {
+export async function deleteBelow(access: UnitAccess, lists: ListLocks, uri: ObjectUri, now: number): Promise<void> {
   const { low, high } = rangeBelow(uri);
   const statement = await chooseLock(access, lists, uri);
   // While the statement waits for one list, other transactions may create lists below its objects. When a round finds no more
@@ -71,7 +72,7 @@ export async function deleteBelow(access: UnitAccess, lists: ListLocks, uri: str
  * with NOWAIT: when that is refused, the unit is retried and locks all lists in order. When the lists are too many to
  * remember, the statement waits, and the server finds deadlocks.
  */
-async function chooseLock(access: UnitAccess, lists: ListLocks, uri: string): Promise<Statement> {
+async function chooseLock(access: UnitAccess, lists: ListLocks, uri: ObjectUri): Promise<Statement> {
   if (lists.isNext({ parent: uri, kind: '' })) return lockBelow;
   const { low, high } = rangeBelow(uri);
   const { rows } = await access.run(findBelow, [uri, low, high, maxNamed + 1]);
@@ -81,7 +82,7 @@ async function chooseLock(access: UnitAccess, lists: ListLocks, uri: string): Pr
 }
 
 function keyOf([parent, kind]: Row): ListKey {
-  return { parent: parent!, kind: kind! };
+  return { parent: storedParent(parent!), kind: kind! };
 }
 
 /** Deletes tombstones, list by list. Returns their number. */
@@ -96,7 +97,7 @@ export async function purgeTombstones(access: UnitAccess, lists: ListLocks, opti
     ORDER BY parent, kind FOR NO KEY UPDATE`;
   const { rows } = await run(access, parameters.bind(text));
   for (const [ofParent, ofKind, ...row] of rows) {
-    await purgeList(access, lists.adopt({ parent: ofParent!, kind: ofKind! }, row), purge);
+    await purgeList(access, lists.adopt({ parent: storedParent(ofParent!), kind: ofKind! }, row), purge);
   }
   return purge.count;
 }

@@ -2,7 +2,8 @@
 // create, and one call for each other write.
 import type { IndexKeys } from '../../core/objects/stored.ts';
 import type { ConditionalWrite } from '../../contracts/database.ts';
-import { keyOfList } from '../../core/lists/list-key.ts';
+import { keyOfList, type ListName } from '../../core/lists/list-key.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { numberArray, textArray } from './array-text.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
@@ -72,7 +73,7 @@ interface List {
 class Creations {
   /** Their places among the writes. */
   readonly #indexes: number[] = [];
-  readonly #lists = new Map<string, List>();
+  readonly #lists = new Map<ListName, List>();
   readonly #listNumbers: number[] = [];
   readonly #places: number[] = [];
   readonly #ids: string[] = [];
@@ -111,7 +112,7 @@ class Creations {
     return true;
   }
 
-  #addEntry(permission: string, principal: string): void {
+  #addEntry(permission: string, principal: Principal): void {
     const key = keyOfText(principal);
     this.#entryObjects.push(this.#ids.length);
     this.#permissions.push(permission);

@@ -4,7 +4,7 @@
 // has locked gets a transaction of its own, which waits.
 import type { ConditionalWrite } from '../../contracts/database.ts';
 import { BackendError, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
-import { keyOfList } from '../../core/lists/list-key.ts';
+import { keyOfList, type ListName } from '../../core/lists/list-key.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Connection, Statement } from './connection.ts';
 import { translateError } from './errors.ts';
@@ -22,7 +22,7 @@ const patienceMs = 10;
 
 interface Waiting extends TimedWrite {
   /** Key of the list. */
-  readonly list: string;
+  readonly list: ListName;
   readonly resolve: (timestamp: number | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -35,10 +35,10 @@ export class ConditionalWrites {
   /** Number of writes in lanes that began less than `patienceMs` ago. */
   #underWay = 0;
   /** Lists that a lane writes to. Another lane would find them locked. */
-  readonly #inLanes = new Set<string>();
+  readonly #inLanes = new Set<ListName>();
   #isStarting = false;
   /** Lists that another transaction has locked, with the writes that wait for them. */
-  readonly #queues = new Map<string, Waiting[]>();
+  readonly #queues = new Map<ListName, Waiting[]>();
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool;

@@ -2,7 +2,8 @@
 // them is needed under the lock of their list, so the others cost no round trips.
 import { isStorableText } from '../../base/json.ts';
 import type { ExpectedObjects } from '../../contracts/database.ts';
-import { keyOfList } from '../../core/lists/list-key.ts';
+import { keyOfList, type ListName } from '../../core/lists/list-key.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
 
 /** Maximum number of objects that one statement reads. */
 const chunkObjects = 64;
@@ -10,21 +11,21 @@ const chunkObjects = 64;
 /** Objects whose permission entries are read together. */
 export interface UrisOfList {
   /** Name of the list that the objects are in. */
-  readonly list: string;
-  readonly uris: readonly string[];
+  readonly list: ListName;
+  readonly uris: readonly ObjectUri[];
 }
 
 interface ExpectedUris {
-  readonly list: string;
+  readonly list: ListName;
   /** URIs whose entries were not read yet. */
-  readonly uris: Set<string>;
+  readonly uris: Set<ObjectUri>;
 }
 
 export class ExpectedObjectsOfUnit {
   /** Name of the list → ids that were not read yet. */
-  readonly #ids = new Map<string, Set<string>>();
+  readonly #ids = new Map<ListName, Set<string>>();
   /** URI → the URIs that are read with it. */
-  readonly #uris = new Map<string, ExpectedUris>();
+  readonly #uris = new Map<ObjectUri, ExpectedUris>();
 
   add({ list, ids, uris }: ExpectedObjects): void {
     const name = keyOfList(list);
@@ -37,13 +38,13 @@ export class ExpectedObjectsOfUnit {
   }
 
   /** Returns the id, and others of the list to read with it if it is expected. */
-  idsWith(list: string, id: string): readonly string[] {
+  idsWith(list: ListName, id: string): readonly string[] {
     const expected = this.#ids.get(list);
     return expected?.has(id) === true ? firstOf(expected, id) : [id];
   }
 
   /** Notes that an object of a list was read. */
-  forgetId(list: string, id: string): void {
+  forgetId(list: ListName, id: string): void {
     this.#ids.get(list)?.delete(id);
   }
 
@@ -53,7 +54,7 @@ export class ExpectedObjectsOfUnit {
    *
    * @param isLocked returns whether a list is locked, or its lock was sent
    */
-  takeUrisWith(uri: string, isLocked: (list: string) => boolean): UrisOfList | undefined {
+  takeUrisWith(uri: ObjectUri, isLocked: (list: ListName) => boolean): UrisOfList | undefined {
     const group = this.#uris.get(uri);
     if (group === undefined || !isLocked(group.list)) return undefined;
     const uris = firstOf(group.uris, uri);
@@ -66,7 +67,7 @@ export class ExpectedObjectsOfUnit {
 }
 
 /** Returns the given item and the first others of the set, up to a chunk. */
-function firstOf(items: ReadonlySet<string>, given: string): readonly string[] {
+function firstOf<T>(items: ReadonlySet<T>, given: T): readonly T[] {
   const chosen = [given];
   for (const item of items) {
     if (chosen.length === chunkObjects) break;

@@ -1,14 +1,16 @@
 // Caches the permission checks of a unit of work, object by object. A batch makes the same few checks for each of its
 // entries. A result is dropped when the unit changes an entry that it depends on.
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 
 /** A check for entries on one object that name any of the permissions. */
 export interface ObjectCheck {
-  readonly objectId: string;
+  readonly objectId: ObjectUri;
   readonly permissions: readonly string[];
 }
 
 interface Check {
-  readonly objectId: string;
+  readonly objectId: ObjectUri;
   readonly answer: Promise<boolean>;
 }
 
@@ -22,7 +24,7 @@ export class KnownChecks {
    * @param ask makes checks, and returns their results in their order
    */
   async find(
-    principals: readonly string[],
+    principals: readonly Principal[],
     checks: readonly ObjectCheck[],
     ask: (unknown: readonly ObjectCheck[]) => readonly Promise<boolean>[],
   ): Promise<boolean> {
@@ -45,7 +47,7 @@ export class KnownChecks {
   }
 
   /** Drops the checks that depend on entries of these objects. */
-  forget(objectIds: readonly string[]): void {
+  forget(objectIds: readonly ObjectUri[]): void {
     for (const ofPrincipals of this.#checks.values()) {
       for (const [key, { objectId }] of ofPrincipals) if (objectIds.includes(objectId)) ofPrincipals.delete(key);
     }

@@ -1,5 +1,7 @@
 // Caches the permission entries of expected objects in a unit of work, which reads those of one list together. They are used
 // while the list is locked, so no other unit changes them. They are dropped when the unit itself changes them.
+import type { ListName } from '../../core/lists/list-key.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { Row } from './connection.ts';
 import type { UrisOfList } from './expected-objects.ts';
 
@@ -7,25 +9,25 @@ import type { UrisOfList } from './expected-objects.ts';
 type Rows = readonly Row[] | undefined;
 
 interface Known {
-  readonly list: string;
+  readonly list: ListName;
   readonly rows: Promise<Rows>;
 }
 
 /** The locks of the unit. */
 interface Locks {
-  hasNamed(list: string): boolean;
+  hasNamed(list: ListName): boolean;
 }
 
 export class KnownEntries {
   readonly #locks: Locks;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<ObjectUri, Known>();
 
   constructor(locks: Locks) {
     this.#locks = locks;
   }
 
   /** Returns the entries of an object; `undefined` if they are not known. */
-  find(objectId: string): Promise<Rows> | undefined {
+  find(objectId: ObjectUri): Promise<Rows> | undefined {
     const known = this.#known.get(objectId);
     return known !== undefined && this.#locks.hasNamed(known.list) ? known.rows : undefined;
   }
@@ -45,7 +47,7 @@ export class KnownEntries {
   }
 
   /** Drops the entries of these objects. */
-  forget(objectIds: readonly string[]): void {
+  forget(objectIds: readonly ObjectUri[]): void {
     if (this.#known.size > 0) for (const objectId of objectIds) this.#known.delete(objectId);
   }
 

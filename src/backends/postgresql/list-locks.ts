@@ -1,10 +1,11 @@
 // The lists that a unit of work has locked. No other unit changes a list while its row is locked, so what the unit has read
 // stays true. The unit keeps the state of the list, applies its own writes to it, and writes the row once.
 import type { ExpectedObjects } from '../../contracts/database.ts';
-import { keyOfList } from '../../core/lists/list-key.ts';
+import { keyOfList, type ListName } from '../../core/lists/list-key.ts';
 import { changeState, type ListChange, type ListState } from '../../core/lists/list-state.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
 import { textArray } from './array-text.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import { ExpectedObjectsOfUnit, type UrisOfList } from './expected-objects.ts';
@@ -106,13 +107,13 @@ const updateRow = prepared(
 
 export class ListLocks implements ListsOfUnit {
   readonly #unit: PostgresUnit;
-  readonly #lists = new Map<string, ListLock>();
+  readonly #lists = new Map<ListName, ListLock>();
   /** Every list that the unit has waited for. */
-  readonly #wanted = new Map<string, ListKey>();
+  readonly #wanted = new Map<ListName, ListKey>();
   /** Locks under way, so that two calls for one list share a statement. */
-  readonly #asked = new Map<string, Promise<Result>>();
+  readonly #asked = new Map<ListName, Promise<Result>>();
   /** Lists that this unit has created. No other transaction sees their rows before it ends. */
-  readonly #added = new Set<string>();
+  readonly #added = new Set<ListName>();
   readonly #expected = new ExpectedObjectsOfUnit();
   /** Whether the transaction plans its statements for large tables. */
   #usesIndexes = false;
@@ -139,12 +140,12 @@ export class ListLocks implements ListsOfUnit {
    * Returns the URIs whose permission entries are to be read with those of this one, if it is expected and its list is locked,
    * or its lock was sent. They are returned once.
    */
-  takeExpectedUris(uri: string): UrisOfList | undefined {
+  takeExpectedUris(uri: ObjectUri): UrisOfList | undefined {
     return this.#expected.takeUrisWith(uri, (list) => this.#lists.has(list) || this.#asked.has(list));
   }
 
   /** Whether the row of the list of this name is known to be locked. */
-  hasNamed(list: string): boolean {
+  hasNamed(list: ListName): boolean {
     return this.#lists.has(list);
   }
 

@@ -1,5 +1,6 @@
 // Which unit of this process writes to which list, and which units wait for it. In the server, each commit would wake all
 // that wait, and all but one would wait again. So one unit waits in the server, and the others wait here.
+import type { ListName } from '../../core/lists/list-key.ts';
 import type { Inheritance, SharedTransaction } from './shared-transaction.ts';
 
 /** A unit of work that may wait in a queue. */
@@ -12,11 +13,11 @@ export interface QueuedUnit {
 }
 
 export class ListQueue {
-  readonly #taken = new Set<string>();
-  readonly #waiting = new Map<string, QueuedUnit[]>();
+  readonly #taken = new Set<ListName>();
+  readonly #waiting = new Map<ListName, QueuedUnit[]>();
 
   /** Gives the list to the unit, or adds the unit to the queue. Returns whether the unit has the list. */
-  enter(list: string, unit: QueuedUnit): boolean {
+  enter(list: ListName, unit: QueuedUnit): boolean {
     if (!this.#taken.has(list)) {
       this.#give(list, unit);
       return true;
@@ -50,19 +51,19 @@ export class ListQueue {
   }
 
   /** Removes a unit that stops waiting. */
-  giveUp(list: string, unit: QueuedUnit): void {
+  giveUp(list: ListName, unit: QueuedUnit): void {
     const queue = this.#waiting.get(list);
     if (queue?.includes(unit) !== true) return;
     queue.splice(queue.indexOf(unit), 1);
     if (queue.length === 0) this.#waiting.delete(list);
   }
 
-  #give(list: string, { transaction }: QueuedUnit): void {
+  #give(list: ListName, { transaction }: QueuedUnit): void {
     this.#taken.add(list);
     transaction.claimed.add(list);
   }
 
-  #shift(list: string): QueuedUnit | undefined {
+  #shift(list: ListName): QueuedUnit | undefined {
     const queue = this.#waiting.get(list);
     const unit = queue?.shift();
     if (queue?.length === 0) this.#waiting.delete(list);

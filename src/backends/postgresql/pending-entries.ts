@@ -1,6 +1,8 @@
 // Changes of entries that a unit of work holds back, so that those of many objects are sent as a few statements. Only the
 // last change of each entry is kept. Other statements of the unit are sent after them.
 import type { ObjectPermissions } from '../../contracts/permission.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { textArray } from './array-text.ts';
 import { prepared, type SqlValue, type Statement } from './connection.ts';
@@ -39,7 +41,7 @@ interface Entry {
   /** Whether the caller expects the entry not to exist. */
   readonly isFresh: boolean;
   /** Key → principal. */
-  readonly principals: Map<string, string>;
+  readonly principals: Map<string, Principal>;
 }
 
 /** Pending changes in one folder. */
@@ -64,7 +66,7 @@ export class PendingEntries {
    *
    * @param isFresh whether it has none of the entries so far
    */
-  add(objectId: string, permissions: ObjectPermissions, isFresh = false): void {
+  add(objectId: ObjectUri, permissions: ObjectPermissions, isFresh = false): void {
     for (const [permission, principals] of Object.entries(permissions)) {
       if (principals.length === 0) continue;
       const entry = this.#entry(objectId, permission, isFresh);
@@ -74,7 +76,7 @@ export class PendingEntries {
   }
 
   /** Replaces entries of an object. */
-  replace(objectId: string, permissions: ObjectPermissions): void {
+  replace(objectId: ObjectUri, permissions: ObjectPermissions): void {
     for (const [permission, principals] of Object.entries(permissions)) {
       const entry = this.#entry(objectId, permission, false);
       entry.isReplaced = true;
@@ -85,7 +87,7 @@ export class PendingEntries {
   }
 
   /** Removes all entries of objects. */
-  remove(objectIds: readonly string[]): void {
+  remove(objectIds: readonly ObjectUri[]): void {
     const names = new Map<Folder, Set<string>>();
     for (const objectId of objectIds) {
       const { folder, name } = splitObjectId(objectId);
@@ -114,7 +116,7 @@ export class PendingEntries {
     }
   }
 
-  #put(entry: Entry, principals: readonly string[]): void {
+  #put(entry: Entry, principals: readonly Principal[]): void {
     for (const principal of principals) entry.principals.set(keyOfText(principal), principal);
     this.#count += principals.length + 1;
   }
@@ -144,7 +146,7 @@ export class PendingEntries {
     }
   }
 
-  #entry(objectId: string, permission: string, isFresh: boolean): Entry {
+  #entry(objectId: ObjectUri, permission: string, isFresh: boolean): Entry {
     const { folder, name } = splitObjectId(objectId);
     const { entries } = this.#folder(folder);
     // A name contains no slash. A permission may.
@@ -169,7 +171,7 @@ interface EntryRow {
   readonly permission: string;
   readonly key: string;
   /** `null` when it equals the key. */
-  readonly principal: string | null;
+  readonly principal: Principal | null;
 }
 
 function rowsOf({ name, permission, principals }: Entry): readonly EntryRow[] {

@@ -8,6 +8,8 @@ import type {
   PermissionReader,
   WalkPage,
 } from '../../contracts/permission.ts';
+import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
+import { toPrincipal, type Principal, type UserId } from '../../core/permissions/principals.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { groupEntries, walkPage, type AccessibleObjects } from '../sql/permission-rows.ts';
 import { findAccessible, findAllAccessible } from './accessible-objects.ts';
@@ -98,25 +100,25 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     this.access = access;
   }
 
-  async getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
+  async getUserPrincipals(userId: UserId): Promise<ReadonlySet<Principal>> {
     const rows = await this.access.ask(readMemberships, [keyOfText(userId)]);
-    return new Set(rows.map(([principal]) => principal!));
+    return new Set(rows.map(([principal]) => toPrincipal(principal!)));
   }
 
-  getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>> {
+  getObjectPermissionPrincipals(objectId: ObjectUri, permission: string): Promise<ReadonlySet<Principal>> {
     return this.getAuthorizedPrincipals([{ objectId, permission }]);
   }
 
-  async getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>> {
+  async getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<Principal>> {
     if (bound.length === 0) return new Set();
     const { rows } = await this.access.run(readPrincipals, boundColumns(bound));
-    return new Set(rows.map(([principal]) => principal!));
+    return new Set(rows.map(([principal]) => toPrincipal(principal!)));
   }
 
   async checkPermission(
-    principals: readonly string[],
+    principals: readonly Principal[],
     bound: readonly BoundPermission[],
-    memberOf?: string,
+    memberOf?: UserId,
   ): Promise<boolean> {
     if (bound.length === 0) return false;
     return (await this.askChecks(principals, checksOf(bound), memberOf)).includes(true);
@@ -124,9 +126,9 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
 
   /** Returns the result of each check. */
   protected async askChecks(
-    principals: readonly string[],
+    principals: readonly Principal[],
     checks: readonly ObjectCheck[],
-    memberOf?: string,
+    memberOf?: UserId,
   ): Promise<readonly boolean[]> {
     const keys = textArray(principals.map(keyOfText));
     const asked = memberOf === undefined ? [keys] : [keys, keyOfText(memberOf)];
@@ -139,7 +141,7 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
   }
 
   async getAccessibleObjects(
-    principals: readonly string[],
+    principals: readonly Principal[],
     { bound, withChildren = true, memberOf, limit }: AccessibleOptions = {},
   ): Promise<AccessibleObjects> {
     const all = memberOf === undefined ? principals : [...principals, ...(await this.getUserPrincipals(memberOf))];
@@ -148,12 +150,12 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
       : findAccessible(this.access, all, bound, { withChildren, limit });
   }
 
-  async getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
+  async getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions> {
     return (await this.getObjectsPermissions([objectId], permissions))[0]!;
   }
 
   async getObjectsPermissions(
-    objectIds: readonly string[],
+    objectIds: readonly ObjectUri[],
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]> {
     if (objectIds.length === 0) return [];
@@ -182,7 +184,7 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
 
   async entries(after: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
     const rows = await this.#objectsAfter(after, limit);
-    const ids = rows.map(([folder, name]) => folder! + name!);
+    const ids = rows.map(([folder, name]) => storedUri(folder! + name!));
     const permissions = await this.getObjectsPermissions(ids);
     const found = ids.map((objectId, index) => ({ objectId, permissions: permissions[index]! }));
     return walkPage(found, limit, ({ objectId }) => objectId);
@@ -201,13 +203,13 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
       after === undefined
         ? await this.access.run(firstUsers, [limit])
         : await this.access.run(nextUsers, [limit, keyOfText(after)]);
-    const users = new Map<string, { userId: string; readonly principals: string[] }>();
+    const users = new Map<string, { userId: Principal; readonly principals: Principal[] }>();
     for (const [key, userId, principal] of rows) {
-      const user = users.get(key!) ?? { userId: key!, principals: [] };
+      const user = users.get(key!) ?? { userId: toPrincipal(key!), principals: [] };
       users.set(key!, user);
-      user.principals.push(principal!);
+      user.principals.push(toPrincipal(principal!));
       // Old rows have no user id.
-      if (userId !== null && userId !== undefined) user.userId = userId;
+      if (userId !== null && userId !== undefined) user.userId = toPrincipal(userId);
     }
     const found = [...users.values()];
     return walkPage(found, limit, ({ userId }) => userId);

@@ -1,5 +1,7 @@
 // Writes of the permission contract inside a unit of work. No caller needs their results, so they are sent without waiting.
 import type { BoundPermission, ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
+import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal, UserId } from '../../core/permissions/principals.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 import type { UnitAccess } from './access.ts';
@@ -66,9 +68,9 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
   }
 
   override checkPermission(
-    principals: readonly string[],
+    principals: readonly Principal[],
     bound: readonly BoundPermission[],
-    memberOf?: string,
+    memberOf?: UserId,
   ): Promise<boolean> {
     // Memberships change in many ways, so checks that depend on them are not cached.
     if (memberOf !== undefined) return super.checkPermission(principals, bound, memberOf);
@@ -76,7 +78,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
   }
 
   /** Makes checks: those of expected objects by their entries, and all others with one statement. */
-  #check(principals: readonly string[], checks: readonly ObjectCheck[]): readonly Promise<boolean>[] {
+  #check(principals: readonly Principal[], checks: readonly ObjectCheck[]): readonly Promise<boolean>[] {
     const unknown: ObjectCheck[] = [];
     const known = checks.map((check) => {
       const rows = this.#findEntries(check.objectId);
@@ -96,7 +98,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
    * Returns the entries of an expected object under the lock of its list, and reads those of the others with them. Returns
    * `undefined` for other objects. The promise is of `undefined` if the object has too many entries.
    */
-  #findEntries(objectId: string): Promise<readonly Row[] | undefined> | undefined {
+  #findEntries(objectId: ObjectUri): Promise<readonly Row[] | undefined> | undefined {
     const expected = this.#lists.takeExpectedUris(objectId);
     if (expected === undefined) return this.#entries.find(objectId);
     const reading = this.access.askAll(readExpectedEntries, expected.uris.map(placeOf));
@@ -105,16 +107,16 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     return fitting.then((all) => all[expected.uris.indexOf(objectId)]);
   }
 
-  async addUserPrincipal(userId: string, principal: string): Promise<void> {
+  async addUserPrincipal(userId: Principal, principal: Principal): Promise<void> {
     const key = keyOfText(userId);
     this.#send(addMembership, key, principal, key === userId ? null : userId);
   }
 
-  async removeUserPrincipal(userId: string, principal: string): Promise<void> {
+  async removeUserPrincipal(userId: Principal, principal: Principal): Promise<void> {
     this.#send(removeMembership, keyOfText(userId), principal);
   }
 
-  async removePrincipal(principal: string): Promise<void> {
+  async removePrincipal(principal: Principal): Promise<void> {
     this.#send(removeMembers, principal);
   }
 
@@ -124,24 +126,24 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     else this.#send(removeMembersBetween, low, high);
   }
 
-  async addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
+  async addPrincipalToAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void> {
     this.#forget([objectId]);
     this.#pending.add(objectId, { [permission]: [principal] });
   }
 
-  async removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
+  async removePrincipalFromAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void> {
     const { folder, name } = splitObjectId(objectId);
     this.#forget([objectId]);
     this.#send(removePrincipal, folder, name, permission, keyOfText(principal));
   }
 
-  async removePrincipalFromAces(principal: string): Promise<void> {
+  async removePrincipalFromAces(principal: Principal): Promise<void> {
     this.#forgetAll();
     this.#send(removeFromAll, keyOfText(principal));
   }
 
   async addToAces(
-    entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
+    entries: readonly { readonly objectId: ObjectUri; readonly permissions: ObjectPermissions }[],
     { isFresh = false }: { readonly isFresh?: boolean } = {},
   ): Promise<void> {
     this.#forget(entries.map(({ objectId }) => objectId));
@@ -151,22 +153,22 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
   /** Reads the entries, except known ones, with one statement, so that calls take effect in their order. */
   protected override askEntries(valueLists: readonly (readonly string[])[]): Promise<readonly (readonly Row[])[]> {
     const ask = (): Promise<readonly (readonly Row[])[]> => this.access.askAll(readEntries, valueLists);
-    const known = valueLists.length === 1 ? this.#findEntries(valueLists[0]!.join('')) : undefined;
+    const known = valueLists.length === 1 ? this.#findEntries(storedUri(valueLists[0]!.join(''))) : undefined;
     return known === undefined ? ask() : known.then((rows) => (rows === undefined ? ask() : [rows]));
   }
 
-  async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
+  async replaceObjectPermissions(objectId: ObjectUri, permissions: ObjectPermissions): Promise<void> {
     this.#forget([objectId]);
     this.#pending.replace(objectId, permissions);
   }
 
-  async deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
+  async deleteObjectPermissions(objectIds: readonly ObjectUri[]): Promise<void> {
     this.#forget(objectIds);
     this.#pending.remove(objectIds);
   }
 
   /** Deletes the folders. Their entries become unreachable, and the reaper deletes them. */
-  async deletePermissionsBelow(uri: string): Promise<void> {
+  async deletePermissionsBelow(uri: ObjectUri): Promise<void> {
     const { low, high } = rangeBelow(uri);
     this.#forgetAll();
     this.#send(detachFoldersBelow, low, high);
@@ -181,7 +183,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
   }
 
   /** Drops what is known about entries of these objects. */
-  #forget(objectIds: readonly string[]): void {
+  #forget(objectIds: readonly ObjectUri[]): void {
     this.#checks.forget(objectIds);
     this.#entries.forget(objectIds);
   }
@@ -197,7 +199,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
 }
 
 /** Returns folder and name of an object, as the queries of entries take them. */
-function placeOf(objectId: string): readonly string[] {
+function placeOf(objectId: ObjectUri): readonly string[] {
   const { folder, name } = splitObjectId(objectId);
   return [folder, name];
 }

@@ -1,6 +1,7 @@
 // A transaction on one connection, shared by units of work of this process that write to the same list. They run one after
 // another, each behind a savepoint, and are committed together, so none waits for the commit of the previous one.
 import { TransactionConflict } from '../../contracts/errors.ts';
+import type { ListName } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection, Result, Row, SqlValue, Statement } from './connection.ts';
 import { isLockRefused, isLostConnection, translateError, type BackendName } from './errors.ts';
@@ -16,7 +17,7 @@ export interface Inheritance {
   /** Lists that the transaction has waited for. */
   readonly wanted: readonly ListKey[];
   /** Names of the lists that the transaction has created. */
-  readonly added: readonly string[];
+  readonly added: readonly ListName[];
   /** Names of the objects that cannot be deleted while the transaction has its lists. */
   readonly kept: readonly string[];
 }
@@ -32,7 +33,7 @@ const noUnit: Sender = { contended: () => [] };
 
 export class SharedTransaction {
   /** Names of the lists that it has claimed in the queue. */
-  readonly claimed = new Set<string>();
+  readonly claimed = new Set<ListName>();
   readonly #connection: Connection;
   readonly #opening: Statement | undefined;
   readonly #outcome: Promise<Error | undefined>;

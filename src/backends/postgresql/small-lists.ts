@@ -1,7 +1,7 @@
 // The objects of small lists that are filtered or sorted by attributes, cached in this process. Each read asks the database
 // for the version of the list, so other processes may write at any time.
+import { ByteCache } from '../../base/byte-cache.ts';
 import { runFromNow } from '../../base/steps.ts';
-import { GenerationCache } from '../../base/generation-cache.ts';
 import type { Page } from '../../contracts/storage.ts';
 import { keyOfList } from '../../core/lists/list-key.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
@@ -53,13 +53,13 @@ interface Contents {
 }
 
 export class SmallLists {
-  readonly #cache: GenerationCache<Cached>;
+  readonly #cache: ByteCache<Cached>;
   /** Reads of contents under way, by list and version. */
   readonly #reading = new Map<string, Promise<Contents | undefined>>();
 
   /** @param maxBytes approximate size of the cache */
   constructor(maxBytes: number) {
-    this.#cache = new GenerationCache(maxBytes);
+    this.#cache = new ByteCache(maxBytes);
   }
 
   /** Returns the page of a plan if the list is small and was not changed lately, else `undefined`. */

@@ -11,6 +11,7 @@ import type {
 } from '../../contracts/storage.ts';
 import { joinPage, mostBytesOfChar, mostPageBytes } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import { storedParent, type ListParent } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { isExact, isWholeList, planPage, planSelection, type PagePlan } from '../../core/query/plan-page.ts';
 import { selectAmong } from '../../core/query/select-among.ts';
@@ -133,15 +134,15 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
     return readListClocks(this.access, lists);
   }
 
-  async allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
+  async allResourceTimestamps(kind: string): Promise<ReadonlyMap<ListParent, number>> {
     this.access.settle();
     const { rows } = await this.access.run(readClocks, [kind]);
-    return new Map(rows.map(([parent, clock]) => [parent!, Number(clock)]));
+    return new Map(rows.map(([parent, clock]) => [storedParent(parent!), Number(clock)]));
   }
 
-  async listParents(kind: string): Promise<readonly string[]> {
+  async listParents(kind: string): Promise<readonly ListParent[]> {
     this.access.settle();
-    return (await this.access.run(readParents, [kind])).rows.map(([parent]) => parent!);
+    return (await this.access.run(readParents, [kind])).rows.map(([parent]) => storedParent(parent!));
   }
 
   async lists(after: ListKey | undefined, limit: number): Promise<readonly ListSummary[]> {
@@ -152,7 +153,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
         : await this.access.run(nextLists, [limit, after.parent, after.kind]);
     return rows.map(([parent, kind, clock, live, dead, horizon]) => ({
       kind: kind!,
-      parent: parent!,
+      parent: storedParent(parent!),
       timestamp: Number(clock),
       horizon: Number(horizon),
       live: Number(live),

@@ -19,6 +19,7 @@ import { keyOfObject } from '../../core/lists/list-key.ts';
 import { mayBeTaken, putChange, removalChange } from '../../core/lists/list-state.ts';
 import type { PurgeOptions } from '../../core/lists/purge.ts';
 import { StoredObject, type ListKey, type IndexKeys } from '../../core/objects/stored.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
@@ -211,7 +212,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return { deletions, more };
   }
 
-  async deleteChildren(uri: string): Promise<void> {
+  async deleteChildren(uri: ObjectUri): Promise<void> {
     this.#forget();
     await deleteBelow(this.access, this.#lists, uri, this.#clock.now());
     this.access.unit.afterCommit(this.#wakeReaper);

@@ -2,6 +2,7 @@
 // in order. A failure is known at the latest when the commit returns.
 import type { ExpectedObjects, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { ListName } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection, Result, SqlValue, Statement } from './connection.ts';
 import type { BackendName } from './errors.ts';
@@ -57,7 +58,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   /** State of the shared transaction when the unit joined it. */
   #inheritance: Inheritance | undefined;
   /** While the unit waits in a queue: the list, and the statements to send. */
-  #queued: { readonly list: string; readonly held: Held[]; readonly timer: NodeJS.Timeout } | undefined;
+  #queued: { readonly list: ListName; readonly held: Held[]; readonly timer: NodeJS.Timeout } | undefined;
 
   constructor(options: UnitOptions) {
     this.#options = options;
@@ -106,7 +107,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
    * Waits for the list in the queue of this process, when the unit has locked nothing yet. Later statements are sent when
    * the unit is next.
    */
-  enterQueue(list: string): void {
+  enterQueue(list: ListName): void {
     const { mayShare, queue, lockMs } = this.#options;
     if (!mayShare || this.#transaction.isOpen || this.#queued !== undefined || queue.enter(list, this)) return;
     const timer = setTimeout(() => {

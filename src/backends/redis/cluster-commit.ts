@@ -3,6 +3,7 @@
 // parents become visible in an order that never shows a child without its parent.
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import { storedParent, type ObjectUri } from '../../core/objects/uris.ts';
 import type { RedisClient } from './client.ts';
 import { dirname, escapeTag, parentOf, unescapeTag, type Keys } from './keys.ts';
 import { planMemberships, type Membership } from './membership-plan.ts';
@@ -177,7 +178,7 @@ export class ClusterCommit {
   }
 
   /** Returns the lists whose parent is the URI or lies below it; `undefined`: all lists. */
-  async #listsBelow(uri: string | undefined): Promise<readonly ListKey[]> {
+  async #listsBelow(uri: ObjectUri | undefined): Promise<readonly ListKey[]> {
     const keys = this.#keys;
     const shards = uri === undefined ? keys.shards : keys.shardsOf(`${uri}/`);
     const found: ListKey[] = [];
@@ -186,7 +187,7 @@ export class ClusterCommit {
         uri === undefined
           ? await membersWithPrefix(this.#client, keys, `k:${kind}`, '')
           : await placesBelow(this.#client, keys, `k:${kind}`, uri);
-      for (const place of places) found.push({ kind, parent: unescapeTag(place) });
+      for (const place of places) found.push({ kind, parent: storedParent(unescapeTag(place)) });
     }
     return found;
   }

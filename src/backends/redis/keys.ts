@@ -1,6 +1,7 @@
 // The names of all keys. The lists of a parent and the entries of their objects carry the parent as hash tag, so they lie
 // in one slot. Registries list the parents. See docs/guides/redis.md.
 import type { ListKey } from '../../core/objects/stored.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 
 /** Number of registries. Each bucket belongs to one of them. */
 const shardCount = 16;
@@ -65,17 +66,17 @@ export class Keys {
   }
 
   /** Returns the set of the parents, escaped, where the principal may be in an entry. */
-  places(principal: string): string {
+  places(principal: Principal): string {
     return `${this.principal(principal)}p`;
   }
 
   /** Returns the set of the principals of a user. */
-  memberships(userId: string): string {
+  memberships(userId: Principal): string {
     return `${this.principal(userId)}m`;
   }
 
   /** Returns the set of the users who may have the principal. */
-  members(principal: string): string {
+  members(principal: Principal): string {
     return `${this.principal(principal)}u`;
   }
 
@@ -129,7 +130,7 @@ export function unescapeTag(text: string): string {
  * U+0001 ends the principal and is escaped within it, so the text of one principal never begins that of another. No backend
  * stores U+0000.
  */
-export function grantsOf(principal: string): string {
+export function grantsOf(principal: Principal): string {
   return `${principal.replaceAll('\u0002', '\u0002\u0003').replaceAll('\u0001', '\u0002\u0002')}\u0001`;
 }
 

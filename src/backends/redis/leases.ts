@@ -2,7 +2,7 @@
 // commit is enough. After it has failed, writers take a short lease and others wait, so that no writer is retried for ever.
 import { setTimeout as wait } from 'node:timers/promises';
 import { TransactionConflict } from '../../contracts/errors.ts';
-import { keyOfList } from '../../core/lists/list-key.ts';
+import { keyOfList, type ListName } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { ListHead, ListReads } from './list-reads.ts';
 
@@ -26,7 +26,7 @@ export class Leases {
   /** Mark of this process, whose units take turns among themselves already. */
   readonly #mark: string;
   /** List → when its contention is forgotten, by the monotonic clock. */
-  readonly #contended = new Map<string, number>();
+  readonly #contended = new Map<ListName, number>();
 
   constructor(reads: ListReads, mark: string) {
     this.#reads = reads;

@@ -1,29 +1,36 @@
 // The changes of entries and memberships that a unit of work has buffered, in their order. They are operations, not
 // results: the server applies them to its state at the commit, and reads of the unit apply them to what they have read.
 import type { ObjectPermissions } from '../../contracts/permission.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 
 export type EntryChange =
   | {
       readonly kind: 'grant';
-      readonly objectId: string;
+      readonly objectId: ObjectUri;
       readonly permission: string;
-      readonly principals: readonly string[];
+      readonly principals: readonly Principal[];
     }
-  | { readonly kind: 'revoke'; readonly objectId: string; readonly permission: string; readonly principal: string }
-  | { readonly kind: 'replace'; readonly objectId: string; readonly permissions: ObjectPermissions }
-  | { readonly kind: 'clear'; readonly objectId: string }
-  | { readonly kind: 'clearBelow'; readonly uri: string }
-  | { readonly kind: 'withdraw'; readonly principal: string }
+  | {
+      readonly kind: 'revoke';
+      readonly objectId: ObjectUri;
+      readonly permission: string;
+      readonly principal: Principal;
+    }
+  | { readonly kind: 'replace'; readonly objectId: ObjectUri; readonly permissions: ObjectPermissions }
+  | { readonly kind: 'clear'; readonly objectId: ObjectUri }
+  | { readonly kind: 'clearBelow'; readonly uri: ObjectUri }
+  | { readonly kind: 'withdraw'; readonly principal: Principal }
   | { readonly kind: 'clearAll' };
 
 export type MembershipChange =
-  | { readonly kind: 'admit' | 'expel'; readonly userId: string; readonly principal: string }
-  | { readonly kind: 'expelAll'; readonly principal: string }
+  | { readonly kind: 'admit' | 'expel'; readonly userId: Principal; readonly principal: Principal }
+  | { readonly kind: 'expelAll'; readonly principal: Principal }
   | { readonly kind: 'expelBelow'; readonly prefix: string }
   | { readonly kind: 'clearMemberships' };
 
 /** permission → principals, of one object. */
-export type Entries = ReadonlyMap<string, ReadonlySet<string>>;
+export type Entries = ReadonlyMap<string, ReadonlySet<Principal>>;
 
 export class PermissionLog {
   readonly entries: EntryChange[] = [];
@@ -34,20 +41,20 @@ export class PermissionLog {
   }
 
   /** Returns the objects to which changes add entries. */
-  granted(): ReadonlySet<string> {
-    const ids = new Set<string>();
+  granted(): ReadonlySet<ObjectUri> {
+    const ids = new Set<ObjectUri>();
     for (const change of this.entries)
       if (change.kind === 'grant' || change.kind === 'replace') ids.add(change.objectId);
     return ids;
   }
 
   /** Returns the users to whom changes give principals. */
-  admitted(): ReadonlySet<string> {
+  admitted(): ReadonlySet<Principal> {
     return new Set(this.memberships.flatMap((change) => (change.kind === 'admit' ? [change.userId] : [])));
   }
 
   /** Returns the entries of an object after the changes. */
-  entriesAfter(objectId: string, stored: Entries): Entries {
+  entriesAfter(objectId: ObjectUri, stored: Entries): Entries {
     if (this.entries.length === 0) return stored;
     const entries = new Map([...stored].map(([permission, principals]) => [permission, new Set(principals)] as const));
     for (const change of this.entries) applyChange(change, objectId, entries);
@@ -56,7 +63,7 @@ export class PermissionLog {
   }
 
   /** Returns the principals of a user after the changes. */
-  principalsAfter(userId: string, stored: readonly string[]): ReadonlySet<string> {
+  principalsAfter(userId: Principal, stored: readonly Principal[]): ReadonlySet<Principal> {
     const principals = new Set(stored);
     for (const change of this.memberships) {
       switch (change.kind) {
@@ -84,11 +91,11 @@ export class PermissionLog {
 /** Parses the stored entries of an object. */
 export function parseEntries(text: string | null | undefined): Entries {
   if (text === null || text === undefined) return new Map();
-  const entries = JSON.parse(text) as Record<string, string[]>;
+  const entries = JSON.parse(text) as ObjectPermissions;
   return new Map(Object.entries(entries).map(([permission, principals]) => [permission, new Set(principals)]));
 }
 
-function applyChange(change: EntryChange, objectId: string, entries: Map<string, Set<string>>): void {
+function applyChange(change: EntryChange, objectId: ObjectUri, entries: Map<string, Set<Principal>>): void {
   switch (change.kind) {
     case 'grant': {
       if (change.objectId !== objectId) return;

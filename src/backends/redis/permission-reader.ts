@@ -9,7 +9,9 @@ import type {
   PermissionReader,
   WalkPage,
 } from '../../contracts/permission.ts';
+import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
 import { parsePattern, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
+import { AUTHENTICATED, toPrincipals, type Principal, type UserId } from '../../core/permissions/principals.ts';
 import type { RedisClient } from './client.ts';
 import { grantsOf, parentOf, rangeOfGrants, unescapeTag, type Keys } from './keys.ts';
 import { parseEntries, type Entries, type PermissionLog } from './permission-log.ts';
@@ -36,18 +38,18 @@ return found
 /** Objects of one parent. */
 interface Part {
   readonly key: string;
-  readonly ids: readonly string[];
+  readonly ids: readonly ObjectUri[];
 }
 
 interface Stored {
   /** Principals of each user. */
-  readonly members: readonly (readonly string[])[];
-  readonly found: readonly (readonly [objectId: string, entries: Entries])[];
+  readonly members: readonly (readonly Principal[])[];
+  readonly found: readonly (readonly [objectId: ObjectUri, entries: Entries])[];
 }
 
 interface Seen {
-  readonly entries: ReadonlyMap<string, Entries>;
-  readonly principals: ReadonlySet<string>;
+  readonly entries: ReadonlyMap<ObjectUri, Entries>;
+  readonly principals: ReadonlySet<Principal>;
 }
 
 interface Wanted {
@@ -74,17 +76,17 @@ export class RedisPermissionReader implements PermissionReader {
     // Committed state waits for nothing.
   }
 
-  async getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
+  async getUserPrincipals(userId: UserId): Promise<ReadonlySet<Principal>> {
     return (await this.#look([], userId)).principals;
   }
 
-  async getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>> {
+  async getObjectPermissionPrincipals(objectId: ObjectUri, permission: string): Promise<ReadonlySet<Principal>> {
     return this.getAuthorizedPrincipals([{ objectId, permission }]);
   }
 
-  async getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>> {
+  async getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<Principal>> {
     const entries = await this.#load(bound.map(({ objectId }) => objectId));
-    const principals = new Set<string>();
+    const principals = new Set<Principal>();
     for (const { objectId, permission } of bound) {
       for (const principal of entries.get(objectId)?.get(permission) ?? []) principals.add(principal);
     }
@@ -92,9 +94,9 @@ export class RedisPermissionReader implements PermissionReader {
   }
 
   async checkPermission(
-    principals: readonly string[],
+    principals: readonly Principal[],
     bound: readonly BoundPermission[],
-    memberOf?: string,
+    memberOf?: UserId,
   ): Promise<boolean> {
     if (bound.length === 0) return false;
     const ids = bound.map(({ objectId }) => objectId);
@@ -107,15 +109,15 @@ export class RedisPermissionReader implements PermissionReader {
   }
 
   async getAccessibleObjects(
-    own: readonly string[],
+    own: readonly Principal[],
     { bound, withChildren = true, memberOf, limit = Infinity }: AccessibleOptions = {},
-  ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  ): Promise<ReadonlyMap<ObjectUri, ReadonlySet<string>>> {
     const principals = await this.#withPrincipalsOf(memberOf, own);
     const wanted = bound?.map(({ pattern, permission }) => ({
       pattern: parsePattern(pattern, withChildren),
       permission,
     }));
-    const found = new Map<string, Set<string>>();
+    const found = new Map<ObjectUri, Set<string>>();
     const ids = new Set(await this.#candidates(principals, wanted));
     for (const id of this.log()?.granted() ?? []) ids.add(id);
     const all = [...ids];
@@ -136,12 +138,12 @@ export class RedisPermissionReader implements PermissionReader {
     return found;
   }
 
-  async getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
+  async getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions> {
     return (await this.getObjectsPermissions([objectId], permissions))[0]!;
   }
 
   async getObjectsPermissions(
-    objectIds: readonly string[],
+    objectIds: readonly ObjectUri[],
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]> {
     const entries = await this.#load(objectIds);
@@ -171,7 +173,7 @@ export class RedisPermissionReader implements PermissionReader {
   }
 
   /** Returns the objects of the log that have no stored entries. */
-  async #addedObjects(log: PermissionLog): Promise<readonly (readonly [string, Entries])[]> {
+  async #addedObjects(log: PermissionLog): Promise<readonly (readonly [ObjectUri, Entries])[]> {
     const stored = await this.#loadStored([...log.granted()]);
     return stored.flatMap(([id, entries]) => (entries.size > 0 ? [] : [[id, log.entriesAfter(id, entries)] as const]));
   }
@@ -185,24 +187,27 @@ export class RedisPermissionReader implements PermissionReader {
     return (await Promise.all(users)).flat();
   }
 
-  async #withPrincipalsOf(userId: string | undefined, principals: readonly string[]): Promise<readonly string[]> {
+  async #withPrincipalsOf(userId: UserId | undefined, principals: readonly Principal[]): Promise<readonly Principal[]> {
     return userId === undefined ? principals : [...principals, ...(await this.getUserPrincipals(userId))];
   }
 
-  async #members(key: string): Promise<readonly string[]> {
-    return (await this.#client.read('permission', 'SMEMBERS', key)) as readonly string[];
+  async #members(key: string): Promise<readonly Principal[]> {
+    return toPrincipals((await this.#client.read('permission', 'SMEMBERS', key)) as readonly string[]);
   }
 
   /** Returns the ids of a parent's objects with the principal in their entries. */
-  async #grantedIn(parent: string, principal: string): Promise<readonly string[]> {
+  async #grantedIn(parent: string, principal: Principal): Promise<readonly ObjectUri[]> {
     const grants = grantsOf(principal);
     const key = this.#keys.granted(parent);
     const members = await this.#client.read('permission', 'ZRANGEBYLEX', key, ...rangeOfGrants(grants));
-    return (members as readonly string[]).map((member) => member.slice(grants.length));
+    return (members as readonly string[]).map((member) => storedUri(member.slice(grants.length)));
   }
 
   /** Returns the objects that may grant something to the principals, as stored. */
-  async #candidates(principals: readonly string[], wanted: readonly Wanted[] | undefined): Promise<readonly string[]> {
+  async #candidates(
+    principals: readonly Principal[],
+    wanted: readonly Wanted[] | undefined,
+  ): Promise<readonly ObjectUri[]> {
     if (wanted?.length === 0) return [];
     const found = principals.map(async (principal) => {
       const parents = await this.#parentsOf(principal, wanted);
@@ -214,7 +219,7 @@ export class RedisPermissionReader implements PermissionReader {
   }
 
   /** Returns the parents to search: one when the patterns name it, otherwise all where the principal may be in an entry. */
-  async #parentsOf(principal: string, wanted: readonly Wanted[] | undefined): Promise<readonly string[]> {
+  async #parentsOf(principal: Principal, wanted: readonly Wanted[] | undefined): Promise<readonly string[]> {
     if (wanted?.every(({ pattern }) => pattern.flat) === true) {
       return [...new Set(wanted.map(({ pattern }) => parentOf(`${pattern.folder}*`)))];
     }
@@ -222,22 +227,22 @@ export class RedisPermissionReader implements PermissionReader {
   }
 
   /** Returns the entries of objects with the changes applied; objects without entries are left out. */
-  async #load(objectIds: readonly string[]): Promise<ReadonlyMap<string, Entries>> {
+  async #load(objectIds: readonly ObjectUri[]): Promise<ReadonlyMap<ObjectUri, Entries>> {
     return (await this.#look(objectIds, undefined)).entries;
   }
 
   /** Returns entries as `#load` does, and the principals that a user has by memberships at the same moment. */
-  async #look(objectIds: readonly string[], userId: string | undefined): Promise<Seen> {
+  async #look(objectIds: readonly ObjectUri[], userId: UserId | undefined): Promise<Seen> {
     await this.settled();
     const log = this.log();
-    const users = userId === undefined ? [] : [...new Set([userId, 'system.Authenticated'])];
+    const users = userId === undefined ? [] : [...new Set([userId, AUTHENTICATED])];
     const { members, found } = await this.#readStored(objectIds, users);
-    const entries = new Map<string, Entries>();
+    const entries = new Map<ObjectUri, Entries>();
     for (const [objectId, stored] of found) {
       const after = log === undefined ? stored : log.entriesAfter(objectId, stored);
       if (after.size > 0) entries.set(objectId, after);
     }
-    const principals = new Set<string>();
+    const principals = new Set<Principal>();
     for (const [index, user] of users.entries()) {
       const stored = members[index]!;
       for (const principal of log?.principalsAfter(user, stored) ?? stored) principals.add(principal);
@@ -246,7 +251,7 @@ export class RedisPermissionReader implements PermissionReader {
   }
 
   /** Returns the stored entries of objects. */
-  async #loadStored(objectIds: readonly string[]): Promise<readonly (readonly [string, Entries])[]> {
+  async #loadStored(objectIds: readonly ObjectUri[]): Promise<readonly (readonly [ObjectUri, Entries])[]> {
     await this.settled();
     return (await this.#readStored(objectIds, [])).found;
   }
@@ -255,23 +260,25 @@ export class RedisPermissionReader implements PermissionReader {
    * Reads stored entries and memberships. On a single server all belong to one moment. Otherwise a check could combine a
    * permission that a group has lost with a membership that was added later.
    */
-  async #readStored(objectIds: readonly string[], users: readonly string[]): Promise<Stored> {
+  async #readStored(objectIds: readonly ObjectUri[], users: readonly Principal[]): Promise<Stored> {
     const parts = this.#partsOf(objectIds);
     const sets = users.map((user) => this.#keys.memberships(user));
-    let members: readonly (readonly string[])[];
+    let members: readonly (readonly Principal[])[];
     let texts: readonly (readonly (string | null)[])[];
     if (this.#client.isCluster || parts.length + sets.length < 2) {
       const asking = parts.map(({ key, ids }) => this.#client.read('permission', 'HMGET', key, ...ids));
-      [members, texts] = (await Promise.all([
+      const [own, replies] = await Promise.all([
         Promise.all(sets.map((key) => this.#members(key))),
         Promise.all(asking),
-      ])) as [string[][], (string | null)[][]];
+      ]);
+      members = own;
+      texts = replies as (string | null)[][];
     } else {
       const keys = [...sets, ...parts.map(({ key }) => key)];
       const args: (string | number)[] = [sets.length];
       for (const { ids } of parts) args.push(ids.length, ...ids);
       const reply = await this.#client.queryAnywhere('permission', lookScript, keys, args);
-      members = (reply as string[][]).slice(0, sets.length);
+      members = (reply as string[][]).slice(0, sets.length).map(toPrincipals);
       texts = (reply as (string | null)[][]).slice(sets.length);
     }
     const found = parts.flatMap(({ ids }, part) =>
@@ -281,9 +288,9 @@ export class RedisPermissionReader implements PermissionReader {
   }
 
   /** Returns the keys of the entries of objects, with a limited number of objects in each part. */
-  #partsOf(objectIds: readonly string[]): readonly Part[] {
-    const parts: { readonly key: string; readonly ids: string[] }[] = [];
-    const last = new Map<string, string[]>();
+  #partsOf(objectIds: readonly ObjectUri[]): readonly Part[] {
+    const parts: { readonly key: string; readonly ids: ObjectUri[] }[] = [];
+    const last = new Map<string, ObjectUri[]>();
     for (const objectId of new Set(objectIds)) {
       const parent = parentOf(objectId);
       let ids = last.get(parent);
@@ -298,6 +305,6 @@ export class RedisPermissionReader implements PermissionReader {
   }
 }
 
-function formatEntries(entries: Iterable<readonly [string, ReadonlySet<string>]>): ObjectPermissions {
+function formatEntries(entries: Iterable<readonly [string, ReadonlySet<Principal>]>): ObjectPermissions {
   return Object.fromEntries(Array.from(entries, ([permission, principals]) => [permission, [...principals]]));
 }

@@ -1,6 +1,8 @@
 // Walks over all entries and all memberships. The registries name their keys in a stable order. Within a hash or set that
 // is too large for a page, the walk uses the server's cursor.
 import type { WalkPage } from '../../contracts/permission.ts';
+import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
+import { toPrincipal, toPrincipals, type Principal } from '../../core/permissions/principals.ts';
 import { compareText } from '../../core/query/compare.ts';
 import type { RedisClient } from './client.ts';
 import { unescapeTag, type Keys } from './keys.ts';
@@ -31,13 +33,18 @@ export class PermissionWalk {
   }
 
   /** Returns a page of objects with entries. */
-  entries(from: string | undefined, limit: number): Promise<WalkPage<readonly [objectId: string, entries: Entries]>> {
-    return this.#page<readonly [string, Entries]>(from, limit, {
+  entries(
+    from: string | undefined,
+    limit: number,
+  ): Promise<WalkPage<readonly [objectId: ObjectUri, entries: Entries]>> {
+    return this.#page<readonly [ObjectUri, Entries]>(from, limit, {
       registry: 'e',
       key: (place) => this.#keys.entries(unescapeTag(place)),
       commands: ['HLEN', 'HGETALL', 'HSCAN'],
       parse: (_, fields) => {
-        return fields.flatMap((id, at) => (at % 2 === 0 ? [[id, parseEntries(fields[at + 1])] as const] : []));
+        return fields.flatMap((id, at) =>
+          at % 2 === 0 ? [[storedUri(id), parseEntries(fields[at + 1])] as const] : [],
+        );
       },
     });
   }
@@ -46,19 +53,16 @@ export class PermissionWalk {
   async memberships(
     from: string | undefined,
     limit: number,
-  ): Promise<WalkPage<readonly [userId: string, principals: readonly string[]]>> {
+  ): Promise<WalkPage<readonly [userId: Principal, principals: readonly Principal[]]>> {
     const { found, next } = await this.#page(from, limit, {
       registry: 'h',
-      key: (principal) => this.#keys.members(principal),
+      key: (principal) => this.#keys.members(toPrincipal(principal)),
       commands: ['SCARD', 'SMEMBERS', 'SSCAN'],
-      parse: (principal, users) => users.map((userId) => ({ userId, principal })),
+      parse: (principal, users) => toPrincipals(users).map((userId) => ({ userId, principal })),
     });
     const users = found.map(async ({ userId, principal }) => {
-      const principals = (await this.#client.read(
-        'permission',
-        'SMEMBERS',
-        this.#keys.memberships(userId),
-      )) as string[];
+      const members = await this.#client.read('permission', 'SMEMBERS', this.#keys.memberships(userId));
+      const principals = toPrincipals(members as string[]);
       // A user occurs once for each principal, and counts at the first one.
       return principals.toSorted(compareText)[0] === principal ? [[userId, principals] as const] : [];
     });

@@ -1,6 +1,8 @@
 // Writes of the permission contract. The unit of work records each call and applies it at the commit.
 import { requireStorable } from '../../contracts/errors.ts';
 import type { ObjectPermissions, PermissionWriter } from '../../contracts/permission.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
 import type { EntryChange, MembershipChange, PermissionLog } from './permission-log.ts';
@@ -15,15 +17,15 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
     this.#unit = unit;
   }
 
-  async addUserPrincipal(userId: string, principal: string): Promise<void> {
+  async addUserPrincipal(userId: Principal, principal: Principal): Promise<void> {
     this.#noteMembership({ kind: 'admit', userId, principal });
   }
 
-  async removeUserPrincipal(userId: string, principal: string): Promise<void> {
+  async removeUserPrincipal(userId: Principal, principal: Principal): Promise<void> {
     this.#noteMembership({ kind: 'expel', userId, principal });
   }
 
-  async removePrincipal(principal: string): Promise<void> {
+  async removePrincipal(principal: Principal): Promise<void> {
     this.#noteMembership({ kind: 'expelAll', principal });
   }
 
@@ -31,20 +33,20 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
     this.#noteMembership({ kind: 'expelBelow', prefix });
   }
 
-  async addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
+  async addPrincipalToAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void> {
     this.#note({ kind: 'grant', objectId, permission, principals: [principal] });
   }
 
-  async removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
+  async removePrincipalFromAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void> {
     this.#note({ kind: 'revoke', objectId, permission, principal });
   }
 
-  async removePrincipalFromAces(principal: string): Promise<void> {
+  async removePrincipalFromAces(principal: Principal): Promise<void> {
     this.#note({ kind: 'withdraw', principal });
   }
 
   async addToAces(
-    entries: readonly { readonly objectId: string; readonly permissions: ObjectPermissions }[],
+    entries: readonly { readonly objectId: ObjectUri; readonly permissions: ObjectPermissions }[],
   ): Promise<void> {
     for (const { objectId, permissions } of entries) {
       for (const [permission, principals] of Object.entries(permissions)) {
@@ -53,15 +55,15 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
     }
   }
 
-  async replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
+  async replaceObjectPermissions(objectId: ObjectUri, permissions: ObjectPermissions): Promise<void> {
     if (Object.keys(permissions).length > 0) this.#note({ kind: 'replace', objectId, permissions });
   }
 
-  async deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
+  async deleteObjectPermissions(objectIds: readonly ObjectUri[]): Promise<void> {
     for (const objectId of objectIds) this.#note({ kind: 'clear', objectId });
   }
 
-  async deletePermissionsBelow(uri: string): Promise<void> {
+  async deletePermissionsBelow(uri: ObjectUri): Promise<void> {
     this.#note({ kind: 'clearBelow', uri });
   }
 

@@ -1,5 +1,7 @@
 // Turns the contents of a unit of work into the arguments of the commit script.
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import { formatMembers } from './index-members.ts';
 import { dirname, escapeTag, parentOf, type Keys } from './keys.ts';
 import type { ListOverlay } from './list-overlay.ts';
@@ -86,7 +88,7 @@ function entryWrites(change: EntryChange, keys: Keys): Program {
   }
 }
 
-type ObjectChange = Extract<EntryChange, { readonly objectId: string }>;
+type ObjectChange = Extract<EntryChange, { readonly objectId: ObjectUri }>;
 
 /** Returns the operations that register a place and its principals, which precede the permission entries. */
 function announcements(change: ObjectChange, keys: Keys): Program {
@@ -99,7 +101,7 @@ function announcements(change: ObjectChange, keys: Keys): Program {
 }
 
 /** Returns the principals that a change adds to permission entries. */
-export function principalsIn(change: ObjectChange): readonly string[] {
+export function principalsIn(change: ObjectChange): readonly Principal[] {
   if (change.kind === 'grant') return change.principals;
   return change.kind === 'replace' ? [...new Set(Object.values(change.permissions).flat())] : [];
 }

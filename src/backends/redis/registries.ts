@@ -1,6 +1,7 @@
 // Reads of the registries: which parents, kinds and principals may exist. They may list too many, never too few.
 import { compareLists } from '../../core/objects/list-order.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import { storedParent, type ObjectUri } from '../../core/objects/uris.ts';
 import { compareText } from '../../core/query/compare.ts';
 import type { RedisClient } from './client.ts';
 import { escapeTag, unescapeTag, type Keys } from './keys.ts';
@@ -30,7 +31,7 @@ export async function placesBelow(
   client: RedisClient,
   keys: Keys,
   name: string,
-  uri: string,
+  uri: ObjectUri,
 ): Promise<readonly string[]> {
   const place = escapeTag(uri);
   const found = await Promise.all(
@@ -70,7 +71,7 @@ export async function listsAfter(
       registries.flat().map(async ({ kind, key }) => {
         const low = lowestAfter(from, kind);
         const places = await client.read('storage', 'ZRANGEBYLEX', key, low, '+', 'LIMIT', 0, chunk);
-        return (places as string[]).map((place) => ({ kind, parent: unescapeTag(place) }));
+        return (places as string[]).map((place) => ({ kind, parent: storedParent(unescapeTag(place)) }));
       }),
     );
     const [end] = parts.flatMap((part) => (part.length < chunk ? [] : part.slice(-1))).toSorted(compareLists);

@@ -2,12 +2,13 @@
 // parent, waits for these locks, and new locks wait for the deletion. Between processes the commit detects such conflicts.
 import { keyOfObject } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { Holder, LockWaits } from './lock-waits.ts';
 
 /** What a unit claims: to keep an object, to delete one, or to delete everything in the lists at and below a URI. */
 export type Claim =
   | { readonly kind: 'share' | 'delete'; readonly list: ListKey; readonly id: string }
-  | { readonly kind: 'cascade'; readonly uri: string };
+  | { readonly kind: 'cascade'; readonly uri: ObjectUri };
 
 interface Request {
   readonly claim: Claim;

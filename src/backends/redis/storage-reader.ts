@@ -6,6 +6,7 @@ import type { ListState } from '../../core/lists/list-state.ts';
 import { runFromNow } from '../../base/steps.ts';
 import { joinPage } from '../../core/objects/page-text.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
+import { storedParent, type ListParent } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';
 import { unescapeTag, type Keys } from './keys.ts';
@@ -83,8 +84,8 @@ export class RedisStorageReader implements StorageReader {
     return readListClocks(this.#client, this.#keys, lists);
   }
 
-  async allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
-    const timestamps = new Map<string, number>();
+  async allResourceTimestamps(kind: string): Promise<ReadonlyMap<ListParent, number>> {
+    const timestamps = new Map<ListParent, number>();
     await this.#eachParent(kind, async (parent) => {
       const clock = await this.resourceTimestamp({ kind, parent });
       if (clock !== undefined) timestamps.set(parent, clock);
@@ -92,8 +93,8 @@ export class RedisStorageReader implements StorageReader {
     return timestamps;
   }
 
-  async listParents(kind: string): Promise<readonly string[]> {
-    const parents: string[] = [];
+  async listParents(kind: string): Promise<readonly ListParent[]> {
+    const parents: ListParent[] = [];
     await this.#eachParent(kind, async (parent) => {
       if ((await this.countAll({ kind, parent }, { filters: [] })) > 0) parents.push(parent);
     });
@@ -136,9 +137,9 @@ export class RedisStorageReader implements StorageReader {
   }
 
   /** Returns the parents of all lists of a kind that were ever written. */
-  protected async registered(kind: string): Promise<readonly string[]> {
+  protected async registered(kind: string): Promise<readonly ListParent[]> {
     const found = this.#keys.shards.map((shard) => this.#client.read('storage', 'ZRANGE', `${shard}k:${kind}`, 0, -1));
-    return ((await Promise.all(found)) as string[][]).flat().map(unescapeTag);
+    return ((await Promise.all(found)) as string[][]).flat().map((place) => storedParent(unescapeTag(place)));
   }
 
   protected async registeredKinds(): Promise<ReadonlySet<string>> {
@@ -146,7 +147,7 @@ export class RedisStorageReader implements StorageReader {
     return new Set(((await Promise.all(found)) as string[][]).flat());
   }
 
-  async #eachParent(kind: string, visit: (parent: string) => Promise<void>): Promise<void> {
+  async #eachParent(kind: string, visit: (parent: ListParent) => Promise<void>): Promise<void> {
     const parents = await this.registered(kind);
     for (let first = 0; first < parents.length; first += firstPiece) {
       await Promise.all(parents.slice(first, first + firstPiece).map(visit));

@@ -19,6 +19,7 @@ import { mayBeTaken, restoredClock, type ListState } from '../../core/lists/list
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone, type IndexKeys } from '../../core/objects/stored.ts';
+import type { ListParent, ObjectUri } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
@@ -147,7 +148,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return { deletions, more };
   }
 
-  async deleteChildren(uri: string): Promise<void> {
+  async deleteChildren(uri: ObjectUri): Promise<void> {
     await this.#unit.cascade(uri);
   }
 
@@ -210,7 +211,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return new Set([...(this.#unit.isFlushed ? [] : await super.registeredKinds()), ...overlaid]);
   }
 
-  protected override async registered(kind: string): Promise<readonly string[]> {
+  protected override async registered(kind: string): Promise<readonly ListParent[]> {
     const parents = new Set(this.#unit.isFlushed ? [] : await super.registered(kind));
     for (const { list, state } of this.#unit.overlays) {
       if (list.kind === kind && state.clock !== undefined) parents.add(list.parent);

@@ -4,9 +4,10 @@ import type { Clock } from '../../base/clock.ts';
 import { InOrder } from '../../base/in-order.ts';
 import type { Transaction } from '../../contracts/database.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
-import { keyOfList, keyOfObject } from '../../core/lists/list-key.ts';
+import { keyOfList, keyOfObject, type ListName } from '../../core/lists/list-key.ts';
 import { unwritten } from '../../core/lists/list-state.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { SharedLocks } from './shared-locks.ts';
 import { ListOverlay } from './list-overlay.ts';
 import type { Leases } from './leases.ts';
@@ -19,7 +20,7 @@ export interface UnitContents {
   /** Objects that must still exist at the commit. */
   readonly required: readonly { readonly list: ListKey; readonly id: string }[];
   /** URIs below which all lists are emptied, except those of the overlays. */
-  readonly cascades: readonly string[];
+  readonly cascades: readonly ObjectUri[];
   /** Whether all lists are deleted before the overlays are written. */
   readonly isFlushed: boolean;
   readonly permissions: PermissionLog;
@@ -44,12 +45,12 @@ export interface UnitHost {
 export class RedisUnit implements Transaction {
   readonly permissions = new PermissionLog();
   readonly #host: UnitHost;
-  readonly #overlays = new Map<string, Promise<ListOverlay>>();
-  readonly #ready = new Map<string, ListOverlay>();
-  readonly #queued = new Set<string>();
+  readonly #overlays = new Map<ListName, Promise<ListOverlay>>();
+  readonly #ready = new Map<ListName, ListOverlay>();
+  readonly #queued = new Set<ListName>();
   readonly #inOrder = new InOrder();
   readonly #required = new Map<string, { readonly list: ListKey; readonly id: string }>();
-  #cascades: string[] = [];
+  #cascades: ObjectUri[] = [];
   #isFlushed = false;
   #isOpen = true;
 
@@ -130,7 +131,7 @@ export class RedisUnit implements Transaction {
   }
 
   /** Empties all lists whose parent is the URI or below it. */
-  async cascade(uri: string): Promise<void> {
+  async cascade(uri: ObjectUri): Promise<void> {
     this.requireOpen();
     await this.#naming(undefined, this.#host.sharedLocks.take({ kind: 'cascade', uri }, this));
     this.requireOpen();
@@ -183,7 +184,7 @@ export class RedisUnit implements Transaction {
     this.#end();
   }
 
-  async #open(name: string, list: ListKey, ids: readonly string[]): Promise<ListOverlay> {
+  async #open(name: ListName, list: ListKey, ids: readonly string[]): Promise<ListOverlay> {
     await this.#naming(list, this.#host.queue.take(name, this));
     this.#queued.add(name);
     if (!this.#isOpen) {
@@ -234,6 +235,6 @@ export class RedisUnit implements Transaction {
   }
 }
 
-function isBelow(parent: string, uri: string): boolean {
+function isBelow(parent: string, uri: ObjectUri): boolean {
   return parent === uri || parent.startsWith(`${uri}/`);
 }

@@ -1,11 +1,13 @@
 // Results of permission reads, made from rows. SQLite and PostgreSQL share them.
 import type { ObjectPermissions, WalkPage } from '../../contracts/permission.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import { toPrincipal, type Principal } from '../../core/permissions/principals.ts';
 
 /** Object id → permissions. */
-export type AccessibleObjects = ReadonlyMap<string, ReadonlySet<string>>;
+export type AccessibleObjects = ReadonlyMap<ObjectUri, ReadonlySet<string>>;
 
 /** Adds a permission on an object to the objects that were found. */
-export function addAccessible(found: Map<string, Set<string>>, objectId: string, permission: string): void {
+export function addAccessible(found: Map<ObjectUri, Set<string>>, objectId: ObjectUri, permission: string): void {
   const permissions = found.get(objectId);
   if (permissions === undefined) found.set(objectId, new Set([permission]));
   else permissions.add(permission);
@@ -16,12 +18,12 @@ export function groupEntries(
   rows: readonly (readonly (string | null)[])[],
   wanted: readonly string[] | undefined,
 ): ObjectPermissions {
-  const entries = new Map<string, string[]>();
+  const entries = new Map<string, Principal[]>();
   for (const [permission, principal] of rows) {
     if (wanted !== undefined && !wanted.includes(permission!)) continue;
     const principals = entries.get(permission!);
-    if (principals === undefined) entries.set(permission!, [principal!]);
-    else principals.push(principal!);
+    if (principals === undefined) entries.set(permission!, [toPrincipal(principal!)]);
+    else principals.push(toPrincipal(principal!));
   }
   return Object.fromEntries(entries);
 }

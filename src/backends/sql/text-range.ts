@@ -1,5 +1,6 @@
 // Prefixes as ranges. Text is ordered by its UTF-8 bytes, so texts with a common prefix are adjacent and an index finds
 // them. `LIKE` would treat the underscores of ids as wildcards.
+import type { ObjectUri } from '../../core/objects/uris.ts';
 
 /** `low` is included, `high` is not; `high` is `undefined` when the range has no upper end. */
 export interface TextRange {
@@ -8,7 +9,7 @@ export interface TextRange {
 }
 
 /** Returns the range of everything below the URI (`<uri>/…`), without neighbours with a similar name. */
-export function rangeBelow(uri: string): { readonly low: string; readonly high: string } {
+export function rangeBelow(uri: ObjectUri): { readonly low: string; readonly high: string } {
   // "0" is the character after "/".
   return { low: `${uri}/`, high: `${uri}0` };
 }

@@ -1,12 +1,14 @@
 // Finds the objects on which principals have permissions. When the patterns allow few folders, only these are searched.
 // Otherwise the entries of the principals are, because that is less work.
 import type { BoundPattern } from '../../contracts/permission.ts';
+import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import type { Connection } from './connection.ts';
 import { compilePattern, type ObjectPattern } from '../sql/object-pattern.ts';
 import { addAccessible, type AccessibleObjects } from '../sql/permission-rows.ts';
 import type { Steps } from '../../base/steps.ts';
 
-type Found = Map<string, Set<string>>;
+type Found = Map<ObjectUri, Set<string>>;
 type FolderRow = readonly [folder: number, uri: string];
 
 /** Maximum number of folders of a pattern that are searched one by one. With more, the entries of the principal are. */
@@ -17,7 +19,7 @@ const principalsPerStep = 200;
 const windowRows = 2000;
 
 /** Returns every entry of the principals. */
-export function* findAllAccessible(connection: Connection, principals: readonly string[]): Steps<AccessibleObjects> {
+export function* findAllAccessible(connection: Connection, principals: readonly Principal[]): Steps<AccessibleObjects> {
   const found: Found = new Map();
   for (const [index, principal] of [...new Set(principals)].entries()) {
     if (index > 0 && index % principalsPerStep === 0) yield;
@@ -29,7 +31,7 @@ export function* findAllAccessible(connection: Connection, principals: readonly 
 /** Returns the entries of the principals that match one of the patterns. */
 export function* findAccessible(
   connection: Connection,
-  principals: readonly string[],
+  principals: readonly Principal[],
   bound: readonly BoundPattern[],
   { withChildren, limit = Infinity }: { readonly withChildren: boolean; readonly limit?: number | undefined },
 ): Steps<AccessibleObjects> {
@@ -75,8 +77,8 @@ function findFolders(connection: Connection, { folder, folders }: ObjectPattern)
 /** Visits all entries of a principal. */
 function* walkEntries(
   connection: Connection,
-  principal: string,
-  visit: (objectId: string, permission: string) => void,
+  principal: Principal,
+  visit: (objectId: ObjectUri, permission: string) => void,
 ): Steps<void> {
   let last: readonly [folder: number, permission: string, name: string] = [-1, '', ''];
   for (;;) {
@@ -88,7 +90,7 @@ function* walkEntries(
       ...last,
       windowRows,
     );
-    for (const [, permission, name, uri] of rows) visit(uri + name, permission);
+    for (const [, permission, name, uri] of rows) visit(storedUri(uri + name), permission);
     const end = rows[windowRows - 1];
     if (end === undefined) return;
     last = [end[0], end[1], end[2]];
@@ -99,11 +101,11 @@ function* walkEntries(
 /** Visits the entries of a principal with one permission, in some folders, until `visit` returns that it is enough. */
 function* walkFolders(
   connection: Connection,
-  principal: string,
+  principal: Principal,
   permission: string,
   folders: readonly FolderRow[],
   pattern: ObjectPattern,
-  visit: (objectId: string) => boolean,
+  visit: (objectId: ObjectUri) => boolean,
 ): Steps<void> {
   const start = pattern.name ?? '';
   const only = pattern.name === undefined ? '' : 'AND name <= ?';
@@ -121,7 +123,7 @@ function* walkFolders(
         ...(pattern.name === undefined ? [] : [pattern.name]),
         windowRows,
       );
-      for (const [name] of names) if (pattern.matches(uri + name) && visit(uri + name)) return;
+      for (const [name] of names) if (pattern.matches(uri + name) && visit(storedUri(uri + name))) return;
     } while (names.length === windowRows);
   }
 }

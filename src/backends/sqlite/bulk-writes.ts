@@ -3,6 +3,7 @@
 import type { Steps } from '../../base/steps.ts';
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import type { ListParent, ObjectUri } from '../../core/objects/uris.ts';
 import type { Selection } from '../../core/query/ast.ts';
 import { planSelection } from '../../core/query/plan-page.ts';
 import { rangeBelow } from '../sql/text-range.ts';
@@ -19,9 +20,9 @@ const chunkRows = 2000;
  *
  * @returns whether any of them had contents
  */
-export function deleteBelow(connection: Connection, uri: string, now: number): boolean {
+export function deleteBelow(connection: Connection, uri: ObjectUri, now: number): boolean {
   const { low, high } = rangeBelow(uri);
-  const rows = connection.all<[...ListTuple, kind: string, parent: string]>(
+  const rows = connection.all<[...ListTuple, kind: string, parent: ListParent]>(
     `SELECT ${listColumns}, l.kind, l.parent FROM lists l
     WHERE (l.parent = ? OR (l.parent >= ? AND l.parent < ?)) AND (l.live > 0 OR l.dead > 0)`,
     uri,
@@ -49,7 +50,7 @@ export function* purgeTombstones(connection: Connection, rows: ListRows, options
     parameters.push(parent);
   }
   const sql = `SELECT kind, parent FROM lists WHERE ${conditions.join(' AND ')}`;
-  for (const [ofKind, ofParent] of connection.all<[string, string]>(sql, ...parameters)) {
+  for (const [ofKind, ofParent] of connection.all<[kind: string, parent: ListParent]>(sql, ...parameters)) {
     yield* purgeList(connection, rows, { kind: ofKind, parent: ofParent }, purge);
   }
   return purge.count;

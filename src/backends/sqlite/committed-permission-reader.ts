@@ -3,6 +3,8 @@
 // results are cached. When both sides are long, SQLite decides.
 import type { Steps } from '../../base/steps.ts';
 import type { BoundPermission, ObjectPermissions } from '../../contracts/permission.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import { AUTHENTICATED, type Principal, type UserId } from '../../core/permissions/principals.ts';
 import { groupEntries } from '../sql/permission-rows.ts';
 import type { CommittedAccess } from './access.ts';
 import type { Connection } from './connection.ts';
@@ -18,7 +20,7 @@ import {
 } from './permission-reader.ts';
 
 /** Every authenticated user has its principals too. */
-const everyUser = 'system.Authenticated';
+const everyUser = AUTHENTICATED;
 
 export class CommittedPermissionReader extends SqlitePermissionReader {
   protected override readonly access: CommittedAccess;
@@ -29,9 +31,9 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
   }
 
   override checkPermission(
-    principals: readonly string[],
+    principals: readonly Principal[],
     bound: readonly BoundPermission[],
-    memberOf?: string,
+    memberOf?: UserId,
   ): Promise<boolean> {
     if (bound.length === 0) return Promise.resolve(false);
     return this.access.run((connection, cache) => {
@@ -40,11 +42,11 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
     });
   }
 
-  override getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
+  override getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions> {
     return this.access.read((connection, cache) => entrySteps(connection, cache, objectId, permissions));
   }
 
-  override getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
+  override getUserPrincipals(userId: UserId): Promise<ReadonlySet<Principal>> {
     return this.access.run((connection, cache) => {
       const own = recallPrincipals(connection, cache, userId);
       const all = recallPrincipals(connection, cache, everyUser);
@@ -57,7 +59,7 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
 function* entrySteps(
   connection: Connection,
   cache: ReadCache | undefined,
-  objectId: string,
+  objectId: ObjectUri,
   permissions: readonly string[] | undefined,
 ): Steps<ObjectPermissions> {
   if (cache !== undefined && permissions === undefined) {
@@ -79,7 +81,7 @@ function isGranted(
   cache: ReadCache,
   { principals, bound, memberOf }: PermissionCheck,
 ): boolean | undefined {
-  const small: (readonly string[])[] = [];
+  const small: (readonly Principal[])[] = [];
   const large: LargeEntry[] = [];
   for (const one of bound) {
     const entries = recallEntries(connection, cache, one.objectId);
@@ -114,7 +116,7 @@ function isInEntry(
   connection: Connection,
   cache: ReadCache,
   { whole, bound }: LargeEntry,
-  principals: readonly string[],
+  principals: readonly Principal[],
 ): boolean {
   return cache.hasAny(whole, bound.permission, principals, (unknown) => readInEntry(connection, bound, unknown));
 }
@@ -123,12 +125,12 @@ function isInEntry(
 function isGiven(
   connection: Connection,
   cache: ReadCache,
-  { whole, userId }: { readonly whole: TooMany; readonly userId: string },
-  principals: readonly string[],
+  { whole, userId }: { readonly whole: TooMany; readonly userId: Principal },
+  principals: readonly Principal[],
 ): boolean {
   return cache.hasAny(whole, '', principals, (unknown) =>
     connection
-      .all<[string]>(
+      .all<[Principal]>(
         `SELECT u.principal FROM json_each(?) j CROSS JOIN user_principals u
         WHERE u.user_id = ? AND u.principal = j.value`,
         JSON.stringify(unknown),
@@ -138,16 +140,16 @@ function isGiven(
   );
 }
 
-function recallEntries(connection: Connection, cache: ReadCache, objectId: string): ObjectPermissions | TooMany {
+function recallEntries(connection: Connection, cache: ReadCache, objectId: ObjectUri): ObjectPermissions | TooMany {
   return cache.entries(objectId, () => {
     const rows = readEntryRows(connection, objectId, cache.mostPrincipals + 1);
     return rows.length > cache.mostPrincipals ? new TooMany() : groupEntries(rows, undefined);
   });
 }
 
-function recallPrincipals(connection: Connection, cache: ReadCache, userId: string): readonly string[] | TooMany {
+function recallPrincipals(connection: Connection, cache: ReadCache, userId: Principal): readonly Principal[] | TooMany {
   return cache.principals(userId, () => {
-    const rows = connection.all<[string]>(
+    const rows = connection.all<[Principal]>(
       'SELECT principal FROM user_principals WHERE user_id = ? LIMIT ?',
       userId,
       cache.mostPrincipals + 1,

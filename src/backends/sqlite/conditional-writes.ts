@@ -8,6 +8,7 @@ import type { ObjectEntries } from '../../contracts/permission.ts';
 import { keyOfObject } from '../../core/lists/list-key.ts';
 import { conditionalTimestamp, putChange, removalChange, unwritten } from '../../core/lists/list-state.ts';
 import { isSameObject, StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import { storedUserId } from '../../core/permissions/principals.ts';
 import type { Connection } from './connection.ts';
 import { countPrincipals, deleteEntries, Folders, grantAll, replaceEntries } from './entry-rows.ts';
 import { ListRows } from './list-rows.ts';
@@ -23,7 +24,7 @@ const maxCharsTogether = 100_000;
 const mostPrincipals = 100;
 
 /** User id under which all conditional writes wait in the queue. */
-const sharedUser = '';
+const sharedUser = storedUserId('');
 
 interface Waiting {
   readonly write: ConditionalWrite;

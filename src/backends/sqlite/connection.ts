@@ -2,6 +2,7 @@
 // call the query evaluator. Only this file, `errors.ts`, `process-lock.ts` and `checkpoint-thread.ts` use the driver.
 import { pathToFileURL } from 'node:url';
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';
+import { largeTextChars } from '../../base/json-steps.ts';
 import { requireStorable } from '../../contracts/errors.ts';
 import { StoredObject } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
@@ -10,6 +11,23 @@ import { isBusy } from './errors.ts';
 import { createPrivateFile } from './file-access.ts';
 
 export type SqlValue = string | number | Uint8Array | null;
+
+/**
+ * A text for a parameter in `CAST(? AS TEXT)`. The driver copies a bound string several times into new memory, which takes
+ * tens of milliseconds for 10 MB. It copies bytes once.
+ */
+export class BoundText {
+  readonly text: string;
+
+  private constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Returns short texts as they are. */
+  static of(text: string): string | BoundText {
+    return text.length < largeTextChars ? text : new BoundText(text);
+  }
+}
 
 export interface ConnectionOptions {
   readonly path: string;
@@ -31,6 +49,8 @@ const maxStatements = 300;
 export class Connection {
   readonly #driver: DatabaseSyncInstance;
   readonly #statements = new Map<string, StatementSyncInstance>();
+  /** Memory for the bytes of long texts, which is kept until garbage is collected: new memory takes longer to fill. */
+  #memory: WeakRef<Buffer> | undefined;
   /** Filters of `coffer_matches` during the running statement. */
   #filters: readonly Filter[] = [];
 
@@ -148,9 +168,32 @@ export class Connection {
    *
    * @throws UnstorableText
    */
-  run(sql: string, ...parameters: readonly SqlValue[]): number {
+  run(sql: string, ...parameters: readonly (SqlValue | BoundText)[]): number {
     requireFaithful(parameters);
-    return this.#prepare(sql).run(...parameters).changes;
+    const values = parameters.every(isBindable) ? parameters : this.#toBytes(parameters);
+    return this.#prepare(sql).run(...values).changes;
+  }
+
+  /** Replaces long texts by their bytes, which stay the same until the next call. */
+  #toBytes(parameters: readonly (SqlValue | BoundText)[]): readonly SqlValue[] {
+    const lengths = parameters.map((value) => (isBindable(value) ? 0 : Buffer.byteLength(value.text)));
+    const memory = this.#memoryOf(lengths.reduce((sum, length) => sum + length, 0));
+    let start = 0;
+    return parameters.map((value, index) => {
+      if (isBindable(value)) return value;
+      const bytes = memory.subarray(start, (start += lengths[index]!));
+      bytes.write(value.text);
+      return bytes;
+    });
+  }
+
+  #memoryOf(bytes: number): Buffer {
+    let memory = this.#memory?.deref();
+    if (memory === undefined || memory.length < bytes) {
+      memory = Buffer.allocUnsafeSlow(bytes);
+      this.#memory = new WeakRef(memory);
+    }
+    return memory;
   }
 
   /** Runs the operation in a transaction of its own, and rolls back when it throws. */
@@ -192,15 +235,20 @@ export class Connection {
   }
 }
 
+function isBindable(value: SqlValue | BoundText): value is SqlValue {
+  return !(value instanceof BoundText);
+}
+
 /**
  * Refuses values that the driver would bind as others: it cuts text at a null character, replaces lone surrogates by
  * U+FFFD, and binds NaN as NULL. A changed key could read or change other rows.
  *
  * @throws UnstorableText
  */
-function requireFaithful(parameters: readonly SqlValue[]): void {
+function requireFaithful(parameters: readonly (SqlValue | BoundText)[]): void {
   for (const value of parameters) {
     if (typeof value === 'string') requireStorable(value);
+    else if (value instanceof BoundText) requireStorable(value.text);
     else if (typeof value === 'number' && Number.isNaN(value)) throw new TypeError('NaN cannot be bound');
   }
 }

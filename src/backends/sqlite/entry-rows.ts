@@ -1,6 +1,8 @@
 // The rows of permission entries and of their folders.
 import type { ObjectEntries, ObjectPermissions } from '../../contracts/permission.ts';
 import type { Steps } from '../../base/steps.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { RowInsert } from './row-insert.ts';
@@ -39,7 +41,7 @@ export function grant(
   folder: number,
   name: string,
   permission: string,
-  principal: string,
+  principal: Principal,
 ): void {
   connection.run(
     'INSERT OR IGNORE INTO entries (folder, name, permission, principal) VALUES (?, ?, ?, ?)',
@@ -66,7 +68,7 @@ const readPerStep = 500;
 /** Replaces the principals of the named permissions. Rows of principals that stay are not touched. */
 export function* replaceEntries(
   connection: Connection,
-  objectId: string,
+  objectId: ObjectUri,
   permissions: ObjectPermissions,
   folders: Folders,
 ): Steps<void> {
@@ -78,7 +80,7 @@ export function* replaceEntries(
     let last = '';
     let changed = 0;
     for (;;) {
-      const rows = connection.all<[string]>(
+      const rows: readonly (readonly [Principal])[] = connection.all(
         `SELECT principal FROM entries WHERE folder = ? AND name = ? AND permission = ? AND principal > ?
         ORDER BY principal LIMIT ?`,
         folder,
@@ -100,7 +102,7 @@ export function* replaceEntries(
   }
 }
 
-function revoke(connection: Connection, folder: number, name: string, permission: string, principal: string): void {
+function revoke(connection: Connection, folder: number, name: string, permission: string, principal: Principal): void {
   connection.run(
     'DELETE FROM entries WHERE folder = ? AND name = ? AND permission = ? AND principal = ?',
     folder,
@@ -111,7 +113,7 @@ function revoke(connection: Connection, folder: number, name: string, permission
 }
 
 /** Deletes all entries of an object. */
-export function deleteEntries(connection: Connection, objectId: string): void {
+export function deleteEntries(connection: Connection, objectId: ObjectUri): void {
   const { folder, name } = splitObjectId(objectId);
   connection.run(
     'DELETE FROM entries WHERE folder = (SELECT folder FROM folders WHERE uri = ?) AND name = ?',
@@ -120,8 +122,9 @@ export function deleteEntries(connection: Connection, objectId: string): void {
   );
 }
 
-const columns = 4;
-const insert = new RowInsert('INSERT OR IGNORE INTO entries (folder, name, permission, principal)', columns);
+const places = ['?', '?', '?', '?'];
+const columns = places.length;
+const insert = new RowInsert('INSERT OR IGNORE INTO entries (folder, name, permission, principal)', places);
 
 /** Number of new rows that are stored without a pause. */
 const insertedPerStep = 96;
@@ -132,7 +135,7 @@ function* insertEntries(
   folder: number,
   name: string,
   permission: string,
-  principals: Iterable<string>,
+  principals: Iterable<Principal>,
 ): Steps<void> {
   let values: SqlValue[] = [];
   for (const principal of principals) {

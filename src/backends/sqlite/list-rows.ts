@@ -1,7 +1,7 @@
 // The rows of lists as one unit of work sees them. The unit is the only writer, so only this class changes a row that it
 // has read.
 import { changeState, unwritten, type ListChange } from '../../core/lists/list-state.ts';
-import { keyOfList } from '../../core/lists/list-key.ts';
+import { keyOfList, type ListName } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection } from './connection.ts';
 import { findList, insertList, updateList, type ListRow } from './lists.ts';
@@ -12,7 +12,7 @@ interface KnownRow {
 }
 
 export class ListRows {
-  readonly #known = new Map<string, KnownRow>();
+  readonly #known = new Map<ListName, KnownRow>();
   /** The last row: most units write to one list. */
   #last: KnownRow | undefined;
   /** Rows that have changed since they were stored. */

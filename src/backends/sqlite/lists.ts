@@ -2,6 +2,7 @@
 import type { ListSummary } from '../../contracts/storage.ts';
 import { emptyState, type ListState } from '../../core/lists/list-state.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import type { ListParent } from '../../core/objects/uris.ts';
 import type { Connection } from './connection.ts';
 
 /** A list that exists. */
@@ -30,7 +31,10 @@ export function listsAfter(connection: Connection, after: ListKey | undefined, l
   const sql = `SELECT kind, parent, clock, horizon, live, dead FROM lists ${condition} ORDER BY parent, kind LIMIT ?`;
   const parameters = after === undefined ? [limit] : [after.parent, after.kind, limit];
   return connection
-    .all<[kind: string, parent: string, clock: number, horizon: number, live: number, dead: number]>(sql, ...parameters)
+    .all<[kind: string, parent: ListParent, clock: number, horizon: number, live: number, dead: number]>(
+      sql,
+      ...parameters,
+    )
     .map(([kind, parent, timestamp, horizon, live, dead]) => ({ kind, parent, timestamp, horizon, live, dead }));
 }
 

@@ -1,5 +1,6 @@
 // Expects long units of work. The commit and the flush of a long unit take long too, so the units before it are committed
 // without it.
+import type { UserId } from '../../core/permissions/principals.ts';
 
 /** Maximum number of users that are remembered. */
 const mostUsers = 1000;
@@ -15,7 +16,7 @@ export class LongUnits {
   }
 
   /** Notes the duration of a unit. */
-  note(userId: string | undefined, ms: number): void {
+  note(userId: UserId | undefined, ms: number): void {
     if (ms < this.#longMs) this.#users.delete(userId);
     else {
       if (this.#users.size >= mostUsers) this.#users.clear();
@@ -24,7 +25,7 @@ export class LongUnits {
   }
 
   /** Whether the next unit is expected to be long. The queue is searched for it only when users of long units are known. */
-  isNextOf(queue: { readonly first: { readonly userId: string | undefined } | undefined }): boolean {
+  isNextOf(queue: { readonly first: { readonly userId: UserId | undefined } | undefined }): boolean {
     if (this.#users.size === 0) return false;
     const { first } = queue;
     return first !== undefined && this.#users.has(first.userId);

@@ -2,7 +2,7 @@
 import { TransactionConflict } from '../../contracts/errors.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import { assignments, keyColumns, keyValues } from './key-columns.ts';
-import type { Connection, SqlValue } from './connection.ts';
+import { BoundText, type Connection, type SqlValue } from './connection.ts';
 import { isTaken } from './errors.ts';
 import { listColumns, type ListRow, type ListTuple } from './lists.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
@@ -17,10 +17,12 @@ export interface Found {
 
 const nothing: Found = { list: undefined, object: undefined, tombstone: undefined };
 
-const insert = new RowInsert('INSERT INTO objects (list, id, last_modified, plain, data)', 5);
+/** Parameters of the columns that all objects have. */
+const ownPlaces = ['?', '?', '?', '?', 'CAST(? AS TEXT)'];
+const insert = new RowInsert('INSERT INTO objects (list, id, last_modified, plain, data)', ownPlaces);
 const insertIndexed = new RowInsert(
   `INSERT INTO objects (list, id, last_modified, plain, data, ${keyColumns.join(', ')})`,
-  5 + keyColumns.length,
+  [...ownPlaces, ...keyColumns.map(() => '?')],
 );
 
 /** A new object and the number of its list. */
@@ -35,11 +37,11 @@ export interface NewRow {
  * @throws TransactionConflict when an id is taken
  */
 export function insertObjects(connection: Connection, rows: readonly NewRow[]): void {
-  const values: SqlValue[] = [];
-  const indexed: SqlValue[] = [];
+  const values: (SqlValue | BoundText)[] = [];
+  const indexed: (SqlValue | BoundText)[] = [];
   for (const { list, object } of rows) {
     const { id, lastModified, text, keys } = object;
-    const own = [list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text];
+    const own = [list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, BoundText.of(text)];
     if (keys === undefined) values.push(...own);
     else indexed.push(...own, ...keyValues(keys));
   }
@@ -104,8 +106,9 @@ export function findPresence(connection: Connection, { kind, parent }: ListKey, 
 }
 
 // Keys of indexes that are no longer declared stay: nothing reads them, and a new build replaces them.
-const updateObject = 'UPDATE objects SET last_modified = ?, plain = ?, data = ? WHERE list = ? AND id = ?';
-const updateIndexed = `UPDATE objects SET last_modified = ?, plain = ?, data = ?, ${assignments} WHERE list = ? AND id = ?`;
+const updateObject =
+  'UPDATE objects SET last_modified = ?, plain = ?, data = CAST(? AS TEXT) WHERE list = ? AND id = ?';
+const updateIndexed = `UPDATE objects SET last_modified = ?, plain = ?, data = CAST(? AS TEXT), ${assignments} WHERE list = ? AND id = ?`;
 
 /** Stores a live object in place of the rows that were found under its id. */
 export function putObject(
@@ -117,7 +120,7 @@ export function putObject(
   if (found.object === undefined) insertObjects(connection, [{ list, object }]);
   else {
     const { id, lastModified, text, keys } = object;
-    const own = [lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text];
+    const own = [lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, BoundText.of(text)];
     const sql = keys === undefined ? updateObject : updateIndexed;
     connection.run(sql, ...own, ...(keys === undefined ? [] : keyValues(keys)), list, id);
   }

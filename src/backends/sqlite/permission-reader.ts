@@ -8,6 +8,8 @@ import type {
   PermissionReader,
   WalkPage,
 } from '../../contracts/permission.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal, UserId } from '../../core/permissions/principals.ts';
 import { findAccessible, findAllAccessible } from './accessible-objects.ts';
 import type { Access } from './access.ts';
 import type { Connection, SqlValue } from './connection.ts';
@@ -28,20 +30,20 @@ export class SqlitePermissionReader implements PermissionReader {
     this.access = access;
   }
 
-  getUserPrincipals(userId: string): Promise<ReadonlySet<string>> {
+  getUserPrincipals(userId: UserId): Promise<ReadonlySet<Principal>> {
     return this.access.run((connection) => new Set(readPrincipals(connection, userId)));
   }
 
-  getObjectPermissionPrincipals(objectId: string, permission: string): Promise<ReadonlySet<string>> {
+  getObjectPermissionPrincipals(objectId: ObjectUri, permission: string): Promise<ReadonlySet<Principal>> {
     return this.getAuthorizedPrincipals([{ objectId, permission }]);
   }
 
-  getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<string>> {
+  getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<Principal>> {
     return this.access.run((connection) => {
-      const principals = new Set<string>();
+      const principals = new Set<Principal>();
       for (const chunk of inChunks(bound)) {
         const { sql, parameters } = fromEntries(chunk);
-        for (const [principal] of connection.all<[string]>(`SELECT e.principal ${sql}`, ...parameters)) {
+        for (const [principal] of connection.all<[Principal]>(`SELECT e.principal ${sql}`, ...parameters)) {
           principals.add(principal);
         }
       }
@@ -50,16 +52,16 @@ export class SqlitePermissionReader implements PermissionReader {
   }
 
   checkPermission(
-    principals: readonly string[],
+    principals: readonly Principal[],
     bound: readonly BoundPermission[],
-    memberOf?: string,
+    memberOf?: UserId,
   ): Promise<boolean> {
     if (bound.length === 0) return Promise.resolve(false);
     return this.access.run((connection) => findGrant(connection, { principals, bound, memberOf }));
   }
 
   getAccessibleObjects(
-    principals: readonly string[],
+    principals: readonly Principal[],
     { bound, withChildren = true, memberOf, limit }: AccessibleOptions = {},
   ): Promise<AccessibleObjects> {
     return this.access.read((connection) => {
@@ -70,12 +72,12 @@ export class SqlitePermissionReader implements PermissionReader {
     });
   }
 
-  getObjectPermissions(objectId: string, permissions?: readonly string[]): Promise<ObjectPermissions> {
+  getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions> {
     return this.access.read((connection) => readEntries(connection, objectId, permissions));
   }
 
   getObjectsPermissions(
-    objectIds: readonly string[],
+    objectIds: readonly ObjectUri[],
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]> {
     return this.access.read((connection) => readManyEntries(connection, objectIds, permissions));
@@ -91,10 +93,12 @@ export class SqlitePermissionReader implements PermissionReader {
       const users = 'SELECT DISTINCT user_id FROM user_principals WHERE user_id > ? ORDER BY user_id LIMIT ?';
       const allUsers = 'SELECT DISTINCT user_id FROM user_principals ORDER BY user_id LIMIT ?';
       const rows =
-        after === undefined ? connection.all<[string]>(allUsers, limit) : connection.all<[string]>(users, after, limit);
+        after === undefined
+          ? connection.all<[Principal]>(allUsers, limit)
+          : connection.all<[Principal]>(users, after, limit);
       return rows.map(([userId]) => {
         const sql = 'SELECT principal FROM user_principals WHERE user_id = ?';
-        return { userId, principals: connection.all<[string]>(sql, userId).map(([principal]) => principal) };
+        return { userId, principals: connection.all<[Principal]>(sql, userId).map(([principal]) => principal) };
       });
     });
     return walkPage(found, limit, ({ userId }) => userId);
@@ -112,9 +116,9 @@ function inChunks(bound: readonly BoundPermission[]): readonly (readonly BoundPe
 
 /** The arguments of `checkPermission`. */
 export interface PermissionCheck {
-  readonly principals: readonly string[];
+  readonly principals: readonly Principal[];
   readonly bound: readonly BoundPermission[];
-  readonly memberOf: string | undefined;
+  readonly memberOf: UserId | undefined;
 }
 
 /** Returns whether one of the entries grants access. */
@@ -127,9 +131,9 @@ export function findGrant(connection: Connection, { principals, bound, memberOf 
 }
 
 /** Returns the principals that count for a user. */
-export function readPrincipals(connection: Connection, userId: string): readonly string[] {
+export function readPrincipals(connection: Connection, userId: UserId): readonly Principal[] {
   const sql = `SELECT principal FROM user_principals WHERE user_id IN (?, 'system.Authenticated')`;
-  return connection.all<[string]>(sql, userId).map(([principal]) => principal);
+  return connection.all<[Principal]>(sql, userId).map(([principal]) => principal);
 }
 
 /** Whether the principal of an entry counts for a user. An entry has few principals, but a user may be in many groups. */
@@ -165,7 +169,7 @@ function fromEntries(bound: readonly BoundPermission[]): { readonly sql: string;
 
 function* readManyEntries(
   connection: Connection,
-  objectIds: readonly string[],
+  objectIds: readonly ObjectUri[],
   permissions: readonly string[] | undefined,
 ): Steps<readonly ObjectPermissions[]> {
   const found: ObjectPermissions[] = [];
@@ -186,7 +190,7 @@ function* readManyEntries(
 /** Returns the existing entries of one object. */
 export function* readEntries(
   connection: Connection,
-  objectId: string,
+  objectId: ObjectUri,
   permissions: readonly string[] | undefined,
 ): Steps<ObjectPermissions> {
   const rows = readEntryRows(connection, objectId, rowsPerStep);
@@ -197,7 +201,7 @@ export function* readEntries(
 /** Returns the given rows and, in steps, all rows after them. */
 function* readRestOfEntries(
   connection: Connection,
-  objectId: string,
+  objectId: ObjectUri,
   first: readonly EntryRow[],
 ): Steps<readonly EntryRow[]> {
   const all = [...first];
@@ -207,7 +211,7 @@ function* readRestOfEntries(
   for (;;) {
     yield;
     const [permission, principal] = all.at(-1)!;
-    const rows = connection.all<[string, string]>(
+    const rows = connection.all<EntryRow>(
       `SELECT permission, principal FROM entries
       WHERE folder = ? AND name = ? AND (permission, principal) > (?, ?) ORDER BY permission, principal LIMIT ?`,
       folder,
@@ -221,12 +225,12 @@ function* readRestOfEntries(
   }
 }
 
-export type EntryRow = readonly [permission: string, principal: string];
+export type EntryRow = readonly [permission: string, principal: Principal];
 
 /** Returns permissions and principals of the entries of one object, in their order. */
-export function readEntryRows(connection: Connection, objectId: string, limit: number): readonly EntryRow[] {
+export function readEntryRows(connection: Connection, objectId: ObjectUri, limit: number): readonly EntryRow[] {
   const { folder, name } = splitObjectId(objectId);
-  return connection.all<[string, string]>(
+  return connection.all<EntryRow>(
     `SELECT e.permission, e.principal FROM folders f CROSS JOIN entries e
     WHERE f.uri = ? AND e.folder = f.folder AND e.name = ? ORDER BY e.permission, e.principal LIMIT ?`,
     folder,
@@ -239,11 +243,11 @@ export function readEntryRows(connection: Connection, objectId: string, limit: n
 export function readInEntry(
   connection: Connection,
   { objectId, permission }: BoundPermission,
-  principals: readonly string[],
-): readonly string[] {
+  principals: readonly Principal[],
+): readonly Principal[] {
   const { folder, name } = splitObjectId(objectId);
   const sql = `SELECT e.principal FROM folders f CROSS JOIN json_each(?) j CROSS JOIN entries e
     WHERE f.uri = ? AND e.folder = f.folder AND e.name = ? AND e.permission = ? AND e.principal = j.value`;
-  const rows = connection.all<[string]>(sql, JSON.stringify(principals), folder, name, permission);
+  const rows = connection.all<[Principal]>(sql, JSON.stringify(principals), folder, name, permission);
   return rows.map(([principal]) => principal);
 }

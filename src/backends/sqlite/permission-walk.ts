@@ -1,6 +1,8 @@
 // Walks over all objects that have entries, by folder and then by name.
-import type { ObjectEntries } from '../../contracts/permission.ts';
+import type { ObjectEntries, ObjectPermissions } from '../../contracts/permission.ts';
 import type { Steps } from '../../base/steps.ts';
+import { storedUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import type { Connection } from './connection.ts';
 
@@ -64,7 +66,7 @@ function* readFolder(
     if (first === undefined) return;
     last = names.at(-1)![0];
     readNames(connection, folder, [first[0], last], (name, permissions) => {
-      found.push({ objectId: uri + name, permissions });
+      found.push({ objectId: storedUri(uri + name), permissions });
     });
     if (names.length < wanted) return;
     yield;
@@ -76,16 +78,16 @@ function readNames(
   connection: Connection,
   folder: number,
   [low, high]: readonly [string, string],
-  report: (name: string, permissions: Readonly<Record<string, readonly string[]>>) => void,
+  report: (name: string, permissions: ObjectPermissions) => void,
 ): void {
-  const rows = connection.all<[string, string, string]>(
+  const rows = connection.all<[name: string, permission: string, principal: Principal]>(
     `SELECT name, permission, principal FROM entries WHERE folder = ? AND name BETWEEN ? AND ?
     ORDER BY name, permission`,
     folder,
     low,
     high,
   );
-  let entries = new Map<string, string[]>();
+  let entries = new Map<string, Principal[]>();
   for (const [index, [name, permission, principal]] of rows.entries()) {
     const principals = entries.get(permission);
     if (principals === undefined) entries.set(permission, [principal]);

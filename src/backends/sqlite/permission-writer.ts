@@ -5,6 +5,8 @@ import type {
   ObjectPermissions,
   PermissionWriter,
 } from '../../contracts/permission.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal, UserId } from '../../core/permissions/principals.ts';
 import type { UnitAccess } from './access.ts';
 import { countPrincipals, deleteEntries, Folders, grant, grantAll, replaceEntries } from './entry-rows.ts';
 import type { Changes } from './read-cache.ts';
@@ -40,9 +42,9 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   override checkPermission(
-    principals: readonly string[],
+    principals: readonly Principal[],
     bound: readonly BoundPermission[],
-    memberOf?: string,
+    memberOf?: UserId,
   ): Promise<boolean> {
     const key = JSON.stringify([principals, bound, memberOf]);
     const known = this.#results.get(key);
@@ -53,17 +55,17 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     return isGranted;
   }
 
-  addUserPrincipal(userId: string, principal: string): Promise<void> {
+  addUserPrincipal(userId: Principal, principal: Principal): Promise<void> {
     this.#changes.ofPrincipals(userId);
     return this.#run('INSERT OR IGNORE INTO user_principals (user_id, principal) VALUES (?, ?)', userId, principal);
   }
 
-  removeUserPrincipal(userId: string, principal: string): Promise<void> {
+  removeUserPrincipal(userId: Principal, principal: Principal): Promise<void> {
     this.#changes.ofPrincipals(userId);
     return this.#run('DELETE FROM user_principals WHERE user_id = ? AND principal = ?', userId, principal);
   }
 
-  removePrincipal(principal: string): Promise<void> {
+  removePrincipal(principal: Principal): Promise<void> {
     this.#changes.ofEverything();
     return this.#run('DELETE FROM user_principals WHERE principal = ?', principal);
   }
@@ -76,7 +78,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
       : this.#run('DELETE FROM user_principals WHERE principal >= ? AND principal < ?', low, high);
   }
 
-  addPrincipalToAce(objectId: string, permission: string, principal: string): Promise<void> {
+  addPrincipalToAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void> {
     this.#results.clear();
     this.#changes.ofEntries(objectId);
     return this.access.run((connection) => {
@@ -85,7 +87,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     });
   }
 
-  removePrincipalFromAce(objectId: string, permission: string, principal: string): Promise<void> {
+  removePrincipalFromAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void> {
     this.#changes.ofEntries(objectId);
     const { folder, name } = splitObjectId(objectId);
     return this.#run(
@@ -98,7 +100,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     );
   }
 
-  removePrincipalFromAces(principal: string): Promise<void> {
+  removePrincipalFromAces(principal: Principal): Promise<void> {
     this.#changes.ofEverything();
     return this.#run('DELETE FROM entries WHERE principal = ?', principal);
   }
@@ -120,7 +122,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     );
   }
 
-  replaceObjectPermissions(objectId: string, permissions: ObjectPermissions): Promise<void> {
+  replaceObjectPermissions(objectId: ObjectUri, permissions: ObjectPermissions): Promise<void> {
     const objectIds = new Set([objectId]);
     this.#forgetResults(objectIds);
     this.#changes.ofEntries(objectId);
@@ -129,7 +131,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
       .finally(() => this.#forgetResults(objectIds));
   }
 
-  deleteObjectPermissions(objectIds: readonly string[]): Promise<void> {
+  deleteObjectPermissions(objectIds: readonly ObjectUri[]): Promise<void> {
     this.#results.clear();
     for (const objectId of objectIds) this.#changes.ofEntries(objectId);
     return this.access
@@ -144,7 +146,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   /** Deletes the folders. Their entries become unreachable, and the reaper deletes them. */
-  deletePermissionsBelow(uri: string): Promise<void> {
+  deletePermissionsBelow(uri: ObjectUri): Promise<void> {
     this.#results.clear();
     this.#folders.forget();
     this.#changes.ofEverything();

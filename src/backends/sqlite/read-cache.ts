@@ -10,11 +10,13 @@
 // Absent rows are not cached, except permission entries and memberships, of which an object or a user may have none.
 //
 // Permission entries and memberships that are too many are cached in part: whether a principal is among them.
-import { GenerationCache } from '../../base/generation-cache.ts';
+import { ByteCache } from '../../base/byte-cache.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
-import { keyOfList, keyOfObject } from '../../core/lists/list-key.ts';
+import { keyOfList, keyOfObject, type ListName } from '../../core/lists/list-key.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { PageText } from '../../contracts/storage.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import { sizeOfObjects } from '../sql/small-list.ts';
 import type { ListRow } from './lists.ts';
 
@@ -47,26 +49,26 @@ const mostChanges = 10_000;
 const defaultMostPrincipals = 200;
 
 export class ReadCache {
-  readonly #lists: GenerationCache<ListRow>;
-  readonly #objects: GenerationCache<StoredObject>;
-  readonly #pages: GenerationCache<CachedPage>;
-  readonly #contents: GenerationCache<CachedContents>;
-  readonly #entries: GenerationCache<ObjectPermissions | TooMany>;
-  readonly #principals: GenerationCache<readonly string[] | TooMany>;
-  readonly #answers: GenerationCache<boolean>;
+  readonly #lists: ByteCache<ListRow>;
+  readonly #objects: ByteCache<StoredObject>;
+  readonly #pages: ByteCache<CachedPage>;
+  readonly #contents: ByteCache<CachedContents>;
+  readonly #entries: ByteCache<ObjectPermissions | TooMany>;
+  readonly #principals: ByteCache<readonly Principal[] | TooMany>;
+  readonly #answers: ByteCache<boolean>;
   /** Maximum number of cached principals in the permission entries of one object, or of groups of one user. */
   readonly mostPrincipals: number;
 
   /** @param maxBytes approximate size of the cache; 0: nothing is cached */
   constructor(maxBytes: number, mostPrincipals: number = defaultMostPrincipals) {
     this.mostPrincipals = mostPrincipals;
-    this.#objects = new GenerationCache(maxBytes * 0.35);
-    this.#pages = new GenerationCache(maxBytes * 0.23);
-    this.#contents = new GenerationCache(maxBytes * 0.2);
-    this.#entries = new GenerationCache(maxBytes * 0.1);
-    this.#lists = new GenerationCache(maxBytes * 0.07);
-    this.#principals = new GenerationCache(maxBytes * 0.03);
-    this.#answers = new GenerationCache(maxBytes * 0.02);
+    this.#objects = new ByteCache(maxBytes * 0.35);
+    this.#pages = new ByteCache(maxBytes * 0.23);
+    this.#contents = new ByteCache(maxBytes * 0.2);
+    this.#entries = new ByteCache(maxBytes * 0.1);
+    this.#lists = new ByteCache(maxBytes * 0.07);
+    this.#principals = new ByteCache(maxBytes * 0.03);
+    this.#answers = new ByteCache(maxBytes * 0.02);
   }
 
   /** Returns the row of the list from the cache, or else from the database. */
@@ -116,7 +118,7 @@ export class ReadCache {
   }
 
   /** Returns all permission entries of an object, unless they are too many. */
-  entries(objectId: string, read: () => ObjectPermissions | TooMany): ObjectPermissions | TooMany {
+  entries(objectId: ObjectUri, read: () => ObjectPermissions | TooMany): ObjectPermissions | TooMany {
     const known = this.#entries.get(objectId);
     if (known !== undefined) return known;
     const entries = read();
@@ -129,7 +131,7 @@ export class ReadCache {
   }
 
   /** Returns the principals of a user, or of `system.Authenticated`, unless they are too many. */
-  principals(userId: string, read: () => readonly string[] | TooMany): readonly string[] | TooMany {
+  principals(userId: Principal, read: () => readonly Principal[] | TooMany): readonly Principal[] | TooMany {
     const known = this.#principals.get(userId);
     if (known !== undefined) return known;
     const principals = read();
@@ -144,14 +146,14 @@ export class ReadCache {
    * @param part names a part of them, such as one permission; may be empty
    * @param read returns the texts that are. It is called with the texts of unknown answer, when no known answer is positive
    */
-  hasAny(
+  hasAny<Text extends string>(
     whole: TooMany,
     part: string,
-    texts: readonly string[],
-    read: (unknown: readonly string[]) => readonly string[],
+    texts: readonly Text[],
+    read: (unknown: readonly Text[]) => readonly Text[],
   ): boolean {
     const prefix = `${whole.number} ${part.length} ${part}`;
-    const unknown: string[] = [];
+    const unknown: Text[] = [];
     for (const text of texts) {
       const known = this.#answers.get(prefix + text);
       if (known === true) return true;
@@ -196,7 +198,7 @@ export class ReadCache {
 /** The changes of the units of one group. */
 export class Changes {
   #isEverything = false;
-  readonly lists = new Set<string>();
+  readonly lists = new Set<ListName>();
   readonly objects = new Set<string>();
   readonly entries = new Set<string>();
   readonly principals = new Set<string>();
@@ -217,12 +219,12 @@ export class Changes {
   }
 
   /** Notes a change of the permission entries of an object. */
-  ofEntries(objectId: string): void {
+  ofEntries(objectId: ObjectUri): void {
     this.#add(this.entries, objectId);
   }
 
   /** Notes a change of the principals of a user. */
-  ofPrincipals(userId: string): void {
+  ofPrincipals(userId: Principal): void {
     this.#add(this.principals, userId);
   }
 

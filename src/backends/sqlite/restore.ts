@@ -9,7 +9,7 @@ import {
   StoredObject,
   type Tombstone,
 } from '../../core/objects/stored.ts';
-import type { Connection } from './connection.ts';
+import { BoundText, type Connection } from './connection.ts';
 import type { ListRows } from './list-rows.ts';
 import { holdsPlainNumbersOnly } from './plain-numbers.ts';
 
@@ -68,8 +68,9 @@ function restoreStep(connection: Connection, rows: ListRows, key: ListKey, entri
 
 /** Stores an object, unless another one has its id or its timestamp. Returns whether it was stored. */
 function insertObject(connection: Connection, list: number, { id, lastModified, text }: StoredObject): boolean {
-  const sql = `INSERT INTO objects (list, id, last_modified, plain, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
-  return connection.run(sql, list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, text) > 0;
+  const sql = `INSERT INTO objects (list, id, last_modified, plain, data)
+    VALUES (?, ?, ?, ?, CAST(? AS TEXT)) ON CONFLICT DO NOTHING`;
+  return connection.run(sql, list, id, lastModified, holdsPlainNumbersOnly(text) ? 1 : 0, BoundText.of(text)) > 0;
 }
 
 /** Stores a tombstone, unless another one has its id or its timestamp. Returns whether it was stored. */

@@ -10,6 +10,7 @@ import type {
 } from '../../contracts/storage.ts';
 import { joinPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import type { ListParent } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { isWholeList, planSelection, timeRangeKey } from '../../core/query/plan-page.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
@@ -100,15 +101,18 @@ export class SqliteStorageReader implements StorageReader {
     return this.access.read((connection, cache) => readClocks(connection, cache, lists));
   }
 
-  allResourceTimestamps(kind: string): Promise<ReadonlyMap<string, number>> {
+  allResourceTimestamps(kind: string): Promise<ReadonlyMap<ListParent, number>> {
     return this.access.run(
-      (connection) => new Map(connection.all<[string, number]>('SELECT parent, clock FROM lists WHERE kind = ?', kind)),
+      (connection) =>
+        new Map(connection.all<[ListParent, number]>('SELECT parent, clock FROM lists WHERE kind = ?', kind)),
     );
   }
 
-  listParents(kind: string): Promise<readonly string[]> {
+  listParents(kind: string): Promise<readonly ListParent[]> {
     return this.access.run((connection) =>
-      connection.all<[string]>('SELECT parent FROM lists WHERE kind = ? AND live > 0', kind).map(([parent]) => parent),
+      connection
+        .all<[ListParent]>('SELECT parent FROM lists WHERE kind = ? AND live > 0', kind)
+        .map(([parent]) => parent),
     );
   }
 
@@ -118,7 +122,7 @@ export class SqliteStorageReader implements StorageReader {
 }
 
 /** Returns the live object; `undefined` when absent. */
-function readObject(connection: Connection, list: ListKey, id: string): StoredObject | undefined {
+export function readObject(connection: Connection, list: ListKey, id: string): StoredObject | undefined {
   const object = readShortObject(connection, list, id, noLimit);
   return object === 'long' ? undefined : object;
 }

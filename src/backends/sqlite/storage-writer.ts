@@ -19,6 +19,7 @@ import { keyOfObject } from '../../core/lists/list-key.ts';
 import { mayBeTaken, putChange, removalChange, unwritten, type ListChange } from '../../core/lists/list-state.ts';
 import type { PurgeOptions } from '../../core/lists/purge.ts';
 import { StoredObject, type ListKey, type IndexKeys } from '../../core/objects/stored.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
@@ -30,7 +31,7 @@ import { findObject, findPresence, insertObjects, putObject, removeObject, type 
 import { selectPage } from './page.ts';
 import type { Changes } from './read-cache.ts';
 import { restoreEntries } from './restore.ts';
-import { SqliteStorageReader } from './storage-reader.ts';
+import { readObject, SqliteStorageReader } from './storage-reader.ts';
 
 /** Number of objects written or deleted without a pause. */
 const objectsPerStep = 100;
@@ -47,6 +48,8 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
    */
   readonly #parents = new Map<string, Promise<StoredObject | undefined>>();
   readonly #rows = new ListRows();
+  /** The last large object that was read. A write reads an object before it locks it, and reading a large one takes long. */
+  #lastLarge: { readonly key: string; readonly object: StoredObject } | undefined;
 
   constructor(access: UnitAccess, clock: Clock, wakeReaper: () => void) {
     super(access);
@@ -56,7 +59,14 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    return this.#parents.get(keyOfObject(list, id)) ?? super.get(list, id);
+    const key = keyOfObject(list, id);
+    const parent = this.#parents.get(key);
+    if (parent !== undefined) return parent;
+    return this.access.run((connection) => {
+      const object = readObject(connection, list, id);
+      if (object?.isLarge === true) this.#lastLarge = { key, object };
+      return object;
+    });
   }
 
   /** Takes no lock: the unit is the only writer of the file from its start to its end. */
@@ -65,6 +75,10 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
       if (id === undefined) {
         const timestamp = this.#rows.find(connection, list)?.clock;
         return { timestamp, object: undefined, tombstone: undefined };
+      }
+      const known = this.#lastLarge;
+      if (known?.key === keyOfObject(list, id)) {
+        return { timestamp: this.#rows.find(connection, list)?.clock, object: known.object, tombstone: undefined };
       }
       const { list: row, object, tombstone } = findObject(connection, list, id);
       return { timestamp: row?.clock, object, tombstone };
@@ -133,7 +147,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     return this.#inSteps((connection) => this.#deletePage(connection, list, query));
   }
 
-  deleteChildren(uri: string): Promise<void> {
+  deleteChildren(uri: ObjectUri): Promise<void> {
     this.#changingEverything();
     return this.access.run((connection) => {
       if (deleteBelow(connection, uri, this.#clock.now())) this.#wakeReaper();
@@ -168,6 +182,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   #changing(list: ListKey, id: string): void {
     if (this.#parents.size > 0) this.#parents.delete(keyOfObject(list, id));
+    this.#lastLarge = undefined;
     this.#changes.ofObject(list, id);
   }
 
@@ -184,6 +199,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   #forget(): void {
     this.#parents.clear();
+    this.#lastLarge = undefined;
     this.#rows.forget();
   }
 

@@ -5,6 +5,7 @@ import type { Transaction } from '../../contracts/database.ts';
 import { FairQueue } from '../../base/fair-queue.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
+import type { UserId } from '../../core/permissions/principals.ts';
 import { CommitGroup } from './commit-group.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, translateError, type BackendName } from './errors.ts';
@@ -51,12 +52,12 @@ const longestRetryMs = 100;
 
 export interface TurnOptions {
   readonly priority?: Priority;
-  readonly userId?: string | undefined;
+  readonly userId?: UserId | undefined;
 }
 
 interface Waiter {
   readonly priority: Priority;
-  readonly userId: string | undefined;
+  readonly userId: UserId | undefined;
   readonly resolve: (unit: WriterUnit) => void;
   readonly reject: (error: unknown) => void;
 }

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { ListedIndexes } from '../../maintenance/indexes.ts';
 import { loadDurable, type CommonOptions } from '../common.ts';
-import { withProgress } from '../progress.ts';
+import { formatBar, withProgress } from '../progress.ts';
 import { print } from '../terminal.ts';
 
 interface IndexesOptions extends CommonOptions {
@@ -14,7 +14,7 @@ Collections declare indexes in their attribute "indexes". A running service buil
 this command builds them now; the service may run meanwhile.
 
 Examples:
-  coffer indexes            list all indexes with their states
+  coffer indexes            list all indexes: state, progress, estimated size and last use
   coffer indexes --build    complete them, with a progress bar
 `;
 
@@ -42,11 +42,24 @@ async function review(options: IndexesOptions): Promise<void> {
   for (const list of lists) for (const line of describe(list)) print(line);
 }
 
-function describe({ list, indexes, work }: ListedIndexes): readonly string[] {
+function describe({ list, indexes }: ListedIndexes): readonly string[] {
   const name = list.kind === 'record' ? list.parent : `${list.parent} (${list.kind})`;
   return indexes.map((index) => {
-    const progress = index.status === 'building' && work !== undefined ? `, ${work.done} of ${work.total} objects` : '';
-    const duplicates = index.status === 'failed' ? `: ${index.duplicates.join(' and ')} have the same values` : '';
-    return `${name}: ${index.name}${index.isUnique ? ' (unique)' : ''}: ${index.status}${progress}${duplicates}`;
+    const { status, done, total, sizeBytes, lastUsed } = index;
+    const bar = status === 'building' && total > 0 ? ` ${formatBar(Math.min(1, done / total))}` : '';
+    const parts = [
+      `${status}${bar}`,
+      `${format(done)} of ${format(total)} objects`,
+      `about ${format(sizeBytes)} bytes`,
+      lastUsed === null
+        ? 'never used'
+        : `last used ${new Date(lastUsed).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length)}Z`,
+    ];
+    const duplicates = status === 'failed' ? `; ${index.duplicates.join(' and ')} have the same values` : '';
+    return `${name}: ${index.name}${index.isUnique ? ' (unique)' : ''}: ${parts.join(', ')}${duplicates}`;
   });
+}
+
+function format(count: number): string {
+  return count.toLocaleString('en-US');
 }

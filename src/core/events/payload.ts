@@ -1,6 +1,7 @@
 // Payloads of events for listeners, as JSON values. See docs/reference/events.md.
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { entryValue, type StoredEntry, type StoredObject } from '../objects/stored.ts';
+import type { UserId } from '../permissions/principals.ts';
 
 export type ChangeAction = 'create' | 'update' | 'delete';
 export type Action = ChangeAction | 'read';
@@ -17,7 +18,7 @@ export interface PayloadSource {
   /** Path of the request without the version prefix; the path of the list for POST and for DELETE on a list. */
   readonly path: string;
   /** User id with prefix; `undefined` for anonymous callers. */
-  readonly userId: string | undefined;
+  readonly userId: UserId | undefined;
   /** Ids in the path, by name. */
   readonly ids: Readonly<Record<string, string>>;
 }

@@ -237,7 +237,7 @@ export function encodeFields(
     const start = bytes.length;
     encodeValue(bytes, value);
     if (fields[from + number]?.direction === 'descending') bytes.invertFrom(start);
-    if (bytes.isCut) break;
+    if (bytes.isFull()) break;
   }
-  return { bytes: bytes.finish(), isCut: bytes.isCut };
+  return { bytes: bytes.finish(), isCut: bytes.isFull() };
 }

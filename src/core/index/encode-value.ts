@@ -25,7 +25,7 @@ export class KeyBytes {
   }
 
   /** Whether bytes were dropped. */
-  get isCut(): boolean {
+  isFull(): boolean {
     return this.#isCut;
   }
 
@@ -75,7 +75,7 @@ const end = 0x00;
 
 /** Appends the encoding of a value; of a missing one for `undefined`. */
 export function encodeValue(bytes: KeyBytes, value: JsonValue | undefined): void {
-  if (bytes.isCut) return;
+  if (bytes.isFull()) return;
   if (typeof value === 'string') {
     bytes.byte(tags.text);
     encodeText(bytes, value);
@@ -90,7 +90,7 @@ export function encodeValue(bytes: KeyBytes, value: JsonValue | undefined): void
     encodeCount(bytes, value.length);
     for (const item of value) {
       encodeValue(bytes, item);
-      if (bytes.isCut) return;
+      if (bytes.isFull()) return;
     }
   } else {
     const keys = sortedKeys(value);
@@ -99,7 +99,7 @@ export function encodeValue(bytes: KeyBytes, value: JsonValue | undefined): void
     for (const key of keys) {
       encodeText(bytes, key);
       encodeValue(bytes, value[key]);
-      if (bytes.isCut) return;
+      if (bytes.isFull()) return;
     }
   }
 }

@@ -1,10 +1,11 @@
 // The selection of tombstones that a purge deletes: the options of the contract, applied to one list after the other.
 import type { ListKey } from '../objects/stored.ts';
+import type { ListParent } from '../objects/uris.ts';
 
 /** Selection of tombstones; see `StorageWriter.purgeDeleted`. */
 export interface PurgeOptions {
   readonly kind?: string;
-  readonly parent?: string;
+  readonly parent?: ListParent;
   readonly before?: number | undefined;
   readonly maxRetained?: number | undefined;
   readonly limit?: number;
@@ -15,7 +16,7 @@ export class Purge {
   /** Lists of this kind only. */
   readonly kind: string | undefined;
   /** Lists of this parent only. */
-  readonly parent: string | undefined;
+  readonly parent: ListParent | undefined;
   /** Tombstones below this timestamp only. */
   readonly before: number;
   /** Tombstones that each list keeps, the newest. */

@@ -11,13 +11,14 @@ import {
 import { findMember } from '../../base/json-text.ts';
 import { copyMembers, largeTextChars, parseStoredInSteps } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
+import type { ListParent } from './uris.ts';
 
 /** A list: all objects of a kind below one parent, with a clock of its own. */
 export interface ListKey {
   /** Name of the resource kind, such as `record`. */
   readonly kind: string;
   /** URI of the parent object, `''` for kinds at the root, or a user id for user resources. */
-  readonly parent: string;
+  readonly parent: ListParent;
 }
 
 /** Keys of an object in the declared indexes of its list, by slot; `undefined` in slots without an index. */

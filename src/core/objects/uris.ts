@@ -1,5 +1,17 @@
 // Object URIs: paths of objects below the version prefix. They are the keys of permissions, the parents of lists and the
 // names in events. A kind declares a template such as `/buckets/{bucket_id}/groups/{group_id}`.
+import type { UserId } from '../permissions/principals.ts';
+
+declare const brand: unique symbol;
+
+/** The URI of an object. The template of its kind makes it, or the parser accepts it, or storage has returned it. */
+export type ObjectUri = string & { readonly [brand]: 'ObjectUri' };
+
+/** A place for lists that is not an object: a folder of an object, an owner, or a place that only code uses. */
+export type ListFolder = string & { readonly [brand]: 'ListFolder' };
+
+/** Parent of lists: the URI of an object, a user for user resources, a folder, or `''` for kinds at the root. */
+export type ListParent = ObjectUri | UserId | ListFolder | '';
 
 /** Ids by their name in the template: `bucket_id`, `group_id`. */
 export type UriIds = Readonly<Record<string, string>>;
@@ -7,6 +19,7 @@ export type UriIds = Readonly<Record<string, string>>;
 export interface ObjectAddress {
   readonly kind: string;
   readonly ids: UriIds;
+  readonly uri: ObjectUri;
 }
 
 /** Returns the template of a kind's objects from the path of its lists: `/buckets/{bucket_id}/groups/{group_id}`. */
@@ -35,7 +48,7 @@ function parseTemplate(template: string): readonly Segment[] {
  * @throws Error when the template is malformed; the returned function throws when an id is missing
  */
 export function compileUriTemplate(template: string): (ids: UriIds) => string {
-  const format = compilePartialTemplate(template);
+  const format = compileTemplate(template);
   return (ids) => {
     const uri = format(ids);
     if (uri === undefined) throw new Error(`an id is missing for ${template}`);
@@ -43,8 +56,37 @@ export function compileUriTemplate(template: string): (ids: UriIds) => string {
   };
 }
 
-/** Returns a function like that of `compileUriTemplate`, which returns `undefined` when an id is missing. */
-export function compilePartialTemplate(template: string): (ids: UriIds) => string | undefined {
+/** Returns the function of `compileUriTemplate` for the template of a kind's objects. */
+export function compileObjectUri(template: string): (ids: UriIds) => ObjectUri {
+  return compileUriTemplate(template) as (ids: UriIds) => ObjectUri;
+}
+
+/** Returns the function of `compileObjectUri`, but `undefined` when an id is missing. */
+export function compilePartialUri(template: string): (ids: UriIds) => ObjectUri | undefined {
+  return compileTemplate(template) as (ids: UriIds) => ObjectUri | undefined;
+}
+
+/** Returns the URI of an object below another one, or below the root: `uriBelow(bucket, 'groups', 'cooks')`. */
+export function uriBelow(parent: ObjectUri | '', plural: string, id: string): ObjectUri {
+  return `${parent}/${plural}/${id}` as ObjectUri;
+}
+
+/** Casts a URI from storage: it was made from ids that were checked when the object was written. */
+export function storedUri(uri: string): ObjectUri {
+  return uri as ObjectUri;
+}
+
+/** Casts the parent of a list from storage. */
+export function storedParent(parent: string): ListParent {
+  return parent as ListParent;
+}
+
+/** Returns a place for lists that is not the URI of an object. */
+export function listFolder(path: string): ListFolder {
+  return path as ListFolder;
+}
+
+function compileTemplate(template: string): (ids: UriIds) => string | undefined {
   const literals: string[] = [''];
   const idNames: string[] = [];
   for (const segment of parseTemplate(template)) {
@@ -86,7 +128,7 @@ export function createUriParser(
     const parts = uri.slice(1).split('/');
     for (const { kind, segments } of byLength.get(parts.length) ?? []) {
       const ids = matchSegments(segments, parts);
-      if (ids !== undefined) return { kind, ids };
+      if (ids !== undefined) return { kind, ids, uri: storedUri(uri) };
     }
     return undefined;
   };

@@ -5,10 +5,11 @@ import { abbreviate } from '../../base/abbreviate.ts';
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import { invalidParameters, type ServiceError } from '../errors.ts';
+import { toPrincipals, type Principal } from '../permissions/principals.ts';
 import { applyOperations, type PatchLimits } from './json-patch.ts';
 import type { Operation } from './operations.ts';
 
-export type PermissionEntries = Readonly<Record<string, readonly string[]>>;
+export type PermissionEntries = Readonly<Record<string, readonly Principal[]>>;
 
 export interface PatchTarget {
   /** Attributes in the form for clients, with `id` and `last_modified`. */
@@ -117,7 +118,7 @@ function requirePrincipal(name: string, value: JsonValue): string {
 }
 
 function changedPermissions(before: JsonObject, after: JsonObject): PermissionEntries {
-  const changed: [string, readonly string[]][] = [];
+  const changed: [string, readonly Principal[]][] = [];
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const old = principalsOf(getKey(before, name));
     const now = principalsOf(getKey(after, name));
@@ -127,8 +128,8 @@ function changedPermissions(before: JsonObject, after: JsonObject): PermissionEn
   return Object.fromEntries(changed);
 }
 
-function principalsOf(value: JsonValue | undefined): readonly string[] {
-  return isJsonObject(value) ? Object.keys(value) : [];
+function principalsOf(value: JsonValue | undefined): readonly Principal[] {
+  return isJsonObject(value) ? toPrincipals(Object.keys(value)) : [];
 }
 
 function refusal(name: string, description: string): ServiceError {

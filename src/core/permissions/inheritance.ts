@@ -1,6 +1,6 @@
 // The access-control entries that grant a permission on an object. Kinds declare a table; it is compiled to rules that only
 // concatenate URIs at request time. See docs/reference/http-api/permissions.md.
-import { compilePartialTemplate, compileUriTemplate, objectTemplate, type UriIds } from '../objects/uris.ts';
+import { compilePartialUri, compileUriTemplate, objectTemplate, type ObjectUri, type UriIds } from '../objects/uris.ts';
 
 /** An entry on the object of that kind in the same path: `{kind: 'bucket', entry: 'write'}`. */
 export interface GrantingEntry {
@@ -25,7 +25,7 @@ export interface PermissionKind {
 
 /** An entry on one object. */
 export interface BoundEntry {
-  readonly objectId: string;
+  readonly objectId: ObjectUri;
   readonly permission: string;
 }
 
@@ -131,7 +131,7 @@ function compileRule(
     return { settingNames: [settingName(endpointKind, permission)], bind: () => [], bindList: () => [] };
   }
   const grantors = [...new Set(entries.map((entry) => entry.kind))].map((name) => ({
-    formatUri: compilePartialTemplate(template(byName.get(name)!)),
+    formatUri: compilePartialUri(template(byName.get(name)!)),
     permissions: entries.filter((entry) => entry.kind === name).map(({ entry }) => entry),
   }));
   const ownPermissions = entries.filter((entry) => entry.kind === kind.name).map(({ entry }) => entry);

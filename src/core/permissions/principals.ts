@@ -1,11 +1,40 @@
-// The two principals of every deployment, and a check of the form of all others. The protocol accepts any text as a
-// principal; the check finds probable spelling mistakes.
+// Principals and user ids, the two principals of every deployment, and a check of the form of all others. The protocol
+// accepts any text as a principal; the check finds probable spelling mistakes.
+
+declare const brand: unique symbol;
+declare const userBrand: unique symbol;
+
+/** A name in permission entries: a user id, the URI of a group, a system principal, or any text of a client or plugin. */
+export type Principal = string & { readonly [brand]: 'Principal' };
+
+/** A user: the name of an authentication policy and the id that it has returned, such as `account:alice`. */
+export type UserId = Principal & { readonly [userBrand]: 'UserId' };
+
+/** Returns the text as a principal. Every text is one. */
+export function toPrincipal(text: string): Principal {
+  return text as Principal;
+}
+
+/** Returns the texts as principals, without a copy. */
+export function toPrincipals(texts: readonly string[]): readonly Principal[] {
+  return texts as readonly Principal[];
+}
+
+/** Returns the id of a user from the name of the policy and the id without prefix. */
+export function formatUserId(policy: string, id: string): UserId {
+  return `${policy}:${id}` as UserId;
+}
+
+/** Casts the id of a user who is not the caller: storage has returned it, or an operator has named the user. */
+export function storedUserId(id: string): UserId {
+  return id as UserId;
+}
 
 /** Every caller, authenticated or not. */
-export const EVERYONE = 'system.Everyone';
+export const EVERYONE = toPrincipal('system.Everyone');
 
 /** Every authenticated caller. */
-export const AUTHENTICATED = 'system.Authenticated';
+export const AUTHENTICATED = toPrincipal('system.Authenticated');
 
 export interface PrincipalForms {
   /** Names of the authentication policies in lower case: the prefixes of user ids. */

@@ -5,6 +5,7 @@ import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { Action, ChangeAction, PayloadSource } from '../../core/events/payload.ts';
 import type { PathIds } from '../../core/objects/object-id.ts';
 import type { ListKey, StoredEntry, StoredObject } from '../../core/objects/stored.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { Caller } from '../caller.ts';
 import type { ServiceRequest } from '../exchange.ts';
 
@@ -13,7 +14,7 @@ export interface Change {
   readonly action: ChangeAction;
   readonly kind: string;
   readonly list: ListKey;
-  readonly uri: string;
+  readonly uri: ObjectUri;
   /** Ids in the URI of the object, including its own. */
   readonly ids: PathIds;
   readonly old: StoredObject | undefined;

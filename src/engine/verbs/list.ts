@@ -4,6 +4,7 @@ import { runFromNow } from '../../base/steps.ts';
 import type { JoinedEntries } from '../../core/objects/page-text.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
 import { invalidParameters } from '../../core/errors.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import type { PagePosition, PageQuery } from '../../core/query/ast.ts';
 import { issueOf } from '../../core/query/parameters.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
@@ -138,7 +139,7 @@ async function findMany({ context, list }: Scope, { filters, limit }: ListQuery)
 }
 
 /** Replaces the permission to create for lists that never refuse access. */
-const openToAll = { principals: new Set<string>(), entries: undefined, authenticated: true };
+const openToAll = { principals: new Set<Principal>(), entries: undefined, authenticated: true };
 
 interface CountOptions {
   readonly headers: ResponseHeaders;

@@ -3,6 +3,7 @@
 import { isJsonObject, getKey, parseJson } from '../../base/json.ts';
 import type { Clock } from '../../base/clock.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import type { DescribedHeader } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceRequest } from '../../engine/exchange.ts';
 import { parseCookies, seal, unseal } from '../cookies.ts';
@@ -22,6 +23,13 @@ const purpose = 'live session';
 const validSeconds = 3600;
 /** Browsers accept 4,096 bytes for a cookie with its attributes. */
 const maxCookieChars = 3800;
+
+const cookieHeader: DescribedHeader = {
+  name: 'Set-Cookie',
+  description: `The cookie \`${name}\`: HttpOnly, SameSite=Lax, limited to the paths of the API, and Secure over https.`,
+  schema: { type: 'string' },
+  isAlwaysSent: true,
+};
 
 export class LiveSessions {
   readonly #options: LiveSessionOptions;
@@ -63,6 +71,7 @@ export class LiveSessions {
               201: {
                 description: 'The session has begun.',
                 schema: { type: 'object', properties: { expires: { type: 'integer' } } },
+                headers: [cookieHeader],
               },
             },
           }),
@@ -81,7 +90,7 @@ export class LiveSessions {
           id: 'delete_live_session',
           describe: () => ({
             summary: 'Ends the session for live updates of this browser.',
-            responses: { 204: { description: 'The cookie is removed.' } },
+            responses: { 204: { description: 'The cookie is removed.', headers: [cookieHeader] } },
           }),
           handle: ({ request }) => {
             const headers = { 'Set-Cookie': this.#format(request, '', 0) };

@@ -2,6 +2,7 @@
 // the limits.
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../core/errors.ts';
+import type { UserId } from '../../core/permissions/principals.ts';
 import type { Caller } from '../../engine/caller.ts';
 import type { ResponseHeaders, ServiceRequest } from '../../engine/exchange.ts';
 import { addressGroup } from '../address-group.ts';
@@ -140,7 +141,7 @@ export class Admission {
     rules: readonly Rule[],
     request: ServiceRequest,
     { route, below }: Place,
-    userId: string | undefined,
+    userId: UserId | undefined,
   ): Promise<ServiceError | undefined> {
     if (route?.endpoint.isVital === true) return undefined;
     for (const rule of rules) {
@@ -168,7 +169,7 @@ export class Admission {
 }
 
 /** Returns the key of the counted caller; `undefined` without a caller and an address. */
-function whoOf({ by }: Rule, { clientAddress }: ServiceRequest, userId: string | undefined): string | undefined {
+function whoOf({ by }: Rule, { clientAddress }: ServiceRequest, userId: UserId | undefined): string | undefined {
   if (by === 'all') return '';
   if (by === 'user' && userId !== undefined) return `user ${userId}`;
   return clientAddress === undefined ? undefined : `address ${addressGroup(clientAddress)}`;

@@ -2,7 +2,8 @@
 // settings for each request.
 import type { JsonObject } from '../../base/json.ts';
 import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
-import { createUriParser } from '../../core/objects/uris.ts';
+import { createUriParser, storedUri, type ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { idField, parseField } from '../../core/query/fields.ts';
 import type { ListTraits } from '../../core/query/resolve.ts';
@@ -27,7 +28,7 @@ export interface PermissionsOptions {
   readonly kinds: ReadonlyMap<string, CompiledKind>;
   readonly engine: EngineOptions;
   /** Principals that may read the list. */
-  readonly readers: ReadonlySet<string>;
+  readonly readers: ReadonlySet<Principal>;
 }
 
 const uriField = parseField('uri');
@@ -124,7 +125,7 @@ async function collectEntries(
   caller: Caller,
   reader: Reader,
 ): Promise<readonly JsonObject[]> {
-  const explicit = new Map<string, Set<string>>();
+  const explicit = new Map<ObjectUri, Set<string>>();
   for (const [uri, names] of await reader.permission.getAccessibleObjects(caller.knownPrincipals))
     explicit.set(uri, new Set(names));
   for (const kind of kinds) {
@@ -164,7 +165,7 @@ async function collectEntries(
 /** Returns the path of the object for the caller, and its ids, without those of owners. */
 function shownAddress(
   kind: CompiledKind,
-  uri: string,
+  uri: ObjectUri,
   ids: PathIds,
 ): { readonly shownUri: string; readonly shownIds: PathIds } {
   if (kind.owned.length === 0) return { shownUri: uri, shownIds: ids };
@@ -214,13 +215,13 @@ function ruleFor({ kinds }: PermissionsOptions, kind: CompiledKind, permission: 
 }
 
 /** Returns the URIs of all objects of a kind. */
-async function listUris(kind: CompiledKind, reader: Reader): Promise<readonly string[]> {
-  const uris: string[] = [];
+async function listUris(kind: CompiledKind, reader: Reader): Promise<readonly ObjectUri[]> {
+  const uris: ObjectUri[] = [];
   const collection = kind.declaration.path.slice(kind.declaration.path.lastIndexOf('/'));
   for (const parent of await reader.storage.listParents(kind.name)) {
     const list = { kind: kind.name, parent };
     for await (const entries of walk(reader.storage, list, { filters: [] }, byId)) {
-      for (const { id } of entries) uris.push(`${parent}${collection}/${id}`);
+      for (const { id } of entries) uris.push(storedUri(`${parent}${collection}/${id}`));
     }
   }
   return uris;

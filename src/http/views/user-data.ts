@@ -4,7 +4,8 @@ import { getKey, setKey, type JsonValue, type MutableJsonObject } from '../../ba
 import { compareLists } from '../../core/objects/list-order.ts';
 import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
 import { formatAttributes, type ListKey } from '../../core/objects/stored.ts';
-import { createUriParser } from '../../core/objects/uris.ts';
+import { createUriParser, type ObjectUri } from '../../core/objects/uris.ts';
+import { storedUserId, type Principal, type UserId } from '../../core/permissions/principals.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
 import { compareText } from '../../core/query/compare.ts';
 import { isNamed, refusal } from '../../engine/access.ts';
@@ -25,7 +26,7 @@ export interface UserDataOptions {
   readonly kinds: ReadonlyMap<string, CompiledKind>;
   readonly engine: EngineOptions;
   /** Principals that may delete user data. */
-  readonly deleters: ReadonlySet<string>;
+  readonly deleters: ReadonlySet<Principal>;
 }
 
 /** Objects of one list to delete. */
@@ -71,7 +72,7 @@ function describeUserData(): OperationDescription {
 async function deleteUserData(options: UserDataOptions, context: Context): Promise<ServiceResponse> {
   const { caller, parameters, unit } = context;
   if (!(await isNamed({ principals: options.deleters }, caller))) throw refusal(caller);
-  const principal = parameters['principal']!;
+  const principal = storedUserId(parameters['principal']!);
   const writer = await unit.writer();
   await lockMentions(options, principal, writer);
   for (const list of await findOwned(options, principal, writer)) await deleteObjects(options, context, writer, list);
@@ -109,7 +110,7 @@ function placeParser({ kinds }: UserDataOptions): (uri: string) => Place | undef
  */
 async function lockMentions(
   options: UserDataOptions,
-  principal: string,
+  principal: Principal,
   { storage, permission }: Writer,
 ): Promise<void> {
   const placeOf = placeParser(options);
@@ -130,7 +131,7 @@ async function lockMentions(
 /** Returns the objects that only the user can write, by list, parents first. Their descendants are deleted with them. */
 async function findOwned(
   options: UserDataOptions,
-  principal: string,
+  principal: Principal,
   { permission }: Writer,
 ): Promise<readonly OwnedObjects[]> {
   const placeOf = placeParser(options);
@@ -160,7 +161,7 @@ function byDepth(a: string, b: string): number {
 }
 
 /** Returns all proper prefixes of a path; those like `/buckets/a` and `/buckets/a/collections/b` are objects. */
-function ancestorsOf(uri: string): readonly string[] {
+function ancestorsOf(uri: ObjectUri): readonly string[] {
   const segments = uri.split('/');
   return segments.slice(2, -1).map((_, index) => segments.slice(0, index + 2).join('/'));
 }
@@ -196,7 +197,7 @@ async function deleteObjects(
 async function leaveGroups(
   options: UserDataOptions,
   context: Context,
-  principal: string,
+  principal: UserId,
   writer: Writer,
 ): Promise<void> {
   const { kinds } = options;
@@ -209,14 +210,14 @@ async function leaveGroups(
       const ids = storedIds(address.ids);
       const list = group.listKey(ids, anonymous);
       const scope: Scope = { kind: group, list, options: options.engine, context: { ...context, ids } };
-      await removeMember(scope, uri, principal, writer);
+      await removeMember(scope, address.uri, principal, writer);
     }
     await writer.permission.removeUserPrincipal(principal, uri);
   }
 }
 
 /** Removes a member from a group, without validation: a schema must not prevent the deletion. */
-async function removeMember(scope: Scope, uri: string, principal: string, writer: Writer): Promise<void> {
+async function removeMember(scope: Scope, uri: ObjectUri, principal: Principal, writer: Writer): Promise<void> {
   const { kind, list, context } = scope;
   const { caller, ids } = context;
   const { object: old, timestamp: clock } = await writer.storage.lock(list, ids[kind.idName]);

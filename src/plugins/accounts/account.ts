@@ -1,6 +1,8 @@
 // Accounts in storage and permissions: their list, URIs, ids and owners.
 import { findIdGenerator, type IdGenerator } from '../../core/objects/ids.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import { uriBelow, type ObjectUri } from '../../core/objects/uris.ts';
+import { formatUserId, type UserId } from '../../core/permissions/principals.ts';
 
 /** The list of all accounts. Administrators can page through it. Other callers see only their own account. */
 export const accountList: ListKey = { kind: 'account', parent: '' };
@@ -9,13 +11,13 @@ export const accountList: ListKey = { kind: 'account', parent: '' };
 export const policyName = 'account';
 
 /** Returns the user id of an account. */
-export function accountPrincipal(id: string): string {
-  return `${policyName}:${id}`;
+export function accountPrincipal(id: string): UserId {
+  return formatUserId(policyName, id);
 }
 
 /** Returns the URI of an account. */
-export function accountUri(id: string): string {
-  return `/accounts/${id}`;
+export function accountUri(id: string): ObjectUri {
+  return uriBelow('', 'accounts', id);
 }
 
 /** Ids are names or e-mail addresses. No setting changes this. */

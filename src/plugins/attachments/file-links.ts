@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { StorageReader, StorageWriter } from '../../contracts/storage.ts';
 import { formatAttributes, StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import { listFolder, storedUri, uriBelow, type ObjectUri } from '../../core/objects/uris.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { parseField } from '../../core/query/fields.ts';
 import { byId, walk } from '../../engine/walk.ts';
@@ -13,7 +14,7 @@ const kind = 'attachments';
 const root = '__attachments__';
 const keptRoot = `${root}/kept`;
 /** The list in which Kinto stores all links, under random ids. */
-const importedList: ListKey = { kind, parent: root };
+const importedList: ListKey = { kind, parent: listFolder(root) };
 
 export interface RecordIds {
   readonly bucket: string;
@@ -34,23 +35,23 @@ export interface LinkedFile {
 }
 
 export interface Link extends LinkedFile {
-  readonly recordUri: string;
+  readonly recordUri: ObjectUri;
   /** URI of the record of the upload; differs from `recordUri` for copies of that record. */
-  readonly ownerUri: string;
+  readonly ownerUri: ObjectUri;
   /** Absent for the current file of the record. */
   readonly kept?: KeptReason;
 }
 
-export function bucketUri({ bucket }: Pick<RecordIds, 'bucket'>): string {
-  return `/buckets/${bucket}`;
+export function bucketUri({ bucket }: Pick<RecordIds, 'bucket'>): ObjectUri {
+  return uriBelow('', 'buckets', bucket);
 }
 
-function collectionUri(recordIds: Omit<RecordIds, 'record'>): string {
-  return `${bucketUri(recordIds)}/collections/${recordIds.collection}`;
+function collectionUri(recordIds: Omit<RecordIds, 'record'>): ObjectUri {
+  return uriBelow(bucketUri(recordIds), 'collections', recordIds.collection);
 }
 
-export function recordUri(recordIds: RecordIds): string {
-  return `${collectionUri(recordIds)}/records/${recordIds.record}`;
+export function recordUri(recordIds: RecordIds): ObjectUri {
+  return uriBelow(collectionUri(recordIds), 'records', recordIds.record);
 }
 
 /** Parses the URI of a record; returns `undefined` for any other text. */
@@ -78,7 +79,7 @@ export async function writeLink(
   storage: StorageWriter,
   recordIds: RecordIds,
   { location, filename, mimetype }: LinkedFile,
-  ownerUri: string = recordUri(recordIds),
+  ownerUri: ObjectUri = recordUri(recordIds),
 ): Promise<void> {
   const isOwner = ownerUri === recordUri(recordIds);
   const attributes = {
@@ -198,13 +199,13 @@ async function keep(storage: StorageWriter, object: StoredObject, link: Link, ke
 }
 
 /** Returns the URI of the collection of a file. */
-function collectionOf({ attributes }: StoredObject): string | undefined {
+function collectionOf({ attributes }: StoredObject): ObjectUri | undefined {
   const uri = attributes['collection_uri'];
-  return typeof uri === 'string' ? uri : undefined;
+  return typeof uri === 'string' ? storedUri(uri) : undefined;
 }
 
 /** Returns all links of a collection, including kept files. */
-async function readLists(storage: StorageWriter, uri: string): Promise<readonly StoredLink[]> {
+async function readLists(storage: StorageWriter, uri: ObjectUri): Promise<readonly StoredLink[]> {
   const found: StoredLink[] = [];
   for (const list of [listOf(root, uri), listOf(keptRoot, uri)]) {
     // Locking would create a clock, and most collections have no files.
@@ -216,7 +217,7 @@ async function readLists(storage: StorageWriter, uri: string): Promise<readonly 
 }
 
 /** Returns links imported from Kinto. Costs one timestamp lookup if none were imported. */
-async function findImported(storage: StorageReader, name: string, uri: string): Promise<readonly StoredLink[]> {
+async function findImported(storage: StorageReader, name: string, uri: ObjectUri): Promise<readonly StoredLink[]> {
   if ((await storage.resourceTimestamp(importedList)) === undefined) return [];
   const found: StoredLink[] = [];
   const filter: Filter = { field: parseField(name), operator: 'eq', value: uri };
@@ -239,8 +240,8 @@ function toLink(object: StoredObject | undefined): Link | undefined {
   if (typeof location !== 'string' || typeof uri !== 'string') return undefined;
   const link = {
     location,
-    recordUri: uri,
-    ownerUri: typeof owner === 'string' ? owner : uri,
+    recordUri: storedUri(uri),
+    ownerUri: storedUri(typeof owner === 'string' ? owner : uri),
     // Imported links have no name and media type.
     filename: typeof filename === 'string' ? filename : location.slice(location.lastIndexOf('/') + 1),
     mimetype: typeof mimetype === 'string' ? mimetype : 'application/octet-stream',
@@ -248,8 +249,8 @@ function toLink(object: StoredObject | undefined): Link | undefined {
   return kept === 'replaced' || kept === 'deleted' ? { ...link, kept } : link;
 }
 
-function listOf(parentPath: string, uri: string): ListKey {
-  return { kind, parent: parentPath + uri };
+function listOf(parentPath: string, uri: ObjectUri | ''): ListKey {
+  return { kind, parent: listFolder(parentPath + uri) };
 }
 
 function keptId(location: string): string {

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { StorageReader, StorageWriter } from '../../contracts/storage.ts';
 import { formatAttributes, StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import { listFolder, type ObjectUri } from '../../core/objects/uris.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { idField } from '../../core/query/fields.ts';
 
@@ -11,21 +12,21 @@ import { idField } from '../../core/query/fields.ts';
 export interface FileOfRecord {
   readonly location: string;
   /** URI of the record of the upload. */
-  readonly ownerUri: string;
+  readonly ownerUri: ObjectUri;
 }
 
 /** References are in one list per owning collection, ordered by file: see `referenceId`. */
 const kind = 'attachment_references';
 
 /** Adds a reference from a record to the file. */
-export async function addReference(storage: StorageWriter, file: FileOfRecord, recordUri: string): Promise<void> {
+export async function addReference(storage: StorageWriter, file: FileOfRecord, recordUri: ObjectUri): Promise<void> {
   const { location } = file;
   const text = formatAttributes({ location, record_uri: recordUri });
   await storage.update(listOf(file), referenceId(file, recordUri), text);
 }
 
 /** Removes the reference from a record to the file. */
-export async function removeReference(storage: StorageWriter, file: FileOfRecord, recordUri: string): Promise<void> {
+export async function removeReference(storage: StorageWriter, file: FileOfRecord, recordUri: ObjectUri): Promise<void> {
   await storage.delete(listOf(file), referenceId(file, recordUri), { keepTombstone: false });
 }
 
@@ -56,14 +57,14 @@ export async function readReferences(
 }
 
 function listOf({ ownerUri }: FileOfRecord): ListKey {
-  return { kind, parent: `__attachments__${ownerUri.slice(0, ownerUri.lastIndexOf('/records/'))}` };
+  return { kind, parent: listFolder(`__attachments__${ownerUri.slice(0, ownerUri.lastIndexOf('/records/'))}`) };
 }
 
 /**
  * Returns the id of a reference. Ids for one file sort between its hash with `.` and its hash with `/`, the next
  * character.
  */
-function referenceId({ location }: FileOfRecord, recordUri: string): string {
+function referenceId({ location }: FileOfRecord, recordUri: ObjectUri): string {
   return `${hashOf(location)}.${hashOf(recordUri)}`;
 }
 

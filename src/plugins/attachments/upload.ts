@@ -3,6 +3,7 @@
 import { formatJson, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 import { invalidParameters, notFound } from '../../core/errors.ts';
 import type { PathIds } from '../../core/objects/object-id.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
 import { requireAllowed } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
 import type { Arrival } from '../../engine/endpoint.ts';
@@ -156,7 +157,12 @@ async function writeRecord(
 }
 
 /** Allows the subscriber in `subscribers.ts` to accept this attachment of the record in the unit of work. */
-function allowAttachment({ uploaded }: AttachmentService, unit: UnitOfWork, uri: string, attachment: JsonObject): void {
+function allowAttachment(
+  { uploaded }: AttachmentService,
+  unit: UnitOfWork,
+  uri: ObjectUri,
+  attachment: JsonObject,
+): void {
   const known = uploaded.get(unit) ?? new Map<string, JsonObject>();
   uploaded.set(unit, known.set(uri, attachment));
 }

@@ -5,6 +5,7 @@ import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts'
 import type { PageText } from '../../contracts/storage.ts';
 import { formatHttpDate } from '../../core/objects/etag.ts';
 import { entryValue, type StoredObject } from '../../core/objects/stored.ts';
+import { uriBelow } from '../../core/objects/uris.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
@@ -141,7 +142,7 @@ async function collectionChangeset(
   const { storage } = context.unit.reader;
   const { bucket_id: bucket = '', collection_id: id = '' } = context.ids;
   const read = (): Promise<StoredObject | undefined> =>
-    storage.get({ kind: 'collection', parent: `/buckets/${bucket}` }, id);
+    storage.get({ kind: 'collection', parent: uriBelow('', 'buckets', bucket) }, id);
   const list = { kind: 'record', parent: host.objects.uri({ kind: 'collection', ids: context.ids }) };
   const filters: readonly Filter[] =
     since === undefined ? [] : [{ field: lastModifiedField, operator: 'gt', value: since }];

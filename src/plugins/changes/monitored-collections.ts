@@ -1,6 +1,7 @@
 // The monitored collections and the newest timestamp of the records of each.
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../base/json.ts';
+import { uriBelow } from '../../core/objects/uris.ts';
 import type { Reader } from '../../engine/unit-of-work.ts';
 import type { PluginHost } from '../../http/plugin.ts';
 import type { ValuesOf } from '../../settings/definition.ts';
@@ -55,7 +56,9 @@ export function createMonitor({
       const [, bucket = '', collection = ''] = uriForm.exec(uri) ?? [];
       if (!(included.has(uri) || included.has(`/buckets/${bucket}`)) || excludedUris.has(uri)) return undefined;
       // The timestamp of a list remains after the collection is deleted.
-      if ((await storage.get({ kind: 'collection', parent: `/buckets/${bucket}` }, collection)) === undefined)
+      if (
+        (await storage.get({ kind: 'collection', parent: uriBelow('', 'buckets', bucket) }, collection)) === undefined
+      )
         return undefined;
       return { id: entryId(host, uri), last_modified: timestamp, bucket, collection, host };
     });

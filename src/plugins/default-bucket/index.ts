@@ -6,6 +6,7 @@ import { TransactionConflict } from '../../contracts/errors.ts';
 import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
 import type { ObjectId } from '../../core/objects/object-id.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import { storedUserId } from '../../core/permissions/principals.ts';
 import { isConfirmed, refusal } from '../../engine/access.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
 import type { Actor, ObjectPlace, Objects } from '../../engine/objects.ts';
@@ -34,7 +35,7 @@ export const defaultBucket = definePlugin({
       // Fails if the kinds of the alias do not exist.
       start() {
         host.objects.kind('collection');
-        personalId(host, personalBucketId(secret, ''));
+        personalId(host, personalBucketId(secret, storedUserId('')));
       },
     };
   },

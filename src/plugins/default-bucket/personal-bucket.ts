@@ -1,10 +1,11 @@
 // The id of the personal bucket of a user, derived from the user id, so that all processes and versions agree.
 import { createHmac } from 'node:crypto';
+import type { UserId } from '../../core/permissions/principals.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { userIdSecret } from '../../settings/user-id-secret.ts';
 
 /** Returns 32 hexadecimal digits of HMAC-SHA256(secret, user id), formatted as a UUID. */
-export function personalBucketId(secret: string, userId: string): string {
+export function personalBucketId(secret: string, userId: UserId): string {
   const digest = createHmac('sha256', secret).update(userId).digest('hex').slice(0, 32);
   return digest.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

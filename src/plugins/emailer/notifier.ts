@@ -5,6 +5,7 @@ import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer, MailMessage } from '../../contracts/mailer.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { isTombstone, type StoredObject } from '../../core/objects/stored.ts';
+import { uriBelow, type ListParent } from '../../core/objects/uris.ts';
 import type { Change } from '../../engine/events/event.ts';
 import { addressOf, isAddress } from './addresses.ts';
 import { BackgroundQueue } from './background-queue.ts';
@@ -85,10 +86,10 @@ export class Notifier {
     const { storage, limits, logger } = this.#options;
     const { bucket_id: bucketId = '', collection_id: collectionId = '' } = change.ids;
     const rules = { ...limits, bucketId };
-    const bucketUri = `/buckets/${bucketId}`;
+    const bucketUri = uriBelow('', 'buckets', bucketId);
     const find = async (
       kind: 'collection' | 'bucket',
-      parent: string,
+      parent: ListParent,
       id: string,
     ): Promise<readonly Hook[] | undefined> => {
       const object = ownState(change, kind) ?? (await storage.get({ kind, parent }, id));
@@ -127,7 +128,10 @@ export class Notifier {
 
   /** Returns the members whose user ids, without the policy prefix, are e-mail addresses. */
   async #findMembers(bucketId: string, groupId: string): Promise<readonly string[]> {
-    const group = await this.#options.storage.get({ kind: 'group', parent: `/buckets/${bucketId}` }, groupId);
+    const group = await this.#options.storage.get(
+      { kind: 'group', parent: uriBelow('', 'buckets', bucketId) },
+      groupId,
+    );
     const members = group === undefined ? undefined : getKey(group.attributes, 'members');
     if (!Array.isArray(members)) return [];
     return members

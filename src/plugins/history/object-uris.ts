@@ -1,5 +1,5 @@
 // URIs of objects with a history: their reader for settings, and tests whether a change is inside of one.
-import { createUriParser, objectTemplate, type ObjectAddress } from '../../core/objects/uris.ts';
+import { createUriParser, objectTemplate, uriBelow, type ObjectUri } from '../../core/objects/uris.ts';
 import type { Change } from '../../engine/events/event.ts';
 import { list, type Reader } from '../../settings/readers.ts';
 
@@ -32,7 +32,7 @@ export function objectUris(): Reader<readonly string[]> {
 
 /** Returns the ids in a URI as the root view shows them: `{bucket: 'a', collection: 'b'}`. */
 export function idsByKind(uri: string): Readonly<Record<string, string>> {
-  const { ids }: ObjectAddress = parse(uri) ?? { kind: '', ids: {} };
+  const ids = parse(uri)?.ids ?? {};
   return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name.replace(/_id$/, ''), id]));
 }
 
@@ -48,6 +48,6 @@ export function isWithin({ uri, ids }: Change, excludedUris: ReadonlySet<string>
 }
 
 /** Returns the URI of the bucket of an object. */
-export function bucketUri(ids: Change['ids']): string {
-  return `/buckets/${ids['bucket_id']}`;
+export function bucketUri(ids: Change['ids']): ObjectUri {
+  return uriBelow('', 'buckets', ids['bucket_id']!);
 }

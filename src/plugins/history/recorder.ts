@@ -3,6 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
+import { storedUri, uriBelow, type ObjectUri } from '../../core/objects/uris.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import { compareText } from '../../core/query/compare.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
@@ -89,7 +91,10 @@ async function recordInBucket(
   if (readers !== undefined) {
     const uri = kind.listUri(ids);
     await permission.addToAces(
-      entries.map(({ id, change }) => ({ objectId: `${uri}/${id}`, permissions: { read: [...readers(change)] } })),
+      entries.map(({ id, change }) => ({
+        objectId: storedUri(`${uri}/${id}`),
+        permissions: { read: [...readers(change)] },
+      })),
       { isFresh: true },
     );
   }
@@ -103,7 +108,7 @@ async function recordInBucket(
 async function findReaders(
   changes: readonly Change[],
   permission: Writer['permission'],
-): Promise<(change: Change) => ReadonlySet<string>> {
+): Promise<(change: Change) => ReadonlySet<Principal>> {
   const uris = [...new Set(changes.flatMap(parentUris))];
   const found = await permission.getObjectsPermissions(uris, ['read', 'write']);
   const byUri = new Map(uris.map((uri, index) => [uri, found[index]!]));
@@ -113,12 +118,12 @@ async function findReaders(
   };
 }
 
-function parentUris({ ids }: Change): readonly string[] {
+function parentUris({ ids }: Change): readonly ObjectUri[] {
   const bucket = bucketUri(ids);
   const collection = ids['collection_id'];
-  return collection === undefined ? [bucket] : [bucket, `${bucket}/collections/${collection}`];
+  return collection === undefined ? [bucket] : [bucket, uriBelow(bucket, 'collections', collection)];
 }
 
-function principalsOf({ read = [], write = [] }: ObjectPermissions): readonly string[] {
+function principalsOf({ read = [], write = [] }: ObjectPermissions): readonly Principal[] {
   return [...read, ...write];
 }

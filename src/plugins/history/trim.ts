@@ -1,4 +1,5 @@
 // Trims the history: deletes old entries without tombstones while new ones are written.
+import { storedUri } from '../../core/objects/uris.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { Change } from '../../engine/events/event.ts';
@@ -60,7 +61,7 @@ async function trimSelected(
   for await (const entries of walk(storage, list, { filters }, oldestFirst)) {
     const surplus = entries.slice(0, excess - seen);
     seen += surplus.length;
-    await permission.deleteObjectPermissions(surplus.map(({ id }) => `${kind.listUri(ids)}/${id}`));
+    await permission.deleteObjectPermissions(surplus.map(({ id }) => storedUri(`${kind.listUri(ids)}/${id}`)));
     if (seen >= excess) break;
   }
   await storage.trimObjects(list, { filters }, maxCount);

@@ -1,12 +1,13 @@
 // The one check of access for all endpoints below `/operations`: their own and those of other parts of the service.
+import type { Principal } from '../../core/permissions/principals.ts';
 import { isNamed, refusal } from '../../engine/access.ts';
 import type { Caller } from '../../engine/caller.ts';
 import type { Context } from '../../engine/context.ts';
 import type { Endpoint, Operation } from '../../engine/endpoint.ts';
 
 export interface OperatorAccess {
-  readonly readers: ReadonlySet<string>;
-  readonly writers: ReadonlySet<string>;
+  readonly readers: ReadonlySet<Principal>;
+  readonly writers: ReadonlySet<Principal>;
 }
 
 /** Returns the endpoint with a check of access before everything else. */
@@ -18,7 +19,7 @@ export function guardEndpoint(endpoint: Endpoint, { readers, writers }: Operator
   return { ...endpoint, isForOperators: true, operations: Object.fromEntries(operations) };
 }
 
-function guardOperation(operation: Operation, principals: ReadonlySet<string>): Operation {
+function guardOperation(operation: Operation, principals: ReadonlySet<Principal>): Operation {
   const requireAccess = async ({ caller }: Pick<Context, 'caller'>): Promise<void> => {
     if (!(await isNamed({ principals }, caller))) throw refusal(caller);
   };

@@ -1,5 +1,6 @@
 // Plugin `operations`: endpoints for operators below `/operations`, with one check of access for all of them. See
 // docs/reference/http-api/operations.md.
+import { toPrincipals } from '../../core/permissions/principals.ts';
 import { definePlugin, type OperatorAreas, type PluginHost, type PluginParts } from '../../http/plugin.ts';
 import { keepLines } from '../../observability/logger.ts';
 import { LogRing, type LogQuery } from '../../observability/log-ring.ts';
@@ -20,8 +21,8 @@ function setup(host: PluginHost): PluginParts {
   const { settings, stores, clock, logger, documentationUrl } = host;
   const own = settings.read(operationsSettings);
   const access: OperatorAccess = {
-    readers: new Set(own.operations_read_principals),
-    writers: new Set(own.operations_write_principals),
+    readers: new Set(toPrincipals(own.operations_read_principals)),
+    writers: new Set(toPrincipals(own.operations_write_principals)),
   };
   const ring = new LogRing(own.operations_log_bytes, () => clock.now());
   const hasLog = keepLines(logger, ring);

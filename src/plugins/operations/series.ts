@@ -1,5 +1,6 @@
 // The series of the overview: figures of all processes and of the stores by step, as columns of equal length.
 import type { JsonObject, JsonValue } from '../../base/json.ts';
+import type { ListParent } from '../../core/objects/uris.ts';
 import { DurationHistogram, round } from './duration-histogram.ts';
 import { ringSizes, statusClasses, type ProcessReport, type RingName, type StepReport } from './figures.ts';
 import type { StoreFigures, StoreState } from './store-figures.ts';
@@ -38,7 +39,7 @@ export function formatSeries(name: RingName, processes: readonly ProcessReport[]
   };
 }
 
-function recordsOf(state: StoreState | undefined, uri: string): number | null {
+function recordsOf(state: StoreState | undefined, uri: ListParent): number | null {
   return state?.largest.find((collection) => collection.uri === uri)?.records ?? null;
 }
 

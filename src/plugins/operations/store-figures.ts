@@ -4,12 +4,13 @@ import type { Clock } from '../../base/clock.ts';
 import { TopN } from '../../base/top-n.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import type { ListParent } from '../../core/objects/uris.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
 import { ringNames, ringSizes, type RingName } from './figures.ts';
 import { TimeRing, type Step } from './time-ring.ts';
 
 export interface CollectionSize {
-  readonly uri: string;
+  readonly uri: ListParent;
   readonly records: number;
 }
 

@@ -1,6 +1,7 @@
 // Stored counters: one object for each bucket and each collection, next to what they count.
 import { formatJson, getKey } from '../../base/json.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
+import { listFolder, type ObjectUri } from '../../core/objects/uris.ts';
 
 /** Usage of a bucket or a collection. `collections` of a collection is always 0. */
 export interface Usage {
@@ -19,7 +20,7 @@ export const collectionCounter = 'collection_info';
 export const counterKind = 'quota';
 
 /** Returns the list of the counter of a bucket or a collection. */
-export function counterList(uri: string): ListKey {
+export function counterList(uri: ObjectUri): ListKey {
   return { kind: counterKind, parent: uri };
 }
 
@@ -27,8 +28,8 @@ export function counterList(uri: string): ListKey {
  * Returns an empty list that is locked before the counters of a bucket. Units of work lock lists in the order of their
  * parents. The list of the bucket counter comes early in that order, so they would block each other there.
  */
-export function counterLock(bucketUri: string): ListKey {
-  return { kind: counterKind, parent: `${bucketUri}/quota` };
+export function counterLock(bucketUri: ObjectUri): ListKey {
+  return { kind: counterKind, parent: listFolder(`${bucketUri}/quota`) };
 }
 
 /** Formats usage as the text of a counter. */

@@ -2,6 +2,7 @@
 import { ServiceError } from '../../core/errors.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
+import { uriBelow } from '../../core/objects/uris.ts';
 import type { Change } from '../../engine/events/event.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import {
@@ -48,7 +49,9 @@ export class QuotaEnforcement {
       .toSorted((a, b) => compareLists(a.list, b.list));
     if (usageChanges.length === 0) return;
     const { storage } = await unit.writer();
-    const locks = [...new Set(usageChanges.map(({ bucketId }) => bucketId))].map((id) => counterLock(`/buckets/${id}`));
+    const locks = [...new Set(usageChanges.map(({ bucketId }) => bucketId))].map((id) =>
+      counterLock(uriBelow('', 'buckets', id)),
+    );
     // Sent together. Locks are taken in the order of the calls.
     const [, states] = await Promise.all([
       Promise.all(locks.toSorted(compareLists).map((lock) => storage.lock(lock))),

@@ -1,5 +1,6 @@
 // Rebuilds counters that may be wrong: after quotas were enabled, or after a service without quotas wrote objects.
 import type { StorageReader, StorageWriter } from '../../contracts/storage.ts';
+import { uriBelow, type ObjectUri } from '../../core/objects/uris.ts';
 import { walk } from '../../engine/walk.ts';
 import {
   add,
@@ -18,7 +19,7 @@ import { sizeOf } from './size.ts';
 /** Stored and actual usage of one bucket or collection. */
 export interface CounterCheck {
   /** URI of the bucket or collection. */
-  readonly uri: string;
+  readonly uri: ObjectUri;
   readonly stored: Usage | undefined;
   readonly counted: Usage;
 }
@@ -41,7 +42,7 @@ export async function checkBucket(
   bucketId: string,
   onCounted: (objects: number) => void = () => undefined,
 ): Promise<readonly CounterCheck[]> {
-  const uri = `/buckets/${bucketId}`;
+  const uri = uriBelow('', 'buckets', bucketId);
   const bucket = await storage.get({ kind: 'bucket', parent: '' }, bucketId);
   if (bucket === undefined) return [];
   let total = add(noUsage, { size: sizeOf(bucket) });
@@ -52,7 +53,7 @@ export async function checkBucket(
   const found: CounterCheck[] = [];
   for await (const collections of walk(storage, { kind: 'collection', parent: uri }, { filters: [] })) {
     for (const collection of collections) {
-      const ownUri = `${uri}/collections/${collection.id}`;
+      const ownUri = uriBelow(uri, 'collections', collection.id);
       let own = add(noUsage, { size: sizeOf(collection) });
       for await (const records of walk(storage, { kind: 'record', parent: ownUri }, { filters: [] })) {
         const size = records.reduce((sum, record) => sum + sizeOf(record), 0);
@@ -77,7 +78,7 @@ export async function rebuildBucket(
   bucketId: string,
   onCounted?: (objects: number) => void,
 ): Promise<readonly CounterCheck[]> {
-  const uri = `/buckets/${bucketId}`;
+  const uri = uriBelow('', 'buckets', bucketId);
   // Every change in the bucket needs this lock before its commit.
   await storage.lock(counterLock(uri));
   await storage.lock(counterList(uri));
@@ -95,17 +96,17 @@ export async function subtractCollection(
   bucketId: string,
   collectionId: string,
 ): Promise<void> {
-  const uri = `/buckets/${bucketId}`;
+  const uri = uriBelow('', 'buckets', bucketId);
   const list = counterList(uri);
   await storage.lock(counterLock(uri));
   const { object } = await storage.lock(list, bucketCounter);
   if (object === undefined) return;
-  const lost = (await readUsage(storage, `${uri}/collections/${collectionId}`, collectionCounter)) ?? noUsage;
+  const lost = (await readUsage(storage, uriBelow(uri, 'collections', collectionId), collectionCounter)) ?? noUsage;
   const left = subtract(parseUsage(object), { ...lost, collections: 1 });
   await storage.update(list, bucketCounter, formatUsage(bucketCounter, left));
 }
 
-async function readUsage(storage: StorageReader, uri: string, id: string): Promise<Usage | undefined> {
+async function readUsage(storage: StorageReader, uri: ObjectUri, id: string): Promise<Usage | undefined> {
   const counter = await storage.get(counterList(uri), id);
   return counter === undefined ? undefined : parseUsage(counter);
 }

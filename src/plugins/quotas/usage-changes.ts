@@ -1,11 +1,12 @@
 // Sums the changes of a request by bucket and collection.
+import { uriBelow, type ObjectUri } from '../../core/objects/uris.ts';
 import type { Change } from '../../engine/events/event.ts';
 import { add, noUsage, subtract, type Usage } from './counters.ts';
 import { sizeOf } from './size.ts';
 
 /** Change of usage of one bucket or collection in a request. */
 export interface UsageChange {
-  readonly uri: string;
+  readonly uri: ObjectUri;
   readonly bucketId: string;
   readonly collectionId: string | undefined;
   /** Difference to the stored counter. */
@@ -28,8 +29,8 @@ export function computeUsageChanges(
   changes: readonly Change[],
   countedIn: (deletion: Change) => Usage,
 ): readonly UsageChange[] {
-  const usageChanges = new Map<string, MutableUsageChange>();
-  const open = (uri: string, bucketId: string, collectionId?: string): MutableUsageChange => {
+  const usageChanges = new Map<ObjectUri, MutableUsageChange>();
+  const open = (uri: ObjectUri, bucketId: string, collectionId?: string): MutableUsageChange => {
     let usageChange = usageChanges.get(uri);
     if (usageChange === undefined) {
       usageChange = { uri, bucketId, collectionId, change: noUsage, hasWrites: false, isGone: false };
@@ -40,7 +41,7 @@ export function computeUsageChanges(
   for (const change of changes) {
     const { kind, action, ids } = change;
     const bucketId = ids['bucket_id']!;
-    const uri = `/buckets/${bucketId}`;
+    const uri = uriBelow('', 'buckets', bucketId);
     if (kind === 'bucket' && action === 'delete') {
       forget(usageChanges, uri);
       continue;
@@ -48,7 +49,7 @@ export function computeUsageChanges(
     const bucket = open(uri, bucketId);
     const collectionId = ids['collection_id'];
     const collection =
-      collectionId === undefined ? undefined : open(`${uri}/collections/${collectionId}`, bucketId, collectionId);
+      collectionId === undefined ? undefined : open(uriBelow(uri, 'collections', collectionId), bucketId, collectionId);
     if (kind === 'collection' && action === 'delete') {
       // The deletion also removes what this request has created in the collection.
       const lost = add(countedIn(change), collection!.change);
@@ -67,7 +68,7 @@ export function computeUsageChanges(
   return [...usageChanges.values()];
 }
 
-function forget(usageChanges: Map<string, MutableUsageChange>, bucketUri: string): void {
+function forget(usageChanges: Map<ObjectUri, MutableUsageChange>, bucketUri: ObjectUri): void {
   for (const uri of usageChanges.keys())
     if (uri === bucketUri || uri.startsWith(`${bucketUri}/`)) usageChanges.delete(uri);
 }

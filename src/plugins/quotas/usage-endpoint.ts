@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import type { ListParent } from '../../core/objects/uris.ts';
 import type { Context } from '../../engine/context.ts';
 import type { OperationDescription } from '../../engine/description.ts';
 import { forReading, plainText, type Endpoint } from '../../engine/endpoint.ts';
@@ -23,7 +24,7 @@ const pageByDefault = 50;
 /** Maximum number of lists that a request reads to find counters. */
 const maxLists = 1000;
 
-type Position = readonly [parent: string, kind: string];
+type Position = readonly [parent: ListParent, kind: string];
 
 /** Returns the endpoint, without a check of access. */
 export function usageEndpoint(limits: QuotaLimits, versionPrefix: string): Endpoint {
@@ -60,10 +61,10 @@ async function findCounters(
   storage: StorageReader,
   after: Position | undefined,
   limit: number,
-): Promise<{ readonly counters: readonly string[]; readonly next: Position | undefined }> {
+): Promise<{ readonly counters: readonly ListParent[]; readonly next: Position | undefined }> {
   const from: ListKey | undefined = after === undefined ? undefined : { parent: after[0], kind: after[1] };
   const lists = await storage.lists(from, maxLists);
-  const counters: string[] = [];
+  const counters: ListParent[] = [];
   for (const { kind, parent, live } of lists) {
     if (kind !== counterKind || live === 0) continue;
     counters.push(parent);
@@ -74,7 +75,11 @@ async function findCounters(
 }
 
 /** Reads the counter of a bucket or a collection; returns `undefined` if it was deleted in the meantime. */
-async function readUsage(storage: StorageReader, limits: QuotaLimits, uri: string): Promise<JsonObject | undefined> {
+async function readUsage(
+  storage: StorageReader,
+  limits: QuotaLimits,
+  uri: ListParent,
+): Promise<JsonObject | undefined> {
   const [, , bucket = '', , collection] = uri.split('/');
   const isBucket = collection === undefined;
   const counter = await storage.get({ kind: counterKind, parent: uri }, isBucket ? bucketCounter : collectionCounter);

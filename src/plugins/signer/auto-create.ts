@@ -1,4 +1,5 @@
 // Creation of source collections at start (setting `signer.auto_create_resources`).
+import type { Principal } from '../../core/permissions/principals.ts';
 import { anonymous } from '../../engine/caller.ts';
 import { internalRequest } from '../../engine/exchange.ts';
 import { runInUnit } from '../../engine/retry.ts';
@@ -14,7 +15,7 @@ import { writeSource } from './review-attributes.ts';
  *
  * @param writers principals that get `write` on what is created
  */
-export function createSource(service: SignerService, resource: Resource, writers: readonly string[]): Promise<void> {
+export function createSource(service: SignerService, resource: Resource, writers: readonly Principal[]): Promise<void> {
   const { stores, logger } = service.host;
   // Several processes may create the same source at the same time.
   return runInUnit(stores, logger, (unit) => create(service, unit, resource, writers));
@@ -24,7 +25,7 @@ async function create(
   service: SignerService,
   unit: UnitOfWork,
   { source: { bucket, collection } }: Resource,
-  writers: readonly string[],
+  writers: readonly Principal[],
 ): Promise<void> {
   const { objects } = service.host;
   const actor = { unit, request: internalRequest('signer-start'), caller: pluginCaller };

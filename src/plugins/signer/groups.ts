@@ -1,5 +1,7 @@
 // Groups of editors and reviewers of a source collection.
 import type { ObjectPermissions } from '../../contracts/permission.ts';
+import { uriBelow } from '../../core/objects/uris.ts';
+import { toPrincipal, type Principal } from '../../core/permissions/principals.ts';
 import type { Caller } from '../../engine/caller.ts';
 import { placeUri, type CollectionId } from './routes.ts';
 import type { Work } from './service.ts';
@@ -9,8 +11,9 @@ import type { CollectionOptions } from './options.ts';
 export function groupUris(
   { bucket }: CollectionId,
   { editorsGroup, reviewersGroup }: CollectionOptions,
-): { readonly editors: string; readonly reviewers: string } {
-  const uri = (id: string): string => `${placeUri({ bucket, collection: undefined })}/groups/${id}`;
+): { readonly editors: Principal; readonly reviewers: Principal } {
+  const uri = (id: string): Principal =>
+    toPrincipal(uriBelow(placeUri({ bucket, collection: undefined }), 'groups', id));
   return { editors: uri(editorsGroup), reviewers: uri(reviewersGroup) };
 }
 
@@ -39,7 +42,7 @@ export async function ensureGroups({ service, actor, route, options }: Work, cre
 export function withPrincipals(
   stored: ObjectPermissions,
   permission: string,
-  principals: readonly string[],
+  principals: readonly Principal[],
 ): ObjectPermissions {
   return { ...stored, [permission]: [...new Set([...(stored[permission] ?? []), ...principals])] };
 }

@@ -1,6 +1,7 @@
 // Checks that keep signatures valid. They refuse floats in sources, client writes to previews and destinations, and
 // deletions of objects that a source needs.
 import { isTombstone } from '../../core/objects/stored.ts';
+import { uriBelow } from '../../core/objects/uris.ts';
 import type { Change } from '../../engine/events/event.ts';
 import type { Actor } from '../../engine/objects.ts';
 import { byId, walk } from '../../engine/walk.ts';
@@ -109,7 +110,7 @@ export async function* readCollections(
   { unit }: Pick<RequestScope, 'unit'>,
   bucket: string,
 ): AsyncGenerator<string, void> {
-  const list = { kind: 'collection', parent: `/buckets/${bucket}` };
+  const list = { kind: 'collection', parent: uriBelow('', 'buckets', bucket) };
   for await (const entries of walk(unit.reader.storage, list, { filters: [] }, byId)) {
     for (const { id } of entries) yield id;
   }

@@ -1,5 +1,6 @@
 // Plugin `signer`: copies reviewed records of a source collection to a destination and signs them there. Clients verify
 // the origin of records, even if these come from a cache. See docs/guides/signing.md.
+import { toPrincipals } from '../../core/permissions/principals.ts';
 import { definePlugin } from '../../http/plugin.ts';
 import { createSource } from './auto-create.ts';
 import { currentCapability, MatchedCollections } from './capability.ts';
@@ -59,7 +60,7 @@ export const signer = definePlugin({
         for (const resource of resources) {
           if (!readFor(settings, values, resource.source, 'auto_create_resources')) continue;
           const writers = readFor(settings, values, resource.source, 'auto_create_resources_principals');
-          await createSource(service, resource, writers);
+          await createSource(service, resource, toPrincipals(writers));
         }
       },
     };

@@ -1,4 +1,5 @@
 // The setting `signer.resources`: sources, previews and destinations; and the lookup of the route of a collection.
+import { uriBelow, type ObjectUri } from '../../core/objects/uris.ts';
 import type { Reader, Reading } from '../../settings/readers.ts';
 
 /** One collection, or a bucket with all its collections. */
@@ -86,8 +87,9 @@ function parsePlace(text: string): Place | undefined {
 }
 
 /** Returns the URI of a bucket or a collection. */
-export function placeUri({ bucket, collection }: Place): string {
-  return collection === undefined ? `/buckets/${bucket}` : `/buckets/${bucket}/collections/${collection}`;
+export function placeUri({ bucket, collection }: Place): ObjectUri {
+  const uri = uriBelow('', 'buckets', bucket);
+  return collection === undefined ? uri : uriBelow(uri, 'collections', collection);
 }
 
 /** Returns the preview, if any, and the destination. */

@@ -1,5 +1,6 @@
 // Shared by the parts of the plugin: the service, the work for one change, access to collections, and errors.
 import { ServiceError } from '../../core/errors.ts';
+import { formatUserId } from '../../core/permissions/principals.ts';
 import { authenticatedCaller, type Caller } from '../../engine/caller.ts';
 import type { Actor, ObjectPlace, Objects } from '../../engine/objects.ts';
 import { formatJson, getKey, type JsonObject } from '../../base/json.ts';
@@ -18,7 +19,7 @@ export interface SignerService {
 }
 
 /** User id recorded for changes made by the plugin. */
-export const pluginUserId = 'plugin:remote-settings';
+export const pluginUserId = formatUserId('plugin', 'remote-settings');
 
 /** Compared by identity, so that no user id can impersonate the plugin. */
 export const pluginCaller: Caller = authenticatedCaller(pluginUserId, []);

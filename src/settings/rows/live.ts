@@ -14,6 +14,11 @@ export const liveSettings = {
     'Maximum number of open live streams and long polls of one authenticated user in one process; further ones get 503.',
     { default: 100 },
   ),
+  live_max_streams_per_address: setting(
+    integer({ min: 0 }),
+    'Maximum number of open live streams and long polls of anonymous callers from one address in one process, except from trusted_proxies; further ones get 503. 0 means unlimited. Clients behind a proxy that trusted_proxies does not name have its address.',
+    { default: 2500 },
+  ),
   live_max_seconds: setting(
     duration({ min: 1, max: 86_400 }),
     'Maximum age of a live stream, varied by up to a tenth. The client reconnects and goes on where it was.',
@@ -26,7 +31,7 @@ export const liveSettings = {
   ),
   live_buffer_bytes: setting(
     integer({ min: 4096 }),
-    'Maximum number of bytes that wait to be sent in one live stream. A slower client is served again once it has read them. A single larger object is sent all the same.',
+    'Maximum number of bytes that wait to be sent in one live stream. A slower client is served again once it has read them. A single larger object is sent once the memory budget has room for it.',
     { default: 65_536 },
   ),
 };

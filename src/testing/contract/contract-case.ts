@@ -2,9 +2,7 @@
 // the backend provides. Assertions throw `AssertionError` of node:assert.
 import type { Clock } from '../../base/clock.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
-import type { Database } from '../../contracts/database.ts';
-import type { PermissionBackend } from '../../contracts/permission.ts';
-import type { StorageBackend } from '../../contracts/storage.ts';
+import type { Database, PermissionBackend, StorageBackend } from './plain-contracts.ts';
 
 /** An ability that a case needs and not every backend has. */
 export type Ability = 'rollback' | 'atomicAcrossParents' | 'textSearch';

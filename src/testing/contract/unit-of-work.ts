@@ -1,8 +1,6 @@
 // Runs work in a transaction as the service does: commits when it succeeds, and rolls back when it throws.
-import type { PermissionWriter } from '../../contracts/permission.ts';
-import type { StorageWriter } from '../../contracts/storage.ts';
 import type { TransactionContext } from './contract-case.ts';
-import type { Database, Transaction } from '../../contracts/database.ts';
+import type { Database, PermissionWriter, StorageWriter, Transaction } from './plain-contracts.ts';
 
 /** Runs the work in a transaction of its own and commits it. */
 export async function inUnit<T>(database: Database, work: (transaction: Transaction) => Promise<T>): Promise<T> {

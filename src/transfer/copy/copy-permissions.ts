@@ -1,5 +1,6 @@
 // Copies permission entries and memberships.
 import type { ObjectPermissions, PermissionBackend } from '../../contracts/permission.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import { digestMemberships, formatPermissions } from './digest.ts';
 import { Growth, inUnit } from '../../maintenance/units.ts';
 import { walkMemberships, walkPermissions } from '../../maintenance/walk.ts';
@@ -59,7 +60,7 @@ async function copyEntries(
 /** Returns the entries to write, with empty lists for those to remove. */
 export function replacing(known: ObjectPermissions, wanted: ObjectPermissions): ObjectPermissions {
   const emptied = Object.keys(known).map((name) => [name, []] as const);
-  return Object.fromEntries<readonly string[]>([...emptied, ...Object.entries(wanted)]);
+  return Object.fromEntries<readonly Principal[]>([...emptied, ...Object.entries(wanted)]);
 }
 
 /** Removes the entries of objects that have none in the source. */

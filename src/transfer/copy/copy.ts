@@ -2,6 +2,8 @@
 // clocks stay as they are. Data is streamed, so memory does not grow with the store.
 import { randomUUID } from 'node:crypto';
 import { compareLists } from '../../core/objects/list-order.ts';
+import { listFolder } from '../../core/objects/uris.ts';
+import { storedUserId } from '../../core/permissions/principals.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
 import { carryFingerprints } from '../../maintenance/secret-fingerprints.ts';
@@ -145,7 +147,7 @@ async function emptyTarget(source: OpenStores, target: OpenStores): Promise<void
 }
 
 async function sharesPermissions(source: OpenStores, { permission }: OpenStores): Promise<boolean> {
-  const probe = `coffer-copy-${randomUUID()}`;
+  const probe = storedUserId(`coffer-copy-${randomUUID()}`);
   const write = (work: 'addUserPrincipal' | 'removeUserPrincipal'): Promise<void> =>
     inUnit(permission.database, (transaction) => permission.writer(transaction)[work](probe, probe));
   await write('addUserPrincipal');
@@ -157,7 +159,7 @@ async function sharesPermissions(source: OpenStores, { permission }: OpenStores)
 /** Checks for one storage under two names. Comes last, because the list that it writes cannot be removed. */
 async function sharesStorage(source: OpenStores, { storage }: OpenStores): Promise<boolean> {
   const probe = `coffer-copy-${randomUUID()}`;
-  const list = { kind: probe, parent: probe };
+  const list = { kind: probe, parent: listFolder(probe) };
   await inUnit(storage.database, (transaction) => storage.writer(transaction).touch(list));
   return (await source.storage.reader.resourceTimestamp(list)) !== undefined;
 }

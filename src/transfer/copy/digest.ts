@@ -4,6 +4,7 @@ import { createHash, hash, type Hash } from 'node:crypto';
 import type { Memberships, ObjectEntries, ObjectPermissions, PermissionReader } from '../../contracts/permission.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import { compareText } from '../../core/query/compare.ts';
 import { formatEntryLine } from '../export/lines.ts';
 import { walkEntryPages, walkMemberships, walkPermissions } from '../../maintenance/walk.ts';
@@ -128,7 +129,7 @@ function sortEntries(permissions: ObjectPermissions): readonly (readonly [string
   return entries.length < 2 ? entries : entries.toSorted(([a], [b]) => compareText(a, b));
 }
 
-function inOrder(principals: readonly string[]): readonly string[] {
+function inOrder(principals: readonly Principal[]): readonly string[] {
   return principals.length < 2 ? principals : principals.toSorted(compareText);
 }
 

@@ -3,6 +3,8 @@
 import { formatJson, parseStoredJson, isJsonObject, getKey, type JsonObject } from '../../base/json.ts';
 import type { Memberships, ObjectEntries, ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
+import { storedParent, storedUri } from '../../core/objects/uris.ts';
+import { toPrincipal, toPrincipals, type Principal } from '../../core/permissions/principals.ts';
 import { parseFingerprints, type Fingerprints } from '../../maintenance/secret-fingerprints.ts';
 
 /** Version of the format. Other versions are refused. */
@@ -201,7 +203,11 @@ function readHeader(value: JsonObject): ExportHeader {
 }
 
 function readListHead(value: JsonObject): ListHead {
-  return { kind: textOf(value, 'kind'), parent: textOf(value, 'parent'), clock: numberOf(value, 'clock') };
+  return {
+    kind: textOf(value, 'kind'),
+    parent: storedParent(textOf(value, 'parent')),
+    clock: numberOf(value, 'clock'),
+  };
 }
 
 function readListEnd(value: JsonObject): ListEnd {
@@ -231,14 +237,15 @@ function readSummary(value: JsonObject): ExportSummary {
 
 function readEntries(value: JsonObject): ObjectEntries {
   const entries = Object.entries(partOf(value, 'entries')).map(
-    ([name, principals]) => [name, textsOf(principals)] as const,
+    ([name, principals]) => [name, toPrincipals(textsOf(principals))] as const,
   );
-  const permissions: ObjectPermissions = Object.fromEntries<readonly string[]>(entries);
-  return { objectId: textOf(value, 'permissionsOf'), permissions };
+  const permissions: ObjectPermissions = Object.fromEntries<readonly Principal[]>(entries);
+  return { objectId: storedUri(textOf(value, 'permissionsOf')), permissions };
 }
 
 function readMemberships(value: JsonObject): Memberships {
-  return { userId: textOf(value, 'principalsOf'), principals: textsOf(getKey(value, 'principals')) };
+  const principals = toPrincipals(textsOf(getKey(value, 'principals')));
+  return { userId: toPrincipal(textOf(value, 'principalsOf')), principals };
 }
 
 function partOf(value: JsonObject, key: string): JsonObject {

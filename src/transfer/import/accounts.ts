@@ -1,6 +1,7 @@
 // Imports the accounts that the source shows. Here they are one list. Kinto keeps each in a list of its own, where two
 // may have one timestamp; one of them gets the next free timestamp here.
 import { getKey } from '../../base/json.ts';
+import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, StoredObject } from '../../core/objects/stored.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
@@ -68,7 +69,7 @@ async function importAccount(target: Stores, account: StoredObject): Promise<voi
   await writeChanges(target, list, { changes: [{ put, permissions: owned(account.id), known }], clock: 0 });
 }
 
-function owned(id: string): { readonly write: readonly string[] } {
+function owned(id: string): ObjectPermissions {
   return { write: [accountPrincipal(id)] };
 }
 

@@ -12,6 +12,7 @@ import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { isSafeId } from '../../core/objects/object-id.ts';
 import { formatAttributes, StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import { latestTimestamp } from '../../core/objects/timestamps.ts';
+import { toPrincipals, type Principal } from '../../core/permissions/principals.ts';
 import { BrokenAnswer } from './transport.ts';
 
 /** Limits above those of one body: lists and batches put envelopes around objects. */
@@ -93,7 +94,7 @@ export function readPermissions(value: JsonValue | undefined): ObjectPermissions
   if (value === undefined || !isJsonObject(value)) return undefined;
   const entries = Object.entries(value).flatMap(([name, principals]) => {
     const texts = Array.isArray(principals) ? principals.filter((principal) => typeof principal === 'string') : [];
-    return texts.length === 0 ? [] : [[name, texts] as const];
+    return texts.length === 0 ? [] : [[name, toPrincipals(texts)] as const];
   });
-  return entries.length === 0 ? undefined : Object.fromEntries<readonly string[]>(entries);
+  return entries.length === 0 ? undefined : Object.fromEntries<readonly Principal[]>(entries);
 }

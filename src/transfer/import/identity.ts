@@ -1,5 +1,6 @@
 // Checks whether user ids and ids of personal buckets stay the same. They are derived from secrets, which must be those of the
 // source.
+import { storedUserId } from '../../core/permissions/principals.ts';
 import { basicUserId, parseBasic } from '../../http/authentication/basic.ts';
 import { personalBucketId, personalBucketSecret } from '../../plugins/default-bucket/personal-bucket.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -34,9 +35,9 @@ export function compareIdentity(
     }
   }
   if (bucketId !== undefined && userId !== undefined) {
-    const own = personalBucketId(personalBucketSecret(settings), userId);
+    const own = personalBucketId(personalBucketSecret(settings), storedUserId(userId));
     if (own !== bucketId) {
-      const isEmptySecret = personalBucketId('', userId) === bucketId;
+      const isEmptySecret = personalBucketId('', storedUserId(userId)) === bucketId;
       warnings.push(
         `Your personal bucket is ${bucketId} at the source and would be ${own} here. ` +
           (isEmptySecret

@@ -2,6 +2,8 @@
 import { getKey } from '../../base/json.ts';
 import type { Memberships, PermissionBackend } from '../../contracts/permission.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
+import { toPrincipal, type Principal } from '../../core/permissions/principals.ts';
 import { inUnit } from '../../maintenance/units.ts';
 import { walkMemberships } from '../../maintenance/walk.ts';
 import type { Compared, Side } from '../copy/verify.ts';
@@ -10,7 +12,7 @@ import type { SourceList } from './lists.ts';
 
 /** Collects users and their groups. */
 export class ExpectedMemberships {
-  readonly #groupsOf = new Map<string, Set<string>>();
+  readonly #groupsOf = new Map<Principal, Set<Principal>>();
   readonly #buckets = new Set<string>();
   readonly #hidden = new Set<string>();
 
@@ -21,14 +23,14 @@ export class ExpectedMemberships {
     for (const group of objects) this.#add(groups.uriOf(group.id), group);
   }
 
-  #add(uri: string, group: StoredObject): void {
+  #add(uri: ObjectUri, group: StoredObject): void {
     const members = getKey(group.attributes, 'members');
     if (!Array.isArray(members)) return;
     for (const member of members) {
       if (typeof member !== 'string' || member === '') continue;
-      const groups = this.#groupsOf.get(member);
-      if (groups === undefined) this.#groupsOf.set(member, new Set([uri]));
-      else groups.add(uri);
+      const groups = this.#groupsOf.get(toPrincipal(member));
+      if (groups === undefined) this.#groupsOf.set(toPrincipal(member), new Set([toPrincipal(uri)]));
+      else groups.add(toPrincipal(uri));
     }
   }
 
@@ -52,7 +54,7 @@ export class ExpectedMemberships {
     permission: PermissionBackend,
   ): Promise<{ readonly compared: Compared; readonly changes: readonly Change[] }> {
     const changes: Change[] = [];
-    const found = new Set<string>();
+    const found = new Set<Principal>();
     let held = 0;
     for await (const page of walkMemberships(permission.reader)) {
       for (const membership of page) {
@@ -76,7 +78,7 @@ export class ExpectedMemberships {
     return { changes, compared: { name: 'memberships', source: side(wanted), target: side(held), differences } };
   }
 
-  #ownGroups({ principals }: Memberships): ReadonlySet<string> {
+  #ownGroups({ principals }: Memberships): ReadonlySet<Principal> {
     return new Set(
       principals.filter((principal) => {
         const bucket = groupForm.exec(principal)?.[1];
@@ -87,8 +89,8 @@ export class ExpectedMemberships {
 }
 
 interface Change {
-  readonly userId: string;
-  readonly group: string;
+  readonly userId: Principal;
+  readonly group: Principal;
   readonly isMissing: boolean;
 }
 

@@ -3,6 +3,7 @@ import { getKey, isJsonObject, JsonSyntaxError, type JsonObject, type JsonValue 
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import { parseEtag } from '../../core/objects/etag.ts';
+import type { ObjectUri } from '../../core/objects/uris.ts';
 import { dataOf, isUnfit, parseAnswer, readEntry, readPermissions, type Unfit } from './entries.ts';
 import type { SourceList } from './lists.ts';
 import { BrokenAnswer, ImportRefused, Transport, type Answer, type TransportOptions } from './transport.ts';
@@ -146,7 +147,7 @@ export class Source {
    */
   async permissionsInHistory(
     bucket: string,
-    wanted: readonly { readonly uri: string; readonly lastModified: number }[],
+    wanted: readonly { readonly uri: ObjectUri; readonly lastModified: number }[],
   ): Promise<readonly (ObjectPermissions | undefined)[]> {
     const paths = wanted.map(
       ({ uri }) =>

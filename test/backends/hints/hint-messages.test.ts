@@ -4,16 +4,22 @@ import { describe, expect, test } from 'vitest';
 import { formatMessages, parseMessage } from '../../../src/backends/hints/hint-messages.ts';
 import { maxHints, PendingHints } from '../../../src/backends/hints/pending-hints.ts';
 import type { ChangeHint } from '../../../src/contracts/change-hints.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 
 const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.constantFrom('', '"', '\\', '\0', '\ud800'));
 const anyHint: fc.Arbitrary<ChangeHint> = fc.oneof(
-  fc.record({ list: fc.record({ kind: texts, parent: texts }, { noNullPrototype: true }) }, { noNullPrototype: true }),
-  fc.record({ below: texts }, { noNullPrototype: true }),
+  fc.record(
+    { list: fc.record({ kind: texts, parent: texts.map(storedParent) }, { noNullPrototype: true }) },
+    { noNullPrototype: true },
+  ),
+  fc.record({ below: texts.map(storedUri) }, { noNullPrototype: true }),
   fc.constant<ChangeHint>({ flushed: true }),
   fc.constant<ChangeHint>({ any: true }),
 );
 
-const listOf = (n: number): ChangeHint => ({ list: { kind: 'record', parent: `/buckets/b/collections/c${n}` } });
+const listOf = (n: number): ChangeHint => ({
+  list: { kind: 'record', parent: storedParent(`/buckets/b/collections/c${n}`) },
+});
 
 describe('messages', () => {
   test('carry all hints in their order, none larger than allowed', () => {
@@ -42,7 +48,7 @@ describe('messages', () => {
   });
 
   test('say that anything has changed when a hint does not fit', () => {
-    const messages = formatMessages('me', [listOf(1), { below: 'é'.repeat(500) }, listOf(2)], 1000);
+    const messages = formatMessages('me', [listOf(1), { below: storedUri('é'.repeat(500)) }, listOf(2)], 1000);
     expect(messages.map((message) => parseMessage(message, 1000))).toEqual([{ from: 'me', hints: [{ any: true }] }]);
   });
 
@@ -69,7 +75,13 @@ describe('pending hints', () => {
   }
 
   test('keep each hint once, in the order in which they came', () => {
-    const hints: readonly ChangeHint[] = [listOf(1), { below: '/a' }, { flushed: true }, listOf(2), { below: '/b' }];
+    const hints: readonly ChangeHint[] = [
+      listOf(1),
+      { below: storedUri('/a') },
+      { flushed: true },
+      listOf(2),
+      { below: storedUri('/b') },
+    ];
     const pending = pendingOf([...hints, ...hints.toReversed()]);
     expect(pending.take()).toEqual(hints);
     expect(pending.isEmpty).toBe(true);
@@ -78,9 +90,9 @@ describe('pending hints', () => {
 
   test('tell lists apart whose kind and parent are the same text together', () => {
     const hints: readonly ChangeHint[] = [
-      { list: { kind: 'a', parent: 'bc' } },
-      { list: { kind: 'ab', parent: 'c' } },
-      { below: 'abc' },
+      { list: { kind: 'a', parent: storedParent('bc') } },
+      { list: { kind: 'ab', parent: storedParent('c') } },
+      { below: storedUri('abc') },
     ];
     expect(pendingOf(hints).take()).toEqual(hints);
   });

@@ -5,6 +5,7 @@ import { SharedHints } from '../../../src/backends/hints/shared-hints.ts';
 import type { HintTransport, MessageEvents, MessageSource } from '../../../src/backends/hints/transport.ts';
 import type { ChangeHint } from '../../../src/contracts/change-hints.ts';
 import type { Logger } from '../../../src/contracts/logger.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -15,7 +16,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const listOf = (n: number): ChangeHint => ({ list: { kind: 'record', parent: `/buckets/b/collections/c${n}` } });
+const listOf = (n: number): ChangeHint => ({
+  list: { kind: 'record', parent: storedParent(`/buckets/b/collections/c${n}`) },
+});
 const anything: ChangeHint = { any: true };
 const failure = new Error('no server');
 

@@ -5,6 +5,8 @@ import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
 import { createMemoryPermission } from '../../../src/backends/memory/permission.ts';
 import { createMemoryStorage } from '../../../src/backends/memory/storage.ts';
 import { isTombstone, StoredObject, type StoredEntry } from '../../../src/core/objects/stored.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipal, toPrincipals } from '../../../src/core/permissions/principals.ts';
 import type { Filter, PageQuery, SortKey } from '../../../src/core/query/ast.ts';
 import { matches } from '../../../src/core/query/evaluate.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
@@ -12,7 +14,7 @@ import { compareEntries, isAfter, positionOf } from '../../../src/core/query/sor
 import { createTestClock } from '../../../src/testing/index.ts';
 import { inRolledBackUnit, inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 
-const list = { kind: 'record', parent: '/buckets/a/collections/b' };
+const list = { kind: 'record', parent: storedParent('/buckets/a/collections/b') };
 const count = 25_000;
 const entries: readonly StoredEntry[] = Array.from({ length: count }, (_, n) => {
   const id = `e${(n * 7919) % count}`;
@@ -162,21 +164,21 @@ describe('deletions of very many objects', () => {
   });
 
   it('delete the entries of the objects, and a rollback restores them', async () => {
-    const uris = ['1', '2', '3'].map((id) => `/buckets/z/collections/y/records/${id}`);
-    const both = { read: ['alice', 'bob'], write: ['alice'] };
+    const uris = ['1', '2', '3'].map((id) => storedUri(`/buckets/z/collections/y/records/${id}`));
+    const both = { read: toPrincipals(['alice', 'bob']), write: toPrincipals(['alice']) };
     await inUnit(database, async (transaction) => {
       const writer = permission.writer(transaction);
       for (const uri of uris.slice(0, 2)) await writer.replaceObjectPermissions(uri, both);
-      await writer.replaceObjectPermissions(uris[2]!, { read: ['bob'] });
+      await writer.replaceObjectPermissions(uris[2]!, { read: [toPrincipal('bob')] });
     });
     const accessible = async (who: string): Promise<readonly string[]> => [
-      ...(await permission.reader.getAccessibleObjects([who])).keys(),
+      ...(await permission.reader.getAccessibleObjects([toPrincipal(who)])).keys(),
     ];
     await inRolledBackUnit(database, async (transaction) => {
       const writer = permission.writer(transaction);
-      await writer.deleteObjectPermissions([...uris, uris[0]!, '/buckets/none']);
-      expect(await writer.getAccessibleObjects(['alice', 'bob'])).toEqual(new Map());
-      await writer.addPrincipalToAce(uris[0]!, 'write', 'tom');
+      await writer.deleteObjectPermissions([...uris, uris[0]!, storedUri('/buckets/none')]);
+      expect(await writer.getAccessibleObjects([toPrincipal('alice'), toPrincipal('bob')])).toEqual(new Map());
+      await writer.addPrincipalToAce(uris[0]!, 'write', toPrincipal('tom'));
     });
     for (const uri of uris.slice(0, 2)) expect(await permission.reader.getObjectPermissions(uri)).toEqual(both);
     expect(await accessible('tom')).toEqual([]);
@@ -191,28 +193,32 @@ describe('deletions of very many objects', () => {
 describe('entries below an object', () => {
   const below = '/buckets/x/collections/y/records';
   const grant = (objectId: string): Promise<void> =>
-    inUnit(database, (transaction) => permission.writer(transaction).addPrincipalToAce(objectId, 'read', 'alice'));
+    inUnit(database, (transaction) =>
+      permission.writer(transaction).addPrincipalToAce(storedUri(objectId), 'read', toPrincipal('alice')),
+    );
   const accessible = async (): Promise<readonly string[]> => [
-    ...(await permission.reader.getAccessibleObjects(['alice'])).keys(),
+    ...(await permission.reader.getAccessibleObjects([toPrincipal('alice')])).keys(),
   ];
 
   it('are deleted in one step, restored by a rollback, and make room for new ones', async () => {
     for (const id of ['1', '2']) await grant(`${below}/${id}`);
     await inRolledBackUnit(database, async (transaction) => {
       const writer = permission.writer(transaction);
-      await writer.deletePermissionsBelow('/buckets/x');
-      expect(await writer.getAccessibleObjects(['alice'])).toEqual(new Map());
-      await writer.addPrincipalToAce(`${below}/1`, 'write', 'alice');
-      await writer.deletePermissionsBelow('/buckets/x');
+      await writer.deletePermissionsBelow(storedUri('/buckets/x'));
+      expect(await writer.getAccessibleObjects([toPrincipal('alice')])).toEqual(new Map());
+      await writer.addPrincipalToAce(storedUri(`${below}/1`), 'write', toPrincipal('alice'));
+      await writer.deletePermissionsBelow(storedUri('/buckets/x'));
     });
-    expect(await permission.reader.getObjectPermissions(`${below}/1`)).toEqual({ read: ['alice'] });
+    expect(await permission.reader.getObjectPermissions(storedUri(`${below}/1`))).toEqual({ read: ['alice'] });
     expect(await accessible()).toEqual([`${below}/1`, `${below}/2`]);
-    await inUnit(database, (transaction) => permission.writer(transaction).deletePermissionsBelow('/buckets/x'));
+    await inUnit(database, (transaction) =>
+      permission.writer(transaction).deletePermissionsBelow(storedUri('/buckets/x')),
+    );
     // While the rest is swept up.
     await grant(`${below}/3`);
     expect(await accessible()).toEqual([`${below}/3`]);
     await pause('normal');
     expect(await accessible()).toEqual([`${below}/3`]);
-    expect(await permission.reader.getObjectPermissions(`${below}/1`)).toEqual({});
+    expect(await permission.reader.getObjectPermissions(storedUri(`${below}/1`))).toEqual({});
   });
 });

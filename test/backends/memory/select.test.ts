@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
 import { createMemoryStorage } from '../../../src/backends/memory/storage.ts';
 import { StoredObject, type StoredEntry } from '../../../src/core/objects/stored.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
 import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
 import { matches } from '../../../src/core/query/evaluate.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
@@ -10,7 +11,7 @@ import { compareEntries, isAfter } from '../../../src/core/query/sort.ts';
 import { createTestClock } from '../../../src/testing/index.ts';
 import { anyFilter, anyQuery, changeOf, keysOfText, type Change } from '../../contract/queries.ts';
 
-const list = { kind: 'record', parent: '/buckets/a/collections/b' };
+const list = { kind: 'record', parent: storedParent('/buckets/a/collections/b') };
 
 /** Returns the expected result: evaluates and sorts all entries, and cuts the page. */
 function selectSimply(entries: readonly StoredEntry[], query: PageQuery): { ids: readonly string[]; more: boolean } {

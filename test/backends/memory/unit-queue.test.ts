@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { UnitQueue } from '../../../src/backends/memory/unit-queue.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
+import { storedUserId } from '../../../src/core/permissions/principals.ts';
 
 describe('unit queue', () => {
   it('opens units in the order of the calls', async () => {
@@ -23,9 +24,9 @@ describe('unit queue', () => {
   it('delays a user with one unit by one unit of a user with many', async () => {
     const queue = new UnitQueue();
     const order: string[] = [];
-    const first = await queue.begin('zoe');
+    const first = await queue.begin(storedUserId('zoe'));
     const others = ['zoe', 'zoe', 'zoe', 'tom'].map(async (userId) => {
-      const unit = await queue.begin(userId);
+      const unit = await queue.begin(storedUserId(userId));
       order.push(userId);
       await new Promise((resolve) => {
         setImmediate(resolve);

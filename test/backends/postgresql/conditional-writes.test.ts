@@ -5,6 +5,8 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { ConditionalWrite } from '../../../src/contracts/database.ts';
 import { TransactionConflict } from '../../../src/contracts/errors.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { CountingProxy } from '../../support/counting-proxy.ts';
 import { cloneDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
 import { lockTable } from '../../support/table-lock.ts';
@@ -37,7 +39,7 @@ afterAll(async () => {
 });
 
 function listOf(number: number): ListKey {
-  return { kind: 'record', parent: `/buckets/b/collections/c${number}` };
+  return { kind: 'record', parent: storedParent(`/buckets/b/collections/c${number}`) };
 }
 
 /** A record with a new random id. */
@@ -48,7 +50,15 @@ function freshRecord(list: ListKey): ConditionalWrite {
 function newRecord(list: ListKey, text = '{"n":1}'): ConditionalWrite {
   const id = `r${count++}`;
   const uri = `${list.parent}/records/${id}`;
-  return { list, id, holder: undefined, expected: undefined, text, uri, entries: { write: ['acme:zoe'] } };
+  return {
+    list,
+    id,
+    holder: undefined,
+    expected: undefined,
+    text,
+    uri: storedUri(uri),
+    entries: { write: [toPrincipal('acme:zoe')] },
+  };
 }
 
 function writeTo(

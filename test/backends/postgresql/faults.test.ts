@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
 import type { ConnectionOptions } from '../../../src/backends/postgresql/connection-pool.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { startTestService } from '../../../src/testing/index.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { postgresqlSettings } from '../../support/backends.ts';
@@ -15,7 +16,7 @@ import { PostgresServer } from '../../support/postgresql-server.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { openCache, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
 
-const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
+const list: ListKey = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
 const endSessions = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()';
 
 let server: PostgresServer;
@@ -241,7 +242,7 @@ describe('the connections', () => {
 describe('a lock that is not granted', () => {
   test('is waited for in the order of lists, and is otherwise a conflict with the names of the lists', async () => {
     const backends = open();
-    const [early, late] = ['/buckets/a', '/buckets/b'].map((parent) => ({ kind: 'record', parent }));
+    const [early, late] = ['/buckets/a', '/buckets/b'].map((uri) => ({ kind: 'record', parent: storedUri(uri) }));
     for (const each of [early!, late!]) {
       await inUnit(backends.database, (transaction) => backends.storage.writer(transaction).update(each, 'x', '{}'));
     }

@@ -3,11 +3,12 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { TransactionConflict } from '../../../src/contracts/errors.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { migrateDatabase } from '../../support/postgresql-setup.ts';
 import { createDatabase, openPostgres } from '../../support/postgresql.ts';
 
-const list = { kind: 'record', parent: '/buckets/b/collections/c' };
+const list = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
 let url: string;
 
 beforeAll(async () => {

@@ -8,6 +8,8 @@ import { keyOfText } from '../../../src/backends/postgresql/text-key.ts';
 import { formatJson, parseJson, type JsonObject, type JsonValue } from '../../../src/base/json.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { formatAttributes } from '../../../src/core/objects/stored.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
+import { storedUserId, toPrincipal, toPrincipals } from '../../../src/core/permissions/principals.ts';
 import { compareValues } from '../../../src/core/query/compare.ts';
 import { compare, marks, oneOf, pageQuery, sortKeys } from '../../../src/testing/contract/storage/storage-probe.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
@@ -15,7 +17,7 @@ import { json } from '../../core/query/arbitraries.ts';
 import { migrateDatabase, runSql } from '../../support/postgresql-setup.ts';
 import { createDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
 
-const list = { kind: 'record', parent: '/buckets/b/collections/c' };
+const list = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
 
 function open(url: string): OpenPostgres {
   const backends = openPostgres(systemClock, { url });
@@ -66,9 +68,9 @@ describe('extreme values', () => {
 
   test('such as ids with null characters are refused', async () => {
     const { storage, permission } = open(url);
-    const entry = { objectId: '/a\0', permission: 'read' };
+    const entry = { objectId: storedUri('/a\0'), permission: 'read' };
     await expect(storage.reader.get(list, 'a\0b')).rejects.toThrow(UnstorableText);
-    await expect(permission.reader.checkPermission(['z\0'], [entry])).rejects.toThrow(UnstorableText);
+    await expect(permission.reader.checkPermission([toPrincipal('z\0')], [entry])).rejects.toThrow(UnstorableText);
     await expect(storage.reader.countAll(list, { filters: [], ids: ['a\0'] })).rejects.toThrow(UnstorableText);
   });
 
@@ -78,21 +80,29 @@ describe('extreme values', () => {
     await inUnit(database, async (transaction) => {
       const writer = permission.writer(transaction);
       await writer.flush();
-      await writer.replaceObjectPermissions('/buckets/b', { read: principals });
-      for (const principal of principals) await writer.addUserPrincipal(principal, '/buckets/b/groups/g');
+      await writer.replaceObjectPermissions(storedUri('/buckets/b'), { read: toPrincipals(principals) });
+      for (const principal of principals)
+        await writer.addUserPrincipal(toPrincipal(principal), toPrincipal('/buckets/b/groups/g'));
     });
-    const { read } = await permission.reader.getObjectPermissions('/buckets/b');
+    const { read } = await permission.reader.getObjectPermissions(storedUri('/buckets/b'));
     expect(read!.toSorted()).toEqual(principals.toSorted());
     for (const principal of principals) {
       expect(
-        await permission.reader.checkPermission([principal], [{ objectId: '/buckets/b', permission: 'read' }]),
+        await permission.reader.checkPermission(
+          [toPrincipal(principal)],
+          [{ objectId: storedUri('/buckets/b'), permission: 'read' }],
+        ),
       ).toBe(true);
-      expect(await permission.reader.getUserPrincipals(principal)).toEqual(new Set(['/buckets/b/groups/g']));
+      expect(await permission.reader.getUserPrincipals(storedUserId(principal))).toEqual(
+        new Set(['/buckets/b/groups/g']),
+      );
     }
     await inUnit(database, (transaction) =>
-      permission.writer(transaction).removePrincipalFromAce('/buckets/b', 'read', principals[1]!),
+      permission
+        .writer(transaction)
+        .removePrincipalFromAce(storedUri('/buckets/b'), 'read', toPrincipal(principals[1]!)),
     );
-    const left = await permission.reader.getObjectPermissionPrincipals('/buckets/b', 'read');
+    const left = await permission.reader.getObjectPermissionPrincipals(storedUri('/buckets/b'), 'read');
     expect([...left].toSorted()).toEqual(principals.filter((_, n) => n !== 1).toSorted());
     expect(keyOfText(principals[3]!).isWellFormed()).toBe(true);
   });
@@ -174,16 +184,18 @@ test('Any number of processes delete pending deletions in the background.', asyn
     const writer = storage.writer(transaction);
     for (let n = 0; n < 1500; n++) {
       await writer.create(list, `r${n}`, '{}');
-      await permission.writer(transaction).addPrincipalToAce(`${list.parent}/records/r${n}`, 'write', 'zoe');
+      await permission
+        .writer(transaction)
+        .addPrincipalToAce(storedUri(`${list.parent}/records/r${n}`), 'write', toPrincipal('zoe'));
       if (n % 3 === 0) await writer.delete(list, `r${n}`);
     }
   });
   await inUnit(database, async (transaction) => {
-    await storage.writer(transaction).deleteChildren('/buckets/b');
-    await permission.writer(transaction).deletePermissionsBelow('/buckets/b');
+    await storage.writer(transaction).deleteChildren(storedUri('/buckets/b'));
+    await permission.writer(transaction).deletePermissionsBelow(storedUri('/buckets/b'));
   });
   expect(await storage.reader.countAll(list, { filters: [] })).toBe(0);
-  expect((await permission.reader.getAccessibleObjects(['zoe'])).size).toBe(0);
+  expect((await permission.reader.getAccessibleObjects([toPrincipal('zoe')])).size).toBe(0);
   const countLeft = async (): Promise<number> => {
     await Promise.all(processes.map((each) => each.database.reapAll()));
     const left = await runSql(

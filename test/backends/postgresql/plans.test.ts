@@ -7,6 +7,8 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { Transaction } from '../../../src/contracts/database.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
+import { storedUserId, toPrincipal } from '../../../src/core/permissions/principals.ts';
 import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
 import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
 import { planPage, planSelection } from '../../../src/core/query/plan-page.ts';
@@ -18,7 +20,7 @@ vi.resetModules();
 const { StoredObject } = await import('../../../src/core/objects/stored.ts');
 const { cloneDatabase, openPostgres } = await import('../../support/postgresql.ts');
 
-const long: ListKey = { kind: 'record', parent: '/buckets/long/collections/c' };
+const long: ListKey = { kind: 'record', parent: storedParent('/buckets/long/collections/c') };
 const entries = Array.from({ length: 3000 }, (_, n) =>
   n % 2 === 0 ? new StoredObject(`e${n}`, n, '{}') : ({ id: `e${n}`, lastModified: n, deleted: true } as const),
 );
@@ -83,7 +85,7 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
     for (const id of deleted) await writer.delete(long, id);
   });
   // Several requests at once, over the same connection.
-  const objectId = `${long.parent}/records/e`;
+  const objectId = storedUri(`${long.parent}/records/e`);
   const bound = [{ objectId, permission: 'read' }];
   await Promise.all(
     [1, 2].flatMap((n) => [
@@ -92,9 +94,9 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
       storage.reader.listAll(long, { ...newest, limit: n, includeDeleted: true, filters: [since(n)] }),
       // Pages that must be sorted are separate statements, and not prepared.
       storage.reader.listAll(long, { ...newest, sort: idOrder, filters: [since(n)] }),
-      permission.reader.checkPermission([`acme:${n}`], bound),
-      permission.reader.checkPermission([`acme:${n}`], bound, `acme:${n}`),
-      permission.reader.getObjectPermissions(`${objectId}${n}`),
+      permission.reader.checkPermission([toPrincipal(`acme:${n}`)], bound),
+      permission.reader.checkPermission([toPrincipal(`acme:${n}`)], bound, storedUserId(`acme:${n}`)),
+      permission.reader.getObjectPermissions(storedUri(`${objectId}${n}`)),
     ]),
   );
   return inUnit(database, (transaction) =>

@@ -2,13 +2,14 @@
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ConnectionPool } from '../../../src/backends/postgresql/connection-pool.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { describeDatabase } from '../../contract/run-suite.ts';
 import { findPgbouncer, startPgbouncer, type Pooler } from '../../support/pgbouncer.ts';
 import { migrateDatabase } from '../../support/postgresql-setup.ts';
 import { createDatabase, openPostgres, ReusedDatabase } from '../../support/postgresql.ts';
 
-const list = { kind: 'record', parent: '/buckets/b/collections/c' };
+const list = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
 
 test('Behind a pooler no state is left in a session.', async () => {
   const url = await databaseWithTables();
@@ -69,7 +70,10 @@ function describePgbouncer(program: NonNullable<typeof found>): void {
   test('serves more units at the same time than it has sessions.', async () => {
     const { database, storage } = openPostgres(systemClock, { url: pooler.url(name), isPooled: true });
     onTestFinished(() => database.close());
-    const lists = ['p', 'q', 'r'].map((id) => ({ kind: 'record', parent: `/buckets/${id}/collections/c` }));
+    const lists = ['p', 'q', 'r'].map((id) => ({
+      kind: 'record',
+      parent: storedParent(`/buckets/${id}/collections/c`),
+    }));
     await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
         inUnit(database, (transaction) => storage.writer(transaction).update(lists[n % 3]!, `n${n}`, '{}')),

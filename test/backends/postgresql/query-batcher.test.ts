@@ -11,6 +11,8 @@ import { batchableQuery } from '../../../src/backends/postgresql/batchable-query
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { runAtOnce } from '../../../src/base/steps.ts';
 import { joinPage } from '../../../src/core/objects/page-text.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
+import { storedUserId, toPrincipal } from '../../../src/core/permissions/principals.ts';
 import type { PageQuery } from '../../../src/core/query/ast.ts';
 import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
@@ -18,7 +20,7 @@ import { CountingProxy } from '../../support/counting-proxy.ts';
 import { cloneDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
 import { lockTable } from '../../support/table-lock.ts';
 
-const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
+const list: ListKey = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
 const newest: PageQuery = { filters: [], sort: [{ field: lastModifiedField, direction: 'descending' }], limit: 100 };
 const byId: PageQuery = { ...newest, sort: [{ field: idField, direction: 'ascending' }] };
 /** Identifies the statement of a query: two simultaneous ones may have begun in the same microsecond. */
@@ -60,7 +62,7 @@ async function store(texts: ReadonlyMap<string, string>, readerOf = (id: string)
     await entries.flush();
     for (const [id, text] of texts) {
       await objects.create(list, id, text);
-      await entries.replaceObjectPermissions(uriOf(id), { read: [readerOf(id)] });
+      await entries.replaceObjectPermissions(storedUri(uriOf(id)), { read: [toPrincipal(readerOf(id))] });
     }
   });
 }
@@ -77,8 +79,12 @@ describe('simultaneous reads', () => {
       Promise.all(
         ids.flatMap((id) => [
           storage.reader.get(list, id),
-          permission.reader.getObjectPermissions(uriOf(id)),
-          permission.reader.checkPermission([`acme:${id}`], [{ objectId: uriOf(id), permission: 'read' }], 'acme:me'),
+          permission.reader.getObjectPermissions(storedUri(uriOf(id))),
+          permission.reader.checkPermission(
+            [toPrincipal(`acme:${id}`)],
+            [{ objectId: storedUri(uriOf(id)), permission: 'read' }],
+            storedUserId('acme:me'),
+          ),
         ]),
       );
     // Prepares the statements on the connection.
@@ -110,12 +116,15 @@ describe('simultaneous reads', () => {
         const [objects, entries] = [storage.reader, permission.reader];
         const found = await Promise.all(names.map((id) => objects.get(list, id)));
         expect(found.map((object) => object?.text)).toEqual([undefined, ...stored.map((_, n) => `{"n":${n}}`)]);
-        const permissions = await Promise.all(names.map((id) => entries.getObjectPermissions(uriOf(id))));
+        const permissions = await Promise.all(names.map((id) => entries.getObjectPermissions(storedUri(uriOf(id)))));
         expect(permissions).toEqual([{}, ...stored.map((id) => ({ read: [id] }))]);
         const pairs = names.flatMap((id) => names.map((principal) => [id, principal] as const));
         const checks = await Promise.all(
           pairs.map(([id, principal]) =>
-            entries.checkPermission(['x', principal], [{ objectId: uriOf(id), permission: 'read' }]),
+            entries.checkPermission(
+              [toPrincipal('x'), toPrincipal(principal)],
+              [{ objectId: storedUri(uriOf(id)), permission: 'read' }],
+            ),
           ),
         );
         expect(checks).toEqual(pairs.map(([id, principal]) => id === principal && id !== names[0]));

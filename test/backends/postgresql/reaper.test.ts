@@ -4,6 +4,8 @@ import { ConnectionPool } from '../../../src/backends/postgresql/connection-pool
 import { reapChunk } from '../../../src/backends/postgresql/reaper.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { StoredObject } from '../../../src/core/objects/stored.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { runSql } from '../../support/postgresql-setup.ts';
 import { cloneDatabase, openPostgres } from '../../support/postgresql.ts';
@@ -29,8 +31,12 @@ async function detach(...sizes: readonly number[]): Promise<void> {
     for (const [n, size] of sizes.entries()) {
       const parent = `/buckets/b/collections/c${n}`;
       const entries = Array.from({ length: size }, (_, each) => new StoredObject(`r${each}`, 1000 + each, '{}'));
-      await storage.writer(transaction).restore({ kind: 'record', parent }, { clock: 1000 + size, entries });
-      await permission.writer(transaction).addPrincipalToAce(`${parent}/records/r0`, 'write', 'zoe');
+      await storage
+        .writer(transaction)
+        .restore({ kind: 'record', parent: storedParent(parent) }, { clock: 1000 + size, entries });
+      await permission
+        .writer(transaction)
+        .addPrincipalToAce(storedUri(`${parent}/records/r0`), 'write', toPrincipal('zoe'));
     }
   });
   // As a cascade does it, but without waking the reaper.

@@ -1,6 +1,8 @@
 // Migrations: any number of processes may run them at once, and no process uses tables of an unknown version.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openBackends } from '../../../src/backends/open-backends.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
+import { storedUserId } from '../../../src/core/permissions/principals.ts';
 import { migrate } from '../../../src/maintenance/schemas.ts';
 import { prepareSchemas } from '../../../src/maintenance/schemas.ts';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -89,7 +91,7 @@ describe('migrations', () => {
     // A user in no group that lists it is still identified by its key.
     expect(users.map(({ userId }) => userId)).toContain(keyOfText(long[2]!));
     expect(users).toHaveLength(4);
-    expect(await permission.reader.getUserPrincipals(long[1]!)).toEqual(new Set(['/buckets/a/groups/g']));
+    expect(await permission.reader.getUserPrincipals(storedUserId(long[1]!))).toEqual(new Set(['/buckets/a/groups/g']));
   });
 
   test('continue after a failure from the step that failed', async () => {
@@ -116,7 +118,7 @@ describe('migrations', () => {
       await database.close();
       await cache.close();
     });
-    const list = { kind: 'record', parent: '/x' };
+    const list = { kind: 'record', parent: storedParent('/x') };
     await expect(storage.reader.get(list, 'x')).rejects.toThrow(BackendUnavailable);
     await expect(storage.reader.get(list, 'x')).rejects.toThrow('coffer migrate');
     await expect(cache.get('x')).rejects.toThrow('coffer migrate');

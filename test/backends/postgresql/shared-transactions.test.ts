@@ -6,12 +6,13 @@ import type { Transaction } from '../../../src/contracts/database.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
 import { startTestService } from '../../../src/testing/index.ts';
 import { pageQuery } from '../../../src/testing/contract/storage/storage-probe.ts';
 import { postgresqlSettings } from '../../support/backends.ts';
 import { cloneDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
 
-const collections: ListKey = { kind: 'collection', parent: '/buckets/b' };
+const collections: ListKey = { kind: 'collection', parent: storedParent('/buckets/b') };
 let url: string;
 let drop: () => Promise<void>;
 let stores: OpenPostgres;
@@ -30,7 +31,7 @@ afterAll(async () => {
 });
 
 async function newList(): Promise<ListKey> {
-  const list = { kind: 'record', parent: `/buckets/b/collections/c/${count++}` };
+  const list = { kind: 'record', parent: storedParent(`/buckets/b/collections/c/${count++}`) };
   await inShared((writer) => writer.create(list, 'first', '{}'));
   return list;
 }

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { StoredObject, type ListKey } from '../../../src/core/objects/stored.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
 import type { PageQuery } from '../../../src/core/query/ast.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
 import { newestFirst } from '../../../src/core/query/sort.ts';
@@ -16,7 +17,7 @@ import { sized } from '../../support/extent.ts';
 const start = 1000;
 const clock = createTestClock(start);
 const histories = sized('COFFER_SMALL_LISTS', 15, 60);
-const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
+const list: ListKey = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
 const query: PageQuery = {
   filters: [{ field: parseField('n'), operator: 'min', value: 0 }],
   sort: [{ field: parseField('n'), direction: 'ascending' }, ...newestFirst],

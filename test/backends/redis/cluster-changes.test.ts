@@ -2,6 +2,8 @@
 // and no object or permission entry is lost.
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { createTestClock } from '../../../src/testing/index.ts';
 import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
 import { createMemoryPermission } from '../../../src/backends/memory/permission.ts';
@@ -12,13 +14,16 @@ import { Keys } from '../../../src/backends/redis/keys.ts';
 import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
 import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
-import type { ObjectPermissions, PermissionWriter } from '../../../src/contracts/permission.ts';
-import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import type { TransactionContext } from '../../../src/testing/contract/contract-case.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
 import { openInspector } from '../../support/redis.ts';
+import type {
+  ObjectPermissions,
+  PermissionWriter,
+  StorageWriter,
+} from '../../../src/testing/contract/plain-contracts.ts';
 
 type Backends = Omit<TransactionContext, 'clock'>;
 
@@ -153,8 +158,8 @@ describe('a cluster gives correct responses or failures', { timeout: 120_000 }, 
     const tags = [
       ...parents.map((parent) => keys.entries(parent)),
       ...parents.map((parent) => keys.shard(parent)),
-      ...users.map((user) => keys.memberships(user)),
-      ...principals.map((principal) => keys.places(principal)),
+      ...users.map((user) => keys.memberships(toPrincipal(user))),
+      ...principals.map((principal) => keys.places(toPrincipal(principal))),
     ];
     const slots = [...new Set(await Promise.all(tags.map(slotOf)))];
     for (const [round, slot] of [...slots, ...slots].entries()) {
@@ -211,13 +216,13 @@ it('fails in bounded time without its masters, and no replica answers', { timeou
   });
   const permission = createRedisPermission(database);
   await inUnit(database, (transaction) =>
-    permission.writer(transaction).addPrincipalToAce('/buckets/a', 'read', 'ann'),
+    permission.writer(transaction).addPrincipalToAce(storedUri('/buckets/a'), 'read', toPrincipal('ann')),
   );
   await lone.replicated();
   for (const master of lone.nodes.slice(0, 3)) await master.kill();
   // The driver looks for nodes after each failure, and finds replicas among others.
   for (let round = 0; round < 5; round++) {
-    const reads = Array.from({ length: 20 }, () => permission.reader.getObjectPermissions('/buckets/a'));
+    const reads = Array.from({ length: 20 }, () => permission.reader.getObjectPermissions(storedUri('/buckets/a')));
     for (const outcome of await Promise.allSettled(reads)) {
       expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(BackendUnavailable);
     }
@@ -227,10 +232,10 @@ it('fails in bounded time without its masters, and no replica answers', { timeou
 it('computes the slots of the keys of a script as the cluster does', async () => {
   const texts = ['', '/buckets/a', '{', '}', '{}', '{a}', '|', 'é', '\0'];
   const all = texts.flatMap((text) => [
-    ...keys.list({ kind: 'record', parent: text }),
+    ...keys.list({ kind: 'record', parent: storedParent(text) }),
     keys.granted(text),
-    keys.memberships(text),
-    keys.places(text),
+    keys.memberships(toPrincipal(text)),
+    keys.places(toPrincipal(text)),
     text,
     `{${text}`,
     `{x}${text}`,

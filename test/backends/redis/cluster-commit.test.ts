@@ -7,6 +7,7 @@ import { Keys } from '../../../src/backends/redis/keys.ts';
 import { PermissionLog } from '../../../src/backends/redis/permission-log.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { storedUri } from '../../../src/core/objects/uris.ts';
 
 it('a commit that fails in one slot waits for the other slots before it fails', async () => {
   const keys = new Keys('test:');
@@ -23,7 +24,8 @@ it('a commit that fails in one slot waits for the other slots before it fails', 
     return elsewhere;
   });
   const permissions = new PermissionLog();
-  for (const objectId of ['/a/x/b', '/c/x/d']) permissions.entries.push({ kind: 'clear', objectId });
+  for (const objectId of ['/a/x/b', '/c/x/d'])
+    permissions.entries.push({ kind: 'clear', objectId: storedUri(objectId) });
   const running = commit
     .run({ overlays: [], required: [], cascades: [], isFlushed: false, permissions }, 'v')
     .catch((error: unknown) => events.push(error === failure ? 'failed' : String(error)));

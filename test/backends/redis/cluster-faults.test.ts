@@ -5,6 +5,7 @@ import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
 
@@ -30,7 +31,9 @@ afterAll(async () => {
 
 async function create(parent: string, id: string): Promise<void> {
   const storage = createRedisStorage(database);
-  await inUnit(database, (transaction) => storage.writer(transaction).create({ kind: 'group', parent }, id, '{}'));
+  await inUnit(database, (transaction) =>
+    storage.writer(transaction).create({ kind: 'group', parent: storedParent(parent) }, id, '{}'),
+  );
 }
 
 it('A replica replaces a failed master, without a restart of the service.', { timeout: 120_000 }, async () => {
@@ -51,6 +54,6 @@ it('A replica replaces a failed master, without a restart of the service.', { ti
   }
   const { reader } = createRedisStorage(database);
   for (const parent of parents) {
-    expect(await reader.get({ kind: 'group', parent }, 'before'), parent).toBeDefined();
+    expect(await reader.get({ kind: 'group', parent: storedParent(parent) }, 'before'), parent).toBeDefined();
   }
 });

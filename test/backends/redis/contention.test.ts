@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { PermissionWriter } from '../../../src/contracts/permission.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { Retry } from '../../../src/engine/retry.ts';
 import { compareLists } from '../../../src/core/objects/list-order.ts';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
@@ -17,7 +18,7 @@ import { openTestServer } from '../../support/redis.ts';
 import { inExtent } from '../../support/extent.ts';
 
 const processes = 4;
-const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
+const list: ListKey = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
 
 interface Writers {
   readonly storage: StorageWriter;
@@ -151,7 +152,7 @@ describe.each(inExtent<readonly (typeof places)[number][]>(places.slice(0, 1), p
     });
 
     it('units that lock two lists in either order all succeed.', { timeout: 60_000 }, async () => {
-      const lists = ['/buckets/x', '/buckets/y'].map((parent) => ({ kind: 'group', parent }));
+      const lists = ['/buckets/x', '/buckets/y'].map((uri) => ({ kind: 'group', parent: storedUri(uri) }));
       await Promise.all(
         Array.from({ length: 4 * processes }, (_, writer) =>
           unit(writer, async ({ storage }) => {
@@ -168,7 +169,7 @@ describe.each(inExtent<readonly (typeof places)[number][]>(places.slice(0, 1), p
 
     it('an object is not created below a parent that is deleted at the same time.', { timeout: 60_000 }, async () => {
       const bucket: ListKey = { kind: 'bucket', parent: '' };
-      const groups: ListKey = { kind: 'group', parent: '/buckets/b' };
+      const groups: ListKey = { kind: 'group', parent: storedParent('/buckets/b') };
       const isAtomic = databases[0]!.abilities.atomicAcrossParents;
       const { reader } = createRedisStorage(databases[0]!);
       for (let round = 0; round < (isAtomic ? 30 : 3); round++) {
@@ -176,7 +177,7 @@ describe.each(inExtent<readonly (typeof places)[number][]>(places.slice(0, 1), p
         const deletion = (): Promise<unknown> =>
           unit(1, async ({ storage }) => {
             await storage.delete(bucket, 'b');
-            await storage.deleteChildren('/buckets/b');
+            await storage.deleteChildren(storedUri('/buckets/b'));
           });
         const creation = (): Promise<boolean> =>
           unit(2, async ({ storage }) => {

@@ -2,6 +2,8 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { storedParent } from '../../../src/core/objects/uris.ts';
+import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { migrate } from '../../../src/maintenance/schemas.ts';
 import { createService } from '../../../src/app/service.ts';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -10,12 +12,12 @@ import { commitScript } from '../../../src/backends/redis/commit-script.ts';
 import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
 import { grantsOf, Keys, unescapeTag } from '../../../src/backends/redis/keys.ts';
 import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
-import type { PermissionBackend, PermissionWriter } from '../../../src/contracts/permission.ts';
 import { silentLogger } from '../../../src/contracts/logger.ts';
 import { loadSettings } from '../../../src/backends/load-settings.ts';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { RedisProcess } from '../../support/redis.ts';
+import type { PermissionBackend, PermissionWriter } from '../../../src/testing/contract/plain-contracts.ts';
 
 const keys = new Keys('test:');
 let server: RedisProcess;
@@ -58,7 +60,8 @@ async function expectedGrants(): Promise<readonly string[]> {
   for (const key of await outside.keys('{test:=*}e')) {
     for (const [objectId, text] of Object.entries(await outside.hgetall(key))) {
       const principals = new Set(Object.values(JSON.parse(text) as Record<string, string[]>).flat());
-      for (const principal of principals) found.push(`${key.slice(0, -1)}g ${grantsOf(principal)}${objectId}`);
+      for (const principal of principals)
+        found.push(`${key.slice(0, -1)}g ${grantsOf(toPrincipal(principal))}${objectId}`);
     }
   }
   return found.toSorted();
@@ -143,7 +146,7 @@ function principalPlace(grant: string): string {
   const [key = '', member = ''] = grant.split(/ (.*)/s);
   const escaped = member.slice(0, member.indexOf('\u0001'));
   const principal = escaped.replaceAll('\u0002\u0002', '\u0001').replaceAll('\u0002\u0003', '\u0002');
-  return `${key} ${keys.places(principal)}`;
+  return `${key} ${keys.places(toPrincipal(principal))}`;
 }
 
 function applyChange(writer: PermissionWriter, kind: string, objectId: string, principal: string): Promise<void> {
@@ -168,14 +171,18 @@ function applyChange(writer: PermissionWriter, kind: string, objectId: string, p
 describe('the keys of a script', () => {
   it('are refused before anything is sent when they lie in several slots', async () => {
     requireOneSlot(['any']);
-    requireOneSlot([...keys.list({ kind: 'record', parent: '/a' }), keys.entries('/a'), keys.granted('/a')]);
+    requireOneSlot([
+      ...keys.list({ kind: 'record', parent: storedParent('/a') }),
+      keys.entries('/a'),
+      keys.granted('/a'),
+    ]);
     for (const wrong of [
       [],
       ['a', 'a'],
       ['{}a', '{}b'],
       ['{a', '{a'],
       [keys.entries('/a'), keys.entries('/b')],
-      [keys.entries('/a'), keys.memberships('/a')],
+      [keys.entries('/a'), keys.memberships(toPrincipal('/a'))],
       [keys.entries('/a'), `x${keys.granted('/a')}`],
     ]) {
       expect(() => requireOneSlot(wrong), JSON.stringify(wrong)).toThrow(/a key|one slot/);
@@ -184,7 +191,7 @@ describe('the keys of a script', () => {
   });
 
   it('are the only keys that the commit uses on a cluster', async () => {
-    const [meta, objects] = keys.list({ kind: 'record', parent: '/a' });
+    const [meta, objects] = keys.list({ kind: 'record', parent: storedParent('/a') });
     const commit = (declared: readonly string[], operations: readonly string[]): Promise<unknown> =>
       database.client.run('storage', commitScript, declared, ['test:', '1', 'v', '0', 'mark', ...operations]);
     await expect(commit([meta], ['exists', objects, 'x'])).rejects.toThrow('undeclared');
@@ -202,7 +209,7 @@ describe('a database of layout 1', () => {
   async function writeLayout1(): Promise<void> {
     await outside.hset(keys.schema(), 'layout', 1);
     await outside.zadd(`${keys.shard('/buckets/a')}e`, 0, '/buckets/a');
-    for (const principal of ['zoe', 'tom']) await outside.sadd(keys.places(principal), '/buckets/a');
+    for (const principal of ['zoe', 'tom']) await outside.sadd(keys.places(toPrincipal(principal)), '/buckets/a');
     await outside.hset(`${place}e`, '/buckets/a/groups/g', '{"read":["zoe","tom"],"write":["zoe"]}');
     await outside.hset(`${place}e`, '/buckets/a/groups/h', '{"read":["tom"]}');
     await outside.sadd(`${place}q`, 'zoe', 'tom');

@@ -7,11 +7,11 @@ import { createRedisPermission } from '../../../src/backends/redis/permission.ts
 import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
-import type { StorageBackend } from '../../../src/contracts/storage.ts';
-import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { storedUserId } from '../../../src/core/permissions/principals.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { openInspector, RedisProcess } from '../../support/redis.ts';
+import type { ListKey, StorageBackend } from '../../../src/testing/contract/plain-contracts.ts';
 
 const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
 
@@ -70,7 +70,7 @@ describe('a server that is gone', () => {
     await server.kill();
     await expect(storage.reader.get(list, 'a')).rejects.toBeInstanceOf(BackendUnavailable);
     await expect(create('b')).rejects.toBeInstanceOf(BackendUnavailable);
-    await expect(permission.reader.getUserPrincipals('zoe')).rejects.toBeInstanceOf(BackendUnavailable);
+    await expect(permission.reader.getUserPrincipals(storedUserId('zoe'))).rejects.toBeInstanceOf(BackendUnavailable);
     await server.start();
     await healed();
     await create('c');

@@ -5,11 +5,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
 import { openRedisDatabase } from '../../../src/backends/redis/database.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import type { ChangeHint, ChangeHints } from '../../../src/contracts/change-hints.ts';
 import { silentLogger } from '../../../src/contracts/logger.ts';
 import { openInspector, RedisProcess } from '../../support/redis.ts';
 import { RedisCluster } from '../../support/redis-cluster.ts';
 import { inExtent } from '../../support/extent.ts';
+import type { ChangeHint, ChangeHints } from '../../../src/testing/contract/plain-contracts.ts';
 
 async function openHints(url: string, prefix: string, logger = silentLogger): Promise<ChangeHints> {
   const database = await openRedisDatabase({ address: findRedisAddress(url)!, clock: systemClock, prefix });

@@ -6,10 +6,11 @@ import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { StoredObject, type ListKey } from '../../../src/core/objects/stored.ts';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { openTestServer } from '../../support/redis.ts';
 
-const list: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
+const list: ListKey = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
 
 it('A unit of work may write fifty thousand objects, and remove them again.', { timeout: 60_000 }, async () => {
   const server = await openTestServer();

@@ -4,10 +4,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
 import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import type { PermissionBackend, PermissionWriter, WalkPage } from '../../../src/contracts/permission.ts';
+import type { WalkPage } from '../../../src/contracts/permission.ts';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { openTestServer } from '../../support/redis.ts';
+import type { PermissionBackend, PermissionWriter } from '../../../src/testing/contract/plain-contracts.ts';
 
 let server: Awaited<ReturnType<typeof openTestServer>>;
 let database: RedisDatabase;

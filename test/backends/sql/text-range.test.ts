@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rangeBelow, rangeOfPrefix } from '../../../src/backends/sql/text-range.ts';
+import { storedUri } from '../../../src/core/objects/uris.ts';
 
 const character = fc.constantFrom(
   'a',
@@ -38,7 +39,7 @@ describe('text ranges', () => {
     fc.assert(
       fc.property(text, text, fc.boolean(), (uri, other, glued) => {
         const value = glued ? uri + other : other;
-        const { low, high } = rangeBelow(uri);
+        const { low, high } = rangeBelow(storedUri(uri));
         expect(isAtLeast(value, low) && !isAtLeast(value, high)).toBe(value.startsWith(`${uri}/`));
       }),
       { numRuns: 2000 },

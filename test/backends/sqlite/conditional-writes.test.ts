@@ -4,6 +4,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ConditionalWrite } from '../../../src/contracts/database.ts';
 import { TransactionConflict } from '../../../src/contracts/errors.ts';
+import type { ObjectPermissions } from '../../../src/contracts/permission.ts';
+import { storedUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipal, toPrincipals } from '../../../src/core/permissions/principals.ts';
 import { writeConditionally } from '../../../src/testing/contract/transactions/conditional-writes.ts';
 import { openTestDatabase, type TestDatabase } from './temporary.ts';
 import { ids, lists, objectIds, observe } from './writes.ts';
@@ -20,7 +23,11 @@ const anyWrite = fc.record({
   text: fc.constantFrom('{"n":1}', '{"n":2}', undefined),
   lastModified: fc.constantFrom(undefined, undefined, 1000, 1_900_000_000_000, 1_900_000_000_001),
   uri: fc.constantFrom(undefined, ...objectIds),
-  entries: fc.constantFrom({}, { write: ['alice'] }, { write: [], read: ['alice', 'bob'] }),
+  entries: fc.constantFrom<ObjectPermissions>(
+    {},
+    { write: toPrincipals(['alice']) },
+    { write: [], read: toPrincipals(['alice', 'bob']) },
+  ),
   fresh: fc.option(
     fc.constant(undefined).map(() => `new${count++}`),
     { nil: undefined },
@@ -33,7 +40,7 @@ async function toLoneWrite(
 ): Promise<ConditionalWrite> {
   if (fresh !== undefined) {
     const { text = '{}', uri } = about;
-    const ownUri = uri === undefined ? undefined : `/buckets/b/collections/c/records/${fresh}`;
+    const ownUri = uri === undefined ? undefined : storedUri(`/buckets/b/collections/c/records/${fresh}`);
     return { ...about, id: fresh, text, uri: ownUri, expected: undefined, isFresh: true };
   }
   const expected = knowsState ? await storage.reader.get(about.list, about.id) : undefined;
@@ -71,8 +78,8 @@ describe('simultaneous conditional writes', () => {
       expected: undefined,
       isFresh: true,
       text: '{}',
-      uri: `/buckets/b/collections/c/records/${id}`,
-      entries: { write: ['alice'] },
+      uri: storedUri(`/buckets/b/collections/c/records/${id}`),
+      entries: { write: [toPrincipal('alice')] },
     });
     const outcomes = await Promise.allSettled(
       ['a', 'taken', 'b'].map((id) => one.database.writeConditionally!(fresh(id))),
@@ -98,9 +105,9 @@ describe('simultaneous conditional writes', () => {
   it('are left to units of work when they have very many principals, and these let other requests run', async () => {
     const one = await openTestDatabase();
     const many = Array.from({ length: 5000 }, (_, n) => `user:${n}`);
-    const uri = '/buckets/b/collections/c/records/x';
+    const uri = storedUri('/buckets/b/collections/c/records/x');
     const about = { list: lists[0]!, id: 'x', holder: undefined, expected: undefined, text: '{}', uri };
-    expect(await one.database.writeConditionally!({ ...about, entries: { read: many } })).toBeUndefined();
+    expect(await one.database.writeConditionally!({ ...about, entries: { read: toPrincipals(many) } })).toBeUndefined();
     for (const entries of [{ read: many }, { read: many.slice(4000) }]) {
       let isDone = false;
       const writing = one.unit((_, permission) => permission.replaceObjectPermissions(uri, entries));

@@ -15,6 +15,7 @@ import { createSqlitePermission } from '../../../src/backends/sqlite/permission.
 import { createSqliteStorage } from '../../../src/backends/sqlite/storage.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
 import { silentLogger } from '../../../src/contracts/logger.ts';
+import { storedUserId } from '../../../src/core/permissions/principals.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
 import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { createTestClock } from '../../../src/testing/contract/contract-case.ts';
@@ -251,7 +252,9 @@ describe('the schema', () => {
     const storage = createSqliteStorage(database);
     const permission = createSqlitePermission(database);
     await expect(storage.reader.get(records, 'a')).rejects.toThrow(/coffer migrate/);
-    await expect(permission.reader.getUserPrincipals('zoe')).rejects.toMatchObject({ backend: 'permission' });
+    await expect(permission.reader.getUserPrincipals(storedUserId('zoe'))).rejects.toMatchObject({
+      backend: 'permission',
+    });
     const transaction = await database.begin();
     await expect(storage.writer(transaction).create(records, 'a', '{}')).rejects.toThrow(BackendUnavailable);
     await transaction.rollback();

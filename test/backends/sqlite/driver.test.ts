@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Connection } from '../../../src/backends/sqlite/connection.ts';
+import { BoundText, Connection } from '../../../src/backends/sqlite/connection.ts';
 import { UnstorableText } from '../../../src/contracts/errors.ts';
 
 /** Returns the value as the driver returns it, and its type in SQLite. */
@@ -83,6 +83,25 @@ describe('a connection', () => {
 
   it.each(faithful)('binds %j unchanged', (value, type) => {
     expect(connection.get(echo, value, value)).toEqual([value, type]);
+  });
+
+  it('binds long texts unchanged, several in one statement and again with shorter ones', () => {
+    connection.exec('CREATE TABLE texts (n INTEGER NOT NULL, text TEXT NOT NULL) STRICT');
+    const texts = ['é😀'.repeat(100_000), 'x'.repeat(300_000), '\ufffd\u0001'.repeat(40_000), 'short'];
+    const insert = 'INSERT INTO texts VALUES (?, CAST(? AS TEXT)), (?, CAST(? AS TEXT))';
+    for (const [n, m] of [
+      [0, 1],
+      [2, 3],
+    ] as const) {
+      connection.run(insert, n, BoundText.of(texts[n]!), m, BoundText.of(texts[m]!));
+    }
+    const found = connection.all('SELECT text, typeof(text) FROM texts ORDER BY n');
+    expect(found).toEqual(texts.map((text) => [text, 'text']));
+  });
+
+  it.each(lossy)('refuses %s at the end of a long text', (_what, given) => {
+    const text = BoundText.of('x'.repeat(100_000) + given);
+    expect(() => connection.run('INSERT INTO times VALUES (1, CAST(? AS TEXT))', text)).toThrow(UnstorableText);
   });
 
   it('keeps timestamps exact in integer columns, up to the latest', () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Folders, replaceEntries } from '../../../src/backends/sqlite/entry-rows.ts';
 import { applyNextMigration, databaseMigrations } from '../../../src/backends/sqlite/schema.ts';
+import { storedUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipals } from '../../../src/core/permissions/principals.ts';
 import { openConnection, temporaryPath } from './temporary.ts';
 
 describe('replaceEntries', () => {
@@ -10,7 +12,7 @@ describe('replaceEntries', () => {
     const selected = (): readonly string[] =>
       connection.all<[string]>('SELECT principal FROM entries ORDER BY principal').map(([principal]) => principal);
     const countSteps = (read: readonly string[]): number => {
-      const steps = replaceEntries(connection, '/buckets/b', { read }, new Folders());
+      const steps = replaceEntries(connection, storedUri('/buckets/b'), { read: toPrincipals(read) }, new Folders());
       let count = 1;
       while (steps.next().done !== true) count++;
       return count;

@@ -6,6 +6,7 @@ import { Connection } from '../../../src/backends/sqlite/connection.ts';
 import { Changes, ReadCache, TooMany } from '../../../src/backends/sqlite/read-cache.ts';
 import { Snapshots } from '../../../src/backends/sqlite/snapshots.ts';
 import { StoredObject, type ListKey } from '../../../src/core/objects/stored.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { openConnection, openTestDatabase, temporaryPath, type TestDatabase } from './temporary.ts';
 import { anyWrite, fill, ids, kindsOfWrites, lists, objectIds, observe, pages, type Write } from './writes.ts';
 
@@ -324,11 +325,11 @@ describe('the cache', () => {
   it('distinguishes all lists and objects', () => {
     const cache = new ReadCache(100_000);
     const keys: readonly (readonly [ListKey, string])[] = [
-      [{ kind: 'a', parent: 'b' }, 'c'],
+      [{ kind: 'a', parent: storedParent('b') }, 'c'],
       [{ kind: 'ab', parent: '' }, 'c'],
-      [{ kind: 'a', parent: 'bc' }, ''],
+      [{ kind: 'a', parent: storedParent('bc') }, ''],
       [{ kind: 'a', parent: '' }, 'bc'],
-      [{ kind: '1 1 a', parent: 'b' }, 'c'],
+      [{ kind: '1 1 a', parent: storedParent('b') }, 'c'],
     ];
     for (const [n, [key, name]] of keys.entries()) {
       cache.object(key, name, () => new StoredObject(name, n, '{}'));
@@ -375,7 +376,7 @@ describe('the cache', () => {
     const cache = new ReadCache(100_000);
     cache.object(first, 'x', () => new StoredObject('x', 1, '{}'));
     const changes = new Changes();
-    for (let n = 0; n <= 10_000; n++) changes.ofEntries(`/buckets/b${n}`);
+    for (let n = 0; n <= 10_000; n++) changes.ofEntries(storedUri(`/buckets/b${n}`));
     expect(changes.isEverything).toBe(true);
     cache.forget(changes);
     expect(cache.object(first, 'x', () => undefined)).toBeUndefined();

@@ -8,6 +8,7 @@ import {
   type ListKey,
   type StoredEntry,
 } from '../../../src/core/objects/stored.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
 import type { Filter, PageQuery, SortKey } from '../../../src/core/query/ast.ts';
 import { matches } from '../../../src/core/query/evaluate.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
@@ -211,7 +212,7 @@ describe('selection', () => {
     let next = 0;
     await fc.assert(
       fc.asyncProperty(scenario, async ({ entries, query, follow }) => {
-        const list = { kind: 'record', parent: `/buckets/${next++}` };
+        const list = { kind: 'record', parent: storedParent(`/buckets/${next++}`) };
         const stored = await fill(test, list, entries);
         const ordered = selectByReference(stored, query);
         const last = follow === undefined ? undefined : ordered[follow % Math.max(1, ordered.length)];
@@ -227,7 +228,7 @@ describe('selection', () => {
     let next = 0;
     await fc.assert(
       fc.asyncProperty(scenario, fc.nat(4), async ({ entries, query }, maxObjects) => {
-        const list = { kind: 'record', parent: `/buckets/${next++}` };
+        const list = { kind: 'record', parent: storedParent(`/buckets/${next++}`) };
         const stored = await fill(test, list, entries);
         const selected = selectByReference(stored, { ...query, includeDeleted: false });
         const newest = selected.toSorted((a, b) => b.lastModified - a.lastModified);
@@ -254,7 +255,7 @@ describe('selection', () => {
 describe('selections of large objects', () => {
   it('pause for other requests, even when they are few', async () => {
     const test = await openTestDatabase();
-    const list = { kind: 'record', parent: '/buckets/large' };
+    const list = { kind: 'record', parent: storedParent('/buckets/large') };
     const text = 'x'.repeat(1000);
     const own = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`key${n}`, text]));
     const ids = Array.from({ length: 150 }, (_, n) => `id${n}`);

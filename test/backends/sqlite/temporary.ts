@@ -11,13 +11,17 @@ import {
 } from '../../../src/backends/sqlite/database.ts';
 import { createSqlitePermission } from '../../../src/backends/sqlite/permission.ts';
 import { createSqliteStorage } from '../../../src/backends/sqlite/storage.ts';
-import type { PermissionBackend, PermissionWriter } from '../../../src/contracts/permission.ts';
-import type { StorageBackend, StorageWriter } from '../../../src/contracts/storage.ts';
-import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { storedUri } from '../../../src/core/objects/uris.ts';
 import { createTestClock, type TestClock } from '../../../src/testing/contract/contract-case.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
+import type {
+  PermissionBackend,
+  PermissionWriter,
+  StorageBackend,
+  StorageWriter,
+} from '../../../src/testing/contract/plain-contracts.ts';
 
-export const records: ListKey = { kind: 'record', parent: '/buckets/b/collections/c' };
+export const records = { kind: 'record', parent: storedUri('/buckets/b/collections/c') };
 
 /** Returns the path of a database file in a new folder, which is removed when the test has finished. */
 export async function temporaryPath(): Promise<string> {

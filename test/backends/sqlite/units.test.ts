@@ -1,10 +1,10 @@
 // Rows and results that a unit of work caches are always valid.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
 import { openTestDatabase, records } from './temporary.ts';
 import { anyWrite, fill, kindsOfWrites, lists, observe, type Write } from './writes.ts';
+import type { ListKey } from '../../../src/testing/contract/plain-contracts.ts';
 
 const collection = { list: { kind: 'collection', parent: '/buckets/b' }, id: 'c' };
 const uri = '/buckets/b/collections/c';
@@ -51,6 +51,40 @@ describe('an object with a shared lock', () => {
       expect(await textOf()).toBe('{"n":6}');
       await storage.flush();
       expect(await textOf()).toBeUndefined();
+    });
+  });
+});
+
+describe('a large object that a unit has read', () => {
+  it('is locked as it was, until the same unit changes it, with any calls awaited or not', async () => {
+    const { unit } = await openTestDatabase();
+    const textOf = (n: number): string => `{"n":${n},"text":"${'x'.repeat(100_000)}"}`;
+    await unit((storage) => storage.create(records, 'a', textOf(1)));
+    await unit(async (storage) => {
+      const locked = async (): Promise<string | undefined> => (await storage.lock(records, 'a')).object?.text;
+      const read = (): Promise<unknown> => storage.get(records, 'a');
+      await read();
+      expect(await locked()).toBe(textOf(1));
+      await storage.update(records, 'a', textOf(2));
+      expect(await locked()).toBe(textOf(2));
+      await Promise.all([read(), storage.update(records, 'a', textOf(3))]);
+      expect(await locked()).toBe(textOf(3));
+      await Promise.all([read(), storage.delete(records, 'a')]);
+      expect(await storage.lock(records, 'a')).toMatchObject({ object: undefined, tombstone: { id: 'a' } });
+      await storage.create(records, 'a', textOf(4));
+      await read();
+      const { timestamp } = await storage.lock(records, 'a');
+      expect(timestamp).toBe(await storage.resourceTimestamp(records));
+      await storage.create(records, 'b', '{}');
+      const later = await storage.lock(records, 'a');
+      expect([later.timestamp, later.object?.text]).toEqual([await storage.resourceTimestamp(records), textOf(4)]);
+      await read();
+      await storage.trimObjects(records, { filters: [] }, 0);
+      expect(await locked()).toBeUndefined();
+      await storage.create(records, 'a', textOf(5));
+      await read();
+      await storage.flush();
+      expect(await locked()).toBeUndefined();
     });
   });
 });

@@ -1,18 +1,20 @@
 // Writes of every kind to a small database, and everything that reads return of it.
 import fc from 'fast-check';
-import type { PermissionWriter } from '../../../src/contracts/permission.ts';
-import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import { StoredObject, type ListKey } from '../../../src/core/objects/stored.ts';
+import { storedUri } from '../../../src/core/objects/uris.ts';
 import type { PageQuery } from '../../../src/core/query/ast.ts';
 import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
 import type { TestDatabase } from './temporary.ts';
+import type { PermissionWriter, StorageWriter } from '../../../src/testing/contract/plain-contracts.ts';
 
 export const lists: readonly ListKey[] = [
-  { kind: 'record', parent: '/buckets/b/collections/c' },
-  { kind: 'record', parent: '/buckets/b/collections/d' },
+  { kind: 'record', parent: storedUri('/buckets/b/collections/c') },
+  { kind: 'record', parent: storedUri('/buckets/b/collections/d') },
 ];
 export const ids = ['x', 'y'];
-export const objectIds = ['/buckets/b', '/buckets/b/collections/c', '/buckets/b/collections/c/records/x'];
+export const objectIds = ['/buckets/b', '/buckets/b/collections/c', '/buckets/b/collections/c/records/x'].map(
+  storedUri,
+);
 const users = ['alice', 'bob', 'system.Authenticated'];
 const principals = ['alice', '/buckets/b/groups/g', '/buckets/b/groups/h'];
 const newestFirst = [{ field: lastModifiedField, direction: 'descending' as const }];

@@ -1,6 +1,15 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { compileUriTemplate, createUriParser, objectTemplate } from '../../../src/core/objects/uris.ts';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import type { ListName } from '../../../src/core/lists/list-key.ts';
+import type { ObjectId } from '../../../src/core/objects/object-id.ts';
+import {
+  compileUriTemplate,
+  createUriParser,
+  objectTemplate,
+  type ListParent,
+  type ObjectUri,
+} from '../../../src/core/objects/uris.ts';
+import type { Principal, UserId } from '../../../src/core/permissions/principals.ts';
 
 const templates = new Map([
   ['bucket', objectTemplate('bucket', '/buckets')],
@@ -21,6 +30,7 @@ describe('object URIs', () => {
     expect(parse('/buckets/b/collections/c')).toEqual({
       kind: 'collection',
       ids: { bucket_id: 'b', collection_id: 'c' },
+      uri: '/buckets/b/collections/c',
     });
     for (const other of [
       '',
@@ -60,5 +70,21 @@ describe('object URIs', () => {
 
   it('need a well-formed template', () => {
     for (const bad of ['x', '/x/', '/x/a{id}', '/{}', '/x//y']) expect(() => compileUriTemplate(bad)).toThrow();
+  });
+});
+
+// The compiler checks these.
+describe('object URIs, principals, user ids, ids and names of lists', () => {
+  it('are distinct types that no text has by itself', () => {
+    expectTypeOf<string>().not.toExtend<ObjectUri | Principal | ListParent | ListName | ObjectId>();
+    expectTypeOf<ObjectUri>().not.toExtend<Principal | ListName | ObjectId>();
+    expectTypeOf<Principal>().not.toExtend<UserId | ObjectUri | ListParent>();
+    expectTypeOf<ObjectId | ListName>().not.toExtend<ObjectUri | Principal | ListParent>();
+  });
+
+  it('are texts; a user is a principal, and an object or a user can be the parent of a list', () => {
+    expectTypeOf<ListParent | ListName | Principal>().toExtend<string>();
+    expectTypeOf<UserId>().toExtend<Principal>();
+    expectTypeOf<ObjectUri | UserId | ''>().toExtend<ListParent>();
   });
 });

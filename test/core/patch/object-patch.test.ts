@@ -4,10 +4,11 @@ import { runAtOnce } from '../../../src/base/steps.ts';
 import type { Issue, ServiceError } from '../../../src/core/errors.ts';
 import { parseOperations } from '../../../src/core/patch/operations.ts';
 import { patchObject, type PatchResult } from '../../../src/core/patch/object-patch.ts';
+import { EVERYONE, toPrincipals } from '../../../src/core/permissions/principals.ts';
 
 const target = {
   data: { id: 'a', last_modified: 12, status: 'draft', list: ['zoe'] },
-  permissions: { write: ['basicauth:x', 'basicauth:y'], read: ['system.Everyone'] },
+  permissions: { write: toPrincipals(['basicauth:x', 'basicauth:y']), read: [EVERYONE] },
   permissionNames: new Set(['read', 'write', 'record:create']),
 };
 

@@ -24,6 +24,19 @@ const changes = (data: object, timestamp?: number): string =>
   frame('changes', { watch: 0, data: [data] }, timestamp === undefined ? undefined : idOf(timestamp));
 const current = (timestamp: number): string => frame('current', { watch: 0 }, idOf(timestamp));
 
+function refusal(status: number, errno: number): Response {
+  return Response.json({ code: status, errno }, { status });
+}
+
+/** Follows a list from a timestamp. */
+function followRefused(answer: (request: StubRequest) => Response, since = 5) {
+  const stub = stubFetch([answer]);
+  const coffer = new Coffer('http://coffer.test', { fetch: stub.fetch, maxPauseMs: 5 });
+  const follower = new Follower(coffer.list<{ n: number }>('/things').live({ since }));
+  onTestFinished(() => follower.stop());
+  return { follower, requests: stub.requests };
+}
+
 describe('The client that follows a list', () => {
   it('begins anew when a first copy without a place to resume was interrupted', async () => {
     const { follower, requests } = follow([
@@ -113,6 +126,48 @@ describe('The client that follows a list', () => {
     const { follower } = follow([[frame('refused', { watch: 0, code: 410, errno: 107 })], [changes(a, 5), current(5)]]);
     await follower.until();
     expect(follower.resyncs).toEqual(['horizon']);
+  });
+
+  it('begins anew when the whole request is refused because its place is too old', async () => {
+    const { follower, requests } = followRefused(({ target, signal }) =>
+      decodeURIComponent(target).includes('_since=0') ? streamOf([current(5)], signal) : refusal(410, 107),
+    );
+    await follower.until();
+    expect(follower.resyncs).toEqual(['horizon']);
+    expect(requests).toHaveLength(3);
+  });
+
+  it('ends when the service itself is gone, also with a complete copy', async () => {
+    const { follower } = followRefused(() => refusal(410, 202), 0);
+    expect(await follower.ended).toMatchObject({ kind: 'http', status: 410, errno: 202 });
+  });
+
+  it('ends each list with its own error when all are refused', async () => {
+    const statuses: Readonly<Record<string, number>> = { '/a': 403, '/b': 404, '/c': 405 };
+    const stub = stubFetch([
+      // The first list of a stream, or the polled one.
+      ({ target }) => refusal(statuses[/\/[abc](?=\?)/.exec(decodeURIComponent(target))![0]]!, 1),
+    ]);
+    const coffer = new Coffer('http://coffer.test', { fetch: stub.fetch, maxPauseMs: 5 });
+    const followers = Object.keys(statuses).map((path) => new Follower(coffer.list<{ n: number }>(path).live()));
+    const errors = await Promise.all(followers.map(({ ended }) => ended));
+    expect(errors).toMatchObject([{ status: 403 }, { status: 404 }, { status: 405 }]);
+    expect(stub.requests).toHaveLength(4);
+  });
+
+  it('ends the list that makes a request malformed, and goes on with the others', async () => {
+    const stub = stubFetch([
+      ({ target, signal }) => {
+        if (target.includes('bad')) return refusal(400, 107);
+        if (target.startsWith('/live')) return streamOf([current(5)], signal);
+        return Response.json({ data: [a] }, { headers: { ETag: '"5"' } });
+      },
+    ]);
+    const coffer = new Coffer('http://coffer.test', { fetch: stub.fetch, maxPauseMs: 5 });
+    const [bad, good] = ['/bad', '/good'].map((path) => new Follower(coffer.list<{ n: number }>(path).live()));
+    onTestFinished(() => good!.stop());
+    expect(await bad!.ended).toMatchObject({ kind: 'http', status: 400, errno: 107 });
+    await good!.until();
   });
 
   it('begins anew when a polled list is older than its cursor, as after a restore of a backup', async () => {

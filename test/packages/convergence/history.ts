@@ -13,7 +13,8 @@ import { RxdbReplica } from './rxdb-replica.ts';
 import { TanstackReplica } from './tanstack-replica.ts';
 import { authorizationOf, type World } from './world.ts';
 
-export const clients = ['rxdb', 'tanstack', 'client', 'kinto'] as const;
+/** In the order of the effort that a question to them takes. */
+export const clients = ['client', 'tanstack', 'rxdb', 'kinto'] as const;
 export type Client = (typeof clients)[number];
 
 const openers: Readonly<Record<Client, (setting: Setting) => Replica | Promise<Replica>>> = {
@@ -26,7 +27,7 @@ const openers: Readonly<Record<Client, (setting: Setting) => Replica | Promise<R
 export type Step =
   | { readonly kind: 'set'; readonly by: Client; readonly id: number; readonly field: Field }
   | { readonly kind: 'remove'; readonly by: Client; readonly id: number }
-  | { readonly kind: 'offline' | 'online' | 'restart'; readonly by: Client }
+  | { readonly kind: 'offline' | 'online' | 'restart' | 'delay the stream'; readonly by: Client }
   | { readonly kind: 'cut' | 'lose' | 'truncate' | 'busy' | 'sync' | 'restart service' }
   | { readonly kind: 'wait'; readonly turns: number };
 
@@ -46,6 +47,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('remove' as const), by, id }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constantFrom('offline' as const, 'online' as const), by }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const), by }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('delay the stream' as const), by }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('cut', 'lose', 'truncate', 'busy', 'sync') }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('sync' as const) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('wait' as const), turns: fc.nat({ max: 60 }) }) },
@@ -79,6 +81,7 @@ export async function runHistory(world: World, { strategies, isPaused, steps }: 
   const turns = new Turns();
   const edits = new Map<Client, Edits>();
   const replicas = new Map<Client, Replica>();
+  const networks = new Map<Client, Network>();
   const run = async (each: Step, index: number): Promise<void> => {
     switch (each.kind) {
       case 'set': {
@@ -98,6 +101,13 @@ export async function runHistory(world: World, { strategies, isPaused, steps }: 
         await replicas.get(each.by)!.restart();
         edits.get(each.by)!.mayForget ||= each.by === 'rxdb';
         break;
+      case 'delay the stream': {
+        // Until the next such step of the client.
+        const { stream } = networks.get(each.by)!;
+        if (stream.isHeld) stream.release();
+        else stream.hold();
+        break;
+      }
       case 'sync':
         await replicas.get('kinto')!.settle();
         break;
@@ -117,6 +127,7 @@ export async function runHistory(world: World, { strategies, isPaused, steps }: 
   try {
     for (const client of clients) {
       const network = new Network(turns);
+      networks.set(client, network);
       const own: Edits = {
         strategy: strategies[client],
         made: [],
@@ -143,6 +154,7 @@ export async function runHistory(world: World, { strategies, isPaused, steps }: 
     }
     for (const [index, each] of steps.entries()) await run(each, index);
     world.proxy.rule = undefined;
+    for (const { stream } of networks.values()) stream.release();
     for (const replica of replicas.values()) await replica.online(true);
     const difference = await converge(world, name, replicas);
     return [...difference, ...findFaults(await world.versions(name), edits)];
@@ -161,12 +173,12 @@ async function converge(
   const begin = performance.now();
   for (;;) {
     const isLate = performance.now() - begin > limitMs;
-    // The last one, kinto.js, sends requests each time: it waits until the others agree.
+    // The last ones cost more, and kinto.js sends requests each time: they wait until the others agree.
     const contents: Content[] = [];
     const differences: string[] = [];
     for (const [client, replica] of replicas) {
       const isOthersTurn = contents.some((content) => !isSame(content, contents[0]!)) || differences.length > 0;
-      if (client === 'kinto' && isOthersTurn && !isLate) break;
+      if (isOthersTurn && !isLate) break;
       if (!(await inTime(replica.settle()))) differences.push(`${client} has not sent everything`);
       contents.push(await replica.content());
     }
@@ -178,7 +190,7 @@ async function converge(
       }
       if (differences.length === 0 || isLate) return differences;
     }
-    await setTimeout(5);
+    await setTimeout(2);
   }
 }
 

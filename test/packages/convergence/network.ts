@@ -1,4 +1,5 @@
-// The network of one client, which can be switched off, and turns for a client that must synchronise alone.
+// The network of one client, which can be switched off or delay streams, and turns for a client that must synchronise alone.
+import { HeldStream } from '../held-stream.ts';
 
 /** Lets one client synchronise while no other one writes. */
 export class Turns {
@@ -33,6 +34,8 @@ export class Turns {
 
 export class Network {
   readonly #turns: Turns;
+  /** Its events can be delayed, while requests are answered. */
+  readonly stream = new HeldStream((url, init) => this.#send(url, init));
   #connection: AbortController | undefined = new AbortController();
 
   constructor(turns: Turns) {
@@ -52,7 +55,9 @@ export class Network {
     }
   }
 
-  readonly fetch: typeof fetch = (url, init = {}) => {
+  readonly fetch: typeof fetch = (url, init) => this.stream.fetch(url, init);
+
+  readonly #send: typeof fetch = (url, init = {}) => {
     const { method = 'GET', signal } = init;
     const send = async (): Promise<Response> => {
       if (this.#connection === undefined) throw new TypeError('no network');

@@ -211,7 +211,7 @@ describe('A replicated document', () => {
     const other = { primaryKey: 'key', required: ['key'], indexes: [] };
     const key = { key: { type: 'string', maxLength: 10 } };
     expect(await start(withProperties(key, other))).toContain('"id", which is not the primary key');
-    expect(await start(withProperties({}, { attachments: {} }))).toContain('attachments are not replicated');
+    expect(await start(withProperties({}, { attachments: {} }))).toContain('attachments: false');
   });
 });
 

@@ -353,6 +353,44 @@ describe('A written document', () => {
     ]);
   });
 
+  const unique = { indexes: [{ fields: ['title'], unique: true }] };
+
+  it('with a unique value that another record has is reported, and does not stop others of its batch', async () => {
+    const list = await world.newList(unique);
+    await list.put('theirs', { title: 'taken' });
+    const todos = await world.open();
+    await todos.bulkInsert(['free', 'taken', 'other'].map((title) => ({ id: title, title })));
+    const state = world.replicate(todos, list);
+    const errors = errorsOf(state);
+    await until(() => errors.length >= 2);
+    expect(errors[0]).toEqual({ code: 'RC_PUSH', status: 409, errno: 122 });
+    expect(Object.keys(await recordsOf(list)).toSorted()).toEqual(['free', 'other', 'theirs']);
+    await (await todos.findOne('taken').exec(true)).incrementalPatch({ title: 'mine' });
+    // Its later state is sent in its place.
+    await converged(todos, list);
+  });
+
+  it('with a unique value that another record has is reverted, if the application decides so', async () => {
+    const list = await world.newList(unique);
+    await list.put('theirs', { title: 'taken' });
+    const todos = await world.open();
+    await todos.bulkInsert([
+      { id: 'a', title: 'free' },
+      { id: 'b', title: 'taken' },
+    ]);
+    const refused: unknown[] = [];
+    const push = {
+      onRefused: ({ details }: any, { id }: any) => {
+        refused.push([id, details.field]);
+        return 'revert' as const;
+      },
+    };
+    await world.once(todos, list, { push });
+    expect(refused).toEqual([['b', 'title']]);
+    expect(Object.keys(await contentOf(todos)).toSorted()).toEqual(['a', 'theirs']);
+    await converged(todos, list);
+  });
+
   it('that exceeds a quota is reported, and is stored when there is room', async () => {
     const own = await World.start(startTestService, { includes: 'quotas', 'quotas.collection_max_items': '2' });
     onTestFinished(() => own.close());

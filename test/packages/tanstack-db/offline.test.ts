@@ -1,5 +1,6 @@
 // The outbox of `@tanstack/offline-transactions`: mutations survive restarts, and are sent when there is a connection.
 import { NonRetriableError, startOfflineExecutor, type StorageAdapter } from '@tanstack/offline-transactions';
+import type { CofferError } from '@coffer/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cofferMutationFn, type OfflineOptions } from '../../../packages/tanstack-db/src/index.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
@@ -180,6 +181,31 @@ describe('the outbox', () => {
     expect(refused).toEqual([expect.stringMatching(/^update 403/)]);
     expect(items.get('a')?.n).toBe(1);
     await until(() => stored.size === 0);
+  });
+
+  it('drops a value that another record has, also as a part of several mutations, and goes on', async () => {
+    await world.client.bucket('b').collections.put('c', { indexes: [{ fields: ['name'], unique: true }] });
+    await fill(world, [{ id: 'a', n: 1, name: 'taken' }] as never);
+    const items = world.items();
+    await items.preload();
+    const refused: unknown[] = [];
+    const { executor, change } = start(items, new Connectivity(), {
+      onRefused: (error, mutations) => void refused.push([(error as CofferError).errno, mutations.length]),
+    });
+    await executor.waitForInit();
+    await expect(change(() => void items.insert({ id: 'b', n: 2, name: 'taken' }))).rejects.toThrow('409');
+    const both = change(() => {
+      items.insert({ id: 'c', n: 3, name: 'free' });
+      items.insert({ id: 'd', n: 4, name: 'taken' });
+    });
+    await expect(both).rejects.toThrow('same name');
+    expect(refused).toEqual([
+      [122, 1],
+      [122, 2],
+    ]);
+    await change(() => void items.insert({ id: 'e', n: 5, name: 'free' }));
+    await until(() => stored.size === 0);
+    expect([...items.keys()].toSorted()).toEqual(['a', 'e']);
   });
 
   it('resolves conflicts by the strategy of the collection', async () => {

@@ -1,6 +1,8 @@
 // Services with accounts, and helpers for tests of logins and mails.
 import { onTestFinished } from 'vitest';
 import { formatAttributes } from '../../../src/core/objects/stored.ts';
+import { storedUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import type { Stores } from '../../../src/engine/unit-of-work.ts';
 import { definePlugin } from '../../../src/http/plugin.ts';
 import {
@@ -74,6 +76,8 @@ export async function importAccount({ storage, permission }: Stores, id: string,
   const transaction = await storage.database.begin();
   const text = formatAttributes(JSON.parse(JSON.stringify(attributes)) as Record<string, string>);
   await storage.writer(transaction).update({ kind: 'account', parent: '' }, id, text);
-  await permission.writer(transaction).replaceObjectPermissions(`/accounts/${id}`, { write: [`account:${id}`] });
+  await permission
+    .writer(transaction)
+    .replaceObjectPermissions(storedUri(`/accounts/${id}`), { write: [toPrincipal(`account:${id}`)] });
   await transaction.commit();
 }

@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { silentLogger, type Logger } from '../../../src/contracts/logger.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
 import { startTestService } from '../../../src/testing/index.ts';
 import { startMailSink } from '../../support/mail-sink.ts';
 import { openDoor } from '../accounts/service.ts';
@@ -90,7 +91,9 @@ it('invalid stored hooks are ignored, and the others are sent.', async () => {
   const transaction = await storage.database.begin();
   const recipients = ['a@example.org\r\nBcc: b@example.org'];
   const text = JSON.stringify({ 'kinto-emailer': { hooks: [{ ...hook, recipients }, hook] } });
-  await storage.writer(transaction).update({ kind: 'collection', parent: '/buckets/food' }, 'fruits', text);
+  await storage
+    .writer(transaction)
+    .update({ kind: 'collection', parent: storedParent('/buckets/food') }, 'fruits', text);
   await transaction.commit();
   await putRecord(owner, 'apple');
   const letters = await sink.received(1);

@@ -1,5 +1,6 @@
 // Followers by stream and by long poll hold exactly the list at every `current`, whatever happens meanwhile: several writers,
-// lost and regained access, deleted parents, flushes, restarts, killed processes, cut connections, lost hints, slow readers.
+// lost and regained access, deleted parents, flushes, restarts, killed processes, cut connections, lost hints, purged
+// tombstones, slow readers.
 // COFFER_FOLLOW_SECONDS makes it run longer, COFFER_FOLLOW_BACKEND chooses a backend, COFFER_FOLLOW_SEED repeats a choice.
 import { describe, expect, it } from 'vitest';
 import { inExtent, sized } from '../../support/extent.ts';
@@ -139,7 +140,7 @@ async function disturb(world: World, followers: readonly LiveFollower[]): Promis
     followers[dice.below(followers.length)]!.cut();
     followers[dice.below(followers.length)]!.hold(dice.below(300));
   }
-  switch (dice.below(6)) {
+  switch (dice.below(7)) {
     case 0:
       return world.dropHints();
     case 1:
@@ -148,6 +149,9 @@ async function disturb(world: World, followers: readonly LiveFollower[]): Promis
       return world.isDurable ? world.restart('stop') : undefined;
     case 3:
       return world.setAccess(world.revokedAt !== undefined);
+    case 4:
+      // Where servers end, what became of a lost deletion is read from its tombstone.
+      return world.isDurable ? world.purge() : undefined;
     default:
   }
 }

@@ -1,5 +1,7 @@
 // Servers that share a database, writers that change lists on them, and everything that goes wrong meanwhile.
 import { Redis } from 'ioredis';
+import { settingsOf } from '../../../src/backends/load-settings.ts';
+import { purgeDeleted } from '../../../src/maintenance/deletions.ts';
 import { authorizationOf } from '../../../src/testing/index.ts';
 import { requireRedisUrl } from '../../support/redis.ts';
 import { cloneDatabase } from '../../support/postgresql.ts';
@@ -154,6 +156,16 @@ export class World {
       await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
       redis.disconnect();
     }
+  }
+
+  /** Deletes all tombstones, a few times: followers that have missed one have to fetch their lists again. */
+  async purge(): Promise<void> {
+    const named = Object.entries(this.#environment).map(([name, value]) => [
+      name.slice('SVC_'.length).toLowerCase(),
+      value,
+    ]);
+    const settings = settingsOf(Object.fromEntries(named) as Record<string, string>);
+    for (let n = 0; n < 4; n++) await purgeDeleted(settings, { kinds: ['record'], maxRetained: 0 });
   }
 
   /** Makes one change, or several in one transaction, and enters them into the ledger. */

@@ -2,6 +2,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OpenStores } from '../../../src/contracts/open-backends.ts';
+import { storedUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { copyBetween } from '../../../src/transfer/copy/copy.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
 import { StoredObject } from '../../../src/core/objects/stored.ts';
@@ -74,12 +76,13 @@ describe.each(pairs.filter((pair) => pair.every((name) => backends.includes(name
         for (const { id } of entries.slice(0, 3)) await writer.delete(key, id, { keepTombstone: id.length % 2 === 0 });
       }
       await writer.purgeDeleted({ kind: 'record' });
-      await writer.deleteChildren('/a');
+      await writer.deleteChildren(storedUri('/a'));
       const permissions = source.permission.writer(transaction);
-      for (const [objectId] of sample(1).permissions.slice(0, 5)) await permissions.deleteObjectPermissions([objectId]);
-      await permissions.addPrincipalToAce('/new', 'read', 'zoe');
+      for (const [objectId] of sample(1).permissions.slice(0, 5))
+        await permissions.deleteObjectPermissions([storedUri(objectId)]);
+      await permissions.addPrincipalToAce(storedUri('/new'), 'read', toPrincipal('zoe'));
       for (const [user, [principal]] of sample(1).memberships.slice(0, 3)) {
-        await permissions.removeUserPrincipal(user, principal!);
+        await permissions.removeUserPrincipal(toPrincipal(user), toPrincipal(principal!));
       }
     });
     expect((await copyBetween(source, target, { mode: 'verify' })).isEqual).toBe(false);

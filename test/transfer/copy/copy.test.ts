@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { OpenStores } from '../../../src/contracts/open-backends.ts';
 import { openStores } from '../../../src/backends/open-backends.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { copyStores, type CopyOptions, type CopyResult } from '../../../src/transfer/copy/copy.ts';
 import { CopyRefused, describePlace, settingsOfUrl } from '../../../src/transfer/copy/places.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
@@ -63,7 +65,7 @@ function record(id: string, lastModified: number, text = '{}'): StoredObject {
   return new StoredObject(id, lastModified, text);
 }
 
-const list = { kind: 'record', parent: '/buckets/a/collections/b' };
+const list = { kind: 'record', parent: storedParent('/buckets/a/collections/b') };
 
 function restore(
   url: string,
@@ -161,8 +163,8 @@ describe('the comparison', () => {
     const write = (url: string, principal: string): Promise<void> =>
       within(url, ({ permission }) =>
         inUnit(permission.database, async (transaction) => {
-          await permission.writer(transaction).addPrincipalToAce('/a', 'read', principal);
-          await permission.writer(transaction).addUserPrincipal('zoe', principal);
+          await permission.writer(transaction).addPrincipalToAce(storedUri('/a'), 'read', toPrincipal(principal));
+          await permission.writer(transaction).addUserPrincipal(toPrincipal('zoe'), toPrincipal(principal));
         }),
       );
     const [source, target] = [newFile(), newFile()];

@@ -1,9 +1,11 @@
 // A list of more entries than go in one portion, with permissions and members, to be moved elsewhere.
 import type { OpenStores } from '../../../src/contracts/open-backends.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../../src/core/objects/stored.ts';
 
-export const list: ListKey = { kind: 'record', parent: '/buckets/a/collections/b' };
+export const list: ListKey = { kind: 'record', parent: storedParent('/buckets/a/collections/b') };
 
 /** How many of its entries have permissions, and are members of a group. */
 const shared = 1200;
@@ -24,8 +26,13 @@ export async function fillLongList(stores: OpenStores, length: number): Promise<
   await inUnit(stores.permission.database, async (transaction) => {
     const writer = stores.permission.writer(transaction);
     for (const { id } of entries.slice(0, shared)) {
-      await writer.addToAces([{ objectId: `${list.parent}/records/${id}`, permissions: { write: ['zoe', id] } }]);
-      await writer.addUserPrincipal(id, '/buckets/a/groups/g');
+      await writer.addToAces([
+        {
+          objectId: storedUri(`${list.parent}/records/${id}`),
+          permissions: { write: [toPrincipal('zoe'), toPrincipal(id)] },
+        },
+      ]);
+      await writer.addUserPrincipal(toPrincipal(id), toPrincipal('/buckets/a/groups/g'));
     }
   });
 }

@@ -1,7 +1,10 @@
 // Random contents of a store: odd ids, exact numbers, tombstones, clocks ahead of the time, permissions, memberships.
 import fc from 'fast-check';
+import type { ObjectPermissions } from '../../../src/contracts/permission.ts';
 import { formatAttributes, StoredObject, type ListKey, type StoredEntry } from '../../../src/core/objects/stored.ts';
 import type { OpenStores } from '../../../src/contracts/open-backends.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipal, type Principal } from '../../../src/core/permissions/principals.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
 import { attributes } from '../../core/query/arbitraries.ts';
 
@@ -14,7 +17,7 @@ interface RandomList {
 
 export interface RandomStore {
   readonly lists: readonly RandomList[];
-  readonly permissions: readonly (readonly [string, Readonly<Record<string, readonly string[]>>])[];
+  readonly permissions: readonly (readonly [string, ObjectPermissions])[];
   readonly memberships: readonly (readonly [string, readonly string[]])[];
 }
 
@@ -65,9 +68,15 @@ const entries: fc.Arbitrary<readonly StoredEntry[]> = fc
     );
   });
 const list: fc.Arbitrary<RandomList> = fc
-  .record({ kind: kinds, parent: uris, clock: times, horizon: fc.oneof(fc.constant(0), times), entries })
+  .record({
+    kind: kinds,
+    parent: uris.map(storedParent),
+    clock: times,
+    horizon: fc.oneof(fc.constant(0), times),
+    entries,
+  })
   .map(({ kind, parent, clock, horizon, entries: all }) => ({ list: { kind, parent }, clock, horizon, entries: all }));
-const sets = fc.uniqueArray(principals, { minLength: 1, maxLength: 5 });
+const sets = fc.uniqueArray(principals.map(toPrincipal), { minLength: 1, maxLength: 5 });
 
 /** The contents of a store. */
 export const randomStores: fc.Arbitrary<RandomStore> = fc.record({
@@ -82,7 +91,7 @@ export const randomStores: fc.Arbitrary<RandomStore> = fc.record({
       uris,
       fc
         .uniqueArray(fc.tuple(words, sets), { minLength: 1, maxLength: 3, selector: ([name]) => name })
-        .map((pairs) => Object.fromEntries<readonly string[]>(pairs)),
+        .map((pairs) => Object.fromEntries<readonly Principal[]>(pairs)),
     ),
     { minLength: 1, maxLength: 20, size: 'max', selector: ([uri]) => uri },
   ),
@@ -107,9 +116,10 @@ export async function fill({ storage, permission }: OpenStores, store: RandomSto
       await objects.restore(key, { clock, horizon, entries: all });
     }
     const writer = permission.writer(transaction);
-    for (const [objectId, named] of store.permissions) await writer.replaceObjectPermissions(objectId, named);
+    for (const [objectId, named] of store.permissions)
+      await writer.replaceObjectPermissions(storedUri(objectId), named);
     for (const [user, all] of store.memberships) {
-      for (const principal of all) await writer.addUserPrincipal(user, principal);
+      for (const principal of all) await writer.addUserPrincipal(toPrincipal(user), toPrincipal(principal));
     }
   });
 }

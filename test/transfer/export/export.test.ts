@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { copyBetween } from '../../../src/transfer/copy/copy.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
 import { checkExport } from '../../../src/transfer/export/export-file.ts';
@@ -102,7 +103,7 @@ describe.each(backends)('with %s', (backend) => {
     // As if it had been cut off.
     await inUnit(target.permission.database, async (transaction) => {
       for (const [objectId] of sample(3).permissions.slice(0, 3)) {
-        await target.permission.writer(transaction).deleteObjectPermissions([objectId]);
+        await target.permission.writer(transaction).deleteObjectPermissions([storedUri(objectId)]);
       }
     });
     expect((await importStores(file, target, { mode: 'verify' })).differences).toEqual(['the permissions differ']);
@@ -260,7 +261,7 @@ describe('a file', () => {
       '{"summary":{"lists":1,"objects":1,"tombstones":0,"permissions":0,"permissionsDigest":"","memberships":0,"membershipsDigest":"","moving":0}}',
     ]);
     expect((await importStores(file, target, { mode: 'empty' })).differences).toEqual([]);
-    const found = await target.storage.reader.get({ kind: 'record', parent: '/a' }, 'a"');
+    const found = await target.storage.reader.get({ kind: 'record', parent: storedParent('/a') }, 'a"');
     expect(found?.text).toBe('{"n":1.10,"__proto__":[1]}');
   });
 });

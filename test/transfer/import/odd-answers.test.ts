@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { OpenStores } from '../../../src/contracts/open-backends.ts';
 import { openStores } from '../../../src/backends/open-backends.ts';
+import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { importInto, type ImportOptions, type ImportResult } from '../../../src/transfer/import/import.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
@@ -71,7 +72,7 @@ function withRecords(records: readonly string[], more: Partial<OddOptions> = {})
   };
 }
 
-const recordList = { kind: 'record', parent: '/buckets/b/collections/c' };
+const recordList = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
 
 async function textOf({ target }: Ends, id: string): Promise<string | undefined> {
   return (await target.storage.reader.get(recordList, id))?.text;
@@ -173,7 +174,7 @@ test('permissions that are not shown are named, and found in the history where i
   const ends = await between({ ...options, objects });
   const uris = ['/buckets/b/collections/c/records/one', '/buckets/b/collections/c/records/two'];
   expect(await ends.run()).toMatchObject({ isEqual: true, unseen: uris });
-  expect(await ends.target.permission.reader.getObjectsPermissions(uris)).toEqual([{}, {}]);
+  expect(await ends.target.permission.reader.getObjectsPermissions(uris.map(storedUri))).toEqual([{}, {}]);
 
   const entry = (uri: string, timestamp: number): string =>
     `{"id":"h","last_modified":5000,"uri":"${uri}","target":{"data":{"last_modified":${timestamp}},"permissions":{"read":["eve"]}}}`;
@@ -189,7 +190,10 @@ test('permissions that are not shown are named, and found in the history where i
     },
   });
   expect(await found.run()).toMatchObject({ isEqual: true, unseen: [uris[1]] });
-  expect(await found.target.permission.reader.getObjectsPermissions(uris)).toEqual([{ read: ['eve'] }, {}]);
+  expect(await found.target.permission.reader.getObjectsPermissions(uris.map(storedUri))).toEqual([
+    { read: ['eve'] },
+    {},
+  ]);
 });
 
 test('objects that cannot be stored are left out and reported, and all others keep every digit.', async () => {
@@ -248,14 +252,14 @@ test('accounts are imported with their hashes and owners, and reported when the 
     interfere: ({ url }) => (url.pathname === '/v1/accounts' ? { text: `{"data":[${accounts.join(',')}]}` } : true),
   });
   const left = [expect.stringContaining('/accounts/x was left out')];
-  const list = { kind: 'account', parent: '' };
+  const list = { kind: 'account', parent: '' } as const;
   for (const mode of ['refuse', 'resume', 'verify'] as const) {
     expect(await ends.run({ mode })).toMatchObject({ isEqual: true, problems: left });
     const { reader } = ends.target.storage;
     expect(await reader.get(list, 'a@b.org')).toMatchObject({ text: `{"password":"${hash}"}`, lastModified: 5 });
     expect(await reader.get(list, 'twin')).toMatchObject({ text: `{"password":"${hash}","n":1.0}`, lastModified: 6 });
   }
-  expect(await ends.target.permission.reader.getObjectPermissions('/accounts/a@b.org')).toEqual({
+  expect(await ends.target.permission.reader.getObjectPermissions(storedUri('/accounts/a@b.org'))).toEqual({
     write: ['account:a@b.org'],
   });
   // Changes in the target remain, and are reported.
@@ -270,6 +274,9 @@ test('history entries are imported on request.', async () => {
   const lists = { ...options.lists, 'buckets/b/history': { entries: [entry] } };
   const ends = await between({ ...options, lists, root: { capabilities: { history: {} } } });
   expect(await ends.run({ withHistory: true })).toMatchObject({ isEqual: true, unseen: [], problems: [] });
-  const stored = await ends.target.storage.reader.get({ kind: 'history', parent: '/buckets/b/history' }, 'h1');
+  const stored = await ends.target.storage.reader.get(
+    { kind: 'history', parent: storedParent('/buckets/b/history') },
+    'h1',
+  );
   expect(stored).toMatchObject({ text: '{"uri":"/buckets/b","action":"create"}', lastModified: 1001 });
 });

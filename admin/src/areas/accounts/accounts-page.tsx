@@ -7,8 +7,8 @@ import { useApp } from '../../ui/app-context.ts';
 import { ask, askForWord } from '../../ui/dialog.tsx';
 import { FilterBar } from '../../ui/filter-bar.tsx';
 import { useAttempt, useList } from '../../ui/hooks.ts';
-import { ListFailure } from '../../ui/list-failure.tsx';
-import { pageOf, Pager } from '../../ui/pager.tsx';
+import { isRefusedList, ListFailure } from '../../ui/list-failure.tsx';
+import { firstPageOf, pageOf, Pager } from '../../ui/pager.tsx';
 import { Button, Empty, FailureNote, Loading, Moment } from '../../ui/parts.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { say } from '../../ui/toast.tsx';
@@ -53,6 +53,7 @@ interface AccountListProps {
 }
 
 function AccountList({ own, query }: AccountListProps): JSX.Element {
+  const { service } = useApp();
   const { error, attempt } = useAttempt();
   const parameters = listParameters(query);
   parameters.set('_limit', String(pageSize));
@@ -96,13 +97,24 @@ function AccountList({ own, query }: AccountListProps): JSX.Element {
       <div class="toolbar">
         <FilterBar query={query} fields={['id', 'validated', 'last_modified']} path="accounts" hrefOf={hrefOf} />
         <span class="total">{list.total === undefined ? '' : countOf(list.total)}</span>
-        <a class="button primary" href={pageHashOf('accounts', { _new: '1' })}>
-          New account
-        </a>
+        {isRefusedList(list.error) ? null : (
+          <a class="button primary" href={pageHashOf('accounts', { _new: '1' })}>
+            New account
+          </a>
+        )}
       </div>
-      {isAlone ? <p class="hint">Only administrators see, create and change the accounts of others.</p> : null}
+      {isAlone ? (
+        <p class="hint">
+          Only administrators {service.signUp === 'none' ? 'see, create' : 'see'} and change the accounts of others.
+        </p>
+      ) : null}
       <FailureNote error={error} />
-      <ListFailure error={list.error} known={undefined} onRetry={list.refresh} />
+      <ListFailure
+        error={list.error}
+        known={undefined}
+        onRetry={list.refresh}
+        firstHref={firstPageOf(page, query, hrefOf)}
+      />
       {list.page === undefined ? (
         list.isLoading ? (
           <Loading />

@@ -1,6 +1,6 @@
 // The attributes of an existing object: edit, save with conflict detection, delete.
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { fieldFaultsOf } from '../../core/errors.ts';
 import { faultOfObject, memberText } from '../../core/json-text.ts';
 import { editableText, sentText, serverOwned } from '../../core/attributes.ts';
@@ -42,11 +42,19 @@ function Editor({ place, kind, object, reload }: TabProps & { readonly object: S
   const owned = serverOwned(kind.name, object.data, service.capabilities);
   const original = editableText(object.data, owned);
   const [text, setText] = useState(original);
-  useEffect(() => setText(original), [object.etag, original]);
+  /** The text that was saved last, until its version arrives. */
+  const saved = useRef<string | undefined>(undefined);
+  useLayoutEffect(() => {
+    const isSaved = (now: string): boolean => saved.current === undefined || now === saved.current;
+    // What was typed since the save stays.
+    setText((now) => (isSaved(now) ? original : now));
+    saved.current = undefined;
+  }, [object.etag, original]);
   const work = useWork(`${service.userId ?? ''}.${path}`, { text, original, etag: object.etag });
   const { error, isBusy, attempt } = useAttempt();
   const schema = useSchema(collectionPathOf(place, kind));
   const finish = (message: string): void => {
+    saved.current = text;
     work.finish();
     reload();
     say(message);

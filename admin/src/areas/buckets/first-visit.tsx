@@ -17,13 +17,13 @@ export function FirstVisit({ isEmpty }: FirstVisitProps): JSX.Element {
     <section class="panel" aria-label="First steps">
       <h2>First steps</h2>
       {isBasic && isEmpty ? (
-        <div class="note">
-          <strong>No data belongs to this user.</strong> With Basic authentication any name works: a new name is a new,
-          empty user, and so is a known name with a mistyped password. If you expected data, check both.{' '}
+        <p class="hint">
+          No data belongs to this user. That is right for a new one. With Basic authentication a known name with a
+          mistyped password is a new user too, so if you expected data, check both.{' '}
           <Button class="small" onClick={signOut}>
             Sign in again
           </Button>
-        </div>
+        </p>
       ) : null}
       {service.isReadOnly ? (
         <p>The service is read-only at the moment, so nothing can be created.</p>

@@ -3,16 +3,17 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { formatCount } from '../../core/format.ts';
-import { displayText, elementsOf, memberText, previewText } from '../../core/json-text.ts';
+import { displayText, elementsOf, memberText, previewText, withoutMembers } from '../../core/json-text.ts';
+import type { StoredObject } from '../../core/objects.ts';
 import { below, hashOf, listPathOf, type Kind, type Place } from '../../core/places.ts';
 import { useApp } from '../../ui/app-context.ts';
 import { FilterBar } from '../../ui/filter-bar.tsx';
 import { useList } from '../../ui/hooks.ts';
 import { Empty, Loading, Moment } from '../../ui/parts.tsx';
-import { pageOf, Pager } from '../../ui/pager.tsx';
+import { firstPageOf, pageOf, Pager } from '../../ui/pager.tsx';
 import { listParameters, sortOf, sortedBy } from '../../core/list-query.ts';
 import { Table, type Column } from '../../ui/table.tsx';
-import { ListFailure } from '../../ui/list-failure.tsx';
+import { isRefusedList, ListFailure } from '../../ui/list-failure.tsx';
 import { CreateForm } from '../../ui/forms/create-form.tsx';
 
 const pageSize = 50;
@@ -24,6 +25,8 @@ export interface ObjectListProps {
   /** Why the parent cannot be read. */
   readonly failure: unknown;
   readonly tab: string;
+  /** The parent; absent for the list of buckets. */
+  readonly object?: StoredObject | undefined;
   readonly onTotal?: (total: number | undefined) => void;
 }
 
@@ -39,7 +42,7 @@ function withoutNew(query: URLSearchParams): URLSearchParams {
   return next;
 }
 
-function Rows({ place, kind, query, failure, tab, onTotal }: ObjectListProps): JSX.Element {
+function Rows({ place, kind, query, failure, tab, object, onTotal }: ObjectListProps): JSX.Element {
   const { service } = useApp();
   const parameters = listParameters(query);
   parameters.set('_limit', String(pageSize));
@@ -50,7 +53,7 @@ function Rows({ place, kind, query, failure, tab, onTotal }: ObjectListProps): J
   const address = new URLSearchParams(query);
   if (tab !== '') address.set('_tab', tab);
   const hrefOf = (next: URLSearchParams): string => hashOf(place, next);
-  const isFiltered = [...query.keys()].some((key) => !key.startsWith('_'));
+  const isFiltered = [...query.keys()].some((key) => !key.startsWith('_') || key === '_filter');
   const rows = list.page?.rows ?? [];
   const idOf = (row: string): string => displayText(memberText(row, 'id') ?? '""');
   const create = new URLSearchParams(address);
@@ -83,23 +86,24 @@ function Rows({ place, kind, query, failure, tab, onTotal }: ObjectListProps): J
       <div class="toolbar">
         <FilterBar query={address} fields={['id', 'last_modified']} path={listPathOf(place, kind)} hrefOf={hrefOf} />
         <span class="total">{totalOf(list.total, kind)}</span>
-        <a class="button primary" href={hrefOf(create)}>
-          New {kind.name}
-        </a>
+        {isRefusedList(list.error) || service.isReadOnly ? null : (
+          <a class="button primary" href={hrefOf(create)}>
+            New {kind.name}
+          </a>
+        )}
       </div>
-      <ListFailure error={list.error} known={failure} onRetry={list.refresh} />
+      <ListFailure
+        error={list.error}
+        known={failure}
+        onRetry={list.refresh}
+        firstHref={firstPageOf(page, address, hrefOf)}
+      />
       {list.page === undefined ? (
         list.isLoading ? (
           <Loading />
         ) : null
       ) : rows.length === 0 ? (
-        <Empty>
-          {isFiltered
-            ? `No ${kind.plural} match these filters.`
-            : place.length === 0
-              ? 'No buckets are visible to you yet. Create one above.'
-              : `No ${kind.plural} are visible to you here.`}
-        </Empty>
+        <Empty>{isFiltered ? `No ${kind.plural} match these filters.` : emptyText(place, kind, object)}</Empty>
       ) : (
         <Table
           caption={kind.plural}
@@ -123,14 +127,40 @@ function Rows({ place, kind, query, failure, tab, onTotal }: ObjectListProps): J
   );
 }
 
+/** Only writers of the parent see its permissions, and all that is in it. */
+function emptyText(place: Place, kind: Kind, parent: StoredObject | undefined): string {
+  if (place.length === 0) return 'No buckets are visible to you yet. Create one above.';
+  if (parent === undefined || parent.permissions.size === 0) return `No ${kind.plural} are visible to you here.`;
+  return kind.name === 'group'
+    ? 'This bucket has no groups yet. A group gives permissions to several users at once.'
+    : 'This bucket has no collections yet. A collection holds the records.';
+}
+
 function nameOf(id: string, personalBucket: string | undefined): string {
   return id === personalBucket ? `Personal bucket (${id})` : id;
 }
 
-/** Returns the first attributes of an object on one line. */
-function describe(row: string): string {
-  const text = previewText(row.replace(/"(?:id|last_modified)":(?:"[^"\\]*"|\d+),?/g, '').replace(/,\}$/, '}'), 120);
-  return text === '{}' ? '' : text;
+/** Attributes that marks stand for, and those that only the console reads. */
+const marks: readonly (readonly [key: string, label: string])[] = [
+  ['schema', 'schema'],
+  ['indexes', 'indexes'],
+];
+const quietMembers = ['id', 'last_modified', 'schema', 'indexes', 'displayFields', 'origin'];
+
+/** Returns marks of what a collection has, and the first of its other attributes on one line. */
+function describe(row: string): JSX.Element {
+  const shown = marks.filter(([key]) => !['undefined', 'null', '[]'].includes(String(memberText(row, key))));
+  const text = previewText(withoutMembers(row, quietMembers), 120);
+  return (
+    <>
+      {shown.map(([key, label]) => (
+        <span key={key} class="badge">
+          {label}
+        </span>
+      ))}{' '}
+      {text === '{}' ? '' : text}
+    </>
+  );
 }
 
 function memberCount(row: string): string {

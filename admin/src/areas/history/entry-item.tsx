@@ -18,6 +18,8 @@ const verbs: ReadonlyMap<string, string> = new Map([
 export interface EntryItemProps {
   readonly entry: Entry;
   readonly historyPath: string;
+  /** URI of the object whose history is shown. */
+  readonly within: string;
   /** Returns the address of the changes of a user. */
   readonly userHref: (user: string) => string;
   readonly onDone: (message: string) => void;
@@ -31,13 +33,19 @@ export function EntryItem(props: EntryItemProps): JSX.Element {
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
           <Moment text={moment} /> <strong class={`verb ${action}`}>{verbs.get(action) ?? action}</strong>{' '}
-          <code>{uri}</code>{' '}
+          <code title={uri}>{nameOf(uri, props.within)}</code>{' '}
           <span class="quiet">by {user === undefined ? 'an anonymous user' : <Principal id={user} />}</span>
         </summary>
         {isOpen ? <Change {...props} /> : null}
       </details>
     </li>
   );
+}
+
+/** Returns the name of an object in the history of another: the way from there, or `this` for itself. */
+function nameOf(uri: string, within: string): string {
+  if (uri === within) return 'this';
+  return uri.startsWith(`${within}/`) ? uri.slice(within.length + 1) : uri;
 }
 
 function Change({ entry, historyPath, userHref, onDone }: EntryItemProps): JSX.Element {

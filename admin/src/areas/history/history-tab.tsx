@@ -1,11 +1,12 @@
-// The time line of an object and its contents: the entries of the plugin `history`, newest first, with filters.
+// The time line of an object and its contents: the entries of the plugin `history`, newest first, with filters. New
+// entries appear as they are made.
 import type { JSX } from 'preact';
-import { loadPage } from '../../core/objects.ts';
-import { hashOf } from '../../core/places.ts';
+import { hashOf, pathOf } from '../../core/places.ts';
 import { announceTreeChange, useApp } from '../../ui/app-context.ts';
-import { useLoad } from '../../ui/hooks.ts';
-import { pageOf, Pager } from '../../ui/pager.tsx';
-import { Empty, FailureNote, Loading } from '../../ui/parts.tsx';
+import { useList } from '../../ui/hooks.ts';
+import { ListFailure } from '../../ui/list-failure.tsx';
+import { firstPageOf, pageOf, Pager } from '../../ui/pager.tsx';
+import { Empty, Loading } from '../../ui/parts.tsx';
 import { say } from '../../ui/toast.tsx';
 import type { TabProps } from '../area.ts';
 import { filterNames, historyPathOf, historyQuery, readEntry } from './entries.ts';
@@ -15,24 +16,34 @@ import { HistoryFilter } from './filter-form.tsx';
 const pageSize = 20;
 
 export function HistoryTab({ place, query, reload: reloadObject }: TabProps): JSX.Element {
-  const { api } = useApp();
+  const { service } = useApp();
   const path = historyPathOf(place);
+  // Entries name the bucket by its own id.
+  const within = `/${pathOf(place)}`.replace(
+    /^\/buckets\/default(?=\/|$)/,
+    `/buckets/${service.personalBucket ?? 'default'}`,
+  );
   const parameters = historyQuery(place, query);
   parameters.set('_limit', String(pageSize));
   const page = pageOf(query, parameters);
-  const wanted = page.pageQuery === '' ? parameters.toString() : page.pageQuery;
-  const { value, error, reload } = useLoad((signal) => loadPage(api, path, wanted, signal), `${path}?${wanted}`);
+  const list = { path, query: parameters, pageQuery: page.pageQuery, isCounted: false };
+  const { page: value, error, refresh } = useList(list);
   const finish = (message: string): void => {
     announceTreeChange();
     reloadObject();
-    reload();
+    refresh();
     say(message);
   };
   const userHref = (user: string): string => hashOf(place, { _tab: 'history', _user: user });
   return (
     <>
       <HistoryFilter place={place} query={query} />
-      {error === undefined ? null : <FailureNote error={error} onRetry={reload} />}
+      <ListFailure
+        error={error}
+        known={undefined}
+        onRetry={refresh}
+        firstHref={firstPageOf(page, query, (next) => hashOf(place, next))}
+      />
       {value === undefined ? (
         error === undefined ? (
           <Loading />
@@ -44,7 +55,14 @@ export function HistoryTab({ place, query, reload: reloadObject }: TabProps): JS
       ) : (
         <ol class="history">
           {value.rows.map(readEntry).map((entry) => (
-            <EntryItem key={entry.id} entry={entry} historyPath={path} userHref={userHref} onDone={finish} />
+            <EntryItem
+              key={entry.id}
+              entry={entry}
+              historyPath={path}
+              within={within}
+              userHref={userHref}
+              onDone={finish}
+            />
           ))}
         </ol>
       )}

@@ -41,20 +41,22 @@ export function IndexesTab({ place }: TabProps): JSX.Element {
       {value.length === 0 ? (
         <Empty>This collection declares no indexes.</Empty>
       ) : (
-        <Table caption="indexes" columns={columns} rows={value} idOf={fieldsOf} />
+        <Table caption="indexes" columns={columns} rows={value} idOf={(index) => String(value.indexOf(index))} />
       )}
       <p class="hint">
         Indexes make queries fast. Declare them in the attribute <code>indexes</code>, for example{' '}
-        <code>{'[{"fields": ["status", "-date"]}, {"fields": ["email"], "unique": true}]'}</code>.
+        <code>{'[{"fields": ["status", "-date"]}, {"fields": ["email"], "unique": true}, {"text": ["title"]}]'}</code>.
       </p>
     </>
   );
 }
 
 function fieldsOf(index: string): string {
-  return elementsOf(memberText(index, 'fields') ?? '[]')
-    .map(displayText)
-    .join(', ');
+  const names = (key: string): string =>
+    elementsOf(memberText(index, key) ?? '[]')
+      .map(displayText)
+      .join(', ');
+  return memberText(index, 'text') === undefined ? names('fields') : `text: ${names('text')}`;
 }
 
 function lastUse(index: string): JSX.Element | string {

@@ -36,11 +36,18 @@ function readLine(text: string): LogLine {
     id: member('id'),
     time: Number(member('time')),
     level: member('level'),
-    message: visibleText(isRequest ? `${field('method')} ${field('path')}${search}` : member('message')),
-    details: visibleText(isRequest ? `${field('code')} in ${field('t')} ms${userOf(field('uid'))}` : detailsOf(fields)),
+    message: readableText(isRequest ? `${field('method')} ${field('path')}${search}` : member('message')),
+    details: readableText(
+      isRequest ? `${field('code')} in ${field('t')} ms${userOf(field('uid'))}` : detailsOf(fields),
+    ),
     isOwn: isRequest && /^\/v\d+\/(?:admin|operations)\//.test(field('path')),
     text: visibleText(text),
   };
+}
+
+/** Returns a visible text with shortened digests, such as those of user ids, which would fill the line. */
+function readableText(text: string): string {
+  return visibleText(text).replaceAll(/\b([\da-f]{8})[\da-f]{56}\b/g, '$1…');
 }
 
 /** Characters that change the order of the text around them, or are not seen at all. */

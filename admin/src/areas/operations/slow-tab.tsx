@@ -56,7 +56,8 @@ export function SlowTab(): JSX.Element {
     const { text } = await api.request('GET', 'operations/slow', { signal });
     return (JSON.parse(text) as { readonly data: readonly SlowRequest[] }).data;
   }, 'slow');
-  const rows = fresh.value;
+  // Files of the console say nothing about the data.
+  const rows = fresh.value?.filter(({ path }) => !/^(?:\/v\d+)?\/admin\//.test(path));
   return (
     <>
       <Freshness fresh={fresh} />

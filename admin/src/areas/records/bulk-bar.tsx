@@ -2,15 +2,18 @@
 // as it was; these stay selected.
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { runBatches, type BatchEntry } from '../../core/batch.ts';
+import { runBatches, type BatchEntry, type BatchResult } from '../../core/batch.ts';
+import { sentenceOf } from '../../core/errors.ts';
 import { formatCount } from '../../core/format.ts';
 import { below, hashOf, kinds, listPathOf, type Place } from '../../core/places.ts';
 import { useApp } from '../../ui/app-context.ts';
 import { BatchReport, type BatchReportProps } from '../../ui/batch-report.tsx';
 import { ask } from '../../ui/dialog.tsx';
 import { Button, Progress } from '../../ui/parts.tsx';
-import { say } from '../../ui/toast.tsx';
-import { askForField, askForPermission } from './bulk-dialogs.tsx';
+import { say, type ToastAction } from '../../ui/toast.tsx';
+import { isUndoable, undoDeletion } from '../../ui/undo-deletion.ts';
+import { askForField } from './field-dialog.tsx';
+import { askForPermission } from './permission-dialog.tsx';
 import { deletionOf, fieldChangeOf, permissionChangeOf, type BulkRow } from './bulk.ts';
 
 export interface BulkBarProps {
@@ -28,17 +31,20 @@ interface Job {
   /** Past participle, such as `deleted`. */
   readonly done: string;
   readonly entryOf: (row: BulkRow) => BatchEntry;
+  /** What the message offers, for the ids of the records that were changed. */
+  readonly actionsFor?: (ids: readonly string[]) => readonly ToastAction[];
 }
 
 export function BulkBar({ place, rows, fields, onDone }: BulkBarProps): JSX.Element {
-  const { api, service } = useApp();
+  const app = useApp();
+  const { api, service } = app;
   const [progress, setProgress] = useState<{ readonly label: string; readonly done: number; readonly total: number }>();
   const [report, setReport] = useState<Omit<BatchReportProps, 'onClose'>>();
   const stop = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => stop.current?.abort(), []);
   const path = listPathOf(place, kinds.record);
   const count = countOf(rows.length);
-  const run = async ({ label, done, entryOf }: Job): Promise<void> => {
+  const run = async ({ label, done, entryOf, actionsFor }: Job): Promise<void> => {
     const left = new AbortController();
     stop.current = left;
     setReport(undefined);
@@ -52,16 +58,40 @@ export function BulkBar({ place, rows, fields, onDone }: BulkBarProps): JSX.Elem
     const failed = results.filter(({ status }) => status !== 'done');
     onDone(new Set(failed.map(({ name }) => name)));
     if (failed.length > 0) setReport({ doneCount: results.length - failed.length, done, failed });
-    else say(`${countOf(results.length)} ${done}.`);
+    const ids = results.filter(({ status }) => status === 'done').map(({ name }) => name);
+    const actions = ids.length === 0 ? [] : (actionsFor?.(ids) ?? []);
+    if (failed.length === 0 || actions.length > 0) say(`${countOf(ids.length)} ${done}.`, actions);
   };
+  const undo = async (ids: readonly string[]): Promise<void> => {
+    const failedWith = (error: unknown): readonly BatchResult[] =>
+      ids.map((name) => ({ name, status: 'open', code: 0, message: sentenceOf(error) }));
+    const results = await undoDeletion(app, { parent: place, kind: kinds.record, ids }).catch(failedWith);
+    const failed = results.filter(({ status }) => status !== 'done');
+    onDone(new Set());
+    if (failed.length > 0) setReport({ doneCount: results.length - failed.length, done: 'restored', failed });
+    say(`${countOf(results.length - failed.length)} restored.`);
+  };
+  const isUndone = isUndoable(app, kinds.record);
   const remove = async (): Promise<void> => {
     const isSure = await ask({
       title: `Delete ${count}?`,
-      text: 'This cannot be undone.',
+      text: isUndone ? 'They can be restored from the history of the collection.' : 'This cannot be undone.',
       yes: 'Delete',
       no: 'Keep them',
     });
-    if (isSure) await run({ label: 'Deleting', done: 'deleted', entryOf: (row) => deletionOf(path, row) });
+    if (!isSure) return;
+    await run({
+      label: 'Deleting',
+      done: 'deleted',
+      entryOf: (row) => deletionOf(path, row),
+      actionsFor: (ids) =>
+        isUndone
+          ? [
+              { label: 'Undo', run: () => undo(ids) },
+              { label: 'Show history', run: hashOf(place, { _tab: 'history', _action: 'delete' }) },
+            ]
+          : [],
+    });
   };
   const edit = async (): Promise<void> => {
     const change = await askForField(count, fields);
@@ -69,7 +99,7 @@ export function BulkBar({ place, rows, fields, onDone }: BulkBarProps): JSX.Elem
     await run({ label: 'Changing', done: 'changed', entryOf: (row) => fieldChangeOf(path, row, change) });
   };
   const permit = async (): Promise<void> => {
-    const change = await askForPermission(count);
+    const change = await askForPermission({ app, place, count });
     if (change === undefined) return;
     await run({ label: 'Changing', done: 'changed', entryOf: (row) => permissionChangeOf(path, row, change) });
   };

@@ -1,5 +1,5 @@
 // The table of records: chosen columns, sorting, filters, pages, live rows, text search and selection.
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { displayText, memberText, membersOf, previewText } from '../../core/json-text.ts';
 import { filtersOf, listParameters, sortOf, sortedBy } from '../../core/list-query.ts';
@@ -8,8 +8,8 @@ import { readChoice, writeChoice } from '../../core/storage.ts';
 import { FilterBar } from '../../ui/filter-bar.tsx';
 import { useList, type LiveList } from '../../ui/hooks.ts';
 import { Icon } from '../../ui/icons.tsx';
-import { ListFailure } from '../../ui/list-failure.tsx';
-import { Pager, pageOf } from '../../ui/pager.tsx';
+import { isRefusedList, ListFailure } from '../../ui/list-failure.tsx';
+import { firstPageOf, Pager, pageOf } from '../../ui/pager.tsx';
 import { Button, Empty, Loading, Moment } from '../../ui/parts.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import type { TabProps } from '../area.ts';
@@ -23,6 +23,9 @@ const pageSize = 50;
 const cellLimit = 120;
 const defaultWidths: Readonly<Record<string, number>> = { id: 160, last_modified: 175 };
 const defaultWidth = 150;
+/** Widths to which columns shrink on a narrow page, unless the user has chosen theirs. A moment needs its width. */
+const minWidths: Readonly<Record<string, number>> = { id: 100, last_modified: 175 };
+const minWidth = 85;
 
 /** A record with the texts of its members. */
 interface Row {
@@ -35,7 +38,7 @@ export function RecordsTab(props: TabProps): JSX.Element {
   return props.query.has('_new') ? <NewRecord {...props} /> : <Records {...props} />;
 }
 
-function Records({ place, query, object, failure, service }: TabProps): JSX.Element {
+function Records({ place, query, object, failure, service, reload }: TabProps): JSX.Element {
   const path = listPathOf(place, kinds.record);
   const parameters = listParameters(query);
   parameters.set('_limit', String(pageSize));
@@ -60,20 +63,26 @@ function Records({ place, query, object, failure, service }: TabProps): JSX.Elem
   return (
     <section class="list" aria-busy={list.isLoading}>
       {service.capabilities.has('text-search') && object !== undefined ? (
-        <TextSearch query={query} place={place} collection={object.data} />
+        <TextSearch query={query} place={place} collection={object.data} fields={known} reload={reload} />
       ) : null}
       <div class="toolbar">
         <FilterBar query={query} fields={['id', ...known]} path={path} hrefOf={hrefOf} />
         <span class="total">{list.total === undefined ? '' : countOf(list.total)}</span>
-        <Button onClick={pick}>
-          <Icon name="columns" /> Columns
-        </Button>
-        <a class="button" href={hrefOf(transfer)}>
-          Export
-        </a>
-        <a class="button primary" href={hrefOf(create)}>
-          New record
-        </a>
+        {isRefusedList(list.error) ? null : (
+          <>
+            <Button onClick={pick}>
+              <Icon name="columns" /> Columns
+            </Button>
+            <a class="button" href={hrefOf(transfer)}>
+              Export
+            </a>
+            {service.isReadOnly ? null : (
+              <a class="button primary" href={hrefOf(create)}>
+                New record
+              </a>
+            )}
+          </>
+        )}
       </div>
       <BulkBar
         place={place}
@@ -84,8 +93,17 @@ function Records({ place, query, object, failure, service }: TabProps): JSX.Elem
           list.refresh();
         }}
       />
-      <ListFailure error={list.error} known={failure} onRetry={list.refresh} />
-      <Body list={list} isFiltered={query.has('_q') || filtersOf(query).length > 0} count={rows.length}>
+      <ListFailure
+        error={list.error}
+        known={failure}
+        onRetry={list.refresh}
+        firstHref={firstPageOf(page, query, hrefOf)}
+      />
+      <Body
+        list={list}
+        empty={isFiltered(query) ? 'No records match.' : <NoRecords place={place} object={object} service={service} />}
+        count={rows.length}
+      >
         <Table
           caption="records"
           columns={columns}
@@ -110,17 +128,45 @@ function Records({ place, query, object, failure, service }: TabProps): JSX.Elem
   );
 }
 
+function isFiltered(query: URLSearchParams): boolean {
+  return query.has('_q') || query.has('_filter') || filtersOf(query).length > 0;
+}
+
 interface BodyProps {
   readonly list: LiveList;
-  readonly isFiltered: boolean;
+  /** What an empty list says. */
+  readonly empty: ComponentChildren;
   readonly count: number;
   readonly children: JSX.Element;
 }
 
-function Body({ list, isFiltered, count, children }: BodyProps): JSX.Element | null {
+function Body({ list, empty, count, children }: BodyProps): JSX.Element | null {
   if (list.page === undefined) return list.isLoading ? <Loading /> : null;
-  if (count > 0) return children;
-  return <Empty>{isFiltered ? 'No records match.' : 'No records are visible to you here.'}</Empty>;
+  return count > 0 ? children : <Empty>{empty}</Empty>;
+}
+
+/** An empty collection: its writers begin with records, a file, or a schema. Only writers see permissions. */
+function NoRecords({ place, object, service }: Pick<TabProps, 'place' | 'object' | 'service'>): JSX.Element {
+  if (object === undefined || object.permissions.size === 0) return <>No records are visible to you here.</>;
+  if (service.isReadOnly) return <>This collection has no records.</>;
+  return (
+    <>
+      <p>This collection has no records yet.</p>
+      <p class="actions">
+        <a class="button" href={hashOf(place, { _tab: 'records', _new: '1' })}>
+          Create a record
+        </a>
+        <a class="button" href={hashOf(place, { _tab: 'transfer' })}>
+          Import a file
+        </a>
+        {service.capabilities.has('schema') ? (
+          <a class="button" href={hashOf(place, { _tab: 'schema' })}>
+            {memberText(object.data, 'schema') === undefined ? 'Define a schema' : 'Show the schema'}
+          </a>
+        ) : null}
+      </p>
+    </>
+  );
 }
 
 function readRow(text: string): Row {
@@ -138,6 +184,7 @@ function columnOf(
     key: field,
     label: field,
     width: width ?? defaultWidths[field] ?? defaultWidth,
+    ...(width === undefined ? { minWidth: minWidths[field] ?? minWidth } : {}),
     sortHref: hrefOf(sortedBy(query, field)),
     sort: sortOf(query, field),
     cell: ({ members }) =>

@@ -3,16 +3,28 @@
 import { choicesOf, propertiesOf, textIn } from '../../core/json-schema.ts';
 import { displayText, elementsOf, isObjectText, memberText, membersOf, withMember } from '../../core/json-text.ts';
 
-export type FieldKind = 'text' | 'date' | 'number' | 'integer' | 'boolean' | 'choice' | 'list' | 'other';
+export type FieldKind =
+  | 'text'
+  | 'date'
+  | 'moment'
+  | 'number'
+  | 'integer'
+  | 'boolean'
+  | 'choice'
+  | 'list'
+  | 'object'
+  | 'other';
 
 export const kindLabels: Readonly<Record<FieldKind, string>> = {
   text: 'Text',
   date: 'Date',
+  moment: 'Date and time',
   number: 'Number',
   integer: 'Whole number',
   boolean: 'True or false',
   choice: 'Choice',
-  list: 'List of texts',
+  list: 'List',
+  object: 'Object with fields',
   other: 'Other (edit as JSON)',
 };
 
@@ -26,15 +38,19 @@ export interface SchemaField {
 const ofKind: Readonly<Record<FieldKind, string>> = {
   text: '{"type":"string"}',
   date: '{"type":"string","format":"date"}',
+  moment: '{"type":"string","format":"date-time"}',
   number: '{"type":"number"}',
   integer: '{"type":"integer"}',
   boolean: '{"type":"boolean"}',
   choice: '{"enum":[]}',
   list: '{"type":"array","items":{"type":"string"}}',
+  object: '{"type":"object","properties":{}}',
   other: '{}',
 };
-/** Keywords that decide the kind. */
-const kindKeywords = ['type', 'format', 'enum', 'items'];
+/** Keywords that decide the kind, and those that mean nothing to other kinds. */
+const kindKeywords = ['type', 'format', 'enum', 'items', 'properties', 'required', 'pattern', 'default'];
+const limits = ['minimum', 'maximum'];
+const numeric: readonly FieldKind[] = ['number', 'integer'];
 
 export const emptySchema = '{"type":"object","properties":{}}';
 
@@ -54,17 +70,20 @@ export function kindOf(schema: string): FieldKind {
     const isText = choices.every((choice) => choice.startsWith('"')) && (type === undefined || type === 'string');
     return isText ? 'choice' : 'other';
   }
-  if (type === 'string') return textIn(schema, 'format') === 'date' ? 'date' : 'text';
+  const format = textIn(schema, 'format');
+  if (type === 'string') return format === 'date' ? 'date' : format === 'date-time' ? 'moment' : 'text';
   if (type === 'number' || type === 'integer' || type === 'boolean') return type;
+  if (type === 'object') return memberText(schema, 'properties') === undefined ? 'other' : 'object';
   if (type !== 'array') return 'other';
-  const items = memberText(schema, 'items') ?? '';
-  return isObjectText(items) && textIn(items, 'type') === 'string' ? 'list' : 'other';
+  return isObjectText(memberText(schema, 'items') ?? '') ? 'list' : 'other';
 }
 
 /** Returns the schema of a field with another kind; its title and description stay. */
 export function withKind(schema: string, kind: FieldKind): string {
   const known = isObjectText(schema) ? schema : '{}';
-  const bare = kindKeywords.reduce((text, keyword) => withMember(text, keyword, undefined), known);
+  const isNumeric = numeric.includes(kind) && numeric.includes(kindOf(known));
+  const dropped = isNumeric ? kindKeywords : [...kindKeywords, ...limits];
+  const bare = dropped.reduce((text, keyword) => withMember(text, keyword, undefined), known);
   return membersOf(ofKind[kind]).reduce((text, { key, text: value }) => withMember(text, key, value), bare);
 }
 
@@ -79,8 +98,13 @@ export function choiceLines(schema: string): string {
 }
 
 export function withChoices(schema: string, lines: string): string {
-  const choices = [...new Set(lines.split('\n').filter((line) => line.trim() !== ''))];
-  return withMember(schema, 'enum', `[${choices.map((choice) => JSON.stringify(choice)).join(',')}]`);
+  const choices = distinctLines(lines).map((choice) => JSON.stringify(choice));
+  return withMember(schema, 'enum', `[${choices.join(',')}]`);
+}
+
+/** Returns the lines with a text, each once. */
+export function distinctLines(lines: string): readonly string[] {
+  return [...new Set(lines.split('\n').filter((line) => line.trim() !== ''))];
 }
 
 /** Returns whether objects may have attributes that the schema does not name. */
@@ -111,7 +135,30 @@ export function faultOfFields(fields: readonly SchemaField[]): string | undefine
   const names = fields.map(({ name }) => name);
   if (names.some((name) => name === '')) return 'Each field needs a name.';
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  return twice === undefined ? undefined : `Two fields have the name ${twice}.`;
+  if (twice !== undefined) return `Two fields have the name ${twice}.`;
+  return fields.map(({ name, schema }) => faultOfField(name, schema)).find((fault) => fault !== undefined);
+}
+
+function faultOfField(name: string, schema: string): string | undefined {
+  const kind = kindOf(schema);
+  if (kind === 'choice' && choicesOf(schema).length === 0) return `The field ${name} needs at least one choice.`;
+  if (kind === 'list') return faultOfField(name, memberText(schema, 'items') ?? '{}');
+  if (kind === 'object') return faultOfFields(fieldsOf(schema));
+  const isText = (key: string): boolean => memberText(schema, key)?.startsWith('"') === true;
+  if (numeric.includes(kind) && [...limits, 'default'].some(isText)) {
+    return `Default, minimum and maximum of the field ${name} must be numbers.`;
+  }
+  const pattern = textIn(schema, 'pattern');
+  return pattern === undefined || isPattern(pattern) ? undefined : `The pattern of the field ${name} is not valid.`;
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, 'u') instanceof RegExp;
+  } catch {
+    // The service would refuse the schema.
+    return false;
+  }
 }
 
 /** Returns fields that the records have, required where all have them. */
@@ -127,6 +174,7 @@ export function proposedFields(rows: readonly string[]): readonly SchemaField[] 
 function commonKind(texts: readonly string[]): FieldKind {
   const all = (pattern: RegExp): boolean => texts.every((text) => pattern.test(text));
   if (all(/^"\d{4}-\d\d-\d\d"$/)) return 'date';
+  if (all(/^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"$/)) return 'moment';
   if (all(/^"/)) return 'text';
   if (all(/^-?\d+$/)) return 'integer';
   if (all(/^-?\d/)) return 'number';

@@ -8,8 +8,7 @@ export const schemaArea: Area = {
       name: 'schema',
       label: 'Schema',
       order: 15,
-      isShown: ({ kind, object, service }) =>
-        kind.name === 'collection' && object !== undefined && service.capabilities.has('schema'),
+      isShown: ({ kind, object }) => kind.name === 'collection' && object !== undefined,
       load: async () => (await import('./schema-tab.tsx')).SchemaTab,
     },
   ],

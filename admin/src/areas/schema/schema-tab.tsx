@@ -30,8 +30,24 @@ import {
 const sampleSize = 100;
 
 export function SchemaTab(props: TabProps): JSX.Element | null {
-  const { object } = props;
+  const { object, service } = props;
+  if (!service.capabilities.has('schema')) return <ValidationHint />;
   return object === undefined ? null : <Editor {...props} object={object} />;
+}
+
+/** A schema without effect would mislead, so the tab only names the setting. */
+function ValidationHint(): JSX.Element {
+  return (
+    <div class="note">
+      <p>
+        This service does not validate records, so a schema has no effect. This line in the configuration turns the
+        validation on:
+      </p>
+      <pre tabIndex={0} aria-label="Line of the configuration">
+        experimental_collection_schema_validation = true
+      </pre>
+    </div>
+  );
 }
 
 function schemaOf({ data }: StoredObject): string {

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { serverOwned } from '../../core/attributes.ts';
 import { formatCount } from '../../core/format.ts';
+import { memberText } from '../../core/json-text.ts';
 import { kinds, listPathOf } from '../../core/places.ts';
 import { schemasOf } from '../../core/schemas.ts';
 import { useApp } from '../../ui/app-context.ts';
@@ -42,6 +43,8 @@ export function ImportPanel({ place, object }: TabProps): JSX.Element {
   const { error, isBusy, attempt } = useAttempt();
   const running = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => running.current?.abort(), []);
+  const schema =
+    object === undefined || !service.capabilities.has('schema') ? undefined : memberText(object.data, 'schema');
   const owned = serverOwned('record', '{}', service.capabilities);
   const drafts = useMemo(() => (loaded === undefined ? [] : draftsOf(loaded.source, mapping)), [loaded, mapping]);
   const read = (name: string, text: string, format: Format): void => {
@@ -49,7 +52,7 @@ export function ImportPanel({ place, object }: TabProps): JSX.Element {
     setLoaded(undefined);
     const source = parseSource(text, format);
     setLoaded({ name, text, source });
-    setMapping(firstMapping(source, owned));
+    setMapping(firstMapping(source, owned, schema));
   };
   const open = (file: File | undefined): Promise<void> =>
     attempt(async () => {
@@ -134,7 +137,7 @@ export function ImportPanel({ place, object }: TabProps): JSX.Element {
             Each field of the file becomes the attribute in its row. A field without an attribute is left out. The
             attribute id is the id of the record.
           </p>
-          <MappingTable source={loaded.source} mapping={mapping} onChange={setMapping} />
+          <MappingTable source={loaded.source} mapping={mapping} schema={schema} onChange={setMapping} />
           <Preview drafts={drafts} />
           <div class="actions">
             <Button disabled={isBusy || drafts.length === 0} onClick={test}>

@@ -2,10 +2,10 @@
 import type { JSX } from 'preact';
 import { previewText } from '../../core/json-text.ts';
 import { Scroll } from '../../ui/parts.tsx';
-import type { CellKind, FieldMapping, Source } from './source.ts';
+import { cellKindOf, type CellKind, type FieldMapping, type Source } from './source.ts';
 
 const kindLabels: Readonly<Record<CellKind, string>> = {
-  auto: 'as it looks',
+  auto: 'what it looks like',
   text: 'text',
   number: 'number',
   boolean: 'true, false',
@@ -16,13 +16,17 @@ const kindNames: readonly CellKind[] = ['auto', 'text', 'number', 'boolean', 'js
 export interface MappingTableProps {
   readonly source: Source;
   readonly mapping: readonly FieldMapping[];
+  /** JSON Schema of the records; it decides how cells are read. */
+  readonly schema: string | undefined;
   readonly onChange: (mapping: readonly FieldMapping[]) => void;
 }
 
-export function MappingTable({ source, mapping, onChange }: MappingTableProps): JSX.Element {
+export function MappingTable({ source, mapping, schema, onChange }: MappingTableProps): JSX.Element {
   const change = (index: number, part: Partial<FieldMapping>): void =>
     onChange(mapping.map((each, at) => (at === index ? { ...each, ...part } : each)));
   const isCsv = source.format === 'csv';
+  const rename = (index: number, target: string): void =>
+    change(index, { target, ...(isCsv ? { kind: cellKindOf(target, schema) } : {}) });
   return (
     <Scroll label="Mapping of fields">
       <table class="mapping">
@@ -45,7 +49,7 @@ export function MappingTable({ source, mapping, onChange }: MappingTableProps): 
                   autocomplete="off"
                   spellcheck={false}
                   value={target}
-                  onInput={(event) => change(index, { target: event.currentTarget.value.trim() })}
+                  onInput={({ currentTarget: { value } }) => rename(index, value.trim())}
                 />
               </td>
               {isCsv ? (

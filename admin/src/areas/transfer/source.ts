@@ -1,5 +1,6 @@
 // What an import reads: JSON, JSON lines or CSV as rows with members; and the mapping that makes records of them.
 import { displayText, elementsOf, faultOfObject, memberText, membersOf } from '../../core/json-text.ts';
+import { propertiesOf, shapeOf } from '../../core/json-schema.ts';
 import { parseCsv, separatorOf, valueOfCell } from './csv.ts';
 
 export type Format = 'json' | 'jsonl' | 'csv';
@@ -119,10 +120,37 @@ function csvRows(text: string): readonly SourceRow[] {
   }));
 }
 
-/** Returns the mapping to begin with: each field keeps its name; those that the service maintains are left out. */
-export function firstMapping({ fields, format }: Source, owned: readonly string[]): readonly FieldMapping[] {
-  const kind: CellKind = format === 'csv' ? 'auto' : 'json';
-  return fields.map((source) => ({ source, target: source !== 'id' && owned.includes(source) ? '' : source, kind }));
+/**
+ * Returns the mapping to begin with: each field keeps its name; those that the service maintains are left out. Cells are read
+ * as the schema says, so that a text such as `0123` stays one.
+ */
+export function firstMapping(
+  { fields, format }: Source,
+  owned: readonly string[],
+  schema?: string,
+): readonly FieldMapping[] {
+  return fields.map((source) => ({
+    source,
+    target: source !== 'id' && owned.includes(source) ? '' : source,
+    kind: format === 'csv' ? cellKindOf(source, schema) : 'json',
+  }));
+}
+
+/** Returns how the cells of an attribute are read. */
+export function cellKindOf(target: string, schema: string | undefined): CellKind {
+  if (target === 'id') return 'text';
+  const property = schema === undefined ? undefined : propertiesOf(schema).find(({ key }) => key === target);
+  return schema === undefined || property === undefined ? 'auto' : kindOf(property.schema, schema);
+}
+
+function kindOf(property: string, schema: string): CellKind {
+  const { type, choices, isNullable } = shapeOf(property, schema);
+  // A cell cannot say both the word null and the absence of a value.
+  if (isNullable) return 'auto';
+  if (type === 'enum') return choices.every(({ value }) => value.startsWith('"')) ? 'text' : 'auto';
+  if (type === 'string') return 'text';
+  if (type === 'number' || type === 'boolean') return type;
+  return type === 'json' ? 'auto' : 'json';
 }
 
 /** Returns the records of a file, each with its fault. */
@@ -163,8 +191,9 @@ const kindWords: Readonly<Record<CellKind, string>> = {
 /** Returns the JSON of a cell; `undefined` for an empty one, and `invalid`, which no JSON is. */
 function readCell(cell: string, kind: CellKind): string | undefined {
   const text = cell.trim();
-  if (kind === 'text') return JSON.stringify(cell);
   if (text === '') return undefined;
+  // Exports write texts that look like other JSON with the quotes of JSON.
+  if (kind === 'text') return text.startsWith('"') ? valueOfCell(cell) : JSON.stringify(cell);
   if (kind === 'auto') return valueOfCell(cell);
   if (kind === 'number') return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? text : 'invalid';
   if (kind === 'boolean') {

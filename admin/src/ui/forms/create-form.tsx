@@ -60,6 +60,7 @@ export function CreateForm({ place, kind, backHref, schema, initial }: CreateFor
       navigate(hashOf(below(place, kind, made)));
       say(`The ${kind.name} is created.`);
     });
+  const editor = <AttributesEditor text={text} schema={schema} faults={fieldFaultsOf(error)} onChange={setText} />;
   return (
     <form
       class="editor create"
@@ -83,7 +84,15 @@ export function CreateForm({ place, kind, backHref, schema, initial }: CreateFor
           />
         )}
       </Field>
-      <AttributesEditor text={text} schema={schema} faults={fieldFaultsOf(error)} onChange={setText} />
+      {kind.template === '{}' ? (
+        // Most buckets and collections begin without attributes.
+        <details class="attributes-box" open={text !== original}>
+          <summary>Attributes</summary>
+          {editor}
+        </details>
+      ) : (
+        editor
+      )}
       <div class="save-bar">
         <FailureNote error={error} />
         <div class="actions">

@@ -1,22 +1,19 @@
 // The form of an object with a JSON Schema. Each field holds the JSON text of its value, so numbers keep their digits; members
 // that the schema does not name keep their places.
 import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
 import type { FieldFault } from '../../core/errors.ts';
-import { choicesOf, emptyValueOf, fieldTypeOf, numberText, propertiesOf, textIn } from '../../core/json-schema.ts';
-import {
-  displayText,
-  elementsOf,
-  isObjectText,
-  memberText,
-  membersOf,
-  previewText,
-  withMember,
-} from '../../core/json-text.ts';
+import { emptyValueOf, propertiesOf, resolved, shapeOf, textIn, type FieldShape } from '../../core/json-schema.ts';
+import { elementsOf, memberText, membersOf, previewText, withMember } from '../../core/json-text.ts';
 import { Icon } from '../icons.tsx';
-import { Field, type FieldAttributes } from '../parts.tsx';
+import { Field } from '../parts.tsx';
+import { Control, fits } from './control.tsx';
+import { useAddedFocus, useRowKeys } from './form-hooks.ts';
 
 export interface SchemaFormProps {
   readonly schema: string;
+  /** The whole schema, with the definitions that `$ref` names; by default `schema`. */
+  readonly root?: string;
   /** JSON text of an object. */
   readonly text: string;
   readonly faults: readonly FieldFault[];
@@ -26,8 +23,19 @@ export interface SchemaFormProps {
   readonly path?: string;
 }
 
-export function SchemaForm({ schema, text, faults, onChange, depth = 0, path = '' }: SchemaFormProps): JSX.Element {
-  const properties = propertiesOf(schema);
+/** Depth at which absent objects become JSON, so that schemas that contain themselves end. */
+const maxAbsentDepth = 3;
+
+export function SchemaForm({
+  schema,
+  root = schema,
+  text,
+  faults,
+  onChange,
+  depth = 0,
+  path = '',
+}: SchemaFormProps): JSX.Element {
+  const properties = propertiesOf(resolved(schema, root));
   const known = new Set(properties.map(({ key }) => key));
   const others = membersOf(text).filter(({ key }) => !known.has(key));
   return (
@@ -35,10 +43,11 @@ export function SchemaForm({ schema, text, faults, onChange, depth = 0, path = '
       {properties.map(({ key, schema: property, isRequired }) => (
         <Value
           key={key}
-          name={key}
           path={path === '' ? key : `${path}.${key}`}
-          label={`${textIn(property, 'title') ?? key}${isRequired ? ' *' : ''}`}
+          label={`${textIn(resolved(property, root), 'title') ?? key}${isRequired ? ' *' : ''}`}
           schema={property}
+          root={root}
+          isRequired={isRequired}
           text={memberText(text, key)}
           faults={faults}
           depth={depth}
@@ -63,10 +72,11 @@ export function SchemaForm({ schema, text, faults, onChange, depth = 0, path = '
 }
 
 interface ValueProps {
-  readonly name: string;
   readonly path: string;
   readonly label: string;
   readonly schema: string;
+  readonly root: string;
+  readonly isRequired: boolean;
   /** JSON text; `undefined` when the object lacks the member. */
   readonly text: string | undefined;
   readonly faults: readonly FieldFault[];
@@ -75,17 +85,21 @@ interface ValueProps {
 }
 
 function Value(props: ValueProps): JSX.Element {
-  const { schema, label, text, faults, path, depth, onChange } = props;
-  const type = fieldTypeOf(schema, depth);
-  const hint = textIn(schema, 'description');
+  const { label, root, text, faults, path, depth, isRequired, onChange } = props;
+  const shape = shapeOf(props.schema, root, depth);
+  const hint = textIn(shape.schema, 'description');
   const fault = faults.find(({ name }) => name === path)?.description;
-  if (type === 'object' && (text === undefined || isObjectText(text))) {
+  // Once a value is edited as JSON, it stays so until the view is left.
+  const isJson = useRef(false);
+  isJson.current ||= !fits(shape, text) || (shape.type === 'object' && text === undefined && depth >= maxAbsentDepth);
+  if (shape.type === 'object' && !isJson.current) {
     return (
       <fieldset>
         <legend>{label}</legend>
         {hint === undefined ? null : <small>{hint}</small>}
         <SchemaForm
-          schema={schema}
+          schema={shape.schema}
+          root={root}
           text={text ?? '{}'}
           faults={faults}
           depth={depth + 1}
@@ -95,119 +109,76 @@ function Value(props: ValueProps): JSX.Element {
       </fieldset>
     );
   }
-  if (type === 'array' && (text === undefined || text.startsWith('['))) return <List {...props} />;
+  if (shape.type === 'array' && !isJson.current) return <List {...props} shape={shape} />;
+  const asJson: FieldShape = shape.type === 'array' || shape.type === 'object' ? { ...shape, type: 'json' } : shape;
   return (
     <Field label={label} hint={hint} fault={fault}>
-      {(attributes) => <Control type={type} schema={schema} text={text} attributes={attributes} onChange={onChange} />}
+      {(attributes) => (
+        <Control shape={asJson} text={text} isRequired={isRequired} attributes={attributes} onChange={onChange} />
+      )}
     </Field>
   );
 }
 
-function List({ schema, label, text = '[]', faults, path, depth, onChange }: ValueProps): JSX.Element {
-  const items = memberText(schema, 'items') ?? '{}';
+function List({
+  shape,
+  root,
+  label,
+  text = '[]',
+  faults,
+  path,
+  depth,
+  onChange,
+}: ValueProps & { readonly shape: FieldShape }): JSX.Element {
+  const items = memberText(shape.schema, 'items') ?? '{}';
   const elements = elementsOf(text);
+  const rows = useRowKeys(elements.length);
+  const { list, markAdded } = useAddedFocus<HTMLFieldSetElement>(elements.length);
+  const hint = textIn(shape.schema, 'description');
   const fault = faults.find(({ name }) => name === path)?.description;
+  const name = label.replace(/ \*$/, '');
   const change = (next: readonly string[]): void => onChange(`[${next.join(',')}]`);
   return (
-    <fieldset class="array">
+    <fieldset class="array" ref={list}>
       <legend>{label}</legend>
+      {hint === undefined ? null : <small>{hint}</small>}
       {fault === undefined ? null : <small class="fault">{fault}</small>}
       {elements.map((element, index) => (
-        <div class="element" key={index}>
+        <div class="element" key={rows.keys[index]}>
           <Value
-            name={String(index)}
             path={`${path}.${index}`}
-            label={`${label.replace(/ \*$/, '')} ${index + 1}`}
+            label={`${name} ${index + 1}`}
             schema={items}
+            root={root}
+            isRequired
             text={element}
             faults={faults}
             depth={depth + 1}
-            onChange={(next) => change(elements.with(index, next ?? emptyValueOf(items)))}
+            onChange={(next) => change(elements.with(index, next ?? emptyValueOf(items, root)))}
           />
           <button
             type="button"
             class="plain"
             aria-label={`Remove ${label} ${index + 1}`}
-            onClick={() => change(elements.toSpliced(index, 1))}
+            onClick={() => {
+              rows.remove(index);
+              change(elements.toSpliced(index, 1));
+            }}
           >
             <Icon name="close" />
           </button>
         </div>
       ))}
-      <button type="button" class="small" onClick={() => change([...elements, emptyValueOf(items)])}>
-        <Icon name="plus" /> Add to {label.replace(/ \*$/, '')}
+      <button
+        type="button"
+        class="small"
+        onClick={() => {
+          markAdded();
+          change([...elements, emptyValueOf(items, root)]);
+        }}
+      >
+        <Icon name="plus" /> Add to {name}
       </button>
     </fieldset>
-  );
-}
-
-interface ControlProps {
-  readonly type: ReturnType<typeof fieldTypeOf>;
-  readonly schema: string;
-  readonly text: string | undefined;
-  readonly attributes: FieldAttributes;
-  readonly onChange: (text: string | undefined) => void;
-}
-
-/** Length from which a text gets a field of several lines. */
-const longText = 80;
-
-function Control({ type, schema, text, attributes, onChange }: ControlProps): JSX.Element {
-  if (type === 'enum' || type === 'boolean') {
-    const choices = type === 'boolean' ? ['true', 'false'] : choicesOf(schema);
-    const all = text === undefined || choices.includes(text) ? choices : [...choices, text];
-    return (
-      <select
-        {...attributes}
-        value={text ?? ''}
-        onChange={({ currentTarget: { value } }) => onChange(value === '' ? undefined : value)}
-      >
-        <option value="">—</option>
-        {all.map((choice) => (
-          <option key={choice} value={choice}>
-            {displayText(choice)}
-          </option>
-        ))}
-      </select>
-    );
-  }
-  // A value of another type than the schema says is shown, and edited as JSON only.
-  const isForeign = text !== undefined && /^[[{]/.test(text);
-  if (type === 'json' || type === 'array' || type === 'object' || isForeign) {
-    return (
-      <input
-        {...attributes}
-        readOnly
-        value={text === undefined ? '' : previewText(text, 200)}
-        title="Edit it as JSON"
-      />
-    );
-  }
-  const shown = text === undefined ? '' : displayText(text);
-  const change = (typed: string): void => {
-    if (typed === '') onChange(undefined);
-    else onChange(type === 'number' ? numberText(typed) : JSON.stringify(typed));
-  };
-  if (type === 'string' && (shown.length > longText || shown.includes('\n'))) {
-    return (
-      <textarea {...attributes} rows={6} value={shown} onInput={({ currentTarget }) => change(currentTarget.value)} />
-    );
-  }
-  const format = textIn(schema, 'format');
-  const isDate = format === 'date' && (shown === '' || /^\d{4}-\d\d-\d\d$/.test(shown));
-  if (isDate) {
-    return (
-      <input {...attributes} type="date" value={shown} onInput={({ currentTarget }) => change(currentTarget.value)} />
-    );
-  }
-  return (
-    <input
-      {...attributes}
-      type="text"
-      inputMode={type === 'number' ? 'decimal' : undefined}
-      autocomplete="off"
-      value={shown}
-      onInput={({ currentTarget }) => change(currentTarget.value)}
-    />
   );
 }

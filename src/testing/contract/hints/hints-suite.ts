@@ -1,9 +1,8 @@
 // The contract of change hints as cases, for databases that several processes share.
 import assert from 'node:assert/strict';
-import type { ChangeHint, ChangeHints } from '../../../contracts/change-hints.ts';
-import type { ListKey } from '../../../core/objects/stored.ts';
 import type { ContractCase } from '../contract-case.ts';
 import { oddTexts } from '../hostile-text.ts';
+import type { ChangeHint, ChangeHints, ListKey } from '../plain-contracts.ts';
 
 export interface ChangeHintsContext {
   /** Opens the hints of one more process that uses the database. The caller of the case closes them. */

@@ -1,9 +1,9 @@
 // Cases about permission entries: adding, removing and replacing principals, and deleting whole objects or subtrees.
 import assert from 'node:assert/strict';
 import { TransactionConflict } from '../../../contracts/errors.ts';
-import type { ObjectPermissions } from '../../../contracts/permission.ts';
 import type { PermissionCase } from '../contract-case.ts';
 import { permissionCase } from './permission-probe.ts';
+import type { ObjectPermissions } from '../plain-contracts.ts';
 
 /** Too long for an index. */
 const long = `github:${'x'.repeat(3000)}`;

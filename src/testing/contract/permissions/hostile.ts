@@ -1,9 +1,9 @@
 // Cases about texts that a backend may mistake for others, in every argument of every method.
 import assert from 'node:assert/strict';
-import type { PermissionReader, PermissionWriter } from '../../../contracts/permission.ts';
 import type { PermissionCase } from '../contract-case.ts';
 import { lookalikes, oddTexts, requireNothing, requireRefusal } from '../hostile-text.ts';
 import { permissionCase, type PermissionProbe } from './permission-probe.ts';
+import type { PermissionReader, PermissionWriter } from '../plain-contracts.ts';
 
 const object = '/buckets/plain';
 const uriOf = (text: string): string => `/buckets/${text}`;

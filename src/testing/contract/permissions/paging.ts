@@ -1,8 +1,9 @@
 // Cases about copies: walks over all permission entries and all memberships.
 import assert from 'node:assert/strict';
-import type { PermissionReader, WalkPage } from '../../../contracts/permission.ts';
+import type { WalkPage } from '../../../contracts/permission.ts';
 import type { PermissionCase } from '../contract-case.ts';
 import { permissionCase } from './permission-probe.ts';
+import type { PermissionReader } from '../plain-contracts.ts';
 
 /** Returns everything that a walk visits in pages of a size. */
 async function walk<T>(read: (from: string | undefined) => Promise<WalkPage<T>>): Promise<readonly T[]> {

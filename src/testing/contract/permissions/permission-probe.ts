@@ -1,7 +1,7 @@
 // Helpers of permission cases: reads outside units of work, writes each in a unit of its own, sorted results.
-import type { ObjectPermissions, PermissionReader, PermissionWriter } from '../../../contracts/permission.ts';
 import type { PermissionCase, PermissionContext } from '../contract-case.ts';
 import { inUnit } from '../unit-of-work.ts';
+import type { ObjectPermissions, PermissionReader, PermissionWriter } from '../plain-contracts.ts';
 
 /** Reads outside units of work, and writes each in a unit of its own. */
 export interface PermissionProbe {

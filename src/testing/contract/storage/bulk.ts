@@ -1,9 +1,9 @@
 // Cases about writes to many objects: deleting a list, a subtree or the excess, purging tombstones, flushing.
 import assert from 'node:assert/strict';
-import type { ListKey } from '../../../core/objects/stored.ts';
 import { positionOf } from '../../../core/query/sort.ts';
 import type { StorageCase } from '../contract-case.ts';
 import { ascending, compare, oneOf, records, sortKeys, storageCase, type StorageProbe } from './storage-probe.ts';
+import type { ListKey } from '../plain-contracts.ts';
 
 type DeletedPage = Awaited<ReturnType<StorageProbe['deleteAll']>>;
 

@@ -1,9 +1,9 @@
 // Cases about reading the clocks of several lists at once, and about the number of flushes.
 import assert from 'node:assert/strict';
-import type { ListKey } from '../../../core/objects/stored.ts';
 import type { StorageCase } from '../contract-case.ts';
 import { oddTexts } from '../hostile-text.ts';
 import { records, rollbackCase, storageCase } from './storage-probe.ts';
+import type { ListKey } from '../plain-contracts.ts';
 
 const nuts: ListKey = { kind: 'record', parent: '/buckets/food/collections/nuts' };
 const groups: ListKey = { kind: 'group', parent: '/buckets/food' };

@@ -17,7 +17,7 @@ import {
   type StorageProbe,
 } from './storage-probe.ts';
 
-type Objects = Readonly<Record<string, JsonObject>>;
+export type Objects = Readonly<Record<string, JsonObject>>;
 type Row = readonly [name: string, filters: Filter | readonly Filter[], expected: string];
 
 /** Checks list and count, also with other selections that give the same result. */
@@ -28,7 +28,7 @@ async function requireSelected(probe: StorageProbe, selection: Selection, expect
   assert.deepEqual((await probe.ids({ ...selection, sort: [ascending('id')] })).toSorted(), expected.toSorted());
 }
 
-function table(objects: Objects, rows: readonly Row[]): readonly StorageCase[] {
+export function table(objects: Objects, rows: readonly Row[]): readonly StorageCase[] {
   return rows.map(([name, filters, expected]) =>
     storageCase(name, async (probe) => {
       await probe.seed(objects);
@@ -378,69 +378,6 @@ const restrictions: readonly StorageCase[] = [
   }),
 ];
 
-/** Backends test many conditions on long arrays and texts in another way than others, so that requests do not wait. */
-const longNumbers = Array.from({ length: 30_000 }, (_, n) => n);
-const long: Objects = {
-  numbers: { list: longNumbers, o: { list: longNumbers } },
-  objects: { list: Array.from({ length: 2000 }, (_, n) => ({ n, in: [n, n + 1], rest: 'x'.repeat(20) })) },
-  text: { list: [], s: `${'ab'.repeat(70_000)}${'a'.repeat(700)}END` },
-  short: { list: [29_999, { n: 1999, in: [2000] }], s: 'end' },
-  other: { list: [-1], s: '' },
-};
-const unknown: readonly JsonValue[] = Array.from({ length: 300 }, (_, n) => -2 - n);
-const always = compare('none', 'not', 1);
-
-const longValues: readonly StorageCase[] = [
-  ...table(long, [
-    ['an element of a long array is one of many values', containsAny('list', ...unknown, 29_999), 'numbers short'],
-    ['a long array has many values', contains('list', ...longNumbers.slice(-400)), 'numbers'],
-    ['a long array lacks one of many values', contains('list', ...longNumbers.slice(-400), -9), ''],
-    ['a long array has one of many objects', containsAny('list', ...unknown, { in: [2000] }), 'objects short'],
-    ['a long array has objects', contains('list', { in: [1999] }, { n: 1999 }), 'objects'],
-    ['a long array is equal to another one', compare('o.list', 'eq', longNumbers), 'numbers'],
-    ['a long array is one of many values', oneOf('o.list', ...unknown, longNumbers), 'numbers'],
-    ['a long array is none of many values', noneOf('list', ...unknown, longNumbers), 'objects text short other'],
-    ['a long text has a long part', like('s', `*b${'a'.repeat(600)}*`), 'text'],
-    ['a long text has parts in order', like('s', '*ba*aaa*e*d'), 'text'],
-  ]),
-  ...table(long, [
-    [
-      'one of many conditions selects objects, long ones too',
-      {
-        operator: 'or',
-        branches: [
-          ...unknown.slice(0, 150).map((value) => [contains('list', value)]),
-          [like('s', '*end')],
-          [containsAny('list', { n: 5 }), always],
-        ],
-      },
-      'objects text short',
-    ],
-    [
-      'no element of a long array matches one of many conditions',
-      {
-        operator: 'nor',
-        branches: unknown.slice(0, 150).map((value) => [
-          {
-            field: { name: 'list', path: ['list'] },
-            operator: 'elements',
-            filters: [
-              {
-                operator: 'or',
-                branches: [
-                  [{ field: { name: '', path: [] }, operator: 'eq', value }],
-                  [{ field: { name: 'n', path: ['n'] }, operator: 'eq', value: 1999 }],
-                ],
-              },
-            ],
-          },
-        ]),
-      },
-      'numbers text other',
-    ],
-  ]),
-];
-
 /** Selections of objects. */
 export const filterCases: readonly StorageCase[] = [
   ...comparisons,
@@ -450,5 +387,4 @@ export const filterCases: readonly StorageCase[] = [
   ...nested,
   ...timeCases,
   ...restrictions,
-  ...longValues,
 ];

@@ -1,7 +1,5 @@
 // Cases about texts that a backend may mistake for others, in every argument of every method.
 import assert from 'node:assert/strict';
-import type { StorageReader, StorageWriter } from '../../../contracts/storage.ts';
-import type { ListKey } from '../../../core/objects/stored.ts';
 import type { StorageCase } from '../contract-case.ts';
 import { lookalikes, oddTexts, requireNothing, requireRefusal } from '../hostile-text.ts';
 import {
@@ -17,6 +15,7 @@ import {
   storageCase,
   type StorageProbe,
 } from './storage-probe.ts';
+import type { ListKey, StorageReader, StorageWriter } from '../plain-contracts.ts';
 
 const below = (parent: string): ListKey => ({ kind: 'record', parent });
 const uriOf = (text: string): string => `/buckets/${text}`;

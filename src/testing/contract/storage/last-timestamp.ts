@@ -1,10 +1,10 @@
 // Cases about the last timestamp of a list: writes that need a later one are refused and change nothing.
 import assert from 'node:assert/strict';
 import { IntegrityError } from '../../../contracts/errors.ts';
-import type { StorageWriter } from '../../../contracts/storage.ts';
 import type { StorageCase } from '../contract-case.ts';
 import { ascending, marks, pageQuery, records, storageCase, type StorageProbe } from './storage-probe.ts';
 import { writes } from './timestamps.ts';
+import type { StorageWriter } from '../plain-contracts.ts';
 
 /** The last timestamp of a list. The next one would not be a safe integer. */
 const last = Number.MAX_SAFE_INTEGER;

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { TransactionConflict } from '../../../contracts/errors.ts';
 import type { ListSummary, Restoration } from '../../../contracts/storage.ts';
-import { StoredObject, type ListKey, type StoredEntry, type Tombstone } from '../../../core/objects/stored.ts';
+import { StoredObject, type StoredEntry, type Tombstone } from '../../../core/objects/stored.ts';
 import type { StorageCase } from '../contract-case.ts';
 import { ascending, records, rollbackCase, storageCase, type StorageProbe } from './storage-probe.ts';
+import type { ListKey } from '../plain-contracts.ts';
 
 const start = 1_700_000_000_000;
 

@@ -3,30 +3,18 @@
 import assert from 'node:assert/strict';
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { runAtOnce } from '../../../base/steps.ts';
-import type {
-  Deletion,
-  LockedState,
-  Page,
-  StorageBackend,
-  StorageReader,
-  StorageWriter,
-} from '../../../contracts/storage.ts';
-import type { Database } from '../../../contracts/database.ts';
+import type { Deletion, LockedState, Page } from '../../../contracts/storage.ts';
 import { joinPage } from '../../../core/objects/page-text.ts';
-import {
-  formatAttributes,
-  isTombstone,
-  type ListKey,
-  type StoredEntry,
-  type StoredObject,
-} from '../../../core/objects/stored.ts';
+import { storedUri } from '../../../core/objects/uris.ts';
+import { formatAttributes, isTombstone, type StoredEntry, type StoredObject } from '../../../core/objects/stored.ts';
 import type { Comparison, Filter, PageQuery, Selection, SortKey } from '../../../core/query/ast.ts';
 import { parseField } from '../../../core/query/fields.ts';
 import type { StorageCase, StorageContext, TestClock } from '../contract-case.ts';
 import { inUnit } from '../unit-of-work.ts';
+import type { Database, ListKey, StorageBackend, StorageReader, StorageWriter } from '../plain-contracts.ts';
 
 /** The default list of cases. */
-export const records: ListKey = { kind: 'record', parent: '/buckets/food/collections/fruits' };
+export const records = { kind: 'record', parent: storedUri('/buckets/food/collections/fruits') };
 
 /** Creates a case whose body works with a probe. */
 export function storageCase(name: string, body: (probe: StorageProbe) => Promise<void>): StorageCase {

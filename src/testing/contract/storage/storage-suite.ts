@@ -2,6 +2,7 @@
 import { bulkCases } from './bulk.ts';
 import { clockCases } from './clocks.ts';
 import { filterCases } from './filters.ts';
+import { longValueCases } from './long-values.ts';
 import { hostileTextCases } from './hostile.ts';
 import { horizonCases } from './horizon.ts';
 import { objectCases } from './objects.ts';
@@ -21,6 +22,7 @@ export const storageCases: readonly StorageCase[] = [
   ...lastTimestampCases,
   ...objectCases,
   ...filterCases,
+  ...longValueCases,
   ...sortingCases,
   ...wordCases,
   ...bulkCases,

@@ -1,11 +1,11 @@
 // Cases of searches for words.
 import assert from 'node:assert/strict';
-import type { StorageWriter } from '../../../contracts/storage.ts';
 import { wordSlot } from '../../../core/index/definition.ts';
-import { StoredObject, type IndexKeys, type ListKey } from '../../../core/objects/stored.ts';
+import { StoredObject, type IndexKeys } from '../../../core/objects/stored.ts';
 import { wordsOf } from '../../../core/text/words.ts';
 import type { StorageCase } from '../contract-case.ts';
 import { pageQuery, records, storageCase, type StorageProbe } from './storage-probe.ts';
+import type { ListKey, StorageWriter } from '../plain-contracts.ts';
 
 const other: ListKey = { kind: 'record', parent: '/buckets/food/collections/vegetables' };
 

@@ -2,9 +2,10 @@
 // send several calls together.
 import assert from 'node:assert/strict';
 import type { TransactionCase, TransactionContext } from '../contract-case.ts';
-import { isTombstone, type ListKey } from '../../../core/objects/stored.ts';
+import { isTombstone } from '../../../core/objects/stored.ts';
 import { pageQuery, records } from '../storage/storage-probe.ts';
 import { inUnit, inUnitOf, type Writers } from '../unit-of-work.ts';
+import type { ListKey } from '../plain-contracts.ts';
 
 const uri = `${records.parent}/records/r`;
 

@@ -1,14 +1,13 @@
 // Cases about conditional writes, which wait, check and count as a unit of work does. For a database without them, the
 // cases use a transaction that does the same, which defines their behaviour.
 import assert from 'node:assert/strict';
-import type { ConditionalWrite } from '../../../contracts/database.ts';
 import { IntegrityError, TransactionConflict } from '../../../contracts/errors.ts';
-import type { ObjectPermissions } from '../../../contracts/permission.ts';
-import { isSameObject, type ListKey } from '../../../core/objects/stored.ts';
+import { isSameObject } from '../../../core/objects/stored.ts';
 import type { TransactionCase, TransactionContext } from '../contract-case.ts';
 import { requireRefusal, unstorableTexts } from '../hostile-text.ts';
 import { pageQuery, records } from '../storage/storage-probe.ts';
 import { inUnitOf } from '../unit-of-work.ts';
+import type { ConditionalWrite, ListKey, ObjectPermissions } from '../plain-contracts.ts';
 
 const collections: ListKey = { kind: 'collection', parent: '/buckets/food' };
 const holder = { list: collections, id: 'fruits' };

@@ -1,10 +1,10 @@
 // Cases about shared locks on an object during writes below it. A deletion of the object or of a parent happens before or
 // after these writes, never between them.
 import assert from 'node:assert/strict';
-import type { ListKey } from '../../../core/objects/stored.ts';
 import type { TransactionCase, TransactionContext } from '../contract-case.ts';
 import { records } from '../storage/storage-probe.ts';
 import { inUnit } from '../unit-of-work.ts';
+import type { ListKey } from '../plain-contracts.ts';
 
 const buckets: ListKey = { kind: 'bucket', parent: '' };
 const collections: ListKey = { kind: 'collection', parent: '/buckets/food' };

@@ -2,8 +2,6 @@
 // and one after another when they lock the same list.
 import assert from 'node:assert/strict';
 import { IntegrityError } from '../../../contracts/errors.ts';
-import type { ObjectPermissions } from '../../../contracts/permission.ts';
-import type { ListKey } from '../../../core/objects/stored.ts';
 import type { Ability, TransactionCase, TransactionContext } from '../contract-case.ts';
 import { callOrderCases } from './call-order.ts';
 import { sharedLockCases } from './shared-locks.ts';
@@ -11,6 +9,7 @@ import { conditionalWriteCases } from './conditional-writes.ts';
 import { severalParentsCases } from './several-parents.ts';
 import { marks, pageQuery, records, sortKeys } from '../storage/storage-probe.ts';
 import { inRolledBackUnit, inUnitOf as unit, type Writers } from '../unit-of-work.ts';
+import type { ListKey, ObjectPermissions } from '../plain-contracts.ts';
 
 const groups: ListKey = { kind: 'group', parent: '/buckets/food' };
 const uri = `${records.parent}/records/x`;

@@ -1,16 +1,12 @@
-// The dialogs that ask how to change the selected records: an attribute, or principals of a permission.
+// The dialog that asks how to change an attribute of the selected records.
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { Dialog, openDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/parts.tsx';
-import type { FieldChange, PermissionChange } from './bulk.ts';
+import type { FieldChange } from './bulk.ts';
 
 export function askForField(count: string, fields: readonly string[]): Promise<FieldChange | undefined> {
   return openDialog<FieldChange>((close) => <FieldDialog count={count} fields={fields} close={close} />);
-}
-
-export function askForPermission(count: string): Promise<PermissionChange | undefined> {
-  return openDialog<PermissionChange>((close) => <PermissionDialog count={count} close={close} />);
 }
 
 /** Reading of the typed value as JSON. */
@@ -124,72 +120,4 @@ function faultOfValue(text: string): string | undefined {
   } catch (error) {
     return `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
-}
-
-interface PermissionDialogProps {
-  readonly count: string;
-  readonly close: (change?: PermissionChange) => void;
-}
-
-function PermissionDialog({ count, close }: PermissionDialogProps): JSX.Element {
-  const [action, setAction] = useState<PermissionChange['action']>('add');
-  const [permission, setPermission] = useState('read');
-  const [typed, setTyped] = useState('');
-  const principals = [...new Set(typed.split(/\s+/).filter((line) => line !== ''))];
-  return (
-    <Dialog title={`Permissions of ${count}`} onClose={() => close()}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (principals.length > 0) close({ action, permission, principals });
-        }}
-      >
-        <Field label="Change">
-          {(attributes) => (
-            <select
-              {...attributes}
-              data-focus=""
-              value={action}
-              onChange={(event) => setAction(event.currentTarget.value === 'remove' ? 'remove' : 'add')}
-            >
-              <option value="add">Grant</option>
-              <option value="remove">Revoke</option>
-            </select>
-          )}
-        </Field>
-        <Field label="Permission">
-          {(attributes) => (
-            <select {...attributes} value={permission} onChange={(event) => setPermission(event.currentTarget.value)}>
-              <option value="read">read</option>
-              <option value="write">write</option>
-            </select>
-          )}
-        </Field>
-        <Field
-          label="Principals"
-          hint="One on each line: a user id, a group (/buckets/…/groups/…), system.Authenticated or system.Everyone."
-        >
-          {(attributes) => (
-            <textarea
-              {...attributes}
-              rows={4}
-              spellcheck={false}
-              autocomplete="off"
-              value={typed}
-              onInput={(event) => setTyped(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <p class="hint">Permissions of the collection and the bucket stay as they are. You stay a writer.</p>
-        <div class="actions">
-          <button type="submit" class="primary" disabled={principals.length === 0}>
-            {action === 'add' ? 'Grant' : 'Revoke'} for {count}
-          </button>
-          <button type="button" onClick={() => close()}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </Dialog>
-  );
 }

@@ -1,0 +1,65 @@
+// States of records that arrive after a later state was pushed: RxDB must not take them. It compares a state that it receives
+// with the collection at the moment when it stores it. Only then is it known which writes were pushed meanwhile.
+import type { AnyDocument } from './any.ts';
+import type { Document } from './shape.ts';
+
+/** Timestamp of a state, on its way through RxDB, which copies documents. */
+const timestampOf = Symbol('last_modified');
+
+export type Compare = (one: AnyDocument, other: AnyDocument, context: string) => boolean;
+
+/** Context in which RxDB asks whether the collection has a received state already. */
+export const takesOver = 'downstream-check-if-equal-1';
+const maxEntries = 10_000;
+
+export class LateStates {
+  readonly #keyOf: (document: Document) => string;
+  /** By primary key, the timestamp of the state that the last push has written or found. */
+  readonly #reached = new Map<string, number>();
+  readonly #pulled = new WeakMap<object, number>();
+
+  constructor(keyOf: (document: Document) => string) {
+    this.#keyOf = keyOf;
+  }
+
+  /** Called when RxDB knows a state from a push. */
+  reach(key: string, timestamp: number): void {
+    const reached = Math.max(timestamp, this.#reached.get(key) ?? 0);
+    this.#reached.delete(key);
+    this.#reached.set(key, reached);
+    if (this.#reached.size > maxEntries) this.#reached.delete(this.#reached.keys().next().value!);
+  }
+
+  /** Returns whether RxDB has had a later state. The same one is not late: its echo may bring the timestamp. */
+  isLate(key: string, timestamp: number): boolean {
+    return timestamp < (this.#reached.get(key) ?? 0);
+  }
+
+  /** Marks a document with the timestamp of its state. */
+  mark(document: Document, timestamp: number): Document {
+    return Object.assign(document, { [timestampOf]: timestamp });
+  }
+
+  /** Modifier of RxDB for documents that were pulled: takes the mark off the copy that will be stored. */
+  readonly unmark = (document: AnyDocument): AnyDocument => {
+    const timestamp = document[timestampOf];
+    if (timestamp !== undefined) this.#pulled.set(document, timestamp);
+    delete document[timestampOf];
+    return document;
+  };
+
+  /** Returns a comparison for which late states are equal to what the collection has, so that RxDB ignores them. */
+  ignoring(isEqual: Compare): Compare {
+    return (pulled, other, context) => {
+      // In other contexts, a document may be one that RxDB has stored since.
+      const timestamp = context === takesOver ? this.#pulled.get(pulled) : undefined;
+      const isLate = timestamp !== undefined && this.isLate(this.#keyOf(pulled), timestamp);
+      return isLate || isEqual(pulled, other, context);
+    };
+  }
+
+  /** Forgets what was pushed, because the service may have lost it. */
+  clear(): void {
+    this.#reached.clear();
+  }
+}

@@ -1,0 +1,157 @@
+// States that the stream brings after later ones were pushed: echoes of own writes, and what others wrote before them.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Collection as Records } from '@coffer/client';
+import { HeldStream } from '../held-stream.ts';
+import {
+  contentOf,
+  converged,
+  holdingFetch,
+  todoSchema,
+  until,
+  World,
+  type Replication,
+  type Stored,
+  type Todo,
+  type Todos,
+} from './support.ts';
+
+describe('A replication whose stream is late', () => {
+  let world: World;
+  let list: Records<Stored>;
+  let network: HeldStream;
+  beforeAll(async () => {
+    world = await World.start();
+  });
+  beforeEach(async () => {
+    list = await world.newList();
+    network = new HeldStream();
+  });
+  afterEach(() => world.closeDatabases());
+  afterAll(() => world.close());
+
+  /** Starts a replication with the record `a`, and holds its stream. */
+  async function begin(todos: Todos, { fetch = network.fetch } = {}): Promise<{ state: Replication; seen: string[] }> {
+    await list.put('a', { title: 'first', size: 0 });
+    const state = world.replicate(todos, list, { client: world.clientOf('owner', { fetch }) });
+    await state.awaitInitialReplication();
+    // The stream is open.
+    await list.put('open', { title: 'open' });
+    await until(() => todos.findOne('open').exec());
+    network.hold();
+    const seen: string[] = [];
+    todos.findOne('a').$.subscribe((todo) => seen.push(todo?.title ?? 'deleted'));
+    return { state, seen };
+  }
+
+  /** Writes the record here, and waits until its echo is on the stream. */
+  async function write(todos: Todos, state: Replication, title: string): Promise<void> {
+    await (await todos.findOne('a').exec(true)).incrementalPatch({ title });
+    await state.awaitInSync();
+    await network.has(`"${title}"`);
+  }
+
+  /** Lets everything arrive that the service has sent until now. */
+  async function deliver(todos: Todos, mark: string): Promise<void> {
+    await list.put(mark, { title: mark });
+    await network.has(`"${mark}"`);
+    network.release(`"${mark}"`);
+    await until(() => todos.findOne(mark).exec());
+  }
+
+  it('keeps an edit on top of a later write', async () => {
+    const todos = await world.open();
+    const { state, seen } = await begin(todos);
+    let conflicts = 0;
+    state.conflict$.subscribe(() => (conflicts += 1));
+    await write(todos, state, 'second');
+    await list.put('between', { title: 'between' });
+    await network.has('"between"');
+    await write(todos, state, 'third');
+    network.release('"between"');
+    await until(() => todos.findOne('between').exec());
+    await (await todos.findOne('a').exec(true)).incrementalPatch({ size: 7 });
+    await state.awaitInSync();
+    expect(await list.get('a')).toMatchObject({ title: 'third', size: 7 });
+    network.release();
+    await converged(todos, list);
+    expect(conflicts).toBe(0);
+    expect(seen.filter((title, index) => title !== seen[index - 1])).toEqual(['first', 'second', 'third']);
+  });
+
+  it('does not bring a deleted document back', async () => {
+    const todos = await world.open();
+    const { state, seen } = await begin(todos);
+    await write(todos, state, 'second');
+    await list.put('between', { title: 'between' });
+    await network.has('"between"');
+    await (await todos.findOne('a').exec(true)).remove();
+    await state.awaitInSync();
+    network.release('"between"');
+    await until(() => todos.findOne('between').exec());
+    network.release();
+    await converged(todos, list);
+    expect(seen.filter((title, index) => title !== seen[index - 1])).toEqual(['first', 'second', 'deleted']);
+  });
+
+  it('does not delete a document that was created again', async () => {
+    const todos = await world.open();
+    const { state, seen } = await begin(todos);
+    await (await todos.findOne('a').exec(true)).remove();
+    await state.awaitInSync();
+    await list.put('between', { title: 'between' });
+    await network.has('"between"');
+    await todos.insert({ id: 'a', title: 'again' });
+    await state.awaitInSync();
+    network.release('"between"');
+    await until(() => todos.findOne('between').exec());
+    network.release();
+    await converged(todos, list);
+    expect(seen.filter((title, index) => title !== seen[index - 1])).toEqual(['first', 'deleted', 'again']);
+  });
+
+  it('ignores what others wrote before its own write, also if that has arrived during the push', async () => {
+    const todos = await world.open();
+    const { fetch, held, release } = holdingFetch();
+    const { state, seen } = await begin(todos, { fetch: new HeldStream(fetch).fetch });
+    await (await todos.findOne('a').exec(true)).incrementalPatch({ title: 'second' });
+    await held;
+    const received = new Promise((resolve) => {
+      state.remoteEvents$.subscribe(resolve);
+    });
+    await list.patch('a', { color: 'an attribute that the schema does not have' });
+    await received;
+    release();
+    await until(async () => (await list.get('a'))['title'] === 'second');
+    await state.awaitInSync();
+    await list.put('end', { title: 'end' });
+    await until(() => todos.findOne('end').exec());
+    expect(await list.get('a')).toMatchObject({ title: 'second', color: expect.any(String) });
+    expect(seen.filter((title, index) => title !== seen[index - 1])).toEqual(['first', 'second']);
+  });
+
+  it('takes what others wrote after its own write', async () => {
+    const todos = await world.open();
+    const { state } = await begin(todos);
+    await write(todos, state, 'second');
+    await list.patch('a', { title: 'theirs' });
+    await deliver(todos, 'mark');
+    expect((await contentOf(todos))['a']).toMatchObject({ title: 'theirs' });
+    await list.delete('a');
+    network.release();
+    await converged(todos, list);
+  });
+
+  it('brings the timestamps of own writes to documents that have them', async () => {
+    const properties = { ...todoSchema.properties, last_modified: { type: 'number' } };
+    const todos = await world.open<Todo & { last_modified?: number }>({ schema: { ...todoSchema, properties } });
+    const { state } = await begin(todos);
+    for (const title of ['second', 'third']) {
+      await (await todos.findOne('a').exec(true)).incrementalPatch({ title });
+      await state.awaitInSync();
+    }
+    network.release();
+    const { last_modified } = await list.get('a');
+    await until(async () => (await todos.findOne('a').exec(true)).last_modified === last_modified);
+    expect((await todos.findOne('a').exec(true)).title).toBe('third');
+  });
+});
