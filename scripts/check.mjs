@@ -45,6 +45,7 @@ const longTests = [
   'test/packages/convergence/convergence.test.ts',
   'test/process/docs.test.ts',
   'test/process/image.test.ts',
+  'test/process/index-build.test.ts',
   'test/process/package.test.ts',
   'test/sync/clocks.test.ts',
 ];
