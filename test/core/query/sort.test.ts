@@ -121,7 +121,10 @@ describe('a list of plain values', () => {
     const filters = [{ field: fieldOf('n'), operator: 'min', value: 2 }] as const;
     const sort = [by('n', 'descending')];
     expect(runAtOnce(selectValues(values, { filters, sort, limit: 1 }))).toEqual({ values: [values[2]], more: true });
-    expect(runAtOnce(selectValues(values, { filters, sort, limit: 2 }))).toEqual({ values: [values[2], values[1]], more: false });
+    expect(runAtOnce(selectValues(values, { filters, sort, limit: 2 }))).toEqual({
+      values: [values[2], values[1]],
+      more: false,
+    });
     expect(runAtOnce(selectValues(values, { filters, ids: ['a', 'b'], sort, limit: 9 }))).toEqual({
       values: [values[1]],
       more: false,
