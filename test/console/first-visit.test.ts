@@ -103,6 +103,20 @@ describeConsole('The first visit', { fill: fillNothing }, (stage) => {
     expect(await total('collections/books/records')).toBeGreaterThan(100);
   });
 
+  it('shows collections that others share before the first steps.', async () => {
+    const { page, service, visitor } = stage;
+    const shop = '/v1/buckets/shop/collections/orders';
+    await service.asUser('bob').request('PUT', '/v1/buckets/shop');
+    await service.asUser('bob').request('PUT', shop, { body: { permissions: { read: ['system.Authenticated'] } } });
+    await visitor.signIn('alice');
+    await page.getByRole('region', { name: 'First steps' }).waitFor();
+    await expect
+      .poll(() => page.getByRole('heading', { level: 2 }).allInnerTexts())
+      .toEqual(['Shared with you', 'First steps']);
+    await page.getByRole('link', { name: 'shop / orders' }).click();
+    await stage.heading('collection orders');
+  });
+
   it('hints at a mistyped password where a link leads to something of another user.', async () => {
     const { alice, page, visitor } = stage;
     await alice.request('PUT', '/v1/buckets/kitchen');

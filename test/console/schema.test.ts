@@ -152,7 +152,7 @@ describeConsole('Schemas in the console', { settings }, (stage) => {
     await page.keyboard.press('Control+a');
     await page.keyboard.insertText('{"type": "nonsense"}');
     await stage.press('Save the schema');
-    await page.getByRole('alert').getByText('The service does not accept this.').waitFor();
+    await page.getByRole('alert').getByText('The service does not accept this').waitFor();
   });
 });
 

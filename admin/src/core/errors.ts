@@ -55,8 +55,10 @@ export function failureOf(status: number, text: string): ServiceFailure {
   const { errno, message, details } = readBody(text);
   const meaning = errno === 121 && status === 507 ? 'A quota would be exceeded.' : meanings.get(errno);
   const rest = meaning !== undefined && repetitions.test(message) ? '' : message;
-  const words = [meaning ?? `The service responded with status ${status}.`, rest].filter((part) => part !== '');
-  return new ServiceFailure(words.join(' '), { status, errno, details });
+  const said = meaning ?? `The service responded with status ${status}.`;
+  // Details of fields are no sentences of their own.
+  const start = /^\p{Ll}/u.test(rest) ? said.replace(/\.$/, ':') : said;
+  return new ServiceFailure(rest === '' ? start : `${start} ${rest}`, { status, errno, details });
 }
 
 /** Returns the failure of a request without a response. */

@@ -22,14 +22,16 @@ export function Home({ query }: PageProps): JSX.Element {
   const isFiltered = [...query.keys()].some((key) => !key.startsWith('_'));
   // The first steps stay while they create buckets.
   const hadNone = useRef(false);
-  hadNone.current ||= total === 0 && !isFiltered;
+  const isEmpty = total === 0 && !isFiltered;
+  hadNone.current ||= isEmpty;
   const isFirst = service.userId !== undefined && !isNew && (query.has('_sample') || hadNone.current);
   return (
     <>
       <header class="page-head">
         <h1 tabIndex={-1}>Buckets</h1>
       </header>
-      {isFirst ? <FirstVisit isEmpty={total === 0} /> : null}
+      {isNew || !isEmpty ? null : <Shared />}
+      {isFirst ? <FirstVisit isEmpty={isEmpty} /> : null}
       {service.capabilities.has('default_bucket') && service.userId !== undefined && !isNew ? (
         <p class="hint">
           <a href={hashOf(below([], kinds.bucket, 'default'))}>Your personal bucket</a> belongs to you alone, and is
@@ -37,7 +39,7 @@ export function Home({ query }: PageProps): JSX.Element {
         </p>
       ) : null}
       <ObjectList place={[]} kind={kinds.bucket} query={query} failure={undefined} tab="" onTotal={setTotal} />
-      {isNew ? null : <Shared />}
+      {isNew || isEmpty ? null : <Shared />}
       {isNew ? null : <OpenById />}
     </>
   );

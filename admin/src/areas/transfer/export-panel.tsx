@@ -44,7 +44,7 @@ export function ExportPanel({ place, id, query }: TabProps): JSX.Element {
       try {
         const rows = await readRecords(api, path, { query: parameters, signal: left.signal, onProgress: setCount });
         download(`${id}.${format}`, formatRecords(rows, format), mediaTypes[format]);
-        say(`${formatCount(rows.length)} records exported.`);
+        say(`${formatCount(rows.length)} ${rows.length === 1 ? 'record' : 'records'} exported.`);
       } catch (failure) {
         if (!left.signal.aborted) throw failure;
         say('The export was stopped.');
