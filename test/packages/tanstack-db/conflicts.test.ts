@@ -237,12 +237,10 @@ describe('conflicts', () => {
     await Promise.all([one.preload(), two.preload()]);
     await Promise.all([
       outdated(
-        one,
         async () => undefined,
         () => one.update('a', (draft) => void (draft.n = 2)),
       ),
       outdated(
-        two,
         async () => undefined,
         () => two.update('a', (draft) => void (draft.name = 'two')),
       ),
