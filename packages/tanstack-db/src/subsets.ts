@@ -147,7 +147,12 @@ export class Subsets {
         entry.isLoaded = true;
       },
       (error: unknown) => {
-        this.#remove(entry);
+        const isLatest = this.#remove(entry);
+        // Its queries still show its rows.
+        if (isLatest && previous?.isValid === true && previous.users > 0) {
+          for (const row of entry.rows) previous.rows.add(row);
+          this.#entries.set(key, previous);
+        }
         throw error;
       },
     );
@@ -164,14 +169,16 @@ export class Subsets {
     this.#options.forget([...entry.rows].filter((id) => !isNeeded(id)));
   }
 
-  #remove(entry: Entry): void {
-    if (this.#entries.get(entry.key) === entry) this.#entries.delete(entry.key);
+  /** Returns whether it was still the entry of its key. */
+  #remove(entry: Entry): boolean {
+    return this.#entries.get(entry.key) === entry && this.#entries.delete(entry.key);
   }
 }
 
 /** Waits for a read that several requests share, until this one is cancelled. */
 function withSignal(load: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return load;
+  if (signal.aborted) return Promise.reject(signal.reason as Error);
   const cancelled = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
