@@ -116,7 +116,7 @@ export class Copy<T extends object> {
   /** Makes the copy consist of these objects alone. `truncate` empties it first, as TanStack DB expects it after a resync. */
   replace(objects: readonly Incoming[], options: ReplaceOptions = {}): Receipt {
     return this.#transact(options.cursor, () => {
-      if (options.truncate === true) {
+      if (options.truncate) {
         this.#params.truncate({ markReady: true });
         this.#versions.clear();
         this.#removed.clear();

@@ -147,9 +147,8 @@ export class Subsets {
         entry.isLoaded = true;
       },
       (error: unknown) => {
-        const isLatest = this.#remove(entry);
-        // Its queries still show its rows.
-        if (isLatest && previous?.isValid === true && previous.users > 0) {
+        // The queries of an earlier read still show its rows.
+        if (this.#remove(entry) && previous?.isValid) {
           for (const row of entry.rows) previous.rows.add(row);
           this.#entries.set(key, previous);
         }
@@ -178,9 +177,10 @@ export class Subsets {
 /** Waits for a read that several requests share, until this one is cancelled. */
 function withSignal(load: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return load;
-  if (signal.aborted) return Promise.reject(signal.reason as Error);
   const cancelled = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    const cancel = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', cancel);
+    if (signal.aborted) cancel();
   });
   return Promise.race([load, cancelled]);
 }

@@ -194,7 +194,11 @@ export class SyncRun<T extends object> {
       const isFirst = !this.#isReady && this.#begin === 'continue' && this.copy.size === 0;
       this.#begin = 'continue';
       // Empties the copy, and lets queries request their subsets again.
-      if (!isFirst) this.#empty();
+      if (!isFirst) {
+        this.#epoch++;
+        this.#subsets.invalidate();
+        void this.copy.replace([], { cursor: this.#position(), truncate: true });
+      }
     }
     this.#connected();
     this.#started.open();
@@ -259,12 +263,6 @@ export class SyncRun<T extends object> {
       this.#markReady();
       this.#waiting.check();
     }
-  }
-
-  #empty(): void {
-    this.#epoch++;
-    this.#subsets.invalidate();
-    void this.copy.replace([], { cursor: this.#position(), truncate: true });
   }
 
   /** Whether the service is older than the copy: it was restored from a backup. */
