@@ -1,7 +1,8 @@
 // A service on a file of SQLite that a test backs up, and restores from the backup, as an operator does. It keeps its address.
-import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { resyncAll } from '../../src/maintenance/resync.ts';
 import { startTestService, type TestBackend, type TestService } from '../../src/testing/index.ts';
 import { settingsOfUrl } from '../../src/transfer/copy/places.ts';
@@ -16,12 +17,13 @@ export class Restorable {
   #service: TestService | undefined;
   #proxy: FaultyProxy | undefined;
   #folder = '';
+  #restores = 0;
 
-  /** Copies the file. */
-  async backUp(): Promise<void> {
-    await this.#service!.close();
-    await copyDatabase(this.#data, this.#backup);
-    await this.#serve();
+  /** Copies the file while it is in use. */
+  backUp(): void {
+    const database = new DatabaseSync(this.#file);
+    database.exec(`VACUUM INTO '${this.#backup}'`);
+    database.close();
   }
 
   /** Puts the copy in the place of the file. The clock of the service is right from now on. */
@@ -30,22 +32,20 @@ export class Restorable {
     this.#proxy!.cutAll();
     await this.#service!.close();
     this.aheadMs = 0;
-    await rm(this.#data, { recursive: true });
-    await copyDatabase(this.#backup, this.#data);
+    this.#restores += 1;
+    await mkdir(path.dirname(this.#file));
+    await cp(this.#backup, this.#file);
     if (resync) await resyncAll(settingsOfUrl(`sqlite://${this.#file}`));
     await this.#serve();
   }
 
-  get #data(): string {
-    return path.join(this.#folder, 'data');
-  }
-
   get #backup(): string {
-    return path.join(this.#folder, 'backup');
+    return path.join(this.#folder, 'backup.sqlite3');
   }
 
+  /** In a folder of its own after each restore: no logs of the file before. */
   get #file(): string {
-    return path.join(this.#data, 'coffer.sqlite3');
+    return path.join(this.#folder, `data${this.#restores}`, 'coffer.sqlite3');
   }
 
   async #start(): Promise<TestService> {
@@ -70,11 +70,4 @@ export class Restorable {
     this.#proxy.target = this.#service.origin;
     this.#proxy.rule = undefined;
   }
-}
-
-/** Copies the database and its log. The cache has files of its own, which need no backup. */
-async function copyDatabase(from: string, to: string): Promise<void> {
-  await mkdir(to);
-  const names = (await readdir(from)).filter((name) => /^coffer\.sqlite3(?:-wal)?$/.test(name));
-  await Promise.all(names.map((name) => cp(path.join(from, name), path.join(to, name))));
 }

@@ -14,7 +14,7 @@ describe('A replication with a service that is restored', () => {
     world = await World.start(restorable.backend.start);
     list = await world.newList();
     for (const id of ['changed', 'deleted', 'other']) await list.put(id, { title: 'old' });
-    await restorable.backUp();
+    restorable.backUp();
     todos = await world.open();
   });
   afterEach(() => world.close());
