@@ -77,7 +77,7 @@ export async function reportFor(
 }
 
 /** Maximum number of objects that are looked at to find the holder of values. */
-const mostHolders = 2;
+const maxHolders = 2;
 
 /**
  * Requires that no other object has the values of a unique index. Values that the object had before are not compared: where
@@ -125,7 +125,7 @@ export async function findHolder(
     return value === undefined ? [] : [{ field, operator: 'eq' as const, value }];
   });
   if (filters.length < values.length) return undefined;
-  const { entries } = await storage.listAll(list, { filters, sort: newestFirst, limit: mostHolders, indexes: [index] });
+  const { entries } = await storage.listAll(list, { filters, sort: newestFirst, limit: maxHolders, indexes: [index] });
   return entries.find((entry) => entry.id !== id)?.id;
 }
 

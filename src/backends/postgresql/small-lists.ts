@@ -7,7 +7,7 @@ import { keyOfList } from '../../core/lists/list-key.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
 import { filterWanted, selectAmong } from '../../core/query/select-among.ts';
-import { mostSmallBytes, mostSmallObjects, readsAttributes, sizeOfObjects } from '../sql/small-list.ts';
+import { maxSmallBytes, maxSmallObjects, readsAttributes, sizeOfObjects } from '../sql/small-list.ts';
 import { batchableQuery, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import { pageColumns, readListState, readPageText } from './page-text.ts';
@@ -24,8 +24,8 @@ const readContents = prepared(
   'read-list-contents',
   `SELECT l.clock, l.horizon, k.*, ${versionSql} ${ofList}
   CROSS JOIN LATERAL (SELECT ${pageColumns} FROM (SELECT e.id, e.last_modified, e.data ${ofObjects}) k) k
-  WHERE l.parent = $1 AND l.kind = $2 AND l.live <= ${mostSmallObjects}
-    AND (SELECT coalesce(sum(octet_length(e.data)), 0) ${ofObjects}) <= ${mostSmallBytes}`,
+  WHERE l.parent = $1 AND l.kind = $2 AND l.live <= ${maxSmallObjects}
+    AND (SELECT coalesce(sum(octet_length(e.data)), 0) ${ofObjects}) <= ${maxSmallBytes}`,
 );
 
 /** Access to committed state. */
@@ -78,7 +78,7 @@ export class SmallLists {
     if (!readsAttributes(plan)) return undefined;
     const [row] = await access.ask(readVersion, [list.parent, list.kind]);
     const found = row?.[3];
-    if (row === undefined || typeof found !== 'string' || Number(row[2]) > mostSmallObjects) return undefined;
+    if (row === undefined || typeof found !== 'string' || Number(row[2]) > maxSmallObjects) return undefined;
     const key = keyOfList(list);
     const known = this.#cache.get(key);
     if (known?.version !== found) {
@@ -118,7 +118,7 @@ export class SmallLists {
 /** Reads the row of `readContents`; `undefined` when it is absent, or has a text that is too long. */
 function contentsIn(row: Row | undefined): (Contents & { readonly version: string }) | undefined {
   const version = row?.[6];
-  const page = row && readPageText(row, { limit: mostSmallObjects });
+  const page = row && readPageText(row, { limit: maxSmallObjects });
   if (typeof version !== 'string' || page === undefined) return undefined;
   const { timestamp, horizon, entries } = page;
   return {

@@ -4,8 +4,8 @@ import type { StoredObject } from '../../core/objects/stored.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
 
 /** A list is small with at most so many objects, and bytes of their texts. */
-export const mostSmallObjects = 1000;
-export const mostSmallBytes = 262_144;
+export const maxSmallObjects = 1000;
+export const maxSmallBytes = 262_144;
 
 /** Bytes of an object besides its attributes, and of parsed attributes for each character of their text; both approximate. */
 const bytesOfObject = 400;

@@ -45,7 +45,7 @@ export class TooMany {
 const bytesOfFact = 400;
 const bytesOfText = 120;
 /** Maximum number of changes that a group notes one by one; beyond it, it notes everything. */
-const mostChanges = 10_000;
+const maxChanges = 10_000;
 const defaultMostPrincipals = 200;
 
 export class ReadCache {
@@ -57,11 +57,11 @@ export class ReadCache {
   readonly #principals: ByteCache<readonly Principal[] | TooMany>;
   readonly #answers: ByteCache<boolean>;
   /** Maximum number of cached principals in the permission entries of one object, or of groups of one user. */
-  readonly mostPrincipals: number;
+  readonly maxPrincipals: number;
 
   /** @param maxBytes approximate size of the cache; 0: nothing is cached */
-  constructor(maxBytes: number, mostPrincipals: number = defaultMostPrincipals) {
-    this.mostPrincipals = mostPrincipals;
+  constructor(maxBytes: number, maxPrincipals: number = defaultMostPrincipals) {
+    this.maxPrincipals = maxPrincipals;
     this.#objects = new ByteCache(maxBytes * 0.35);
     this.#pages = new ByteCache(maxBytes * 0.23);
     this.#contents = new ByteCache(maxBytes * 0.2);
@@ -237,7 +237,7 @@ export class Changes {
   #add(keys: Set<string>, key: string): void {
     if (this.#isEverything) return;
     keys.add(key);
-    if (keys.size > mostChanges) this.ofEverything();
+    if (keys.size > maxChanges) this.ofEverything();
   }
 }
 

@@ -4,7 +4,7 @@ import type { EntryPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
 import { filterWanted, selectAmong } from '../../core/query/select-among.ts';
-import { mostSmallBytes, mostSmallObjects, readsAttributes } from '../sql/small-list.ts';
+import { maxSmallBytes, maxSmallObjects, readsAttributes } from '../sql/small-list.ts';
 import type { Connection } from './connection.ts';
 import type { ListRow } from './lists.ts';
 import type { ReadCache } from './read-cache.ts';
@@ -40,7 +40,7 @@ function contentsOf(
   row: ListRow,
   plan: PagePlan | SelectionPlan,
 ): readonly StoredObject[] | undefined {
-  if (row.live > mostSmallObjects || !readsAttributes(plan)) return undefined;
+  if (row.live > maxSmallObjects || !readsAttributes(plan)) return undefined;
   const known = cache.contents(list, row);
   if (known !== undefined) return known.objects;
   const objects = readContents(connection, row);
@@ -52,7 +52,7 @@ function contentsOf(
 function readContents(connection: Connection, { list }: ListRow): readonly StoredObject[] | undefined {
   const sizes = 'SELECT sum(octet_length(data)) FROM objects WHERE list = ?';
   const [bytes] = connection.get<[number | null]>(sizes, list) ?? [];
-  if ((bytes ?? 0) > mostSmallBytes) return undefined;
+  if ((bytes ?? 0) > maxSmallBytes) return undefined;
   const rows = connection.all<[id: string, lastModified: number, data: string]>(
     'SELECT id, last_modified, data FROM objects WHERE list = ?',
     list,
