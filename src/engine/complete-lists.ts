@@ -3,7 +3,7 @@
 import { keyOfList, type ListName } from '../core/lists/list-key.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 
-const mostLists = 10_000;
+const maxLists = 10_000;
 
 /**
  * Time after which the states are read again: clients may give an object an earlier timestamp once more, with other indexes
@@ -26,7 +26,7 @@ export class CompleteLists {
   }
 
   add(list: ListKey, declaredAt: number, now: number): void {
-    if (this.#known.size >= mostLists) this.#known.clear();
+    if (this.#known.size >= maxLists) this.#known.clear();
     this.#known.set(keyOfList(list), { declaredAt, readAt: now });
   }
 

@@ -26,7 +26,7 @@ import type { Stores } from './unit-of-work.ts';
 
 /** The use of an index is recorded once in this time. */
 const useMs = 3_600_000;
-const mostUses = 10_000;
+const maxUses = 10_000;
 
 /** Objects, and bytes of their texts, that one unit of work gives keys. */
 const objectsPerUnit = 200;
@@ -110,7 +110,7 @@ export class IndexBuilder implements Indexing {
     for (const { prefix } of indexes) {
       const key = `${keyOfList(list)} ${prefix.toString('hex')}`;
       if ((this.#uses.get(key) ?? 0) > now - useMs) continue;
-      if (this.#uses.size >= mostUses) this.#uses.clear();
+      if (this.#uses.size >= maxUses) this.#uses.clear();
       this.#uses.set(key, now);
       this.wake(list);
     }

@@ -24,8 +24,8 @@ const unsorted: readonly SortKey[] = [];
 const declaredBy = new WeakMap<StoredObject, readonly ListIndex[]>();
 /** Indexes by the JSON text that declares them, for objects that were read again. */
 const declaredAs = new Map<string, readonly ListIndex[]>();
-const mostDeclarations = 1000;
-const mostDeclarationChars = 2000;
+const maxDeclarations = 1000;
+const maxDeclarationChars = 2000;
 
 /** Returns the indexes that the attribute `indexes` of an object declares; none when it is malformed, as imported ones may be. */
 export function indexesOf(object: StoredObject): readonly ListIndex[] {
@@ -42,8 +42,8 @@ function parseDeclaration(text: string): readonly ListIndex[] {
   const known = declaredAs.get(text);
   if (known !== undefined) return known;
   const indexes = parseIndexes(parseStoredJson(text)) ?? none;
-  if (text.length > mostDeclarationChars) return indexes;
-  if (declaredAs.size >= mostDeclarations) declaredAs.clear();
+  if (text.length > maxDeclarationChars) return indexes;
+  if (declaredAs.size >= maxDeclarations) declaredAs.clear();
   declaredAs.set(text, indexes);
   return indexes;
 }
@@ -110,7 +110,7 @@ export async function reportFor(
 }
 
 /** Maximum number of objects that are looked at to find the holder of values. */
-const mostHolders = 2;
+const maxHolders = 2;
 
 /**
  * Requires that no other object has the values of a unique index. Values that the object had before are not compared: where
@@ -158,7 +158,7 @@ export async function findHolder(
     return value === undefined ? [] : [{ field, operator: 'eq' as const, value }];
   });
   if (filters.length < values.length) return undefined;
-  const { entries } = await storage.listAll(list, { filters, sort: newestFirst, limit: mostHolders, indexes: [index] });
+  const { entries } = await storage.listAll(list, { filters, sort: newestFirst, limit: maxHolders, indexes: [index] });
   return entries.find((entry) => entry.id !== id)?.id;
 }
 

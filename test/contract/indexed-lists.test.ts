@@ -27,7 +27,7 @@ import { anyObjects, anySelector, fieldNames, filtersOf } from './selectors.ts';
 const lists = sized('COFFER_INDEXED_LISTS', 3, 60);
 const seconds = Math.max(90, 6 * lists);
 const queriesPerList = 20;
-const mostObjects = 2000;
+const maxObjects = 2000;
 let backends: OpenBackends;
 beforeAll(async () => {
   backends = await openAllBackends('indexed');
@@ -162,7 +162,7 @@ async function change(
 
 /** Gives one half of the objects keys, as a build does. */
 async function build(writer: WriterOf, list: ListKey, indexes: readonly ListIndex[], half: 0 | 1): Promise<void> {
-  const { entries } = await writer.listAll(list, { filters: [], sort: newestFirst, limit: mostObjects });
+  const { entries } = await writer.listAll(list, { filters: [], sort: newestFirst, limit: maxObjects });
   const objects = entries.filter((entry) => entry instanceof StoredObject);
   await writer.setKeys(
     list,
@@ -179,7 +179,7 @@ async function compareAnswers(
   queries: readonly PageQuery[],
   declarations: readonly (readonly ListIndex[] | undefined)[],
 ): Promise<void> {
-  const { entries } = await reader.listAll(list, { filters: [], sort: newestFirst, limit: mostObjects });
+  const { entries } = await reader.listAll(list, { filters: [], sort: newestFirst, limit: maxObjects });
   for (const query of queries) {
     const { filters, sort } = query;
     const expected = entries

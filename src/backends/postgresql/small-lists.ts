@@ -7,7 +7,7 @@ import { keyOfList } from '../../core/lists/list-key.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
-import { largestListPart, mostSmallBytes, mostSmallObjects, readsAttributes, SmallList } from '../sql/small-list.ts';
+import { maxListPart, maxSmallBytes, maxSmallObjects, readsAttributes, SmallList } from '../sql/small-list.ts';
 import { batchableQuery, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import { pageColumns, readListState, readPageText } from './page-text.ts';
@@ -24,8 +24,8 @@ const readContents = prepared(
   'read-list-contents',
   `SELECT l.clock, l.horizon, k.*, ${versionSql} ${ofList}
   CROSS JOIN LATERAL (SELECT ${pageColumns} FROM (SELECT e.id, e.last_modified, e.data ${ofObjects}) k) k
-  WHERE l.parent = $1 AND l.kind = $2 AND l.live <= ${mostSmallObjects}
-    AND (SELECT coalesce(sum(octet_length(e.data)), 0) ${ofObjects}) <= ${mostSmallBytes}`,
+  WHERE l.parent = $1 AND l.kind = $2 AND l.live <= ${maxSmallObjects}
+    AND (SELECT coalesce(sum(octet_length(e.data)), 0) ${ofObjects}) <= ${maxSmallBytes}`,
 );
 
 /** Access to committed state. */
@@ -61,7 +61,7 @@ export class SmallLists {
 
   /** @param maxBytes approximate size of the cache */
   constructor(maxBytes: number) {
-    this.#cache = new ByteCache(maxBytes, largestListPart);
+    this.#cache = new ByteCache(maxBytes, maxListPart);
   }
 
   /**
@@ -102,7 +102,7 @@ export class SmallLists {
     if (!readsAttributes(plan)) return undefined;
     const [row] = await access.ask(readVersion, [list.parent, list.kind]);
     const found = row?.[3];
-    if (row === undefined || typeof found !== 'string' || Number(row[2]) > mostSmallObjects) return undefined;
+    if (row === undefined || typeof found !== 'string' || Number(row[2]) > maxSmallObjects) return undefined;
     const key = keyOfList(list);
     const known = this.#cache.get(key);
     if (known?.version !== found) {
@@ -129,7 +129,7 @@ export class SmallLists {
     const { rows } = await access.run(readContents, [list.parent, list.kind]);
     const key = keyOfList(list);
     const size = key.length + bytesOfEntry;
-    const contents = contentsIn(rows[0], Math.max(0, this.#cache.largest - size));
+    const contents = contentsIn(rows[0], Math.max(0, this.#cache.maxValueBytes - size));
     if (contents !== undefined) {
       const { bytes } = contents.objects;
       this.#cache.set(key, { ...contents, bytes }, size + bytes);
@@ -145,11 +145,11 @@ export class SmallLists {
 /**
  * Reads the row of `readContents`; `undefined` when it is absent, or has a text that is too long.
  *
- * @param mostBytes size of the objects beyond which no keys are made
+ * @param maxBytes size of the objects beyond which no keys are made
  */
-function contentsIn(row: Row | undefined, mostBytes: number): (Contents & { readonly version: string }) | undefined {
+function contentsIn(row: Row | undefined, maxBytes: number): (Contents & { readonly version: string }) | undefined {
   const version = row?.[6];
-  const page = row && readPageText(row, { limit: mostSmallObjects });
+  const page = row && readPageText(row, { limit: maxSmallObjects });
   if (typeof version !== 'string' || page === undefined) return undefined;
   const { timestamp, horizon, entries } = page;
   return {
@@ -157,7 +157,7 @@ function contentsIn(row: Row | undefined, mostBytes: number): (Contents & { read
     state: { timestamp, horizon },
     objects: new SmallList(
       entries.filter((entry) => entry instanceof StoredObject),
-      mostBytes,
+      maxBytes,
     ),
   };
 }

@@ -17,8 +17,8 @@ import { planPage, planSelection, type PagePlan, type SelectionPlan } from '../.
 import { filterWanted, selectAmong } from '../../core/query/select-among.ts';
 
 /** A list is small with at most so many objects, and bytes of their texts. */
-export const mostSmallObjects = 1000;
-export const mostSmallBytes = 262_144;
+export const maxSmallObjects = 1000;
+export const maxSmallBytes = 262_144;
 
 /** Bytes of an object besides its attributes, and of parsed attributes for each character of their text; both approximate. */
 const bytesOfObject = 400;
@@ -27,13 +27,13 @@ const bytesOfParsedChar = 3;
 const bytesOfPlace = 60;
 
 /** Part of a cache (1/4) that one list may take, so that the default sizes have room for the largest list and some keys. */
-export const largestListPart = 4;
+export const maxListPart = 4;
 
 /** Number of queries after which keys are made: to make them takes about as long as that many scans. */
 const queriesBeforeKeys = 10;
 
 /** A search that finds more than one of so many objects takes longer than a scan. */
-const fewestPerCandidate = 8;
+const minObjectsPerCandidate = 8;
 
 /** Whether a plan looks at the attributes of the live objects of a list. */
 export function readsAttributes({ by, includeDeleted, residual }: SelectionPlan | PagePlan): boolean {
@@ -45,14 +45,14 @@ export class SmallList {
   readonly #objects: readonly StoredObject[];
   #queries = 0;
   #bytes: number;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   /** By prefix, in the order of the keys, and the newest first where keys are equal. Absent: there is no room for them. */
   readonly #places = new Map<string, readonly Place[] | undefined>();
 
-  /** @param mostBytes size beyond which no keys are made */
-  constructor(objects: readonly StoredObject[], mostBytes: number) {
+  /** @param maxBytes size beyond which no keys are made */
+  constructor(objects: readonly StoredObject[], maxBytes: number) {
     this.#objects = objects;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
     this.#bytes = objects.reduce((size, { text }) => size + text.length * bytesOfParsedChar + bytesOfObject, 0);
   }
 
@@ -94,7 +94,7 @@ export class SmallList {
       for (const range of next.value) {
         const places = this.#read(range, indexes);
         count += places?.length ?? Infinity;
-        if (places === undefined || count * fewestPerCandidate > this.#objects.length) return undefined;
+        if (places === undefined || count * minObjectsPerCandidate > this.#objects.length) return undefined;
         rows.push(places);
       }
       next = search.next({ rows, live: this.#objects.length });
@@ -132,7 +132,7 @@ export class SmallList {
     for (const object of this.#objects) {
       const place = new Place(object, keyOf(index, valuesOf(index, object.attributes)));
       bytes += place.text.length + bytesOfPlace;
-      if (bytes > this.#mostBytes) return undefined;
+      if (bytes > this.#maxBytes) return undefined;
       places.push(place);
     }
     places.sort(comparePlaces);

@@ -19,7 +19,7 @@ import type { ListRow } from './lists.ts';
 import {
   compileSelection,
   fromWhere,
-  mostRows,
+  maxRows,
   narrowSelection,
   sqlOrder,
   walkFromBothEnds,
@@ -82,7 +82,7 @@ function* selectNamed(
   const inline = inlineBytes(limit, maxBytes);
   const rows: EntryRow[] = [];
   yield* walkWindows(connection, selection, 'descending', (window) => {
-    rows.push(...selectRows(connection, selection, window, { order: '2', limit: mostRows, inline }));
+    rows.push(...selectRows(connection, selection, window, { order: '2', limit: maxRows, inline }));
     return false;
   });
   const [first] = sort;
@@ -305,7 +305,7 @@ const leastInlineBytes = 1024;
  */
 function inlineBytes(rows: number, maxBytes: number | undefined): number | undefined {
   if (maxBytes === undefined) return undefined;
-  return Math.max(leastInlineBytes, Math.floor(maxBytes / Math.min(Math.max(1, rows), mostRows)));
+  return Math.max(leastInlineBytes, Math.floor(maxBytes / Math.min(Math.max(1, rows), maxRows)));
 }
 
 /** Returns the expression for the text of an entry, or for its row number when the text is too long. */

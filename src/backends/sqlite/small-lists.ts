@@ -4,7 +4,7 @@ import type { EntryPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
-import { mostSmallBytes, mostSmallObjects, readsAttributes, SmallList } from '../sql/small-list.ts';
+import { maxSmallBytes, maxSmallObjects, readsAttributes, SmallList } from '../sql/small-list.ts';
 import type { Connection } from './connection.ts';
 import type { ListRow } from './lists.ts';
 import { planQuery } from './page.ts';
@@ -49,7 +49,7 @@ function contentsOf(
   row: ListRow,
   plan: PagePlan | SelectionPlan,
 ): SmallList | undefined {
-  if (row.live > mostSmallObjects || !readsAttributes(plan)) return undefined;
+  if (row.live > maxSmallObjects || !readsAttributes(plan)) return undefined;
   const known = cache.contents(list, row);
   if (known !== undefined) return known.small;
   const small = readContents(connection, cache, row);
@@ -61,11 +61,11 @@ function contentsOf(
 function readContents(connection: Connection, cache: ReadCache, { list }: ListRow): SmallList | undefined {
   const sizes = 'SELECT sum(octet_length(data)) FROM objects WHERE list = ?';
   const [bytes] = connection.get<[number | null]>(sizes, list) ?? [];
-  if ((bytes ?? 0) > mostSmallBytes) return undefined;
+  if ((bytes ?? 0) > maxSmallBytes) return undefined;
   const rows = connection.all<[id: string, lastModified: number, data: string]>(
     'SELECT id, last_modified, data FROM objects WHERE list = ?',
     list,
   );
   const objects = rows.map(([id, lastModified, data]) => new StoredObject(id, lastModified, data));
-  return new SmallList(objects, cache.mostContentsBytes);
+  return new SmallList(objects, cache.maxContentsBytes);
 }

@@ -18,7 +18,7 @@ export const wordSlot = indexSlots;
 export const keySlots = indexSlots + 1;
 
 /** Maximum number of fields of an index, whatever the settings allow. */
-export const mostIndexFields = 16;
+export const hardMaxIndexFields = 16;
 
 /** Maximum length of the name of a field, in characters. */
 const maxNameChars = 200;
@@ -74,8 +74,13 @@ function parseIndex(value: JsonValue, complain: Complain): DeclaredIndex | undef
 
 function parseFields(value: JsonObject, member: 'fields' | 'text', complain: Complain): readonly SortKey[] | undefined {
   const fields = value[member];
-  if (!isJsonArray(fields ?? null) || !isJsonArray(fields) || fields.length === 0 || fields.length > mostIndexFields) {
-    complain(`.${member}`, `expected an array of 1 to ${mostIndexFields} names of fields`);
+  if (
+    !isJsonArray(fields ?? null) ||
+    !isJsonArray(fields) ||
+    fields.length === 0 ||
+    fields.length > hardMaxIndexFields
+  ) {
+    complain(`.${member}`, `expected an array of 1 to ${hardMaxIndexFields} names of fields`);
     return undefined;
   }
   const keys: SortKey[] = [];
