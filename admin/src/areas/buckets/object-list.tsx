@@ -15,6 +15,7 @@ import { listParameters, sortOf, sortedBy } from '../../core/list-query.ts';
 import { Table, type Column } from '../../ui/table.tsx';
 import { isRefusedList, ListFailure } from '../../ui/list-failure.tsx';
 import { CreateForm } from '../../ui/forms/create-form.tsx';
+import { useRecordCounts } from './record-counts.ts';
 
 const pageSize = 50;
 
@@ -56,6 +57,7 @@ function Rows({ place, kind, query, failure, tab, object, onTotal }: ObjectListP
   const isFiltered = [...query.keys()].some((key) => !key.startsWith('_') || key === '_filter');
   const rows = list.page?.rows ?? [];
   const idOf = (row: string): string => displayText(memberText(row, 'id') ?? '""');
+  const counts = useRecordCounts(place, kind.name === 'collection' ? rows.map(idOf) : []);
   const create = new URLSearchParams(address);
   create.set('_new', '1');
   const sortable = (key: string): Pick<Column<string>, 'sortHref' | 'sort'> => ({
@@ -70,6 +72,9 @@ function Rows({ place, kind, query, failure, tab, object, onTotal }: ObjectListP
       cell: (row) => nameOf(idOf(row), service.personalBucket),
       ...sortable('id'),
     },
+    ...(kind.name === 'collection'
+      ? [{ key: 'records', label: 'records', width: 100, cell: (row: string) => countText(counts.get(idOf(row))) }]
+      : []),
     ...(kind.name === 'group'
       ? [{ key: 'members', label: 'members', width: 120, cell: (row: string) => memberCount(row) }]
       : [{ key: 'description', label: 'attributes', width: 360, cell: describe }]),
@@ -166,6 +171,10 @@ function describe(row: string): JSX.Element {
 function memberCount(row: string): string {
   const members = memberText(row, 'members') ?? '[]';
   return members.startsWith('[') ? formatCount(elementsOf(members).length) : '';
+}
+
+function countText(count: number | undefined): string {
+  return count === undefined ? '' : formatCount(count);
 }
 
 function totalOf(total: number | undefined, kind: Kind): string {
