@@ -4,7 +4,7 @@ import type { ListIndex } from '../core/query/ast.ts';
 import { pause, runFromNow } from '../base/steps.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { KeyedObject, StorageReader, StorageWriter } from '../contracts/storage.ts';
-import { keysOf } from '../core/index/definition.ts';
+import { keysInSteps, keysOf } from '../core/index/definition.ts';
 import { keyOfList, type ListName } from '../core/lists/list-key.ts';
 import { StoredObject, type ListKey } from '../core/objects/stored.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
@@ -191,7 +191,10 @@ export class IndexBuilder implements Indexing {
     let chars = 0;
     for (const object of objects) {
       const attributes = await runFromNow(object.read(), 'normal');
-      keyed.push({ id: object.id, lastModified: object.lastModified, keys: keysOf(declared, attributes) });
+      const keys = object.isLarge
+        ? await runFromNow(keysInSteps(declared, attributes), 'normal')
+        : keysOf(declared, attributes);
+      keyed.push({ id: object.id, lastModified: object.lastModified, keys });
       chars += object.text.length;
       if (chars < charsPerStep) continue;
       chars = 0;

@@ -204,7 +204,13 @@ class Shell {
       return respondWithRefusal(runner, request, error);
     }
     let { body } = response;
-    if (Array.isArray(body) || (typeof body === 'string' && body.length > smallBytes)) {
+    if (isTexts(body) || (typeof body === 'string' && body.length > smallBytes)) {
+      // Before others are built while this one is encoded.
+      try {
+        if (isRead) account.reserveNow(charsOf(body));
+      } catch (error) {
+        return runner.dispatcher.refuse(request, error);
+      }
       body = await encodeBody(body);
       response = { ...response, body };
     }
@@ -372,4 +378,13 @@ function refuseBrokenRequest({ code = '', rawPacket }: { code?: string; rawPacke
   // Clients would read a body after HEAD as the next response.
   const isHead = Buffer.isBuffer(rawPacket) && rawPacket.toString('latin1', 0, 5) === 'HEAD ';
   socket.end(`${lines.join('\r\n')}\r\n\r\n${isHead ? '' : body}`);
+}
+
+/** `Array.isArray`, but for the pieces of a text. */
+function isTexts(body: ServiceResponse['body']): body is readonly string[] {
+  return Array.isArray(body);
+}
+
+function charsOf(body: string | readonly string[]): number {
+  return typeof body === 'string' ? body.length : body.reduce((sum, { length }) => sum + length, 0);
 }

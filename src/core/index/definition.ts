@@ -1,6 +1,7 @@
 // Declared indexes of a list: the form of the attribute `indexes`, the slots that hold their keys, and the keys of an object.
 import { createHash } from 'node:crypto';
 import { isJsonObject, isStorableText, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { runAtOnce, type Steps } from '../../base/steps.ts';
 import type { IndexKeys } from '../objects/stored.ts';
 import type { ListIndex, SortKey } from '../query/ast.ts';
 import { isJsonArray } from '../query/compare.ts';
@@ -202,13 +203,15 @@ export function beginningOf(key: Buffer): Buffer {
 
 /** Returns the keys of an object. */
 export function keysOf(indexes: readonly ListIndex[], attributes: JsonObject): IndexKeys {
+  return runAtOnce(keysInSteps(indexes, attributes));
+}
+
+/** Returns the keys of an object, one in each step. */
+export function* keysInSteps(indexes: readonly ListIndex[], attributes: JsonObject): Steps<IndexKeys> {
   const keys: (Buffer | undefined)[] = [];
-  for (const index of indexes) {
-    if (index.isText) {
-      keys[index.slot] = wordKey(index, attributes);
-      continue;
-    }
-    keys[index.slot] = keyOf(index, valuesOf(index, attributes));
+  for (const [number, index] of indexes.entries()) {
+    if (number > 0) yield;
+    keys[index.slot] = index.isText ? wordKey(index, attributes) : keyOf(index, valuesOf(index, attributes));
   }
   return keys;
 }

@@ -26,7 +26,7 @@ import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
 import { reportFor, withIndexes } from '../list-indexes.ts';
 import { findAbove, requireNoIssues, requireTimestamp, type LiveLists, type Scope } from '../scope.ts';
 import { bindSearch, countMatches, searchPage, type BoundSearch, type FoundPage } from '../text-search.ts';
-import { requireRoomForPage } from '../stored-work.ts';
+import { requireRoomForPage, requireRoomForText } from '../stored-work.ts';
 import { minToWalk, manyShared, readSharedPage } from '../shared-page.ts';
 
 /** Responds with a page of the objects that the caller may see, or with their number for HEAD. */
@@ -210,6 +210,7 @@ async function readPage(
     await requireTimestamp(scope);
     page = await selectPage(scope, query, selected);
   }
+  if ('text' in page) requireRoomForText(context, page.text);
   const timestamp = page.timestamp ?? (await requireTimestamp(scope));
   const all = timestampHeaders(timestamp, headers);
   if (query.report !== undefined) all['Query-Plan'] = query.report.format();
