@@ -29,6 +29,7 @@ const longTests = [
   'test/console/forms.test.ts',
   'test/console/frame.test.ts',
   'test/console/history.test.ts',
+  'test/console/operations-access.test.ts',
   'test/console/operations-backends.test.ts',
   'test/console/operations.test.ts',
   'test/console/permissions.test.ts',

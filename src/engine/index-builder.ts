@@ -18,6 +18,7 @@ import {
   type IndexState,
 } from './index-states.ts';
 import type { CompiledKind } from './compiled-kind.ts';
+import { CompleteLists } from './complete-lists.ts';
 import { declaredIndexes, findHolder, indexesOf } from './list-indexes.ts';
 import { runInUnit } from './retry.ts';
 import type { Indexing } from './scope.ts';
@@ -51,6 +52,7 @@ export class IndexBuilder implements Indexing {
   readonly #waiting = new Map<ListName, ListKey>();
   /** When indexes were last used, by list and prefix, at most once in `useMs`. */
   readonly #uses = new Map<string, number>();
+  readonly complete = new CompleteLists();
   #running: Promise<void> | undefined;
   #isStopped = false;
 
@@ -99,6 +101,7 @@ export class IndexBuilder implements Indexing {
   }
 
   wake(list: ListKey): void {
+    this.complete.forget(list);
     this.#waiting.set(keyOfList(list), list);
     this.#running ??= this.#run();
   }
@@ -140,7 +143,7 @@ export class IndexBuilder implements Indexing {
    *
    * @param onProgress is called with the number of objects done
    */
-  async complete(list: ListKey, onProgress?: (done: number) => void): Promise<void> {
+  async completeList(list: ListKey, onProgress?: (done: number) => void): Promise<void> {
     const { stores, logger } = this.#options;
     let hasMore = true;
     for (let done = 0; hasMore && !this.#isStopped; done += objectsPerUnit) {
@@ -152,7 +155,7 @@ export class IndexBuilder implements Indexing {
 
   async #tryToComplete(list: ListKey): Promise<void> {
     try {
-      await this.complete(list);
+      await this.completeList(list);
     } catch (error) {
       this.#options.logger.warn(
         { err: error, list },

@@ -88,7 +88,7 @@ export interface PluginParts {
    * each view and may return `undefined`.
    */
   readonly capabilities?: Readonly<Record<string, Capability | CurrentCapability>>;
-  /** Returns members for `user` in the root view. */
+  /** Returns members for `user` in the root view. The groups of the caller are known. */
   readonly userInfo?: (caller: Caller) => JsonObject;
   /** Authentication policies by name, for `multiauth.policy.<name>.use`. */
   readonly policies?: Readonly<Record<string, PolicyFactory>>;

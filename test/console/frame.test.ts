@@ -74,6 +74,32 @@ describeConsole('The frame of the console', { settings }, (stage) => {
     await expect.poll(() => link('c1119').getAttribute('aria-current')).toBe('page');
   });
 
+  it('finds a record by its id in the other collections of the bucket, and shows how many each has.', async () => {
+    const { alice, page, visitor } = stage;
+    const cellar = '/v1/buckets/kitchen/collections/cellar';
+    await stage.storeMany(3);
+    await alice.request('PUT', cellar);
+    await alice.request('PUT', `${cellar}/records/wine`);
+    await visitor.signIn('alice');
+    await visitor.go(collectionView);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('wine');
+    await page.getByRole('option', { name: 'wine record in kitchen / cellar' }).click();
+    await stage.heading('record wine');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('r2');
+    await page.getByRole('option', { name: 'r2 record in kitchen / recipes' }).click();
+    await stage.heading('record r2');
+    // A record of this collection is found once, and a part of an id only in the current collection.
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('win');
+    await page.getByText('Nothing found.').waitFor();
+    await page.keyboard.press('Escape');
+    await visitor.go('#/buckets/kitchen');
+    await page.getByRole('row').filter({ hasText: 'recipes' }).getByRole('cell', { name: '3', exact: true }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'cellar' }).getByRole('cell', { name: '1', exact: true }).waitFor();
+  });
+
   it('finds buckets, collections, groups and records by id with Ctrl+K, and runs commands.', async () => {
     const { alice, page, visitor } = stage;
     await stage.storeMany(3);

@@ -92,6 +92,45 @@ describeConsole('The history in the console', {}, (stage) => {
     await expect.poll(async () => (await alice.request('GET', `${collection}/records/soup`)).status).toBe(404);
   });
 
+  it('shows the changes of a user in all buckets, page by page.', async () => {
+    const { alice, service, page, visitor } = stage;
+    const bob = service.asUser('bob');
+    await bob.request('PUT', '/v1/buckets/attic', { body: { permissions: { read: ['system.Authenticated'] } } });
+    await bob.request('PUT', '/v1/buckets/cellar');
+    await alice.request('PUT', '/v1/buckets/garden', { body: { permissions: { write: ['system.Authenticated'] } } });
+    await bob.request('PUT', '/v1/buckets/garden/collections/beds', { body: { data: { soil: hostile } } });
+    await stage.storeMany(25);
+    await visitor.signIn('alice');
+    await page.getByRole('link', { name: 'History', exact: true }).click();
+    const entries = page.locator('.history summary');
+    await expect.poll(() => entries.count()).toBe(20);
+    await page.getByRole('link', { name: 'Earlier changes' }).click();
+    await expect.poll(() => entries.count()).toBe(10);
+    await page.getByTitle('/buckets/attic', { exact: true }).waitFor();
+    // The history of a bucket that the user may not read.
+    expect(await page.getByTitle('/buckets/cellar').count()).toBe(0);
+    await page.getByRole('link', { name: 'Newest changes' }).click();
+    await expect.poll(() => entries.count()).toBe(20);
+
+    await visitor.go('#/buckets/garden?_tab=history');
+    await page.locator('.history summary').filter({ hasText: 'collections/beds' }).click();
+    await page.getByRole('link', { name: 'in all buckets' }).click();
+    await stage.heading('History of all buckets');
+    await expect.poll(() => entries.count()).toBe(2);
+    await entries.first().click();
+    await page.getByRole('region', { name: 'Attributes' }).getByText(hostile).waitFor();
+    await stage.checkView('history-all');
+    await page.getByRole('link', { name: 'Open the collection' }).click();
+    await stage.heading('collection beds');
+
+    await visitor.go('#/history');
+    await page.getByRole('combobox', { name: 'User' }).focus();
+    await page.getByRole('option', { name: /anonymous users$/ }).click();
+    await stage.press('Show');
+    await page.getByText('No changes match.').waitFor();
+    expect(new URL(page.url()).hash).toBe('#/history?_user=null');
+  });
+
   it('filters by user, action and time, and keeps the filters in the address.', async () => {
     const { alice, service, page, visitor } = stage;
     const bob = service.asUser('bob');

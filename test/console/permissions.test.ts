@@ -128,6 +128,18 @@ describeConsole('Permissions in the console', { settings, fill }, (stage) => {
     expect(await explain('account:carol', 'write')).toContain('Unknown: you do not see everything.');
   });
 
+  it('suggests users for the question.', async () => {
+    const { page, visitor } = stage;
+    await visitor.go(view);
+    const field = page.getByRole('combobox', { name: 'User or group' });
+    await field.fill('');
+    await page.getByRole('option', { name: /^account:alice you/ }).waitFor();
+    await page.getByRole('option', { name: new RegExp(`^${cooks} group of this bucket`) }).click();
+    expect(await field.inputValue()).toBe(cooks);
+    await field.press('Enter');
+    await page.locator('.answer').getByText(`${cooks} and read`).waitFor();
+  });
+
   it('keeps unsaved entries as a draft, and compares after a conflict.', async () => {
     const { alice, page, visitor } = stage;
     await visitor.go(view);

@@ -47,9 +47,9 @@ export class Stage {
     return this.page.getByRole('button', { name, exact: true }).click();
   }
 
-  /** Waits for a message. */
+  /** Waits for a message, and for no other one that contains the same words. */
   status(text: string): Promise<void> {
-    return this.page.getByRole('status').getByText(text).first().waitFor();
+    return this.page.getByRole('status').getByText(text, { exact: true }).first().waitFor();
   }
 
   /** Waits for the heading of a view. */
@@ -94,7 +94,10 @@ export class Stage {
 
   /** Returns the text of a record as the service sends it. */
   async recordText(id: string): Promise<string> {
-    return (await this.alice.request('GET', `${collection}/records/${id}`)).text;
+    const { status, text } = await this.alice.request('GET', `${collection}/records/${id}`);
+    // Without it, a refusal on a busy machine looks like a record with other attributes.
+    expect({ status, text }).toMatchObject({ status: 200 });
+    return text;
   }
 
   /** Expects that the view as it is shown is accessible in light, in dark and on a phone, and not too wide. */

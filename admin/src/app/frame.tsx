@@ -71,7 +71,7 @@ function View({ route }: { readonly route: Route }): JSX.Element {
       document.querySelector<HTMLElement>('main h1')?.focus();
   }, []);
   if (route.place.length > 0) return <ObjectPage route={route} />;
-  const page = pages.find(({ name, isShown }) => name === route.page && isShown(service));
+  const page = pages.find(({ name, isShown, isThere = isShown }) => name === route.page && isThere(service));
   if (page === undefined) {
     return (
       <>

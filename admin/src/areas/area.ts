@@ -49,7 +49,10 @@ export interface Page {
   readonly icon: IconName;
   /** Entries of the sidebar are shown in this order. */
   readonly order: number;
+  /** Whether the sidebar and the quick search have the page. */
   readonly isShown: (service: Service) => boolean;
+  /** Whether the address opens the page, if others than those who see it may open it; by default `isShown`. */
+  readonly isThere?: (service: Service) => boolean;
   readonly load: () => Promise<ComponentType<PageProps>>;
 }
 

@@ -28,6 +28,8 @@ export interface BatchResult {
   readonly code: number;
   /** Why the request was not executed; `''` for `done`. */
   readonly message: string;
+  /** The response as JSON text, with `headers` and `body`. */
+  readonly response?: string;
 }
 
 export interface BatchOptions {
@@ -112,10 +114,12 @@ function readResponse({ name, method }: BatchEntry, response: string): BatchResu
   const code = Number(memberText(response, 'status') ?? 0);
   // 404: another user has deleted it already.
   if ((code >= 200 && code < 300) || (code === 404 && method === 'DELETE')) {
-    return { name, status: 'done', code, message: '' };
+    return { name, status: 'done', code, message: '', response };
   }
   const { message } = failureOf(code, memberText(response, 'body') ?? '');
-  return code === 412 ? { name, status: 'changed', code, message: '' } : { name, status: 'refused', code, message };
+  return code === 412
+    ? { name, status: 'changed', code, message: '', response }
+    : { name, status: 'refused', code, message, response };
 }
 
 function open(name: string, message: string): BatchResult {

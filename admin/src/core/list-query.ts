@@ -25,7 +25,7 @@ export interface Condition {
 }
 
 /** Parameters of the console's page that are not sent to the service. */
-const ofPage = ['_tab', '_page', '_token', '_new', '_view', '_copy', '_sample', '_user', '_action', '_after', '_until'];
+const ofPage = '_tab _page _token _new _view _copy _sample _user _action _after _until _before'.split(' ');
 
 /** Returns the parameters for the service. */
 export function listParameters(query: URLSearchParams): URLSearchParams {

@@ -89,13 +89,17 @@ export interface Suggestion {
   readonly note: string;
 }
 
+/** Principals that are possible: all, those that can be members of a group, or those that can make a change. */
+export type Among = 'all' | 'members' | 'authors';
+
 export interface SuggestOptions {
   /** What was typed; a part of an id. */
   readonly text: string;
   /** The object that the principal is for: groups of its bucket are suggested. */
   readonly place: Place;
-  /** Whether groups and everyone are possible; members of groups are users. */
-  readonly usersOnly: boolean;
+  readonly among: Among;
+  /** Principals that are suggested as well, such as those with entries. */
+  readonly known: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -103,12 +107,14 @@ export interface SuggestOptions {
 export async function suggestPrincipals(
   api: Api,
   service: Service,
-  { text, place, usersOnly, signal }: SuggestOptions,
+  { text, place, among, known, signal }: SuggestOptions,
 ): Promise<readonly Suggestion[]> {
   const fixed: readonly Suggestion[] = [
     ...(service.userId === undefined ? [] : [{ principal: service.userId, note: 'you' }]),
-    ...(usersOnly ? [] : [{ principal: everyone, note: 'everyone, also without a sign-in' }]),
-    { principal: authenticated, note: 'everyone signed in' },
+    ...(among === 'all' ? [{ principal: everyone, note: 'everyone, also without a sign-in' }] : []),
+    among === 'authors'
+      ? { principal: 'null', note: 'anonymous users' }
+      : { principal: authenticated, note: 'everyone signed in' },
   ];
   const idsOf = async (path: string, part: string): Promise<readonly string[]> => {
     const query = new URLSearchParams({ _limit: String(suggested), _sort: 'id', _fields: 'id' });
@@ -120,7 +126,7 @@ export async function suggestPrincipals(
   const bucket = place[0]?.id;
   const bucketId = bucket === 'default' ? (service.personalBucket ?? bucket) : bucket;
   const [groups, accounts] = await Promise.all([
-    bucketId === undefined || usersOnly
+    bucketId === undefined || among !== 'all'
       ? []
       : idsOf(`buckets/${encodeURIComponent(bucketId)}/groups`, text.slice(text.lastIndexOf('/') + 1)),
     service.capabilities.has('accounts') && service.userId !== undefined
@@ -128,13 +134,19 @@ export async function suggestPrincipals(
       : [],
   ]);
   const wanted = text.toLowerCase();
-  return [
-    ...fixed.filter(({ principal, note }) => `${principal} ${note}`.toLowerCase().includes(wanted)),
+  const named: readonly Suggestion[] = [
     ...groups.map((id) => ({ principal: `/buckets/${bucketId ?? ''}/groups/${id}`, note: 'group of this bucket' })),
-    ...accounts
-      .map((id) => ({ principal: `account:${id}`, note: 'account' }))
-      .filter(({ principal }) => principal !== service.userId),
+    ...accounts.map((id) => ({ principal: `account:${id}`, note: 'account' })),
   ];
+  const all = [
+    ...fixed.filter(({ principal, note }) => `${principal} ${note}`.toLowerCase().includes(wanted)),
+    ...named,
+    ...known
+      .filter((principal) => principal.toLowerCase().includes(wanted))
+      .slice(0, suggested)
+      .map((principal) => ({ principal, note: 'has an entry' })),
+  ];
+  return all.filter(({ principal }, index) => all.findIndex((each) => each.principal === principal) === index);
 }
 
 /** Maximum number of members of one group that are searched. */

@@ -16,6 +16,8 @@ export interface Service {
   /** Id of the personal bucket of the user. */
   readonly personalBucket: string | undefined;
   readonly isReadOnly: boolean;
+  /** Whether the user may read the endpoints for operators. `false` for anonymous users, whom the root view does not describe. */
+  readonly isOperator: boolean;
   readonly batchLimit: number;
   readonly capabilities: ReadonlySet<string>;
   /** The root view as JSON text, for areas that need more of it. */
@@ -29,7 +31,12 @@ interface RootView {
   readonly project_name: string;
   readonly project_version: string;
   readonly settings: { readonly readonly?: boolean; readonly batch_max_requests?: number };
-  readonly user?: { readonly id: string; readonly principals?: readonly string[]; readonly bucket?: string };
+  readonly user?: {
+    readonly id: string;
+    readonly principals?: readonly string[];
+    readonly bucket?: string;
+    readonly operations?: { readonly read: boolean };
+  };
   readonly capabilities: {
     readonly openid?: { readonly providers?: readonly Provider[] };
     readonly accounts?: { readonly sign_up_enabled?: boolean; readonly validation_enabled?: boolean };
@@ -49,6 +56,7 @@ export async function loadService(api: Api): Promise<Service> {
     principals: root.user?.principals ?? [],
     personalBucket: root.user?.bucket,
     isReadOnly: root.settings.readonly === true,
+    isOperator: root.user?.operations?.read === true,
     batchLimit: root.settings.batch_max_requests ?? defaultBatchLimit,
     capabilities: new Set(Object.keys(root.capabilities)),
     text,

@@ -1,6 +1,6 @@
 // The filter builder of lists: adds conditions, shows the active ones, and the request that they make.
 import type { JSX } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import {
   describeCondition,
   listParameters,
@@ -12,6 +12,7 @@ import {
 import { navigate } from '../core/router.ts';
 import { alternativesOf, conditionsOf, withAll, withAlternatives } from '../core/selectors.ts';
 import { useApp } from './app-context.ts';
+import { AttributeField } from './attribute-field.tsx';
 import { Field } from './parts.tsx';
 import { Icon } from './icons.tsx';
 
@@ -91,7 +92,6 @@ function FilterForm({ fields, onAdd }: FormProps): JSX.Element {
   const [field, setField] = useState('');
   const [prefix, setPrefix] = useState('');
   const [value, setValue] = useState('');
-  const choices = useId();
   return (
     <form
       class="row"
@@ -103,19 +103,7 @@ function FilterForm({ fields, onAdd }: FormProps): JSX.Element {
         setValue('');
       }}
     >
-      <Field label="Field">
-        {(attributes) => (
-          <input
-            {...attributes}
-            list={choices}
-            required
-            autocomplete="off"
-            spellcheck={false}
-            value={field}
-            onInput={(event) => setField(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <AttributeField label="Field" known={fields} value={field} onInput={setField} />
       <Field label="Condition">
         {(attributes) => (
           <select {...attributes} value={prefix} onChange={(event) => setPrefix(event.currentTarget.value)}>
@@ -139,11 +127,6 @@ function FilterForm({ fields, onAdd }: FormProps): JSX.Element {
         )}
       </Field>
       <button type="submit">Add filter</button>
-      <datalist id={choices}>
-        {fields.map((each) => (
-          <option key={each} value={each} />
-        ))}
-      </datalist>
     </form>
   );
 }

@@ -18,6 +18,7 @@ const shapes = {
   columns: 'M2.5 3h11v10h-11zM6.2 3v10M9.8 3v10',
   code: 'M5.5 4.5L2 8l3.5 3.5M10.5 4.5L14 8l-3.5 3.5',
   chart: 'M2.5 2.5v11h11M5 10.5l2.5-3.5 2 2 3.5-5',
+  clock: 'M8 14a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM8 4.5V8l2.5 1.5',
   arrow: 'M3 8h10M9 4l4 4-4 4',
 } as const;
 

@@ -1,9 +1,9 @@
-// The field that adds a principal: suggests you, everyone, groups and accounts, accepts any other text, and asks before it
-// adds an unknown principal.
-import type { JSX } from 'preact';
+// Fields for a principal, which suggest you, everyone, groups and accounts, and accept any other text. The picker adds what is
+// chosen, and asks before it adds an unknown principal.
+import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Place } from '../core/places.ts';
-import { suggestPrincipals, type PrincipalCheck, type Suggestion } from '../core/principals.ts';
+import { suggestPrincipals, type Among, type PrincipalCheck, type Suggestion } from '../core/principals.ts';
 import { useApp } from './app-context.ts';
 import { ask } from './dialog.tsx';
 import { Button, shortUser } from './parts.tsx';
@@ -14,34 +14,39 @@ const pauseMilliseconds = 150;
 /** Maximum length of a principal that is typed. */
 const textLimit = 1000;
 
-export interface PrincipalPickerProps {
+const placeholders: Readonly<Record<Among, string>> = {
+  all: 'you, everyone, a group, an account, a user id',
+  members: 'you, an account, a user id',
+  authors: 'any user',
+};
+
+interface SuggestionProps {
   readonly label: string;
-  /** The object that the principal is for. */
+  /** The object that the principal is for; `[]` is the service. */
   readonly place: Place;
-  /** Whether groups and everyone are left out, as for the members of a group. */
-  readonly usersOnly?: boolean;
-  readonly check: PrincipalCheck;
-  readonly onPick: (principal: string) => void;
-  /** Called with what is typed and not yet added. */
-  readonly onTyped?: (text: string) => void;
-  /** Label of the button. */
-  readonly action?: string;
+  readonly among?: Among;
+  /** Principals that are suggested as well. */
+  readonly known?: readonly string[];
 }
 
-export function PrincipalPicker(props: PrincipalPickerProps): JSX.Element {
-  const { label, place, usersOnly = false, check, onPick, onTyped, action = 'Add' } = props;
+export interface PrincipalFieldProps extends SuggestionProps {
+  readonly value: string;
+  readonly onInput: (text: string) => void;
+  /** Called with the chosen suggestion, or with the typed text when Enter is pressed. Without it, a choice is an input. */
+  readonly onPick?: (principal: string) => void;
+  readonly field?: RefObject<HTMLInputElement | null>;
+  /** Shown behind the field. */
+  readonly children?: ComponentChildren;
+}
+
+export function PrincipalField(props: PrincipalFieldProps): JSX.Element {
+  const { label, place, among = 'all', known = [], value: typed, onInput, onPick, field, children } = props;
   const { api, service } = useApp();
   const id = useId();
-  const [typed, setText] = useState('');
-  const setTyped = (text: string): void => {
-    setText(text);
-    onTyped?.(text);
-  };
   const [found, setFound] = useState<readonly Suggestion[]>([]);
   const [active, setActive] = useState(-1);
   const [isOpen, setOpen] = useState(false);
   const list = useRef<HTMLUListElement>(null);
-  const field = useRef<HTMLInputElement>(null);
   const latest = useRef({ found, active });
   latest.current = { found, active };
   useEffect(() => {
@@ -49,7 +54,7 @@ export function PrincipalPicker(props: PrincipalPickerProps): JSX.Element {
     const left = new AbortController();
     const look = async (): Promise<void> => {
       const text = typed.trim();
-      const next = await suggestPrincipals(api, service, { text, place, usersOnly, signal: left.signal });
+      const next = await suggestPrincipals(api, service, { text, place, among, known, signal: left.signal });
       if (left.signal.aborted) return;
       // The chosen row stays chosen, wherever it is now.
       const chosen = latest.current.found[latest.current.active]?.principal;
@@ -65,17 +70,9 @@ export function PrincipalPicker(props: PrincipalPickerProps): JSX.Element {
   useEffect(() => {
     list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
   }, [active]);
-  const add = async (text: string): Promise<void> => {
-    const principal = text.trim();
-    if (principal === '') return;
+  const pick = (principal: string): void => {
     setOpen(false);
-    const fault = await check(principal);
-    if (fault !== undefined && !(await isMeant(principal, fault))) {
-      field.current?.focus();
-      return;
-    }
-    setTyped('');
-    onPick(principal);
+    (onPick ?? onInput)(principal);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
@@ -89,9 +86,12 @@ export function PrincipalPicker(props: PrincipalPickerProps): JSX.Element {
       setOpen(false);
     }
     if (event.key === 'Enter') {
+      const chosen = isOpen ? found[active]?.principal : undefined;
+      setOpen(false);
+      if (chosen === undefined && onPick === undefined) return;
       // The form around it is not sent.
       event.preventDefault();
-      void add((isOpen ? found[active]?.principal : undefined) ?? typed);
+      pick(chosen ?? typed);
     }
   };
   const isShown = isOpen && found.length > 0;
@@ -100,7 +100,7 @@ export function PrincipalPicker(props: PrincipalPickerProps): JSX.Element {
       <label for={id}>{label}</label>
       <div class="picker-row">
         <input
-          ref={field}
+          ref={field ?? null}
           id={id}
           type="text"
           role="combobox"
@@ -108,7 +108,7 @@ export function PrincipalPicker(props: PrincipalPickerProps): JSX.Element {
           aria-controls={`${id}-list`}
           aria-autocomplete="list"
           aria-activedescendant={isShown && active >= 0 ? `${id}-${active}` : undefined}
-          placeholder={usersOnly ? 'you, an account, a user id' : 'you, everyone, a group, an account, a user id'}
+          placeholder={placeholders[among]}
           autocomplete="off"
           spellcheck={false}
           maxLength={textLimit}
@@ -116,17 +116,14 @@ export function PrincipalPicker(props: PrincipalPickerProps): JSX.Element {
           onFocus={() => setOpen(true)}
           onBlur={() => setOpen(false)}
           onInput={(event) => {
-            setTyped(event.currentTarget.value);
+            onInput(event.currentTarget.value);
             setActive(-1);
             setOpen(true);
           }}
           onKeyDown={onKeyDown}
         />
-        <Button disabled={typed.trim() === ''} onClick={() => add(typed)}>
-          {action}
-        </Button>
+        {children}
       </div>
-      <small>Colleagues find their user id in the console, behind the name in the bar.</small>
       <ul id={`${id}-list`} role="listbox" aria-label="Suggestions" ref={list} hidden={!isShown}>
         {found.map(({ principal, note }, index) => (
           // The field keeps the focus; its keys move through the rows.
@@ -138,13 +135,58 @@ export function PrincipalPicker(props: PrincipalPickerProps): JSX.Element {
             title={principal}
             onMouseDown={(event) => event.preventDefault()}
             onMouseMove={() => setActive(index)}
-            onClick={() => void add(principal)}
+            onClick={() => pick(principal)}
           >
             <span>{shortUser(principal)}</span> <small>{note}</small>
           </li>
         ))}
       </ul>
     </div>
+  );
+}
+
+export interface PrincipalPickerProps extends SuggestionProps {
+  readonly check: PrincipalCheck;
+  readonly onPick: (principal: string) => void;
+  /** Called with what is typed and not yet added. */
+  readonly onTyped?: (text: string) => void;
+  /** Label of the button. */
+  readonly action?: string;
+}
+
+export function PrincipalPicker({
+  check,
+  onPick,
+  onTyped,
+  action = 'Add',
+  ...others
+}: PrincipalPickerProps): JSX.Element {
+  const [typed, setText] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  const setTyped = (text: string): void => {
+    setText(text);
+    onTyped?.(text);
+  };
+  const add = async (text: string): Promise<void> => {
+    const principal = text.trim();
+    if (principal === '') return;
+    const fault = await check(principal);
+    if (fault !== undefined && !(await isMeant(principal, fault))) {
+      field.current?.focus();
+      return;
+    }
+    setTyped('');
+    onPick(principal);
+  };
+  return (
+    <>
+      <PrincipalField {...others} value={typed} onInput={setTyped} onPick={(text) => void add(text)} field={field}>
+        <Button disabled={typed.trim() === ''} onClick={() => add(typed)}>
+          {action}
+        </Button>
+      </PrincipalField>
+      <small>Colleagues find their user id in the console, behind the name in the bar.</small>
+    </>
   );
 }
 

@@ -61,20 +61,21 @@ export class LongReads {
 
   async #measure(list: string, read: () => Promise<Result>): Promise<Result> {
     const began = this.#now();
-    let chars = 0;
+    // A list whose read failed counts as long until another read shows the opposite.
+    let isShort = false;
     try {
       const result = await read();
-      chars = charsOf(result);
+      isShort = charsOf(result) < longChars;
       return result;
     } finally {
-      this.#note(list, this.#now() - began, chars);
+      this.#note(list, this.#now() - began, isShort);
     }
   }
 
-  #note(list: string, ms: number, chars: number): void {
+  #note(list: string, ms: number, isShort: boolean): void {
     const fromMs = this.#known.get(list) === true ? this.#longMs * shortPart : this.#longMs;
     this.#known.delete(list);
-    this.#known.set(list, ms >= fromMs || chars >= longChars);
+    this.#known.set(list, ms >= fromMs || !isShort);
     if (this.#known.size <= maxKnown) return;
     const [oldest] = this.#known.keys();
     this.#known.delete(oldest!);

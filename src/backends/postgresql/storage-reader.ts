@@ -93,7 +93,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
     const whole = planSelection(selection);
     // Reports are about indexes.
     const isCached = !isWholeList(whole) && selection.report === undefined;
-    const cached = isCached ? await this.access.smallLists?.count(this.access, list, whole) : undefined;
+    const cached = isCached ? await this.access.smallLists?.count(this.access, list, whole, selection) : undefined;
     if (cached !== undefined) return cached;
     const indexed = await countKeys(this.access, list, selection);
     if (typeof indexed === 'number') return indexed;
@@ -184,7 +184,7 @@ async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
   // Reports are about indexes.
   const cached =
     query.report === undefined
-      ? await access.smallLists?.selectPage(access, list, planQuery(list, query).plan)
+      ? await access.smallLists?.selectPage(access, list, planQuery(list, query).plan, query)
       : undefined;
   if (cached !== undefined) return present(cached);
   const found = query.indexes === undefined ? undefined : await searchKeys(access, list, query);

@@ -188,7 +188,7 @@ function* readPage(connection: Connection, cache: ReadCache | undefined, list: L
   const row = readListRow(connection, cache, list);
   if (row === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
   const isSmall = cache !== undefined && query.report === undefined;
-  const cached = isSmall ? yield* selectCached(connection, cache, list, row, planQuery(query)) : undefined;
+  const cached = isSmall ? yield* selectCached(connection, cache, list, row, query) : undefined;
   const page = cached ?? (yield* selectPage(connection, row, query));
   return { timestamp: row.clock, horizon: row.horizon, ...page };
 }
@@ -222,7 +222,7 @@ function* readCount(
   if (isWholeList(plan)) return row.live + (plan.includeDeleted ? row.dead : 0);
   // Reports are about indexes.
   const isCached = cache !== undefined && selection.report === undefined;
-  const cached = isCached ? yield* countCached(connection, cache, list, row, plan) : undefined;
+  const cached = isCached ? yield* countCached(connection, cache, list, row, selection) : undefined;
   if (cached !== undefined) return cached;
   const indexed = yield* countKeys(connection, row, selection);
   if (typeof indexed === 'number') return indexed;

@@ -150,8 +150,13 @@ function* findFirst(query: PageQuery, plans: readonly IndexPlan[]): Search<Found
   const unread: { readonly group: KeyRange; readonly part: Part; readonly last: KeyRow }[] = [];
   for (const [number, part] of parts.entries()) {
     const read = answer.rows[number] ?? [];
-    const last = read.length < part.range.limit ? undefined : read.at(-1);
-    const group = last && (part.span.part === 'cut' ? sameBeginning(last, part.range) : wrongTies(last, part));
+    let last = read.length < part.range.limit ? undefined : read.at(-1);
+    let group = last && (part.span.part === 'cut' ? sameBeginning(last, part.range) : wrongTies(last, part));
+    const other = read.at(-2);
+    if (part.span.part !== 'cut' && group !== undefined && other !== undefined && !isWithin(other, group)) {
+      // All objects before the last one are the first ones of their keys, and the last one shows that there are more.
+      [last, group] = [other, undefined];
+    }
     if (last !== undefined && group !== undefined) unread.push({ group, part, last });
     else if (last !== undefined && !part.isExact) frontier.push(last);
     for (const row of read) if (group === undefined || !isWithin(row, group)) rows.set(row.id, row);

@@ -1,6 +1,6 @@
 // The root view: the service, its capabilities and the caller.
 import { setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
-import type { Caller } from '../../engine/caller.ts';
+import { completeCaller, type Caller } from '../../engine/caller.ts';
 import type { Context } from '../../engine/context.ts';
 import { describeDocument } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
@@ -83,9 +83,10 @@ async function describe(options: RootOptions, origin: string, caller: Caller): P
   };
   if (options.endOfService !== undefined) view['eos'] = options.endOfService;
   if (caller.userId !== undefined) {
-    const user: MutableJsonObject = { id: caller.userId, principals: await caller.allPrincipals() };
+    const complete = await completeCaller(caller);
+    const user: MutableJsonObject = { id: caller.userId, principals: complete.knownPrincipals };
     for (const add of options.userInfo)
-      for (const [key, value] of Object.entries(add(caller))) setKey(user, key, value);
+      for (const [key, value] of Object.entries(add(complete))) setKey(user, key, value);
     view['user'] = user;
   }
   return view;

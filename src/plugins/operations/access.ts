@@ -33,7 +33,7 @@ function guardOperation(operation: Operation, principals: ReadonlySet<Principal>
   };
 }
 
-/** Describes for the root view what the caller may do; `undefined` for nothing. Groups do not count. */
+/** Describes for the root view what a caller, whose groups are known, may do; `undefined` for nothing. */
 export function describeAccess(
   { readers, writers }: OperatorAccess,
   { knownPrincipals }: Caller,

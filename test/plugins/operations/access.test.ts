@@ -106,6 +106,20 @@ describe('Endpoints for operators', () => {
     expect(await view(service.asUser('stranger'))).not.toHaveProperty('user.operations');
   });
 
+  test('The root view counts the groups of the caller, as the endpoints do.', async () => {
+    const groups = await operate(memory, {
+      settings: { operations_read_principals: '/buckets/b/groups/operators', operations_write_principals: '' },
+    });
+    const members = [await idOf(groups, 'reader')];
+    await groups.writer.request('PUT', '/v1/buckets/b');
+    await groups.writer.request('PUT', '/v1/buckets/b/groups/operators', { body: { data: { members } } });
+    expect((await groups.reader.request('GET', '/v1/')).body).toMatchObject({
+      user: { operations: { read: true, write: false } },
+    });
+    expect((await groups.writer.request('GET', '/v1/')).body).not.toHaveProperty('user.operations');
+    await groups.close();
+  });
+
   test('A batch contains these requests, with the rights of its caller.', async () => {
     const requests = ['overview', 'slow', 'settings'].map((path) => ({ path: `/v1/operations/${path}` }));
     const send = async (client: TestClient, more: readonly object[] = []): Promise<unknown> => {

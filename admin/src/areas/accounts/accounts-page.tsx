@@ -1,15 +1,11 @@
 // The page of accounts: the own password, and a list with the actions of administrators.
 import type { JSX } from 'preact';
-import { formatCount } from '../../core/format.ts';
-import { listParameters, sortedBy, sortOf } from '../../core/list-query.ts';
 import { pageHashOf } from '../../core/places.ts';
 import { useApp } from '../../ui/app-context.ts';
 import { ask, askForWord } from '../../ui/dialog.tsx';
-import { FilterBar } from '../../ui/filter-bar.tsx';
-import { useAttempt, useList } from '../../ui/hooks.ts';
-import { isRefusedList, ListFailure } from '../../ui/list-failure.tsx';
-import { firstPageOf, pageOf, Pager } from '../../ui/pager.tsx';
-import { Button, Empty, FailureNote, Loading, Moment } from '../../ui/parts.tsx';
+import { useAttempt } from '../../ui/hooks.ts';
+import { ListFrame, usePagedList } from '../../ui/list-frame.tsx';
+import { Button, FailureNote, Moment } from '../../ui/parts.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { say } from '../../ui/toast.tsx';
 import type { PageProps } from '../area.ts';
@@ -19,7 +15,6 @@ import { NewAccount } from './new-account.tsx';
 import { OwnPassword } from './password-form.tsx';
 import { showPassword } from './shown-password.tsx';
 
-const pageSize = 50;
 const hrefOf = (query: URLSearchParams): string => pageHashOf('accounts', query);
 
 export function AccountsPage({ query }: PageProps): JSX.Element {
@@ -55,11 +50,7 @@ interface AccountListProps {
 function AccountList({ own, query }: AccountListProps): JSX.Element {
   const { service } = useApp();
   const { error, attempt } = useAttempt();
-  const parameters = listParameters(query);
-  parameters.set('_limit', String(pageSize));
-  if (!parameters.has('_sort')) parameters.set('_sort', 'id');
-  const page = pageOf(query, parameters);
-  const list = useList({ path: 'accounts', query: parameters, pageQuery: page.pageQuery });
+  const list = usePagedList({ path: 'accounts', query, hrefOf, defaultSort: 'id' });
   const rows = (list.page?.rows ?? []).map(readAccount);
   const isFiltered = [...query.keys()].some((key) => !key.startsWith('_'));
   const act = (run: () => Promise<string | undefined>): Promise<void> =>
@@ -68,12 +59,8 @@ function AccountList({ own, query }: AccountListProps): JSX.Element {
       list.refresh();
       if (message !== undefined) say(message);
     });
-  const sortable = (key: string): Pick<Column<Account>, 'sortHref' | 'sort'> => ({
-    sortHref: hrefOf(sortedBy(query, key)),
-    sort: sortOf(parameters, key),
-  });
   const columns: readonly Column<Account>[] = [
-    { key: 'id', label: 'name', width: 160, cell: ({ id }) => id, ...sortable('id') },
+    { key: 'id', label: 'name', width: 160, cell: ({ id }) => id, ...list.sortable('id') },
     { key: 'state', label: 'may sign in', width: 110, cell: ({ isEnabled }) => (isEnabled ? 'yes' : 'no: disabled') },
     {
       key: 'actions',
@@ -87,53 +74,36 @@ function AccountList({ own, query }: AccountListProps): JSX.Element {
       label: 'last_modified',
       width: 180,
       cell: ({ lastModified }) => <Moment text={lastModified} />,
-      ...sortable('last_modified'),
+      ...list.sortable('last_modified'),
     },
     { key: 'attributes', label: 'attributes', width: 200, cell: ({ summary }) => summary },
   ];
   const isAlone = own !== undefined && list.total === 1 && !isFiltered;
   return (
-    <section class="list" aria-label="All accounts" aria-busy={list.isLoading}>
-      <div class="toolbar">
-        <FilterBar query={query} fields={['id', 'validated', 'last_modified']} path="accounts" hrefOf={hrefOf} />
-        <span class="total">{list.total === undefined ? '' : countOf(list.total)}</span>
-        {isRefusedList(list.error) ? null : (
-          <a class="button primary" href={pageHashOf('accounts', { _new: '1' })}>
-            New account
-          </a>
-        )}
-      </div>
-      {isAlone ? (
-        <p class="hint">
-          Only administrators {service.signUp === 'none' ? 'see, create' : 'see'} and change the accounts of others.
-        </p>
-      ) : null}
-      <FailureNote error={error} />
-      <ListFailure
-        error={list.error}
-        known={undefined}
-        onRetry={list.refresh}
-        firstHref={firstPageOf(page, query, hrefOf)}
-      />
-      {list.page === undefined ? (
-        list.isLoading ? (
-          <Loading />
-        ) : null
-      ) : rows.length === 0 ? (
-        <Empty>{isFiltered ? 'No accounts match these filters.' : 'No accounts are visible to you.'}</Empty>
-      ) : (
-        <Table caption="accounts" columns={columns} rows={rows} idOf={({ id }) => id} changed={list.changed} />
-      )}
-      <Pager
-        page={page}
-        pageSize={pageSize}
-        shown={rows.length}
-        total={list.total}
-        next={list.page?.next}
-        address={query}
-        hrefOf={hrefOf}
-      />
-    </section>
+    <ListFrame
+      list={list}
+      noun={{ name: 'account', plural: 'accounts' }}
+      label="All accounts"
+      fields={['id', 'validated', 'last_modified']}
+      actions={
+        <a class="button primary" href={pageHashOf('accounts', { _new: '1' })}>
+          New account
+        </a>
+      }
+      notes={
+        <>
+          {isAlone ? (
+            <p class="hint">
+              Only administrators {service.signUp === 'none' ? 'see, create' : 'see'} and change the accounts of others.
+            </p>
+          ) : null}
+          <FailureNote error={error} />
+        </>
+      }
+      empty={isFiltered ? 'No accounts match these filters.' : 'No accounts are visible to you.'}
+    >
+      <Table caption="accounts" columns={columns} rows={rows} idOf={({ id }) => id} changed={list.changed} />
+    </ListFrame>
   );
 }
 
@@ -181,8 +151,4 @@ function Actions({ account, act }: ActionsProps): JSX.Element {
       </Button>
     </span>
   );
-}
-
-function countOf(total: number): string {
-  return `${formatCount(total)} ${total === 1 ? 'account' : 'accounts'}`;
 }

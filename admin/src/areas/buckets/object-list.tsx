@@ -7,16 +7,11 @@ import { displayText, elementsOf, memberText, previewText, withoutMembers } from
 import type { StoredObject } from '../../core/objects.ts';
 import { below, hashOf, listPathOf, type Kind, type Place } from '../../core/places.ts';
 import { useApp } from '../../ui/app-context.ts';
-import { FilterBar } from '../../ui/filter-bar.tsx';
-import { useList } from '../../ui/hooks.ts';
-import { Empty, Loading, Moment } from '../../ui/parts.tsx';
-import { firstPageOf, pageOf, Pager } from '../../ui/pager.tsx';
-import { listParameters, sortOf, sortedBy } from '../../core/list-query.ts';
+import { Moment } from '../../ui/parts.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { isRefusedList, ListFailure } from '../../ui/list-failure.tsx';
+import { ListFrame, usePagedList } from '../../ui/list-frame.tsx';
 import { CreateForm } from '../../ui/forms/create-form.tsx';
-
-const pageSize = 50;
+import { useRecordCounts } from './record-counts.ts';
 
 export interface ObjectListProps {
   readonly place: Place;
@@ -44,32 +39,28 @@ function withoutNew(query: URLSearchParams): URLSearchParams {
 
 function Rows({ place, kind, query, failure, tab, object, onTotal }: ObjectListProps): JSX.Element {
   const { service } = useApp();
-  const parameters = listParameters(query);
-  parameters.set('_limit', String(pageSize));
-  if (!parameters.has('_sort')) parameters.set('_sort', 'id');
-  const page = pageOf(query, parameters);
-  const list = useList({ path: listPathOf(place, kind), query: parameters, pageQuery: page.pageQuery });
-  useEffect(() => onTotal?.(list.total), [list.total]);
   const address = new URLSearchParams(query);
   if (tab !== '') address.set('_tab', tab);
   const hrefOf = (next: URLSearchParams): string => hashOf(place, next);
+  const list = usePagedList({ path: listPathOf(place, kind), query: address, hrefOf, defaultSort: 'id' });
+  useEffect(() => onTotal?.(list.total), [list.total]);
   const isFiltered = [...query.keys()].some((key) => !key.startsWith('_') || key === '_filter');
   const rows = list.page?.rows ?? [];
   const idOf = (row: string): string => displayText(memberText(row, 'id') ?? '""');
+  const counts = useRecordCounts(place, kind.name === 'collection' ? rows.map(idOf) : []);
   const create = new URLSearchParams(address);
   create.set('_new', '1');
-  const sortable = (key: string): Pick<Column<string>, 'sortHref' | 'sort'> => ({
-    sortHref: hrefOf(sortedBy(address, key)),
-    sort: sortOf(parameters, key),
-  });
   const columns: readonly Column<string>[] = [
     {
       key: 'id',
       label: 'id',
       width: 240,
       cell: (row) => nameOf(idOf(row), service.personalBucket),
-      ...sortable('id'),
+      ...list.sortable('id'),
     },
+    ...(kind.name === 'collection'
+      ? [{ key: 'records', label: 'records', width: 100, cell: (row: string) => countText(counts.get(idOf(row))) }]
+      : []),
     ...(kind.name === 'group'
       ? [{ key: 'members', label: 'members', width: 120, cell: (row: string) => memberCount(row) }]
       : [{ key: 'description', label: 'attributes', width: 360, cell: describe }]),
@@ -78,52 +69,33 @@ function Rows({ place, kind, query, failure, tab, object, onTotal }: ObjectListP
       label: 'last_modified',
       width: 190,
       cell: (row) => <Moment text={memberText(row, 'last_modified')} />,
-      ...sortable('last_modified'),
+      ...list.sortable('last_modified'),
     },
   ];
   return (
-    <section class="list" aria-busy={list.isLoading}>
-      <div class="toolbar">
-        <FilterBar query={address} fields={['id', 'last_modified']} path={listPathOf(place, kind)} hrefOf={hrefOf} />
-        <span class="total">{totalOf(list.total, kind)}</span>
-        {isRefusedList(list.error) || service.isReadOnly ? null : (
+    <ListFrame
+      list={list}
+      noun={kind}
+      fields={['id', 'last_modified']}
+      actions={
+        service.isReadOnly ? null : (
           <a class="button primary" href={hrefOf(create)}>
             New {kind.name}
           </a>
-        )}
-      </div>
-      <ListFailure
-        error={list.error}
-        known={failure}
-        onRetry={list.refresh}
-        firstHref={firstPageOf(page, address, hrefOf)}
+        )
+      }
+      failure={failure}
+      empty={isFiltered ? `No ${kind.plural} match these filters.` : emptyText(place, kind, object)}
+    >
+      <Table
+        caption={kind.plural}
+        columns={columns}
+        rows={rows}
+        idOf={idOf}
+        hrefOf={(row) => hashOf(below(place, kind, idOf(row)))}
+        changed={list.changed}
       />
-      {list.page === undefined ? (
-        list.isLoading ? (
-          <Loading />
-        ) : null
-      ) : rows.length === 0 ? (
-        <Empty>{isFiltered ? `No ${kind.plural} match these filters.` : emptyText(place, kind, object)}</Empty>
-      ) : (
-        <Table
-          caption={kind.plural}
-          columns={columns}
-          rows={rows}
-          idOf={idOf}
-          hrefOf={(row) => hashOf(below(place, kind, idOf(row)))}
-          changed={list.changed}
-        />
-      )}
-      <Pager
-        page={page}
-        pageSize={pageSize}
-        shown={rows.length}
-        total={list.total}
-        next={list.page?.next}
-        address={address}
-        hrefOf={hrefOf}
-      />
-    </section>
+    </ListFrame>
   );
 }
 
@@ -168,7 +140,6 @@ function memberCount(row: string): string {
   return members.startsWith('[') ? formatCount(elementsOf(members).length) : '';
 }
 
-function totalOf(total: number | undefined, kind: Kind): string {
-  if (total === undefined) return '';
-  return `${formatCount(total)} ${total === 1 ? kind.name : kind.plural}`;
+function countText(count: number | undefined): string {
+  return count === undefined ? '' : formatCount(count);
 }

@@ -68,7 +68,7 @@ function Editor({ place, object, reload }: TabProps & { readonly object: StoredO
       <PrincipalPicker
         label="Add a member"
         place={place}
-        usersOnly
+        among="members"
         check={check}
         onPick={(member) => setText(JSON.stringify([...new Set([...members, member])]))}
       />

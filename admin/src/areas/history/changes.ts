@@ -8,15 +8,15 @@ import type { App } from '../../ui/app-context.ts';
 import { ask, askForWord } from '../../ui/dialog.tsx';
 import { askToMerge } from '../../ui/merge-dialog.tsx';
 import { askToRestore } from './restore-dialog.tsx';
-import { permissionLines, type Entry, type Version } from './entries.ts';
+import { permissionLines, type Entry, type Version, type WholeEntry } from './entries.ts';
 
 /** Makes a version the current one. Returns the message; `undefined` when the user decided against it. */
-export async function restoreVersion(app: App, entry: Entry): Promise<string | undefined> {
+export async function restoreVersion(app: App, entry: WholeEntry): Promise<string | undefined> {
   return restore(app, entry, entry.after);
 }
 
 /** Undoes a change and keeps later changes. Returns the message; `undefined` when the user decided against it. */
-export async function undoChange(app: App, entry: Entry, before: Version): Promise<string | undefined> {
+export async function undoChange(app: App, entry: WholeEntry, before: Version): Promise<string | undefined> {
   if (entry.action === 'create') return undoCreation(app, entry);
   if (entry.action === 'delete') return restore(app, entry, before);
   const { api } = app;
@@ -53,7 +53,7 @@ export async function undoChange(app: App, entry: Entry, before: Version): Promi
   return 'The change is undone.';
 }
 
-async function undoCreation({ api }: App, entry: Entry): Promise<string | undefined> {
+async function undoCreation({ api }: App, entry: WholeEntry): Promise<string | undefined> {
   const current = await findObject(api, entry.path);
   if (current === undefined) throw new Error('This object was deleted already.');
   const kind = kindOf(entry);
@@ -78,7 +78,7 @@ async function undoCreation({ api }: App, entry: Entry): Promise<string | undefi
   return `The ${kind.name} ${id} is deleted.`;
 }
 
-async function restore(app: App, entry: Entry, version: Version): Promise<string | undefined> {
+async function restore(app: App, entry: WholeEntry, version: Version): Promise<string | undefined> {
   const kind = kindOf(entry);
   const current = await findObject(app.api, entry.path);
   const edit = (data: string): string => indentJson(editableText(data, ownedOf(app, kind, data)));
@@ -111,7 +111,7 @@ interface Writing {
   readonly current: StoredObject | undefined;
 }
 
-async function put(app: App, entry: Entry, { data, permissions, current }: Writing): Promise<void> {
+async function put(app: App, entry: WholeEntry, { data, permissions, current }: Writing): Promise<void> {
   const stored = current?.data ?? '{}';
   const attributes = sentText(data, stored, ownedOf(app, kindOf(entry), stored));
   const named = permissions === undefined ? '' : `,"permissions":${JSON.stringify(Object.fromEntries(permissions))}`;

@@ -23,16 +23,27 @@ export interface Entry {
   readonly kind: Kind | undefined;
   /** `undefined` for anonymous users. */
   readonly user: string | undefined;
-  readonly after: Version;
+  /** `undefined` where the entry was loaded without it. */
+  readonly after: Version | undefined;
 }
+
+export type WholeEntry = Entry & { readonly after: Version };
 
 /** Parameters of the address that select entries. */
 export const filterNames = ['_user', '_action', '_after', '_until'] as const;
+
+/** URI of the list of buckets. */
+export const everywhere = '/buckets';
 
 const absent: Version = { data: undefined, permissions: new Map() };
 
 export function historyPathOf(place: Place): string {
   return `${pathOf(place.slice(0, 1))}/history`;
+}
+
+/** Returns the path of the history that records the changes of an object. */
+export function historyPathOfUri(uri: string): string {
+  return `${uri.split('/').slice(1, 3).join('/')}/history`;
 }
 
 /** Returns the query of the history of an object and its contents, with the filters of the address. */
@@ -66,6 +77,7 @@ export function readEntry(row: string): Entry {
   const name = read('resource_name');
   const action = read('action');
   const user = memberText(row, 'user_id') ?? 'null';
+  const target = memberText(row, 'target');
   return {
     id: read('id'),
     moment: read('last_modified'),
@@ -74,7 +86,7 @@ export function readEntry(row: string): Entry {
     path: uri.replace(/^\//, ''),
     kind: Object.values(kinds).find((kind) => kind.name === name),
     user: user === 'null' ? undefined : displayText(user),
-    after: action === 'delete' ? absent : readVersion(memberText(row, 'target') ?? '{}'),
+    after: action === 'delete' ? absent : target === undefined ? undefined : readVersion(target),
   };
 }
 
@@ -87,6 +99,21 @@ function readVersion(target: string): Version {
       membersOf(permissions).map(({ key, text }) => [key, elementsOf(text).map((each) => displayText(each))]),
     ),
   };
+}
+
+/** Returns an entry with its version. */
+export async function loadEntry(
+  api: Api,
+  historyPath: string,
+  entry: Entry,
+  signal?: AbortSignal,
+): Promise<WholeEntry> {
+  const { uri, moment } = entry;
+  const query = new URLSearchParams({ uri, last_modified: moment });
+  const [row = '{}'] = entry.after === undefined ? (await loadPage(api, historyPath, query, signal)).rows : [];
+  const after = entry.after ?? readEntry(row).after;
+  if (after === undefined) throw new Error('The history no longer holds this change.');
+  return { ...entry, after };
 }
 
 /** Returns the version before a change; `undefined` when the history does not hold it. */

@@ -2,12 +2,22 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { indentJson } from '../../core/json-text.ts';
+import { pageHashOf } from '../../core/places.ts';
 import { useApp } from '../../ui/app-context.ts';
 import { DiffView } from '../../ui/diff-view.tsx';
 import { useAttempt, useLoad } from '../../ui/hooks.ts';
 import { Button, FailureNote, Loading, Moment, Principal } from '../../ui/parts.tsx';
 import { restoreVersion, undoChange } from './changes.ts';
-import { comparable, loadBefore, permissionLines, type Entry, type Version } from './entries.ts';
+import {
+  comparable,
+  everywhere,
+  historyPathOfUri,
+  loadBefore,
+  loadEntry,
+  permissionLines,
+  type Entry,
+  type Version,
+} from './entries.ts';
 
 const verbs: ReadonlyMap<string, string> = new Map([
   ['create', 'created'],
@@ -17,10 +27,9 @@ const verbs: ReadonlyMap<string, string> = new Map([
 
 export interface EntryItemProps {
   readonly entry: Entry;
-  readonly historyPath: string;
-  /** URI of the object whose history is shown. */
+  /** URI of the object whose history is shown; that of the list of buckets for all. */
   readonly within: string;
-  /** Returns the address of the changes of a user. */
+  /** Returns the address of the changes of a user in the same view. */
   readonly userHref: (user: string) => string;
   readonly onDone: (message: string) => void;
 }
@@ -48,17 +57,21 @@ function nameOf(uri: string, within: string): string {
   return uri.startsWith(`${within}/`) ? uri.slice(within.length + 1) : uri;
 }
 
-function Change({ entry, historyPath, userHref, onDone }: EntryItemProps): JSX.Element {
+function Change({ entry: shown, within, userHref, onDone }: EntryItemProps): JSX.Element {
   const app = useApp();
   const { api, service } = app;
+  const historyPath = historyPathOfUri(shown.uri);
   const { value, error, reload } = useLoad(
-    async (signal) => ({ before: await loadBefore(api, historyPath, entry, signal) }),
-    entry.id,
+    async (signal) => ({
+      entry: await loadEntry(api, historyPath, shown, signal),
+      before: await loadBefore(api, historyPath, shown, signal),
+    }),
+    shown.id,
   );
   const { error: failure, isBusy, attempt } = useAttempt();
   if (error !== undefined) return <FailureNote error={error} onRetry={reload} />;
   if (value === undefined) return <Loading />;
-  const { before } = value;
+  const { entry, before } = value;
   const run = (act: () => Promise<string | undefined>): Promise<void> =>
     attempt(async () => {
       const message = await act();
@@ -80,7 +93,13 @@ function Change({ entry, historyPath, userHref, onDone }: EntryItemProps): JSX.E
             Undo this change
           </Button>
         )}
+        {entry.kind === undefined || entry.uri === within ? null : (
+          <a href={`#${entry.uri}`}>Open the {entry.kind.name}</a>
+        )}
         <a href={userHref(entry.user ?? 'null')}>Changes of this user</a>
+        {within === everywhere ? null : (
+          <a href={pageHashOf('history', { _user: entry.user ?? 'null' })}>in all buckets</a>
+        )}
       </div>
     </div>
   );
@@ -106,7 +125,7 @@ function Difference({ before, after }: { readonly before: Version | undefined; r
       )}
       {lines[0] === lines[1] ? null : (
         <>
-          <h3>Permissions</h3>
+          <h2>Permissions</h2>
           <DiffView before={lines[0] ?? ''} after={lines[1] ?? ''} label="Permissions" />
         </>
       )}

@@ -2,10 +2,9 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { fromFirstPage } from '../../core/list-query.ts';
-import { hashOf, type Place } from '../../core/places.ts';
 import { navigate } from '../../core/router.ts';
-import { useApp } from '../../ui/app-context.ts';
 import { Field } from '../../ui/parts.tsx';
+import { PrincipalField } from '../../ui/principal-picker.tsx';
 import { filterNames } from './entries.ts';
 
 type Values = Readonly<Record<(typeof filterNames)[number], string>>;
@@ -15,14 +14,13 @@ function valuesOf(query: URLSearchParams): Values {
   return { _user: read('_user'), _action: read('_action'), _after: read('_after'), _until: read('_until') };
 }
 
-export function HistoryFilter({
-  place,
-  query,
-}: {
-  readonly place: Place;
+export interface HistoryFilterProps {
+  /** Parameters of the address. */
   readonly query: URLSearchParams;
-}): JSX.Element {
-  const { service } = useApp();
+  readonly hrefOf: (query: URLSearchParams) => string;
+}
+
+export function HistoryFilter({ query, hrefOf }: HistoryFilterProps): JSX.Element {
   const [values, setValues] = useState(() => valuesOf(query));
   useLayoutEffect(() => setValues(valuesOf(query)), [query.toString()]);
   const show = (next: Values): void => {
@@ -31,7 +29,8 @@ export function HistoryFilter({
       if (next[name].trim() === '') address.delete(name);
       else address.set(name, next[name].trim());
     }
-    navigate(hashOf(place, address));
+    address.delete('_before');
+    navigate(hrefOf(address));
   };
   const isFiltered = filterNames.some((name) => query.has(name));
   const change = (name: keyof Values, value: string): void => setValues((before) => ({ ...before, [name]: value }));
@@ -45,23 +44,13 @@ export function HistoryFilter({
         show(values);
       }}
     >
-      <Field label="User">
-        {(attributes) => (
-          <input
-            {...attributes}
-            list="history-users"
-            autocomplete="off"
-            spellcheck={false}
-            placeholder="any user id"
-            value={values['_user']}
-            onInput={(event) => change('_user', event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <datalist id="history-users">
-        {service.userId === undefined ? null : <option value={service.userId}>you</option>}
-        <option value="null">anonymous users</option>
-      </datalist>
+      <PrincipalField
+        label="User"
+        place={[]}
+        among="authors"
+        value={values['_user']}
+        onInput={(user) => change('_user', user)}
+      />
       <Field label="Change">
         {(attributes) => (
           <select

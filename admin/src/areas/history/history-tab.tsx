@@ -37,7 +37,7 @@ export function HistoryTab({ place, query, reload: reloadObject }: TabProps): JS
   const userHref = (user: string): string => hashOf(place, { _tab: 'history', _user: user });
   return (
     <>
-      <HistoryFilter place={place} query={query} />
+      <HistoryFilter query={query} hrefOf={(next) => hashOf(place, next)} />
       <ListFailure
         error={error}
         known={undefined}
@@ -55,14 +55,7 @@ export function HistoryTab({ place, query, reload: reloadObject }: TabProps): JS
       ) : (
         <ol class="history">
           {value.rows.map(readEntry).map((entry) => (
-            <EntryItem
-              key={entry.id}
-              entry={entry}
-              historyPath={path}
-              within={within}
-              userHref={userHref}
-              onDone={finish}
-            />
+            <EntryItem key={entry.id} entry={entry} within={within} userHref={userHref} onDone={finish} />
           ))}
         </ol>
       )}

@@ -3,7 +3,7 @@ import { pageHashOf } from '../../core/places.ts';
 import type { Service } from '../../core/service.ts';
 import type { Area } from '../area.ts';
 
-const isShown = (service: Service): boolean => service.capabilities.has('operations');
+const isShown = (service: Service): boolean => service.isOperator;
 
 export const operationsArea: Area = {
   name: 'operations',
@@ -14,6 +14,8 @@ export const operationsArea: Area = {
       icon: 'chart',
       order: 70,
       isShown,
+      // To others, the address explains which setting adds them.
+      isThere: ({ capabilities }) => capabilities.has('operations'),
       load: async () => (await import('./operations-page.tsx')).OperationsPage,
     },
   ],

@@ -16,8 +16,13 @@ export interface LogLine {
   readonly text: string;
 }
 
-/** Levels that the service filters by, from all lines to the fewest. */
-export const levels = ['debug', 'info', 'warn', 'error'] as const;
+/** Levels that the service filters by, from all lines to the fewest, with their labels. */
+export const levels: ReadonlyMap<string, string> = new Map([
+  ['debug', 'all lines'],
+  ['info', 'information, warnings and errors'],
+  ['warn', 'warnings and errors'],
+  ['error', 'errors'],
+]);
 
 /** Maximum number of characters of the details. */
 const detailsLimit = 300;

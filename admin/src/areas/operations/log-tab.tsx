@@ -13,7 +13,7 @@ import { Refusal } from './refusal.tsx';
 import { useLog } from './use-log.ts';
 
 export function LogTab({ query }: PageProps): JSX.Element {
-  const level = levels.find((each) => each === query.get('_level')) ?? levels[0];
+  const level = [...levels.keys()].find((each) => each === query.get('_level')) ?? 'debug';
   const find = query.get('_find') ?? '';
   const isFollowing = query.get('_follow') !== '0';
   const showsOwn = query.get('_own') === '1';
@@ -25,9 +25,9 @@ export function LogTab({ query }: PageProps): JSX.Element {
         <label class="inline-field">
           Level{' '}
           <select value={level} onChange={(event) => showParameters(query, { _level: event.currentTarget.value })}>
-            {levels.map((each) => (
+            {[...levels].map(([each, label]) => (
               <option key={each} value={each}>
-                {each === 'debug' ? 'all' : each === 'error' ? 'errors' : `${each} and above`}
+                {label}
               </option>
             ))}
           </select>

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { findObject, type StoredObject } from '../../core/objects.ts';
 import { pathOf } from '../../core/places.ts';
-import { authenticated, everyone, maxChecked, principalCheck, type PrincipalCheck } from '../../core/principals.ts';
+import { maxChecked, principalCheck, type PrincipalCheck } from '../../core/principals.ts';
 import { useApp } from '../../ui/app-context.ts';
 import { resolveConflict } from '../../ui/conflict.tsx';
 import { ask } from '../../ui/dialog.tsx';
@@ -60,16 +60,7 @@ function View(props: Props): JSX.Element {
           may give more.
         </p>
       )}
-      <Why
-        place={place}
-        levels={levels}
-        permissions={names}
-        principals={[
-          ...new Set([...(service.userId === undefined ? [] : [service.userId]), everyone, authenticated, ...known]),
-        ]}
-        query={query}
-        version={version}
-      />
+      <Why place={place} levels={levels} permissions={names} known={known} query={query} version={version} />
     </>
   );
 }

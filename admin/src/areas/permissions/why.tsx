@@ -5,6 +5,7 @@ import { hashOf, type Place } from '../../core/places.ts';
 import { navigate } from '../../core/router.ts';
 import { useApp } from '../../ui/app-context.ts';
 import { useLoad } from '../../ui/hooks.ts';
+import { PrincipalField } from '../../ui/principal-picker.tsx';
 import { FailureNote, Field, Loading } from '../../ui/parts.tsx';
 import { explain, type Explanation } from './explain.ts';
 import type { Level } from './rules.ts';
@@ -13,8 +14,8 @@ export interface WhyProps {
   readonly place: Place;
   readonly levels: readonly Level[];
   readonly permissions: readonly string[];
-  /** Principals to choose from; others can be typed. */
-  readonly principals: readonly string[];
+  /** Principals with entries. */
+  readonly known: readonly string[];
   readonly query: URLSearchParams;
   /** Changes with the object, so that the answer follows it. */
   readonly version: string;
@@ -26,7 +27,7 @@ const answers: Readonly<Record<Explanation['answer'], string>> = {
   unknown: 'Unknown: you do not see everything.',
 };
 
-export function Why({ place, levels, permissions, principals, query, version }: WhyProps): JSX.Element {
+export function Why({ place, levels, permissions, known, query, version }: WhyProps): JSX.Element {
   const { service } = useApp();
   const asked = { who: query.get('_who') ?? '', what: query.get('_what') ?? '' };
   const [who, setWho] = useState(asked.who === '' ? (service.userId ?? 'system.Everyone') : asked.who);
@@ -47,26 +48,7 @@ export function Why({ place, levels, permissions, principals, query, version }: 
           navigate(hashOf(place, next), { replaces: true });
         }}
       >
-        <Field label="User or group">
-          {(attributes) => (
-            <>
-              <input
-                {...attributes}
-                list="known-principals"
-                required
-                autocomplete="off"
-                spellcheck={false}
-                value={who}
-                onInput={(event) => setWho(event.currentTarget.value)}
-              />
-              <datalist id="known-principals">
-                {principals.map((principal) => (
-                  <option key={principal} value={principal} />
-                ))}
-              </datalist>
-            </>
-          )}
-        </Field>
+        <PrincipalField label="User or group" place={place} known={known} value={who} onInput={setWho} />
         <Field label="Permission">
           {(attributes) => (
             <select {...attributes} value={what} onChange={(event) => setWhat(event.currentTarget.value)}>

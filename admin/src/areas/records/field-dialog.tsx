@@ -1,6 +1,7 @@
 // The dialog that asks how to change an attribute of the selected records.
 import type { JSX } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
+import { AttributeField } from '../../ui/attribute-field.tsx';
 import { Dialog, openDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/parts.tsx';
 import type { FieldChange } from './bulk.ts';
@@ -23,7 +24,6 @@ function FieldDialog({ count, fields, close }: FieldDialogProps): JSX.Element {
   const [field, setField] = useState('');
   const [kind, setKind] = useState<ValueKind>('text');
   const [typed, setTyped] = useState('');
-  const choices = useId();
   const fault = action === 'set' && kind === 'json' ? faultOfValue(typed) : undefined;
   const isOwn = ['id', 'last_modified', 'schema', 'attachment'].includes(field.trim());
   const submit = (): void => {
@@ -52,24 +52,13 @@ function FieldDialog({ count, fields, close }: FieldDialogProps): JSX.Element {
             </select>
           )}
         </Field>
-        <Field label="Attribute" fault={isOwn ? 'The service maintains this attribute.' : undefined}>
-          {(attributes) => (
-            <input
-              {...attributes}
-              list={choices}
-              required
-              autocomplete="off"
-              spellcheck={false}
-              value={field}
-              onInput={(event) => setField(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <datalist id={choices}>
-          {fields.map((each) => (
-            <option key={each} value={each} />
-          ))}
-        </datalist>
+        <AttributeField
+          label="Attribute"
+          fault={isOwn ? 'The service maintains this attribute.' : undefined}
+          known={fields}
+          value={field}
+          onInput={setField}
+        />
         {action === 'remove' ? null : (
           <>
             <Field label="Kind of value">

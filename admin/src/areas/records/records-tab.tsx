@@ -1,25 +1,21 @@
 // The table of records: chosen columns, sorting, filters, pages, live rows, text search and selection.
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { displayText, memberText, membersOf, previewText } from '../../core/json-text.ts';
-import { filtersOf, listParameters, sortOf, sortedBy } from '../../core/list-query.ts';
+import { filtersOf, listParameters } from '../../core/list-query.ts';
 import { below, hashOf, kinds, listPathOf, pathOf } from '../../core/places.ts';
 import { readChoice, writeChoice } from '../../core/storage.ts';
-import { FilterBar } from '../../ui/filter-bar.tsx';
-import { useList, type LiveList } from '../../ui/hooks.ts';
 import { Icon } from '../../ui/icons.tsx';
-import { isRefusedList, ListFailure } from '../../ui/list-failure.tsx';
-import { firstPageOf, Pager, pageOf } from '../../ui/pager.tsx';
-import { Button, Empty, Loading, Moment } from '../../ui/parts.tsx';
+import { ListFrame, usePagedList, type PagedList } from '../../ui/list-frame.tsx';
+import { Button, Moment } from '../../ui/parts.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import type { TabProps } from '../area.ts';
-import { BulkBar, countOf } from './bulk-bar.tsx';
+import { BulkBar } from './bulk-bar.tsx';
 import { chooseColumns } from './column-dialog.tsx';
 import { checkChoice, columnsOf, knownFields, noChoice, type ColumnChoice } from './columns.ts';
 import { NewRecord } from './new-record.tsx';
 import { TextSearch } from './text-search.tsx';
 
-const pageSize = 50;
 const cellLimit = 120;
 const defaultWidths: Readonly<Record<string, number>> = { id: 160, last_modified: 175 };
 const defaultWidth = 150;
@@ -39,21 +35,17 @@ export function RecordsTab(props: TabProps): JSX.Element {
 }
 
 function Records({ place, query, object, failure, service, reload }: TabProps): JSX.Element {
-  const path = listPathOf(place, kinds.record);
-  const parameters = listParameters(query);
-  parameters.set('_limit', String(pageSize));
-  const page = pageOf(query, parameters);
-  const list = useList({ path, query: parameters, pageQuery: page.pageQuery });
+  const hrefOf = (next: URLSearchParams): string => hashOf(place, next);
+  const list = usePagedList({ path: listPathOf(place, kinds.record), query, hrefOf });
   const texts = list.page?.rows;
   const rows = useMemo(() => (texts ?? []).map(readRow), [texts]);
   const [choice, setChoice] = useColumnChoice(pathOf(place));
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  useEffect(() => setSelected(new Set()), [page.pageQuery, parameters.toString()]);
+  useEffect(() => setSelected(new Set()), [list.state.pageQuery, list.parameters.toString()]);
   const collection = object?.data ?? '{}';
   const fields = columnsOf(choice, collection, texts ?? []);
   const known = knownFields(fields, memberText(collection, 'schema'), texts ?? []);
-  const hrefOf = (next: URLSearchParams): string => hashOf(place, next);
-  const columns = ['id', ...fields].map((field) => columnOf(field, choice.widths[field], query, hrefOf));
+  const columns = ['id', ...fields].map((field) => columnOf(field, choice.widths[field], list));
   const transfer = new URLSearchParams([...listParameters(query), ['_tab', 'transfer']]);
   const create = new URLSearchParams({ _tab: 'records', _new: '1' });
   const pick = async (): Promise<void> => {
@@ -61,88 +53,60 @@ function Records({ place, query, object, failure, service, reload }: TabProps): 
     if (next !== undefined) setChoice({ ...choice, fields: next ?? undefined });
   };
   return (
-    <section class="list" aria-busy={list.isLoading}>
-      {service.capabilities.has('text-search') && object !== undefined ? (
-        <TextSearch query={query} place={place} collection={object.data} fields={known} reload={reload} />
-      ) : null}
-      <div class="toolbar">
-        <FilterBar query={query} fields={['id', ...known]} path={path} hrefOf={hrefOf} />
-        <span class="total">{list.total === undefined ? '' : countOf(list.total)}</span>
-        {isRefusedList(list.error) ? null : (
-          <>
-            <Button onClick={pick}>
-              <Icon name="columns" /> Columns
-            </Button>
-            <a class="button" href={hrefOf(transfer)}>
-              Export
+    <ListFrame
+      list={list}
+      noun={kinds.record}
+      fields={['id', ...known]}
+      actions={
+        <>
+          <Button onClick={pick}>
+            <Icon name="columns" /> Columns
+          </Button>
+          <a class="button" href={hrefOf(transfer)}>
+            Export
+          </a>
+          {service.isReadOnly ? null : (
+            <a class="button primary" href={hrefOf(create)}>
+              New record
             </a>
-            {service.isReadOnly ? null : (
-              <a class="button primary" href={hrefOf(create)}>
-                New record
-              </a>
-            )}
-          </>
-        )}
-      </div>
-      <BulkBar
-        place={place}
-        rows={rows.filter(({ id }) => selected.has(id))}
-        fields={known}
-        onDone={(failed) => {
-          setSelected(failed);
-          list.refresh();
-        }}
-      />
-      <ListFailure
-        error={list.error}
-        known={failure}
-        onRetry={list.refresh}
-        firstHref={firstPageOf(page, query, hrefOf)}
-      />
-      <Body
-        list={list}
-        empty={isFiltered(query) ? 'No records match.' : <NoRecords place={place} object={object} service={service} />}
-        count={rows.length}
-      >
-        <Table
-          caption="records"
-          columns={columns}
-          rows={rows}
-          idOf={({ id }) => id}
-          hrefOf={({ id }) => hashOf(below(place, kinds.record, id))}
-          changed={list.changed}
-          selection={{ ids: selected, onChange: setSelected }}
-          onResize={(key, width) => setChoice({ ...choice, widths: { ...choice.widths, [key]: width } })}
+          )}
+        </>
+      }
+      above={
+        service.capabilities.has('text-search') && object !== undefined ? (
+          <TextSearch query={query} place={place} collection={object.data} fields={known} reload={reload} />
+        ) : null
+      }
+      notes={
+        <BulkBar
+          place={place}
+          rows={rows.filter(({ id }) => selected.has(id))}
+          fields={known}
+          onDone={(failed) => {
+            setSelected(failed);
+            list.refresh();
+          }}
         />
-      </Body>
-      <Pager
-        page={page}
-        pageSize={pageSize}
-        shown={rows.length}
-        total={list.total}
-        next={list.page?.next}
-        address={query}
-        hrefOf={hrefOf}
+      }
+      failure={failure}
+      empty={isFiltered(query) ? 'No records match.' : <NoRecords place={place} object={object} service={service} />}
+    >
+      <Table
+        caption="records"
+        columns={columns}
+        rows={rows}
+        idOf={({ id }) => id}
+        hrefOf={({ id }) => hashOf(below(place, kinds.record, id))}
+        changed={list.changed}
+        selection={{ ids: selected, onChange: setSelected }}
+        onResize={(key, width) => setChoice({ ...choice, widths: { ...choice.widths, [key]: width } })}
       />
-    </section>
+    </ListFrame>
   );
 }
 
 function isFiltered(query: URLSearchParams): boolean {
   return query.has('_q') || query.has('_filter') || filtersOf(query).length > 0;
-}
-
-interface BodyProps {
-  readonly list: LiveList;
-  /** What an empty list says. */
-  readonly empty: ComponentChildren;
-  readonly count: number;
-  readonly children: JSX.Element;
-}
-
-function Body({ list, empty, count, children }: BodyProps): JSX.Element | null {
-  if (list.page === undefined) return list.isLoading ? <Loading /> : null;
-  return count > 0 ? children : <Empty>{empty}</Empty>;
 }
 
 /** An empty collection: its writers begin with records, a file, or a schema. Only writers see permissions. */
@@ -174,19 +138,13 @@ function readRow(text: string): Row {
   return { id: displayText(members.get('id') ?? '""'), text, members };
 }
 
-function columnOf(
-  field: string,
-  width: number | undefined,
-  query: URLSearchParams,
-  hrefOf: (query: URLSearchParams) => string,
-): Column<Row> {
+function columnOf(field: string, width: number | undefined, { sortable }: PagedList): Column<Row> {
   return {
     key: field,
     label: field,
     width: width ?? defaultWidths[field] ?? defaultWidth,
     ...(width === undefined ? { minWidth: minWidths[field] ?? minWidth } : {}),
-    sortHref: hrefOf(sortedBy(query, field)),
-    sort: sortOf(query, field),
+    ...sortable(field),
     cell: ({ members }) =>
       field === 'last_modified' ? <Moment text={members.get(field)} /> : cellOf(members.get(field)),
   };
