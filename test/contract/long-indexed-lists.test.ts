@@ -83,13 +83,16 @@ interface Case {
 
 const numbers = (from: number, length: number): readonly number[] => Array.from({ length }, (_, n) => from + 2 * n);
 
-/** Ranges with and without their ends, in both directions of the index and of the page. */
+/** Ranges with and without their ends, in both directions of the index and, in the complete run, of the page. */
 const ranges: readonly Case[] = ['n', 'm'].flatMap((field) =>
   [{ $lte: 30 }, { $lt: 30 }, { $gte: 1480 }, { $gt: 1480 }, { $gte: 700, $lte: 730 }, { $gt: 700, $lt: 730 }].flatMap(
     (bounds) => [
       { selector: { [field]: bounds }, limit: 40, plan: `index=${field === 'n' ? 'n' : '-m'}` },
-      { selector: { [field]: bounds }, sort: `${field} -last_modified`, limit: 20 },
-      { selector: { [field]: bounds }, sort: `-${field} -last_modified`, limit: 20 },
+      ...inExtent([], [field, `-${field}`]).map((order) => ({
+        selector: { [field]: bounds },
+        sort: `${order} -last_modified`,
+        limit: 20,
+      })),
     ],
   ),
 );
