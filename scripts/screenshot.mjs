@@ -48,7 +48,7 @@ const views = [
   { name: 'json', hash: `#${collection}?_tab=attributes`, text: 'displayFields' },
   { name: 'new', hash: `#${collection}?_tab=records&_new=1`, text: 'Create record' },
   { name: 'schema', hash: `#${collection}?_tab=schema`, text: 'Check existing records' },
-  { name: 'transfer', hash: `#${collection}?_tab=transfer`, text: 'Import' },
+  { name: 'transfer', hash: `#${collection}?_tab=transfer`, text: 'Format of the file' },
   { name: 'permissions', hash: `#${collection}?_tab=permissions`, text: 'Save permissions' },
   { name: 'members', hash: '#/buckets/kitchen/groups/cooks', text: 'Save members' },
   { name: 'requests', hash: `#/requests?_path=buckets%2Fkitchen`, text: 'As code' },
@@ -59,8 +59,9 @@ const views = [
   { name: 'merge', hash: `#${collection}/records/salad`, text: 'Minutes', act: makeConflict },
   { name: 'file', hash: `#${collection}/records/risotto?_tab=file`, text: 'recipe.txt' },
   { name: 'review', hash: '#/buckets/signed/collections/menus?_tab=review', text: 'Who may do what' },
-  { name: 'accounts', hash: '#/accounts', text: 'All' },
-  { name: 'operations', hash: '#/operations', text: 'storage works' },
+  { name: 'accounts', hash: '#/accounts', text: 'Only administrators' },
+  { name: 'all-history', hash: '#/history', text: 'created' },
+  { name: 'operations', hash: '#/operations', text: 'storage works', act: seeChart },
   { name: 'log', hash: '#/operations?_tab=log', text: 'loaded lines' },
   { name: 'missing', hash: '#/buckets/kitchen/collections/none', text: 'Try again' },
 ];
@@ -71,6 +72,11 @@ const views = [
 async function openFirstChange(page) {
   await page.locator('.history summary').first().click();
   await page.locator('.diff').first().waitFor();
+}
+
+/** @param {Page} page */
+async function seeChart(page) {
+  await page.locator('canvas').first().waitFor();
 }
 
 /** @param {Page} page */

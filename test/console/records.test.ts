@@ -210,6 +210,8 @@ describeConsole('Records in the console', {}, (stage) => {
     await stage.store({ bread: '{"title":"Bread","n":1.0,"kept":1.50,"gone":true}' });
     await visitor.signIn('alice');
     await visitor.go(`${collectionView}/records/bread`);
+    // The heading is shown before the version that the user edits.
+    await expect.poll(() => visitor.editorText()).toContain('"gone"');
     await alice.request('PUT', `${collection}/records/bread`, {
       body: { data: { title: 'Their bread', n: 5, kept: 1.5, new: hostile } },
     });

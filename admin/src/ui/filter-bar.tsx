@@ -39,7 +39,7 @@ export function FilterBar({ query, fields, path, hrefOf }: FilterBarProps): JSX.
     <div class="filters">
       <details class="filter-box" open={conditions.length > 0 || hasSelector}>
         <summary data-key="filter">
-          <Icon name="search" /> Filter
+          <Icon name="filter" /> Filter
         </summary>
         <FilterForm
           fields={fields}

@@ -60,6 +60,8 @@ export interface ListFrameProps {
   readonly notes?: ComponentChildren;
   /** Why the parent cannot be read. */
   readonly failure?: unknown;
+  /** What a list says that the service refuses; without it, the message of the service. */
+  readonly refused?: ComponentChildren;
   /** What an empty list says. */
   readonly empty: ComponentChildren;
   /** The table. */
@@ -67,9 +69,11 @@ export interface ListFrameProps {
 }
 
 export function ListFrame(props: ListFrameProps): JSX.Element {
-  const { list, noun, label, fields, actions, above, notes, failure, empty, children } = props;
+  const { list, noun, label, fields, actions, above, notes, failure, refused, empty, children } = props;
   const { path, query, hrefOf, state, page, total, error, isLoading } = list;
   const shown = page?.rows.length ?? 0;
+  const isRefused = isRefusedList(error);
+  if (isRefused && refused !== undefined) return <>{refused}</>;
   return (
     <section class="list" aria-label={label} aria-busy={isLoading}>
       {above}
@@ -78,7 +82,7 @@ export function ListFrame(props: ListFrameProps): JSX.Element {
         <span class="total">
           {total === undefined ? '' : `${formatCount(total)} ${total === 1 ? noun.name : noun.plural}`}
         </span>
-        {isRefusedList(error) ? null : actions}
+        {isRefused ? null : actions}
       </div>
       {notes}
       <ListFailure error={error} known={failure} onRetry={list.refresh} firstHref={firstPageOf(state, query, hrefOf)} />

@@ -35,12 +35,13 @@ export interface PrincipalFieldProps extends SuggestionProps {
   /** Called with the chosen suggestion, or with the typed text when Enter is pressed. Without it, a choice is an input. */
   readonly onPick?: (principal: string) => void;
   readonly field?: RefObject<HTMLInputElement | null>;
+  readonly hint?: string;
   /** Shown behind the field. */
   readonly children?: ComponentChildren;
 }
 
 export function PrincipalField(props: PrincipalFieldProps): JSX.Element {
-  const { label, place, among = 'all', known = [], value: typed, onInput, onPick, field, children } = props;
+  const { label, place, among = 'all', known = [], value: typed, onInput, onPick, field, hint, children } = props;
   const { api, service } = useApp();
   const id = useId();
   const [found, setFound] = useState<readonly Suggestion[]>([]);
@@ -124,6 +125,7 @@ export function PrincipalField(props: PrincipalFieldProps): JSX.Element {
         />
         {children}
       </div>
+      {hint === undefined ? null : <small>{hint}</small>}
       <ul id={`${id}-list`} role="listbox" aria-label="Suggestions" ref={list} hidden={!isShown}>
         {found.map(({ principal, note }, index) => (
           // The field keeps the focus; its keys move through the rows.
@@ -179,14 +181,18 @@ export function PrincipalPicker({
     onPick(principal);
   };
   return (
-    <>
-      <PrincipalField {...others} value={typed} onInput={setTyped} onPick={(text) => void add(text)} field={field}>
-        <Button disabled={typed.trim() === ''} onClick={() => add(typed)}>
-          {action}
-        </Button>
-      </PrincipalField>
-      <small>Colleagues find their user id in the console, behind the name in the bar.</small>
-    </>
+    <PrincipalField
+      {...others}
+      value={typed}
+      onInput={setTyped}
+      onPick={(text) => void add(text)}
+      field={field}
+      hint="Colleagues find their user id in the console, behind the name in the bar."
+    >
+      <Button disabled={typed.trim() === ''} onClick={() => add(typed)}>
+        {action}
+      </Button>
+    </PrincipalField>
   );
 }
 

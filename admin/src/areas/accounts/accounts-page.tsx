@@ -100,6 +100,7 @@ function AccountList({ own, query }: AccountListProps): JSX.Element {
           <FailureNote error={error} />
         </>
       }
+      refused={<p class="hint">Only administrators see the accounts of others.</p>}
       empty={isFiltered ? 'No accounts match these filters.' : 'No accounts are visible to you.'}
     >
       <Table caption="accounts" columns={columns} rows={rows} idOf={({ id }) => id} changed={list.changed} />

@@ -17,10 +17,10 @@ import { NewRecord } from './new-record.tsx';
 import { TextSearch } from './text-search.tsx';
 
 const cellLimit = 120;
-const defaultWidths: Readonly<Record<string, number>> = { id: 160, last_modified: 175 };
+const defaultWidths: Readonly<Record<string, number>> = { id: 160, last_modified: 195 };
 const defaultWidth = 150;
 /** Widths to which columns shrink on a narrow page, unless the user has chosen theirs. A moment needs its width. */
-const minWidths: Readonly<Record<string, number>> = { id: 100, last_modified: 175 };
+const minWidths: Readonly<Record<string, number>> = { id: 100, last_modified: 195 };
 const minWidth = 85;
 
 /** A record with the texts of its members. */

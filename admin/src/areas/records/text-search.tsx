@@ -96,7 +96,9 @@ function TextIndexHint({ place, collection, fields, reload }: Omit<TextSearchPro
   const canChoose = names.length > 0 && !service.isReadOnly;
   return (
     <details class="filter-box">
-      <summary>Text search</summary>
+      <summary>
+        <Icon name="search" /> Text search
+      </summary>
       <p class="hint">
         This collection has no text index.{' '}
         {canChoose ? (
