@@ -19,7 +19,7 @@ const body = JSON.stringify({ data: attributes(1) });
 /** History entries per batch when the history is filled. */
 const entries = 25;
 /** Default of `max_principals`. */
-const mostPrincipals = 2500;
+const maxPrincipals = 2500;
 
 /**
  * @typedef {import('./lib/load.mjs').Request} Request
@@ -71,7 +71,7 @@ export async function attacksOn(url, size) {
   await send(url, { method: 'PATCH', path: '/v1/buckets/other', body: letIn });
   const { headers: first } = await send(url, { path: `${list}?_sort=count&_limit=${size / 2}` });
   const deep = new URL(String(first.get('next-page')));
-  const count = Math.min(size, mostPrincipals);
+  const count = Math.min(size, maxPrincipals);
   const principals = Array.from({ length: count }, (_, n) => `basicauth:${n.toString(16).padStart(64, '0')}`);
   const share = { method: 'PUT', path: shared, body: JSON.stringify({ permissions: { read: principals } }) };
   await send(url, share);

@@ -5,6 +5,7 @@ const backend = 'memory';
 const encoding = { file: 'src/core/index/encode-value.ts', backend, tests: 'test/core/index/encode-value.test.ts' };
 const plans = { file: 'src/core/index/plan-index.ts', backend, tests: 'test/contract/indexed-lists.test.ts' };
 const search = { file: 'src/core/index/find-entries.ts', backend, tests: 'test/contract/indexed-lists.test.ts' };
+const small = { file: 'src/backends/sql/small-list.ts', backend, tests: 'test/contract/indexed-lists.test.ts' };
 const text = { backend };
 const found = { tests: 'test/http/text-search.test.ts', only: 'on memory' };
 const requests = { backend, tests: 'test/http/indexes.test.ts', only: 'on memory' };
@@ -60,12 +61,14 @@ export const indexMutants = [
   {
     ...plans,
     name: 'a range by gt includes its end',
+    tests: 'test/contract/long-indexed-lists.test.ts',
     find: 'return isAscending ? from(after) : upTo(at);',
     replace: 'return isAscending ? from(at) : upTo(after);',
   },
   {
     ...plans,
     name: 'a range by max leaves out its end',
+    tests: 'test/contract/long-indexed-lists.test.ts',
     find: 'return isAscending ? upTo(after) : from(at);',
     replace: 'return isAscending ? upTo(at) : from(after);',
   },
@@ -105,6 +108,30 @@ export const indexMutants = [
     name: 'the objects of the last key are not read in the order of the page',
     find: '? sameBeginning(last, part.range) : wrongTies(last, part));',
     replace: '? sameBeginning(last, part.range) : undefined);',
+  },
+  {
+    ...search,
+    name: 'one of several objects of the last key counts as the first of them',
+    find: 'other !== undefined && !isWithin(other, group)',
+    replace: 'other !== undefined',
+  },
+  {
+    ...small,
+    name: 'a range of a small list includes its end',
+    find: 'if (places[middle]!.text < text) low',
+    replace: 'if (places[middle]!.text <= text) low',
+  },
+  {
+    ...small,
+    name: 'objects of a small list with equal keys are in the order of their timestamps',
+    find: 'return b.object.lastModified - a.object.lastModified;',
+    replace: 'return a.object.lastModified - b.object.lastModified;',
+  },
+  {
+    ...small,
+    name: 'a reversed range of a small list begins at its other end',
+    find: 'places.slice(Math.max(from, to - limit), to).toReversed()',
+    replace: 'places.slice(from, Math.min(to, from + limit)).toReversed()',
   },
   {
     ...search,

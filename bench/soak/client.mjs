@@ -5,7 +5,7 @@ import { user } from '../lib/data.mjs';
 
 const tickMs = 5;
 const patienceMs = 30_000;
-const mostComplaints = 20;
+const maxComplaints = 20;
 
 /**
  * @typedef {object} Question
@@ -98,7 +98,7 @@ export class Clients {
   /** Records a complaint. @param {string} what @returns {WrongAnswer} */
   complain(what) {
     this.wrong++;
-    if (this.complaints.length < mostComplaints) this.complaints.push(what);
+    if (this.complaints.length < maxComplaints) this.complaints.push(what);
     return new WrongAnswer(what);
   }
 

@@ -6,7 +6,7 @@ import { judge } from './steadiness.mjs';
 /** @typedef {import('./steadiness.mjs').Verdict & { name: string, isJudged: boolean }} NamedVerdict */
 
 /** Percentage of time without a processor from which slow responses are not judged. */
-const mostStarved = 5;
+const maxStarved = 5;
 
 /**
  * Returns one verdict for each series of the samples. Times are not judged where other programs occupied the processors.
@@ -15,7 +15,7 @@ const mostStarved = 5;
  * @returns {NamedVerdict[]}
  */
 export function verdictsOf(samples) {
-  const isBusy = samples.length > 0 && median(samples.map(({ starved = 0 }) => starved)) > mostStarved;
+  const isBusy = samples.length > 0 && median(samples.map(({ starved = 0 }) => starved)) > maxStarved;
   return Object.entries(series).flatMap(([key, { name, allowance, isTime = false }]) => {
     const points = samples.map((sample) => ({ seconds: sample.seconds, value: sample[key] ?? Number.NaN }));
     if (points.some(({ value }) => Number.isNaN(value))) return [];

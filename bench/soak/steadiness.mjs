@@ -19,7 +19,7 @@ import { median } from '../lib/contest.mjs';
  */
 
 /** Minimum number of samples for four quarters with meaningful medians. */
-export const fewestPoints = 12;
+export const minPoints = 12;
 
 /**
  * @param {readonly Point[]} points in the order of time
@@ -28,7 +28,7 @@ export const fewestPoints = 12;
  * @throws Error when there are too few points
  */
 export function judge(points, { amount, share }) {
-  if (points.length < fewestPoints) throw new Error(`${points.length} samples are too few to judge`);
+  if (points.length < minPoints) throw new Error(`${points.length} samples are too few to judge`);
   const quarter = (/** @type {number} */ n) =>
     median(
       points

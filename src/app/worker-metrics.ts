@@ -1,6 +1,6 @@
 // Metrics and reports of several workers, for the primary process. Here, because only the composition root imports plugins.
-import { passWorkerReports } from '../plugins/operations/primary-reports.ts';
-import { collectWorkerMetrics } from '../plugins/prometheus/cluster-primary.ts';
+import { passWorkerReports } from '../plugins/operations/processes.ts';
+import { collectWorkerMetrics } from '../plugins/prometheus/worker-metrics.ts';
 
 /** Responds to workers that request the metrics or the reports of all workers. */
 export function gatherWorkerMetrics(): void {

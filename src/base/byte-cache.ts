@@ -1,16 +1,20 @@
 // A cache of the most recently used values, bounded in bytes. The caller states the size of each value.
 import { LRUCache } from 'lru-cache';
 
-/** A value larger than this part of the cache (1/8) is not cached: it would evict too many others. */
-const largestPart = 8;
+/** By default, a value larger than this part of the cache (1/8) is not cached: it would evict too many others. */
+const defaultLargestPart = 8;
 
 export class ByteCache<V extends object | boolean | number> {
   readonly #values: LRUCache<string, V> | undefined;
 
+  /** Maximum size of one value. */
+  readonly maxValueBytes: number;
+
   /** @param maxBytes maximum size of all values together; 0 means no caching */
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, largestPart: number = defaultLargestPart) {
     const maxSize = Math.floor(maxBytes);
     const maxEntrySize = Math.floor(maxBytes / largestPart);
+    this.maxValueBytes = maxEntrySize;
     this.#values = maxEntrySize < 1 ? undefined : new LRUCache({ maxSize, maxEntrySize });
   }
 

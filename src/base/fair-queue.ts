@@ -9,7 +9,7 @@ interface Party<T> {
 }
 
 /** Number of known parties from which on those without waiting items are forgotten. */
-const mostParties = 1000;
+const maxParties = 1000;
 
 export class FairQueue<T> {
   readonly #parties = new Map<string | undefined, Party<T>>();
@@ -83,7 +83,7 @@ export class FairQueue<T> {
   #party(name: string | undefined): Party<T> {
     const known = this.#parties.get(name);
     if (known !== undefined) return known;
-    if (this.#parties.size >= mostParties) this.#forgetIdle();
+    if (this.#parties.size >= maxParties) this.#forgetIdle();
     const party = { items: [], spent: this.#level };
     this.#parties.set(name, party);
     return party;

@@ -5,7 +5,7 @@
 const mayHoldExactNumber = /\d[.eE]|\d{16}|-0/;
 
 /** Maximum number of characters of a double as text: `-0.0000012345678901234567`. */
-export const mostDoubleChars = 25;
+export const maxDoubleChars = 25;
 
 /** Whether the text holds a number whose digits a double would change. */
 export function hasExactNumber(text: string): boolean {
@@ -53,7 +53,7 @@ export function replaceNumbers(text: string, replace: (token: string) => string)
  */
 export function endOfString(text: string, start: number, limit: number = text.length): number {
   let quote = start;
-  for (let count = 0; count < mostSearches; count++) {
+  for (let count = 0; count < maxSearches; count++) {
     quote = text.indexOf('"', quote + 1);
     if (quote === -1 || quote >= limit) return text.length;
     if (!isEscaped(text, quote)) return quote + 1;
@@ -67,7 +67,7 @@ export function endOfString(text: string, start: number, limit: number = text.le
   return text.length;
 }
 
-const mostSearches = 16;
+const maxSearches = 16;
 
 /** Whether a character of a string follows an odd number of backslashes, and is part of an escape sequence. */
 export function isEscaped(text: string, index: number): boolean {

@@ -3,7 +3,7 @@
 import { describeExcess, describeMalformed, describeMalformedString, type Expectation } from './json-errors.ts';
 import { manyMembers, noteMember } from './json-keys.ts';
 import { LongStringReader, parseString, pieceChars } from './json-long-string.ts';
-import { endOfDigits, endOfString, findExcess, hasExactNumber, mostDoubleChars } from './json-text.ts';
+import { endOfDigits, endOfString, findExcess, hasExactNumber, maxDoubleChars } from './json-text.ts';
 import { runAtOnce, type Steps } from './steps.ts';
 
 /** A number whose text a conversion to double and back would change: `1.0`, `12345678901234567890`. */
@@ -167,7 +167,7 @@ function join(path: string, name: string): string {
 export const valueCost = 50;
 
 /** Number of digits from which a number without an exponent may be out of the range of doubles. */
-const fewestOverflowChars = 300;
+const minOverflowChars = 300;
 
 /** The expected token. `first value` and `first key` allow the end of the container too. */
 type Expected = 'value' | 'first value' | 'key' | 'first key' | 'separator' | 'end';
@@ -351,11 +351,10 @@ export class JsonReader {
     }
     const token = this.#text.slice(start, this.#at);
     // Without an exponent a number of few digits is in range. Long numbers are converted slowly, and never kept as doubles.
-    if (token.length > mostDoubleChars && token.length < fewestOverflowChars && !hasExponent)
-      return new ExactNumber(token);
+    if (token.length > maxDoubleChars && token.length < minOverflowChars && !hasExponent) return new ExactNumber(token);
     const double = Number(token);
     if (!Number.isFinite(double)) throw new JsonSyntaxError(`number out of range: ${token.slice(0, 40)}`);
-    return token.length <= mostDoubleChars && String(double) === token ? double : new ExactNumber(token);
+    return token.length <= maxDoubleChars && String(double) === token ? double : new ExactNumber(token);
   }
 
   #readDigits(): void {

@@ -9,7 +9,7 @@ export type Steps<T> = Generator<undefined, T, undefined>;
  * holds the write lock. Several urgent steps run before a normal one.
  */
 export type Urgency = 'urgent' | 'normal';
-const mostUrgentInARow = 4;
+const maxUrgentInARow = 4;
 
 /**
  * Lets the long computations of this process take turns: one step of one computation in each turn of the event loop. Other
@@ -40,7 +40,7 @@ class StepTurns {
   /** Takes the next computation; those of one urgency in order of arrival. */
   #takeNext(): (() => void) | undefined {
     const { urgent, normal } = this.#waiting;
-    const isUrgent = urgent.length > 0 && (this.#urgentInARow < mostUrgentInARow || normal.length === 0);
+    const isUrgent = urgent.length > 0 && (this.#urgentInARow < maxUrgentInARow || normal.length === 0);
     this.#urgentInARow = isUrgent ? this.#urgentInARow + 1 : 0;
     return (isUrgent ? urgent : normal).shift();
   }

@@ -4,7 +4,7 @@ import type { ListIndex } from '../core/query/ast.ts';
 import { pause, runFromNow } from '../base/steps.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { KeyedObject, StorageReader, StorageWriter } from '../contracts/storage.ts';
-import { keysOf } from '../core/index/definition.ts';
+import { keysInSteps, keysOf } from '../core/index/definition.ts';
 import { keyOfList, type ListName } from '../core/lists/list-key.ts';
 import { StoredObject, type ListKey } from '../core/objects/stored.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
@@ -18,6 +18,7 @@ import {
   type IndexState,
 } from './index-states.ts';
 import type { CompiledKind } from './compiled-kind.ts';
+import { CompleteLists } from './complete-lists.ts';
 import { declaredIndexes, findHolder, indexesOf } from './list-indexes.ts';
 import { runInUnit } from './retry.ts';
 import type { Indexing } from './scope.ts';
@@ -25,7 +26,7 @@ import type { Stores } from './unit-of-work.ts';
 
 /** The use of an index is recorded once in this time. */
 const useMs = 3_600_000;
-const mostUses = 10_000;
+const maxUses = 10_000;
 
 /** Objects, and bytes of their texts, that one unit of work gives keys. */
 const objectsPerUnit = 200;
@@ -51,6 +52,7 @@ export class IndexBuilder implements Indexing {
   readonly #waiting = new Map<ListName, ListKey>();
   /** When indexes were last used, by list and prefix, at most once in `useMs`. */
   readonly #uses = new Map<string, number>();
+  readonly complete = new CompleteLists();
   #running: Promise<void> | undefined;
   #isStopped = false;
 
@@ -99,6 +101,7 @@ export class IndexBuilder implements Indexing {
   }
 
   wake(list: ListKey): void {
+    this.complete.forget(list);
     this.#waiting.set(keyOfList(list), list);
     this.#running ??= this.#run();
   }
@@ -107,7 +110,7 @@ export class IndexBuilder implements Indexing {
     for (const { prefix } of indexes) {
       const key = `${keyOfList(list)} ${prefix.toString('hex')}`;
       if ((this.#uses.get(key) ?? 0) > now - useMs) continue;
-      if (this.#uses.size >= mostUses) this.#uses.clear();
+      if (this.#uses.size >= maxUses) this.#uses.clear();
       this.#uses.set(key, now);
       this.wake(list);
     }
@@ -140,7 +143,7 @@ export class IndexBuilder implements Indexing {
    *
    * @param onProgress is called with the number of objects done
    */
-  async complete(list: ListKey, onProgress?: (done: number) => void): Promise<void> {
+  async completeList(list: ListKey, onProgress?: (done: number) => void): Promise<void> {
     const { stores, logger } = this.#options;
     let hasMore = true;
     for (let done = 0; hasMore && !this.#isStopped; done += objectsPerUnit) {
@@ -152,7 +155,7 @@ export class IndexBuilder implements Indexing {
 
   async #tryToComplete(list: ListKey): Promise<void> {
     try {
-      await this.complete(list);
+      await this.completeList(list);
     } catch (error) {
       this.#options.logger.warn(
         { err: error, list },
@@ -188,7 +191,10 @@ export class IndexBuilder implements Indexing {
     let chars = 0;
     for (const object of objects) {
       const attributes = await runFromNow(object.read(), 'normal');
-      keyed.push({ id: object.id, lastModified: object.lastModified, keys: keysOf(declared, attributes) });
+      const keys = object.isLarge
+        ? await runFromNow(keysInSteps(declared, attributes), 'normal')
+        : keysOf(declared, attributes);
+      keyed.push({ id: object.id, lastModified: object.lastModified, keys });
       chars += object.text.length;
       if (chars < charsPerStep) continue;
       chars = 0;

@@ -1,6 +1,7 @@
 // Declared indexes of lists, as requests use them: which a list has, which are complete, and unique ones.
-import { getKey, type JsonObject } from '../base/json.ts';
-import type { ListIndex, PageQuery, QueryReport, Selection } from '../core/query/ast.ts';
+import { parseStoredJson, type JsonObject } from '../base/json.ts';
+import { findMember } from '../base/json-text.ts';
+import type { ListIndex, PageQuery, QueryReport, Selection, SortKey } from '../core/query/ast.ts';
 import { ServiceError } from '../core/errors.ts';
 import { parseIndexes, valuesOf } from '../core/index/definition.ts';
 import { QueryPlanReport } from '../core/index/query-plan.ts';
@@ -17,18 +18,33 @@ import { idsWith, type Above, type Scope, type WriteOptions } from './scope.ts';
 import type { Reader, Writer } from './unit-of-work.ts';
 
 const none: readonly ListIndex[] = [];
+const unsorted: readonly SortKey[] = [];
 
 /** Indexes that objects declare for the lists below them. */
 const declaredBy = new WeakMap<StoredObject, readonly ListIndex[]>();
+/** Indexes by the JSON text that declares them, for objects that were read again. */
+const declaredAs = new Map<string, readonly ListIndex[]>();
+const maxDeclarations = 1000;
+const maxDeclarationChars = 2000;
 
 /** Returns the indexes that the attribute `indexes` of an object declares; none when it is malformed, as imported ones may be. */
 export function indexesOf(object: StoredObject): readonly ListIndex[] {
   if (!object.text.includes('"indexes"')) return none;
   const known = declaredBy.get(object);
   if (known !== undefined) return known;
-  const value = getKey(object.attributes, 'indexes');
-  const indexes = (value === undefined ? undefined : parseIndexes(value)) ?? none;
+  const text = findMember(object.text, 'indexes');
+  const indexes = text === undefined ? none : parseDeclaration(text);
   declaredBy.set(object, indexes);
+  return indexes;
+}
+
+function parseDeclaration(text: string): readonly ListIndex[] {
+  const known = declaredAs.get(text);
+  if (known !== undefined) return known;
+  const indexes = parseIndexes(parseStoredJson(text)) ?? none;
+  if (text.length > maxDeclarationChars) return indexes;
+  if (declaredAs.size >= maxDeclarations) declaredAs.clear();
+  declaredAs.set(text, indexes);
   return indexes;
 }
 
@@ -45,24 +61,41 @@ export function hasUniqueIndex(kind: CompiledKind, above: Above): boolean {
 
 /** Returns a query with the indexes of its list that are complete. */
 export async function withIndexes<T extends Selection & Partial<Pick<PageQuery, 'sort'>>>(
-  { kind, list, context, options }: Scope,
+  scope: Scope,
   above: Above,
   query: T,
 ): Promise<T> {
+  const { kind, list, context, options } = scope;
   const declared = declaredIndexes(kind, above);
   if (declared.length === 0 || query.ids !== undefined) return query;
-  if (planIndexes({ ...query, indexes: declared }, query.sort ?? []) === undefined) return query;
-  const states = await readStates(context.unit.reader.storage, list);
-  const indexes = declared.filter((index) => stateOf(states, index)?.status === 'ready');
-  if (declared.some((index) => stateOf(states, index) === undefined)) options.indexing?.wake(list);
+  const { sort = unsorted } = query;
+  if (planIndexes({ ...query, indexes: declared }, sort) === undefined) return query;
+  const indexes = await completeIndexes(scope, above, declared);
   if (indexes.length === 0) return query;
-  const plans = planIndexes({ ...query, indexes }, query.sort ?? []) ?? [];
+  const plans = planIndexes({ ...query, indexes }, sort) ?? [];
   options.indexing?.used(
     list,
     plans.map(({ index }) => index),
     context.now,
   );
   return { ...query, indexes };
+}
+
+/** Returns those of the declared indexes that are complete. */
+async function completeIndexes(
+  { list, context, options: { indexing } }: Scope,
+  { object }: Above,
+  declared: readonly ListIndex[],
+): Promise<readonly ListIndex[]> {
+  // What a unit of work has written may be rolled back.
+  const known = context.unit.isWriting ? undefined : indexing?.complete;
+  if (object !== undefined && known?.has(list, object.lastModified, context.now) === true) return declared;
+  const states = await readStates(context.unit.reader.storage, list);
+  if (declared.some((index) => stateOf(states, index) === undefined)) indexing?.wake(list);
+  const complete = declared.filter((index) => stateOf(states, index)?.status === 'ready');
+  if (complete.length < declared.length) return complete;
+  if (object !== undefined) known?.add(list, object.lastModified, context.now);
+  return declared;
 }
 
 /** Returns an empty report if the request wants one and the caller may write the object above the list, and so declare indexes. */
@@ -77,7 +110,7 @@ export async function reportFor(
 }
 
 /** Maximum number of objects that are looked at to find the holder of values. */
-const mostHolders = 2;
+const maxHolders = 2;
 
 /**
  * Requires that no other object has the values of a unique index. Values that the object had before are not compared: where
@@ -125,7 +158,7 @@ export async function findHolder(
     return value === undefined ? [] : [{ field, operator: 'eq' as const, value }];
   });
   if (filters.length < values.length) return undefined;
-  const { entries } = await storage.listAll(list, { filters, sort: newestFirst, limit: mostHolders, indexes: [index] });
+  const { entries } = await storage.listAll(list, { filters, sort: newestFirst, limit: maxHolders, indexes: [index] });
   return entries.find((entry) => entry.id !== id)?.id;
 }
 

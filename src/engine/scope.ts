@@ -16,6 +16,7 @@ import type { ListAccess } from './access.ts';
 import { completeCaller } from './caller.ts';
 import type { ServiceResponse } from './exchange.ts';
 import type { CompiledKind } from './compiled-kind.ts';
+import type { CompleteLists } from './complete-lists.ts';
 import type { Context } from './context.ts';
 import { withOwners } from './owned-lists.ts';
 import type { Reader, Writer } from './unit-of-work.ts';
@@ -70,6 +71,8 @@ export interface EngineOptions extends WriteOptions {
 
 /** What makes declared indexes complete. */
 export interface Indexing {
+  /** Lists whose declared indexes were all complete a moment ago. */
+  readonly complete: CompleteLists;
   /** Looks after the indexes of a list in the background. */
   wake(list: ListKey): void;
   /** Notes that a query uses indexes of a list. */

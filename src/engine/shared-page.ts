@@ -10,14 +10,14 @@ import { positionOf } from '../core/query/sort.ts';
 import type { Reader } from './unit-of-work.ts';
 
 /** Number of shared objects below which they are always looked up by their ids. */
-export const fewestToWalk = 1000;
+export const minToWalk = 1000;
 
 /**
  * Returns the number of shared objects from which a scan reads fewer entries than a lookup of their ids, if they are evenly
  * distributed over the list.
  */
 export function manyShared(limit: number, total: number): number {
-  return Math.max(fewestToWalk, Math.ceil(Math.sqrt((limit + 1) * total)));
+  return Math.max(minToWalk, Math.ceil(Math.sqrt((limit + 1) * total)));
 }
 
 /** The list of a scan, and the permissions that make an object visible. */
@@ -31,7 +31,7 @@ export interface SharedList {
 }
 
 /** Maximum number of entries of one read. */
-const mostAtOnce = 2000;
+const maxAtOnce = 2000;
 
 /**
  * Returns one page of the shared objects. Returns `undefined` when the list was written meanwhile, or when the scan would need
@@ -55,7 +55,7 @@ export async function readSharedPage(
   let [looked, horizon] = [0, 0];
   for (let isOver = false; !isOver && found.length < wanted && !fill.isFull;) {
     if (looked >= most) return undefined;
-    const limit = Math.min(mostAtOnce, most - looked, expectedToLook(wanted - found.length, found.length, looked));
+    const limit = Math.min(maxAtOnce, most - looked, expectedToLook(wanted - found.length, found.length, looked));
     const page = await reader.storage.listAll(list, { ...query, after, limit });
     for (const entry of await keepShown(reader, shared, page.entries)) {
       found.push(entry);

@@ -1,6 +1,6 @@
 // Reserves memory for work on large stored objects before it begins, because even a small request may cause such work.
 // Batches count the text that their entries read and rewrite.
-import { countValues } from '../base/json-steps.ts';
+import { countValues, largeTextChars } from '../base/json-steps.ts';
 import { pause, runFromNow } from '../base/steps.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { Context } from './context.ts';
@@ -40,6 +40,15 @@ export function requireRoom(
 async function requireRewriting(memory: MemoryAccount, object: StoredObject): Promise<void> {
   const values = await runFromNow(countValues(object.text), 'normal');
   memory.admit(object.text.length * bytesOfRewritten + values * bytesOfMember);
+}
+
+/**
+ * Reserves memory for a long page that was read as text. Many requests can read theirs before the first one is sent.
+ *
+ * @throws MemoryAwaited
+ */
+export function requireRoomForText({ request: { memory } }: Context, text: string): void {
+  if (text.length >= largeTextChars) memory?.admit(text.length * bytesOfShown);
 }
 
 /**

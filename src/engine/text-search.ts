@@ -25,14 +25,14 @@ import type { Above, Scope } from './scope.ts';
 import { walk } from './walk.ts';
 
 /** Maximum number of objects that are ranked. When more have the words, the newest come first. */
-const mostRanked = 2000;
+const maxRanked = 2000;
 
 /**
  * Objects that are looked up rather than a list scanned: at least so many, or this part of the list. The words of a phrase may
  * be common although the phrase is rare.
  */
-const fewestLookedUp = 20_000;
-const mostLookedUp = 200_000;
+const minLookedUp = 20_000;
+const maxLookedUp = 200_000;
 const lookedUpPart = 0.25;
 
 /** Number of objects in the order of the page that are tested before the index is read: common matches fill a page soon. */
@@ -93,7 +93,7 @@ export async function searchPage(
 ): Promise<FoundPage> {
   const { limit, maxBytes } = query;
   const [candidates, state] = await Promise.all([
-    findCandidates(storage, list, query, bound, mostRanked),
+    findCandidates(storage, list, query, bound, maxRanked),
     // Clients that know the list up to a timestamp may have missed deletions.
     knownUntil(query.filters) === undefined ? undefined : storage.listAll(list, noEntries),
   ]);
@@ -162,18 +162,18 @@ async function testInOrder(
     const isNext = left > 0 && left <= entries.length;
     left -= entries.length;
     if (!isNext) continue;
-    const candidates = await findCandidates(storage, list, query, bound, await mostToLookUp(storage, list, bound));
+    const candidates = await findCandidates(storage, list, query, bound, await maxToLookUp(storage, list, bound));
     if (candidates.areAll) return testCandidates(storage, list, query, bound, candidates, 0);
   }
   return page;
 }
 
 /** Returns the maximum number of objects that are looked up. */
-async function mostToLookUp(storage: StorageReader, list: ListKey, { search }: BoundSearch): Promise<number> {
+async function maxToLookUp(storage: StorageReader, list: ListKey, { search }: BoundSearch): Promise<number> {
   // SQLite looks up all words with a prefix in one step.
-  if (wordSearchOf(search).prefixes.length > 0) return fewestLookedUp;
+  if (wordSearchOf(search).prefixes.length > 0) return minLookedUp;
   const size = await storage.countAll(list, { filters: [] });
-  return Math.min(mostLookedUp, Math.max(fewestLookedUp, Math.floor(size * lookedUpPart)));
+  return Math.min(maxLookedUp, Math.max(minLookedUp, Math.floor(size * lookedUpPart)));
 }
 
 const noEntries: PageQuery = { filters: [], ids: [], sort: newestFirst, limit: 1 };
@@ -202,7 +202,7 @@ export async function countMatches(
     report?.found([bound.index], { candidates: 0, residual: 0, isOrdered: false });
     return storage.countWords(list, wordSearchOf(bound.search));
   }
-  const candidates = await findCandidates(storage, list, selection, bound, await mostToLookUp(storage, list, bound));
+  const candidates = await findCandidates(storage, list, selection, bound, await maxToLookUp(storage, list, bound));
   noteCandidates(report, candidates, selection, bound);
   const all = candidates.areAll ? readCandidates(storage, list, selection, candidates) : walk(storage, list, selection);
   let total = 0;

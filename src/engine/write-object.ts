@@ -5,10 +5,11 @@ import { countValues, formatAndCount, largeTextChars, type CountedText } from '.
 import { isSteps, runFromNow, type Steps } from '../base/steps.ts';
 import type { ObjectPermissions } from '../contracts/permission.ts';
 import type { ObjectId } from '../core/objects/object-id.ts';
-import { StoredObject } from '../core/objects/stored.ts';
+import { StoredObject, type IndexKeys } from '../core/objects/stored.ts';
+import type { ListIndex } from '../core/query/ast.ts';
 import { honouredTimestamp } from '../core/objects/timestamps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../core/errors.ts';
-import { keysOf } from '../core/index/definition.ts';
+import { keysInSteps, keysOf } from '../core/index/definition.ts';
 import { toPrincipal } from '../core/permissions/principals.ts';
 import { declaredIndexes } from './list-indexes.ts';
 import { writeConditionally, type WriteTarget } from './conditional-write.ts';
@@ -65,7 +66,7 @@ export async function writeObject(scope: Scope<WriteOptions>, target: WriteTarge
   const text = typeof formatted === 'string' ? formatted : await formatted;
   const uri = kind.objectUri(ids);
   const indexes = declaredIndexes(kind, target.above);
-  const keys = indexes.length === 0 ? undefined : keysOf(indexes, attributes);
+  const keys = indexes.length === 0 ? undefined : await keysOfText(indexes, attributes, text);
   let permissions: ObjectPermissions = {};
   let changes: ObjectPermissions = {};
   if (kind.isShareable) {
@@ -124,6 +125,16 @@ export async function writeObject(scope: Scope<WriteOptions>, target: WriteTarge
   announceChanges(scope, write.clock, [change]);
   if (write.copiedFrom !== undefined) context.unit.events.addCopy(change);
   return { object, permissions };
+}
+
+/** Returns the keys of attributes, in steps when their text is large. */
+function keysOfText(
+  indexes: readonly ListIndex[],
+  attributes: JsonObject,
+  text: string,
+): IndexKeys | Promise<IndexKeys> {
+  if (text.length < largeTextChars) return keysOf(indexes, attributes);
+  return runFromNow(keysInSteps(indexes, attributes), 'urgent');
 }
 
 /** A write by code of the service, which decides on the object as it is under the lock. */

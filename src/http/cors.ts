@@ -20,6 +20,9 @@ export interface CorsOptions {
 /** The origin of the sending page and that of the service, as the request names it. */
 type Caller = Pick<ServiceRequest, 'headers' | 'origin'>;
 
+/** `Sec-Fetch-Site` of requests by pages of the own origin, by the user, and by clients that are no browsers. */
+const ownSites: readonly (string | undefined)[] = ['same-origin', 'none', undefined];
+
 const alwaysExposed = ['Backoff', 'Retry-After', 'Alert', 'Content-Length', 'Content-Type'];
 
 export class Cors {
@@ -52,7 +55,8 @@ export class Cors {
   /** Whether the origin of the request is the service's own, or one that is listed by name; also without an origin. */
   isNamedOrigin({ headers, origin: ownOrigin }: Caller): boolean {
     const { origin } = headers;
-    if (origin === undefined) return headers['sec-fetch-site'] !== 'cross-site';
+    // Another port of this machine is the same site. Its images and scripts send the cookie, without an origin.
+    if (origin === undefined) return ownSites.includes(headers['sec-fetch-site']);
     return (this.#trustsOwnOrigin && origin === ownOrigin) || this.#names.has(origin);
   }
 

@@ -334,8 +334,8 @@ export class Dispatcher {
 }
 
 /** Whether the request asks for live updates: of a list, or of several. */
-function isLive({ below }: Found, { query }: Target): boolean {
-  return below === '/live' || query.some(([name]) => name === '_live');
+function isLive({ below, route }: Found, { query }: Target): boolean {
+  return below === '/live' || (route.endpoint.isList === true && query.some(([name]) => name === '_live'));
 }
 
 /** Returns `Cache-Control` of a response for a single caller. */

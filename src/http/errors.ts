@@ -10,7 +10,7 @@ import {
 } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { errorTable, ServiceError, type ErrorKey } from '../core/errors.ts';
-import type { ServiceResponse } from '../engine/exchange.ts';
+import { MemoryAwaited, type ServiceResponse } from '../engine/exchange.ts';
 
 export interface ErrorOptions {
   readonly retryAfterSeconds: number;
@@ -55,6 +55,8 @@ export function errorResponse(
 
 function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
+  // Of work after the response has begun, which cannot be undone and repeated.
+  if (error instanceof MemoryAwaited) return new ServiceError('overloaded', { cause: error });
   if (error instanceof IntegrityError) return new ServiceError('constraintViolated', { cause: error });
   if (error instanceof UnstorableText) {
     return new ServiceError('invalidParameters', { message: `In the request: ${error.message}.`, cause: error });

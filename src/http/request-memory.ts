@@ -36,11 +36,11 @@ const partOfReceiving = 1 / 4;
 const partOfSmall = 1 / 8;
 
 const partOfHeap = 1 / 2;
-const mostDerivedBytes = 402_653_184;
+const maxDerivedBytes = 402_653_184;
 
 /** Returns the default budget: half of the heap limit, at most 384 MiB. */
 export function derivedBudgetBytes(heapLimitBytes: number = getHeapStatistics().heap_size_limit): number {
-  return Math.min(Math.floor(heapLimitBytes * partOfHeap), mostDerivedBytes);
+  return Math.min(Math.floor(heapLimitBytes * partOfHeap), maxDerivedBytes);
 }
 
 /** Returns the memory of a body in progress. */

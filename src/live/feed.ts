@@ -1,7 +1,7 @@
 // Follows one list for all streams that see the same of it: one read and one text serve those that are equally far. Streams
 // that are behind are served from their own place until they have caught up.
 import { setTimeout as wait } from 'node:timers/promises';
-import { runFromNow } from '../base/steps.ts';
+import { pause, runFromNow } from '../base/steps.ts';
 import type { LiveObservation } from '../contracts/observer.ts';
 import type { Page, StorageReader } from '../contracts/storage.ts';
 import type { PageQuery } from '../core/query/ast.ts';
@@ -17,13 +17,13 @@ import type { Watch } from './watch.ts';
 
 /** Maximum number of entries in one frame. */
 const maxEntries = 1000;
+/** Number of streams that are served without a pause. Other requests wait for at most one such group. */
+const streamsPerStep = 250;
 /**
- * A feed rests as long as it took to send the last frames, and at most this number of milliseconds. So a list with many streams
- * takes at most half of the processor, and changes meanwhile are sent together.
+ * A feed whose list changed while it sent frames rests as long as that took, and at most this number of milliseconds. So a list
+ * with many streams that is written all the time takes at most half of the processor, and its changes are sent together.
  */
 const maxRestMs = 100;
-/** Time of sending, in milliseconds, after which a feed does not rest. */
-const shortSendingMs = 5;
 /** Number of callers whose access is checked at the same time. */
 const checksAtOnce = 50;
 
@@ -57,8 +57,8 @@ export class Feed {
   #version = 0;
   /** Time of the first announced change that was not sent yet, by the clock of `performance.now()`. */
   #changedAt: number | undefined;
-  /** Milliseconds that the last frames took to send. */
-  #sendingMs = 0;
+  /** Milliseconds to rest before the next frames. */
+  #restMs = 0;
   #isRunning = false;
   #servesNewest = true;
 
@@ -101,7 +101,7 @@ export class Feed {
         const waiting = this.#findWaiting();
         if (waiting.length === 0) break;
         await this.#serve(waiting);
-        if (this.#sendingMs >= shortSendingMs) await wait(Math.min(this.#sendingMs, maxRestMs));
+        if (this.#restMs >= 1) await wait(this.#restMs);
       }
     } catch (error) {
       // The streams stay where they are, and are served again after the next look at the clocks.
@@ -187,17 +187,18 @@ export class Feed {
     const startedAt = performance.now();
     // The streams reserve what they hold from now on.
     release();
-    for (const stream of streams) {
+    for (const [index, stream] of streams.entries()) {
+      if (index % streamsPerStep === streamsPerStep - 1) await pause('normal');
       if (!this.streams.has(stream) || stream.resync !== undefined || stream.cursor !== since) continue;
       const hasNews = last !== undefined || (isAtEnd && stream.currentAt !== end);
-      if (hasNews && !stream.send(shared, startedAt)) continue;
+      if (hasNews && !stream.send(shared)) continue;
       if (hasNews) served += 1;
       stream.cursor = end;
       if (!isAtEnd) continue;
       stream.seen = version;
       stream.currentAt = end;
     }
-    this.#sendingMs = performance.now() - startedAt;
+    this.#restMs = version === this.#version ? 0 : Math.min(performance.now() - startedAt, maxRestMs);
     this.#report(version, served * frames.length, isAtEnd && last !== undefined);
   }
 

@@ -61,10 +61,9 @@ export class Stream {
    * Sends the frames, unless the client has yet to read too much, or there is no memory for them. With memory, one set of
    * frames is accepted however large it is.
    *
-   * @param now by the clock of `performance.now()`
    * @returns whether they were accepted
    */
-  send(frames: Frames, now: number = performance.now()): boolean {
+  send(frames: Frames): boolean {
     const buffered = this.sink.bufferedBytes;
     const { length } = frames.bytes;
     const bytes = buffered + length;
@@ -77,7 +76,7 @@ export class Stream {
     this.refusedBytes = 0;
     this.sink.send(frames);
     this.frames += frames.all.length;
-    this.lastSentAt = now;
+    this.lastSentAt = performance.now();
     return true;
   }
 

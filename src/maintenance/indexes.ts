@@ -49,7 +49,7 @@ export function buildIndexes(settings: Settings, onProgress: (done: number, tota
       const builder = new IndexBuilder({ stores, kinds, logger: silentLogger });
       const { done: begun = 0, total = 0 } = (await readStates(stores.storage.reader, list)).work ?? {};
       const done = before;
-      await builder.complete(list, (objects) => {
+      await builder.completeList(list, (objects) => {
         onProgress(done + Math.min(total, begun + objects), done + total);
       });
       before += total;

@@ -1,7 +1,7 @@
 // The attribute `indexes` of collections, which declares indexes of their records.
 import { getKey, type JsonObject, type JsonValue } from '../base/json.ts';
 import { invalidParameters, type Issue } from '../core/errors.ts';
-import { mostIndexFields, parseIndexes } from '../core/index/definition.ts';
+import { hardMaxIndexFields, parseIndexes } from '../core/index/definition.ts';
 import { StoredObject, type ListKey } from '../core/objects/stored.ts';
 import type { ObjectUri } from '../core/objects/uris.ts';
 import { equalValues } from '../core/query/compare.ts';
@@ -62,7 +62,12 @@ export async function declareByCollection(change: Change, { storage }: Writer): 
   await declareIndexes(storage, recordsOf(change.uri), indexesOf(change.new));
 }
 
-const describedNames: JsonObject = { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: mostIndexFields };
+const describedNames: JsonObject = {
+  type: 'array',
+  items: { type: 'string' },
+  minItems: 1,
+  maxItems: hardMaxIndexFields,
+};
 
 /** JSON Schema of the attribute, for API descriptions. */
 export const describedIndexes: JsonObject = {

@@ -95,7 +95,8 @@ Without a configuration file the service stores all data in \`data/\`, creates a
 
 ${profile.join('\n')}
 
-Any configuration file, even an empty one, disables this profile.
+With a \`host\` that is not a loopback address, the two lines about operators do not apply. Any configuration file, even an
+empty one, disables this profile.
 
 At the start, all wrong settings are reported together. Unknown names only cause a warning, which suggests the closest known
 name.

@@ -84,12 +84,11 @@ export function examineSettings(options: LoadOptions = {}): Examined {
     const names = [...theirs.variables.keys()].join(', ');
     report.warnings.push(`environment variables with the prefix KINTO_ are deprecated; use SVC_: ${names}`);
   }
+  const given = [valuesLayer(overrides, 'command line'), ours, theirs, platformLayer(environment)];
+  const host = given.map((layer) => layer.find('host')).find((found) => found !== undefined)?.text;
   const layers = [
-    valuesLayer(overrides, 'command line'),
-    ours,
-    theirs,
-    platformLayer(environment),
-    ...(file === undefined ? [profileLayer(cwd, { keepsSecret })] : layersOfFile(file, report)),
+    ...given,
+    ...(file === undefined ? [profileLayer(cwd, { keepsSecret, host })] : layersOfFile(file, report)),
   ];
   const shownPath = path === undefined ? '' : shorter(relative(cwd, path), path);
   const namedConfig = findConfigName({ configFile: options.configFile, environment });

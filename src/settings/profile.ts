@@ -4,6 +4,7 @@ import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, statS
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Given, Layer } from './layers.ts';
+import { isLoopback } from './loopback.ts';
 import { SettingsError } from './problems.ts';
 
 /** Folder of the database and the secret, below the working folder. */
@@ -30,13 +31,20 @@ export const profileValues: Readonly<Record<string, string>> = {
   cors_origins: 'http://localhost:* http://127.0.0.1:* http://[::1]:*',
 };
 
-/**
- * Returns the layer of the profile. Creates or reads the secret only when no higher layer sets one.
- *
- * @param options.keepsSecret whether a missing secret is created on disk; otherwise a temporary one is used
- */
-export function profileLayer(cwd: string, { keepsSecret = true }: { readonly keepsSecret?: boolean } = {}): Layer {
+/** Settings of the profile that are safe only while the service is reachable from its machine alone. */
+const localKeys: ReadonlySet<string> = new Set(['operations_read_principals', 'operations_write_principals']);
+
+export interface ProfileOptions {
+  /** Whether a missing secret is created on disk; otherwise a temporary one is used. Default `true`. */
+  readonly keepsSecret?: boolean | undefined;
+  /** Listening address that a higher layer sets. */
+  readonly host?: string | undefined;
+}
+
+/** Returns the layer of the profile. Creates or reads the secret only when no higher layer sets one. */
+export function profileLayer(cwd: string, { keepsSecret = true, host = '127.0.0.1' }: ProfileOptions = {}): Layer {
   const from = 'profile without configuration';
+  const values = valuesFor(host);
   return {
     // Not those of a plugin: where `includes` leaves it out, they would count as misspelt.
     keys: [...Object.keys(profileValues).filter((key) => !key.startsWith('operations_')), 'userid_hmac_secret'],
@@ -46,9 +54,16 @@ export function profileLayer(cwd: string, { keepsSecret = true }: { readonly kee
         const text = isThere || keepsSecret ? readOrCreateSecret(join(cwd, dataFolder)) : generateSecret();
         return { name: key, text, from };
       }
-      return Object.hasOwn(profileValues, key) ? { name: key, text: profileValues[key]!, from } : undefined;
+      const text = values.get(key);
+      return text === undefined ? undefined : { name: key, text, from };
     },
   };
+}
+
+/** Returns the values of the profile that are safe for a service on the listening address. */
+export function valuesFor(host: string): ReadonlyMap<string, string> {
+  const isLocal = isLoopback(host);
+  return new Map(Object.entries(profileValues).filter(([key]) => isLocal || !localKeys.has(key)));
 }
 
 /**

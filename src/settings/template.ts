@@ -5,7 +5,7 @@ import { type BackendSettings } from './backend-settings.ts';
 import { formatValue, type SettingsTable } from './definition.ts';
 import { formatAssignment } from './file-format.ts';
 import { isLoopback } from './loopback.ts';
-import { generateSecret, profileValues } from './profile.ts';
+import { generateSecret, valuesFor } from './profile.ts';
 import { coreSettingsFor, tablesOfBackends, type CoreTable } from './table.ts';
 import { readHomepage } from './version.ts';
 
@@ -90,9 +90,7 @@ function activeValues(choices: TemplateChoices): ReadonlyMap<string, string> {
   const { backend, cacheBackend, host, port, secret } = choices;
   // The public host names are not known yet.
   const isOpen = !isLoopback(host);
-  const values = Object.entries(profileValues).filter(
-    ([key]) => !isOpen || (key !== 'allowed_hosts' && key !== 'cors_origins'),
-  );
+  const values = [...valuesFor(host)].filter(([key]) => !isOpen || (key !== 'allowed_hosts' && key !== 'cors_origins'));
   return new Map([
     ...values,
     ['storage_backend', backend],

@@ -7,6 +7,18 @@ import { draftsOf, firstMapping, formatOf, parseSource } from '../../admin/src/a
 const odd = String.raw`{"id":"odd","n":12345678901234567890.10,"five":"5","text":"a \"b\",\r\n c;d","empty":"","tags":["x",1.0],"__proto__":{"a":null},"yes":true,"word":"true","list":"[1]","quoted":"\"q\"","space":" s "}`;
 
 describe('CSV', () => {
+  it('has no cells that programs for spreadsheets compute', () => {
+    const row = String.raw`{"id":"a","=now()":"=HYPERLINK(\"http://evil.example\")","p":"+1+1","t":"\t@x","m":"-a","n":-5}`;
+    const text = formatRecords([row], 'csv').join('');
+    const cells = parseCsv(text, ',').flatMap((line) => line.cells);
+    expect(cells.filter((cell) => /^\s*[=+\-@]/.test(cell))).toEqual(['-5']);
+    const source = parseSource(text, 'csv');
+    const { id, ...data } = JSON.parse(row) as Record<string, unknown>;
+    expect(draftsOf(source, firstMapping(source, [])).map((draft) => [draft.id, JSON.parse(draft.data)])).toEqual([
+      [id, data],
+    ]);
+  });
+
   it('has quoted cells with separators, quotes and line ends, and knows the line of each row.', () => {
     const text = '\u{feff}a,"b ""x"""\r\n"1\n2",,\r\n\r\n3,4';
     expect(parseCsv(text, ',')).toEqual([

@@ -19,7 +19,7 @@ import { defaultSelectorLimits, parseSelector } from '../../src/core/query/selec
 import { comparePositions, newestFirst, positionOf } from '../../src/core/query/sort.ts';
 import type { TransactionContext } from '../../src/testing/index.ts';
 import { inUnitOf } from '../../src/testing/contract/unit-of-work.ts';
-import { sized } from '../support/extent.ts';
+import { inExtent, sized } from '../support/extent.ts';
 import { openAllBackends, type OpenBackends } from '../support/all-backends.ts';
 import { Comparisons } from '../support/comparisons.ts';
 import { anyObjects, anySelector, fieldNames, filtersOf } from './selectors.ts';
@@ -27,6 +27,7 @@ import { anyObjects, anySelector, fieldNames, filtersOf } from './selectors.ts';
 const lists = sized('COFFER_INDEXED_LISTS', 3, 60);
 const seconds = Math.max(90, 6 * lists);
 const queriesPerList = 20;
+const maxObjects = 2000;
 let backends: OpenBackends;
 beforeAll(async () => {
   backends = await openAllBackends('indexed');
@@ -59,6 +60,11 @@ const anyQuery: fc.Arbitrary<PageQuery> = fc
     return { filters, sort: [...keys, last], limit };
   });
 
+/** Lists of different lengths. In the complete run, some are longer than what is looked up by an index, and than small lists. */
+const anyList = fc
+  .tuple(anyObjects(120), fc.constantFrom(...inExtent([1], [1, 1, 1, 1, 6, 10])))
+  .map(([objects, times]) => Array.from({ length: times }, () => objects).flat());
+
 /** Pages of a query that are read. */
 const pagesPerQuery = 3;
 const comparisons = new Comparisons();
@@ -70,7 +76,7 @@ describe('declared indexes', () => {
       fc.asyncProperty(
         anyDeclaration,
         anyDeclaration,
-        anyObjects(120),
+        anyList,
         fc.array(anyQuery, { minLength: queriesPerList, maxLength: queriesPerList }),
         async (first, second, all, queries) => {
           const list: ListKey = { kind: 'record', parent: storedParent(`/buckets/b/collections/c${number++}`) };
@@ -156,7 +162,7 @@ async function change(
 
 /** Gives one half of the objects keys, as a build does. */
 async function build(writer: WriterOf, list: ListKey, indexes: readonly ListIndex[], half: 0 | 1): Promise<void> {
-  const { entries } = await writer.listAll(list, { filters: [], sort: newestFirst, limit: 1000 });
+  const { entries } = await writer.listAll(list, { filters: [], sort: newestFirst, limit: maxObjects });
   const objects = entries.filter((entry) => entry instanceof StoredObject);
   await writer.setKeys(
     list,
@@ -173,7 +179,7 @@ async function compareAnswers(
   queries: readonly PageQuery[],
   declarations: readonly (readonly ListIndex[] | undefined)[],
 ): Promise<void> {
-  const { entries } = await reader.listAll(list, { filters: [], sort: newestFirst, limit: 1000 });
+  const { entries } = await reader.listAll(list, { filters: [], sort: newestFirst, limit: maxObjects });
   for (const query of queries) {
     const { filters, sort } = query;
     const expected = entries

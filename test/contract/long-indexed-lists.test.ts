@@ -27,12 +27,13 @@ function attributesOf(n: number): JsonObject {
   const status = n < 700 ? 'a' : n < 1400 ? 'b' : 'c';
   const hit = status === 'b' || n > 550;
   const t: JsonValue = n % 2 === 0 ? longText(n % 1400) : n % 50;
-  return { status, hit, n: (n * 7) % 13 === 0 ? -1 : n, t, word: `w${n % 40}` };
+  return { status, hit, n: (n * 7) % 13 === 0 ? -1 : n, m: n, t, word: `w${n % 40}` };
 }
 
 const indexes = parseIndexes([
   { fields: ['status', 'n'] },
   { fields: ['n'] },
+  { fields: ['-m'] },
   { fields: ['t'] },
   { fields: ['-t', 'n'] },
   { fields: ['word'] },
@@ -82,7 +83,22 @@ interface Case {
 
 const numbers = (from: number, length: number): readonly number[] => Array.from({ length }, (_, n) => from + 2 * n);
 
+/** Ranges with and without their ends, in both directions of the index and, in the complete run, of the page. */
+const ranges: readonly Case[] = ['n', 'm'].flatMap((field) =>
+  [{ $lte: 30 }, { $lt: 30 }, { $gte: 1480 }, { $gt: 1480 }, { $gte: 700, $lte: 730 }, { $gt: 700, $lt: 730 }].flatMap(
+    (bounds) => [
+      { selector: { [field]: bounds }, limit: 40, plan: `index=${field === 'n' ? 'n' : '-m'}` },
+      ...inExtent([], [field, `-${field}`]).map((order) => ({
+        selector: { [field]: bounds },
+        sort: `${order} -last_modified`,
+        limit: 20,
+      })),
+    ],
+  ),
+);
+
 const cases: readonly Case[] = [
+  ...ranges,
   // The first objects of status `b` match, but more of status `a` come before them.
   { selector: { status: { $in: ['a', 'b'] }, hit: true }, sort: 'n -last_modified', limit: 20 },
   { selector: { status: { $in: ['a', 'b'] }, hit: true }, sort: '-n last_modified', limit: 20 },

@@ -6,6 +6,7 @@ import type { Steps } from '../../src/base/steps.ts';
 import { StoredObject } from '../../src/core/objects/stored.ts';
 import { mergePatch, shallowMerge } from '../../src/core/patch/merge.ts';
 import { applyOperations } from '../../src/core/patch/json-patch.ts';
+import { keysInSteps, parseIndexes } from '../../src/core/index/definition.ts';
 import { equalInSteps, equalValues } from '../../src/core/query/compare.ts';
 import { checkSchema } from '../../src/core/schema/check-schema.ts';
 import { validateAgainst } from '../../src/core/schema/validate.ts';
@@ -77,5 +78,12 @@ describe('steps', () => {
       const steps = equalInSteps(a, b, new StepBudget());
       expect(steps.next()).toEqual({ done: true, value: equalValues(a, b) });
     }
+  });
+});
+
+describe('the keys of declared indexes', () => {
+  it('are made one in a step', () => {
+    const indexes = parseIndexes([{ fields: ['a'] }, { fields: ['a', 'b'] }, { text: ['t'] }])!;
+    expect(countSteps(keysInSteps(indexes, { a: members(1000), t: 'green tea' }))).toBe(3);
   });
 });

@@ -14,7 +14,7 @@ const seconds = sized('COFFER_FUZZ_SECONDS', 2, 6);
 const seed = Number(process.env['COFFER_FUZZ_SEED'] ?? String(Date.now() % 2 ** 31));
 const requestsPerRound = 500;
 const atOnce = 16;
-const mostGrowthMiB = 40;
+const maxGrowthMiB = 40;
 
 describe.each(backends)('random requests on $name', (backend) => {
   it(
@@ -50,7 +50,7 @@ describe.each(backends)('random requests on $name', (backend) => {
         expect(errors).toEqual([]);
         console.log(`${backend.name}, seed ${seed}: ${figures.toString()}`);
         expect(figures.kindsBelow(400)).toBeGreaterThan(2);
-        expect(figures.growthMiB()).toBeLessThan(mostGrowthMiB);
+        expect(figures.growthMiB()).toBeLessThan(maxGrowthMiB);
       } finally {
         await service.close();
         await folder.remove();

@@ -7,7 +7,25 @@ const five = [
   ...['a', 'b', 'c', 'd', 'e'].map((id, index) => `PUT {R}/${id} {"data":{"n":${index % 2},"s":"${id}"}}`),
 ] as const;
 
+const long = 'x'.repeat(60_000);
+const twoLong = ['collection', `PUT {R}/a {"data":{"s":"${long}"}}`, `PUT {R}/b {"data":{"s":"${long}b"}}`] as const;
+
 describeScenarios('paging', [
+  {
+    name: 'No page ends at a value that is too long for an address.',
+    given: [...twoLong],
+    request: 'GET {R}?_sort=s&_limit=1&_fields=id',
+    status: 400,
+    gives: { 'next-page': absent },
+    then: [{ request: 'GET {R}?_sort=s&_fields=id', body: { data: ids('a b') } }],
+  },
+  {
+    name: 'A deletion whose page ends at such a value deletes nothing.',
+    given: [...twoLong],
+    request: 'DELETE {R}?_sort=s&_limit=1',
+    status: 400,
+    then: [{ request: 'GET {R}?_sort=s&_fields=id', body: { data: ids('a b') } }],
+  },
   // Proves S-165, S-167.
   {
     name: 'Pages follow each other until the end.',

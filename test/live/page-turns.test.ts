@@ -12,22 +12,22 @@ function pageOf(chars: number): Page {
 /** Runs 20 feeds at once. Returns the maximum number of pages that were read and not yet used, and that were in use. */
 async function run(chars: number): Promise<{ readonly held: number; readonly used: number }> {
   const turns = new PageTurns(20);
-  let [held, mostHeld, used, mostUsed] = [0, 0, 0, 0];
+  let [held, maxHeld, used, maxUsed] = [0, 0, 0, 0];
   const read = async (): Promise<Page> => {
     held += 1;
-    mostHeld = Math.max(mostHeld, held);
+    maxHeld = Math.max(maxHeld, held);
     await new Promise(setImmediate);
     return pageOf(chars);
   };
   const use = async (): Promise<void> => {
     used += 1;
-    mostUsed = Math.max(mostUsed, used);
+    maxUsed = Math.max(maxUsed, used);
     await new Promise(setImmediate);
     used -= 1;
     held -= 1;
   };
   await Promise.all(Array.from({ length: 20 }, () => turns.take(read, use)));
-  return { held: mostHeld, used: mostUsed };
+  return { held: maxHeld, used: maxUsed };
 }
 
 describe('the turns of pages', () => {

@@ -64,6 +64,10 @@ describe('sessions for live updates', () => {
     expect((await send('DELETE', `${records}?_live=sse`)).status).not.toBe(200);
     expect((await send('GET', `${records}/x?_live=sse`)).status).not.toBe(200);
     expect((await send('GET', '/v1/')).body).not.toHaveProperty('user');
+    // The parameter means nothing there.
+    expect((await send('GET', '/v1/?_live=sse')).body).not.toHaveProperty('user');
+    expect((await send('GET', '/v1/buckets/b/collections/c/indexes?_live=sse')).status).toBe(401);
+    expect((await send('GET', '/v1/permissions?_live=sse')).status).not.toBe(200);
     const batch = await send('POST', '/v1/batch', { requests: [{ path: '/buckets/b/collections/c/records' }] });
     expect(batch.body).toMatchObject({ responses: [{ status: 401 }] });
   });
@@ -78,6 +82,8 @@ describe('sessions for live updates', () => {
     expect(await statusFrom({ origin: 'https://evil.example' })).toBe(401);
     expect(await statusFrom({ origin: 'null' })).toBe(401);
     expect(await statusFrom({ 'sec-fetch-site': 'cross-site' })).toBe(401);
+    // An image or a script of a page on another port of the host.
+    expect(await statusFrom({ 'sec-fetch-site': 'same-site' })).toBe(401);
     const stream = await stage.follow('', { headers: { cookie, origin: app } });
     expect(stream.headers).toMatchObject({
       'access-control-allow-origin': app,

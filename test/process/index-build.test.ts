@@ -18,6 +18,8 @@ const kills = sized('COFFER_INDEX_KILLS', 1, 8);
 const writers = 8;
 /** Number of values that the writers contend for. */
 const contended = 40;
+/** Answers after which a round ends although no write was refused. */
+const mostAnswers = 1000;
 
 interface IndexReport {
   readonly state: string;
@@ -132,7 +134,9 @@ describe.each(durable)('a killed build on %s', (backend) => {
           if (status === 201) written.set(id, email);
           if (status === 200) written.delete(id);
           if (status < 300) acknowledged++;
-          if (++answers >= 40 + 60 * (round % 3)) resolveEnough();
+          answers++;
+          // On a busy machine the first writers may have given their values back before the others begin.
+          if (answers >= (refused > 0 ? 40 + 60 * (round % 3) : mostAnswers)) resolveEnough();
         }
       };
       const writing = Array.from({ length: writers }, (_, writer) => write(writer));

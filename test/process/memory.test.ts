@@ -25,6 +25,7 @@ const heapMegabytes = Number(process.env['COFFER_MEMORY_HEAP'] ?? 256);
 const allowed = [200, 201, ...(heapMegabytes === 256 ? [] : [400]), 413, 503];
 const listMegabytes = 25 * scale;
 const readers = 25;
+const manyReaders = 60;
 const followers = 60;
 const bodies = largeBodies(9.9 * megabyte);
 const [, , keys = '', plain = ''] = bodies;
@@ -124,6 +125,21 @@ describe.each(inExtent(['sqlite'], backends))(
         path = typeof next === 'string' ? next.slice(next.indexOf('/v1') + 3) : undefined;
       }
       expect(bytes).toBeGreaterThan(listMegabytes * megabyte);
+    });
+
+    it('survives readers who arrive together, of a list whose size is not known yet', async () => {
+      await fill(victim, listMegabytes);
+      // Another spelling is another address to what remembers sizes.
+      const respelt = list.replace('large', '%6Carge');
+      const opened = Promise.all(
+        Array.from({ length: manyReaders }, (_, n) => victim.readStart(users[n % 8], `${respelt}?_limit=1000`)),
+      );
+      await visitDuring(victim, opened);
+      for (const { status, socket } of await opened) {
+        expect([200, 503]).toContain(status);
+        socket.destroy();
+      }
+      await victim.send('owner', 'DELETE', list);
     });
 
     it('holds little for followers who do not read, and serves those who do once memory is free', async () => {

@@ -35,6 +35,21 @@ describe('Without configuration', () => {
     expect(settings.findUnknownKeys()).toEqual([]);
   });
 
+  test('every user is an operator on an address of this machine, and none is on other addresses.', () => {
+    const operators = (environment: Record<string, string>, overrides: Record<string, string> = {}): unknown[] => {
+      const settings = loadSettings({ cwd: temporaryFolder(), environment, overrides });
+      return ['read', 'write'].map((right) => settings.lookupList(`operations_${right}_principals`));
+    };
+    const everyone = [['system.Authenticated'], ['system.Authenticated']];
+    const none = [undefined, undefined];
+    expect(operators({})).toEqual(everyone);
+    expect(operators({}, { host: 'localhost' })).toEqual(everyone);
+    expect(operators({ SVC_HOST: '0.0.0.0' })).toEqual(none);
+    expect(operators({ HOST: '::' })).toEqual(none);
+    expect(operators({}, { host: '192.0.2.7' })).toEqual(none);
+    expect(operators({ SVC_HOST: '0.0.0.0' }, { host: '127.0.0.1' })).toEqual(everyone);
+  });
+
   test('the secret is created once, for the owner only, and reused at the next start.', () => {
     const cwd = temporaryFolder();
     const first = loadSettings({ cwd, environment: {} }).get('userid_hmac_secret');

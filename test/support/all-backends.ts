@@ -34,10 +34,17 @@ export async function openAllBackends(name: string): Promise<OpenBackends> {
   const clock = createTestClock(1000);
   const folder = await mkdtemp(join(tmpdir(), 'coffer-'));
   const memory = createMemoryDatabase({ clock });
-  const sqlite = openSqliteDatabase({ path: join(folder, 'coffer.sqlite3'), clock, synchronous: 'OFF' });
+  // With the cache of small lists and without.
+  const sqlites = [{}, { cacheBytes: 0 }].map((options, number) =>
+    openSqliteDatabase({ path: join(folder, `coffer${number}.sqlite3`), clock, synchronous: 'OFF', ...options }),
+  );
   const opened: Opened[] = [
     { database: memory, storage: createMemoryStorage(memory), permission: createMemoryPermission(memory) },
-    { database: sqlite, storage: createSqliteStorage(sqlite), permission: createSqlitePermission(sqlite) },
+    ...sqlites.map((sqlite) => ({
+      database: sqlite,
+      storage: createSqliteStorage(sqlite),
+      permission: createSqlitePermission(sqlite),
+    })),
   ];
   const redisServer = isAlone ? undefined : await openTestServer();
   if (redisServer !== undefined) {

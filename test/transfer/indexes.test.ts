@@ -193,6 +193,8 @@ describe('an attribute indexes with another meaning', () => {
           const list = { kind: 'collection', parent: storedParent('/buckets/b') };
           await writer.create(list, `old${number}`, JSON.stringify({ indexes }));
         }
+        // No indexes are a declaration as well, and no reason for a note.
+        await writer.create({ kind: 'collection', parent: storedParent('/buckets/b') }, 'none', '{"indexes":[]}');
       }),
     );
     const target = newFile();

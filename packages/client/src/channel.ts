@@ -101,6 +101,8 @@ export class Channel {
 
   #close(watch: Watch, error: CofferError): void {
     this.#watches.delete(watch);
+    // What looked like a service without streams may have been the refusal of these lists.
+    if (this.#watches.size === 0 && this.#mode !== 'poll') this.#pollUntil = 0;
     watch.close(error);
   }
 
@@ -255,7 +257,9 @@ export class Channel {
   async #pollOne(watch: Watch, seconds: number, signal: AbortSignal): Promise<void> {
     const beginning = performance.now();
     watch.begin();
-    let query: string | undefined = watch.query({ _live: 'poll', _wait: String(seconds) });
+    // The first answer completes the copy, also if nothing has changed: it does not wait.
+    const waits = watch.isCurrent;
+    let query: string | undefined = watch.query(waits ? { _live: 'poll', _wait: String(seconds) } : {});
     let etag: string | undefined;
     while (query !== undefined) {
       const request = { method: 'GET', path: `${watch.path}?${query}`, signal, cache: 'no-store' } as const;
@@ -273,7 +277,7 @@ export class Channel {
       watch.push(page.data.toReversed(), isLast, isLast ? etag : undefined);
       while (watch.isFull && !watch.isClosed && !signal.aborted) await watch.changed();
       // Services without live updates, and caches, return at once.
-      const isEarly = page.data.length === 0 && performance.now() - beginning < seconds * 500;
+      const isEarly = waits && page.data.length === 0 && performance.now() - beginning < seconds * 500;
       if (isEarly) await rest(1000 + 1000 * Math.random(), signal);
     }
   }

@@ -15,7 +15,8 @@ export class Watch {
   isClosed = false;
   /** Number of refusals since something arrived. */
   refusals = 0;
-  #isCurrent = false;
+  /** Whether everything up to the cursor was received. */
+  isCurrent = false;
   /** Whether the consumer has a part of a copy that cannot be resumed. */
   #hasPart = false;
   #error: Error | undefined;
@@ -41,10 +42,10 @@ export class Watch {
     return this.#waiting.length > 0;
   }
 
-  /** Returns the query of the list from the cursor on. */
-  query(more: Readonly<Record<string, string>> = {}): string {
-    const gone = more['_live'] !== undefined && this.#query.filter !== undefined;
-    return formatQuery({ ...this.#query, since: this.cursor, gone, params: more });
+  /** Returns the query of the list from the cursor on; of a stream without parameters of a poll. */
+  query(poll?: Readonly<Record<string, string>>): string {
+    const gone = poll !== undefined && this.#query.filter !== undefined;
+    return formatQuery({ ...this.#query, since: this.cursor, gone, params: poll });
   }
 
   /**
@@ -55,9 +56,9 @@ export class Watch {
   push(changes: readonly Item[], current: boolean, cursor = this.cursor): void {
     if (this.isStalled || this.isClosed) return;
     this.refusals = 0;
-    const hasNews = changes.length > 0 || (current && !(this.#isCurrent && cursor === this.cursor));
+    const hasNews = changes.length > 0 || (current && !(this.isCurrent && cursor === this.cursor));
     this.cursor = cursor;
-    this.#isCurrent = current;
+    this.isCurrent = current;
     this.#hasPart = cursor === '0' && (this.#hasPart || changes.length > 0);
     if (!hasNews) return;
     const last = this.#waiting.at(-1);
@@ -77,7 +78,7 @@ export class Watch {
   restart(resync: ResyncReason): void {
     this.clear();
     this.cursor = '0';
-    this.#isCurrent = false;
+    this.isCurrent = false;
     this.#hasPart = false;
     this.#add({ changes: [], cursor: '0', current: false, resync });
   }

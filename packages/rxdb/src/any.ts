@@ -1,13 +1,12 @@
-// Types for documents of any schema. Those of RxDB are invariant: with `unknown`, they accept no collection with a type.
-/* oxlint-disable typescript/no-explicit-any -- the plugin does not know the schema; `Document` has what it uses */
+// Types for documents of any schema, which the plugin does not know.
+/* oxlint-disable typescript/no-explicit-any -- lists and selectors of any schema: these types are invariant */
 import type { ObjectList, Selector } from '@coffer/client';
-import type { RxCollection, RxReplicationPullStreamItem, RxReplicationWriteToMasterRow } from 'rxdb';
-import type { RxReplicationState } from 'rxdb/plugins/replication';
+import type { RxCollection, RxConflictHandler, RxReplicationWriteToMasterRow } from 'rxdb';
 
-export type AnyCollection = RxCollection;
-export type AnyReplication = RxReplicationState<any, any>;
-export type AnyDocument = any;
+/** Attributes of a document. */
+export type Fields = Record<string, unknown>;
+export type AnyCollection = RxCollection<Fields>;
+export type AnyConflictHandler = RxConflictHandler<Fields>;
 export type AnyList = ObjectList<any, any>;
-export type AnyRow = RxReplicationWriteToMasterRow<any>;
+export type AnyRow = RxReplicationWriteToMasterRow<Fields>;
 export type AnySelector = Selector<any>;
-export type AnyStreamItem<Checkpoint> = RxReplicationPullStreamItem<any, Checkpoint>;

@@ -1,7 +1,8 @@
 // Follows the list from where the last pull has ended, and passes changes to RxDB.
 import { isRemoval, type LiveOptions, type LiveUpdate, type ObjectList } from '@coffer/client';
 import { Subject } from 'rxjs';
-import type { AnyStreamItem } from './any.ts';
+import type { RxReplicationPullStreamItem } from 'rxdb';
+import type { Fields } from './any.ts';
 import type { ChangeReader } from './changes.ts';
 import { explain, rest } from './failures.ts';
 import type { CofferCheckpoint } from './options.ts';
@@ -19,7 +20,7 @@ export interface FollowerContext {
 }
 
 export class Follower {
-  readonly items = new Subject<AnyStreamItem<CofferCheckpoint>>();
+  readonly items = new Subject<RxReplicationPullStreamItem<Fields, CofferCheckpoint>>();
   readonly #context: FollowerContext;
   #controller = new AbortController();
   /** Everything up to here was passed on. */

@@ -1,16 +1,21 @@
 // States of records that arrive after a later state was pushed: RxDB must not take them. It compares a state that it receives
 // with the collection at the moment when it stores it. Only then is it known which writes were pushed meanwhile.
-import type { AnyDocument } from './any.ts';
+import type { AnyConflictHandler } from './any.ts';
 import type { Document } from './shape.ts';
 
 /** Timestamp of a state, on its way through RxDB, which copies documents. */
 const timestampOf = Symbol('last_modified');
 
-export type Compare = (one: AnyDocument, other: AnyDocument, context: string) => boolean;
+type Compare = AnyConflictHandler['isEqual'];
 
-/** Context in which RxDB asks whether the collection has a received state already. */
+/**
+ * Context in which RxDB asks whether the collection has a received state already. RxDB does not document it: a test fails if
+ * it is renamed, and the package accepts only versions that were tested.
+ */
 export const takesOver = 'downstream-check-if-equal-1';
 const maxEntries = 10_000;
+
+type Marked = Document & { [timestampOf]?: number };
 
 export class LateStates {
   readonly #keyOf: (document: Document) => string;
@@ -41,8 +46,8 @@ export class LateStates {
   }
 
   /** Modifier of RxDB for documents that were pulled: takes the mark off the copy that will be stored. */
-  readonly unmark = (document: AnyDocument): AnyDocument => {
-    const timestamp = document[timestampOf];
+  readonly unmark = (document: Marked): Document => {
+    const { [timestampOf]: timestamp } = document;
     if (timestamp !== undefined) this.#pulled.set(document, timestamp);
     delete document[timestampOf];
     return document;

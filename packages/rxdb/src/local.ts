@@ -1,6 +1,11 @@
 // What the collection has stored: states of documents, and which of them the service has had.
 import { getAssumedMasterState } from 'rxdb';
-import type { AnyCollection, AnyReplication } from './any.ts';
+import type { RxReplicationState } from 'rxdb/plugins/replication';
+import type { AnyCollection, Fields } from './any.ts';
+import type { CofferCheckpoint } from './options.ts';
+
+/** A replication of documents with any schema. */
+export type AnyReplication = RxReplicationState<Fields, CofferCheckpoint>;
 
 type Stored = Readonly<Record<string, unknown>>;
 

@@ -37,9 +37,10 @@ export interface CofferPushOptions<D> extends Pick<
   'batchSize' | 'modifier' | 'initialCheckpoint' | 'waitBeforePersist'
 > {
   /**
-   * Called when the service refuses a document: invalid (400), forbidden (403), a unique value that
-   * another record has (409), too large (413), quota exceeded (507). `retry` (default) reports the error and sends the document again later; further documents wait. `revert` takes the
-   * state of the service as that of a conflict, and the conflict handler of the collection decides.
+   * Called when the service refuses a document: invalid (400), forbidden (403), a unique value that another record has (409),
+   * too large (413), quota exceeded (507). Also called for values that JSON does not have (kind `validation`). `retry`
+   * (default) reports the error and sends the document again later; further documents wait. `revert` takes the state of the
+   * service as that of a conflict, and the conflict handler of the collection decides.
    */
   readonly onRefused?: (error: CofferError, document: WithDeleted<D>) => Refusal | Promise<Refusal>;
 }
@@ -79,6 +80,15 @@ export function checkCollection({ schema, name }: AnyCollection, attachmentsOpti
     );
   }
   if (schema.primaryPath === 'last_modified') fail('"last_modified" is the timestamp of records, and no primary key.');
+  const { last_modified: timestamp } = properties as { readonly last_modified?: { readonly type?: unknown } };
+  if (timestamp !== undefined && timestamp.type !== 'number' && timestamp.type !== 'integer') {
+    fail(
+      'its property "last_modified" is the timestamp of records, a number. Give it that type, or choose another name.',
+    );
+  }
+  if (schema.jsonSchema.required?.some((property) => property === 'last_modified')) {
+    fail('it requires "last_modified", which new documents do not have before the service has stored them.');
+  }
   if (attachments !== undefined && attachmentsOption !== false) {
     fail('attachments are not replicated. Pass the option `attachments: false` for documents without them.');
   }

@@ -1,12 +1,13 @@
 // Writes documents to the service. Each write has the condition that the record is in the state that the collection assumes.
-import type { Coffer } from '@coffer/client';
-import type { AnyDocument, AnyList, AnyRow as Row } from './any.ts';
+import { CofferError, type Coffer } from '@coffer/client';
+import type { AnyList, AnyRow as Row, Fields } from './any.ts';
 import { isFailure } from './failures.ts';
 import type { LateStates } from './late.ts';
 import type { LocalDocuments } from './local.ts';
 import type { CofferPushOptions } from './options.ts';
 import type { RecentRecords } from './recent.ts';
 import type { Document, RecordData, Shape } from './shape.ts';
+import { describeUnstorable } from './storable.ts';
 
 /** A document on its way. */
 interface Task {
@@ -37,7 +38,7 @@ export interface PusherContext {
   readonly late: LateStates;
   readonly local: LocalDocuments;
   readonly signal: AbortSignal;
-  readonly onRefused: CofferPushOptions<AnyDocument>['onRefused'];
+  readonly onRefused: CofferPushOptions<Fields>['onRefused'];
 }
 
 export class Pusher {
@@ -87,10 +88,10 @@ export class Pusher {
     const { shape, recent } = this.#context;
     const tasks: Task[] = [];
     for (const row of rows) {
-      // Withheld in an earlier attempt.
-      if (row.newDocumentState === null || this.#written.has(row)) continue;
-      const next = row.newDocumentState as Document;
-      const assumed = row.assumedMasterState as Document | undefined;
+      const next = row.newDocumentState as Document | null;
+      // Withheld in an earlier attempt, or written.
+      if (next === null || this.#written.has(row)) continue;
+      const assumed: Document | undefined = row.assumedMasterState;
       const id = shape.idOf(shape.keyOf(next));
       const isNew = assumed === undefined || assumed._deleted;
       let current: Task['current'];
@@ -141,14 +142,26 @@ export class Pusher {
     const { recent, late, shape } = this.#context;
     const calls: Call[] = [];
     const attempts: Task[] = [];
+    const refuse = async (task: Task, error: unknown): Promise<void> => {
+      if (await this.#isReverted(task, error)) conflicts.push(await this.#stateOf(task));
+      else errors.push(error);
+    };
     for (const task of tasks) {
-      const call = await this.#callFor(task);
-      if (call === undefined) {
+      const attributes = await shape.toAttributes(task.next, task.current);
+      if (attributes === null) {
         // RxDB does not report it as sent.
         (task.row as { newDocumentState: unknown }).newDocumentState = null;
         continue;
       }
-      calls.push(call);
+      const fault = task.next._deleted ? undefined : describeUnstorable(attributes);
+      if (fault !== undefined) {
+        await refuse(
+          task,
+          new CofferError('validation', `The document "${shape.keyOf(task.next)}" cannot be stored: ${fault}`),
+        );
+        continue;
+      }
+      calls.push(this.#callFor(task, attributes));
       attempts.push(task);
     }
     const again: Task[] = [];
@@ -170,20 +183,16 @@ export class Pusher {
         recent.delete(task.id);
         // Others have deleted it, later than its last known state.
         if (task.current) late.reach(shape.keyFor(task.id), task.current.last_modified + 1);
-      } else if (await this.#isReverted(task, error)) {
-        conflicts.push(await this.#stateOf(task));
       } else {
-        errors.push(error);
+        await refuse(task, error);
       }
     }
     return again;
   }
 
-  /** Returns the request that writes a document; `undefined` if the modifier withholds it. */
-  async #callFor({ id, next, current }: Task): Promise<Call | undefined> {
-    const { shape, signal } = this.#context;
-    const attributes = await shape.toAttributes(next, current);
-    if (attributes === null) return undefined;
+  /** Returns the request that writes a document. */
+  #callFor({ id, next, current }: Task, attributes: Fields): Call {
+    const { signal } = this.#context;
     const condition = current ? { ifMatch: current.last_modified, signal } : { ifNoneMatch: '*' as const, signal };
     if (next._deleted) return (list) => list.delete(id, condition);
     return (list) => list.put(id, attributes, condition);
@@ -193,7 +202,7 @@ export class Pusher {
     const { onRefused, local, shape } = this.#context;
     if (!isFailure(error)) return false;
     const isTaken = error.status === 409 && (error.details as { field?: unknown } | undefined)?.field !== undefined;
-    if (!isTaken && !permanent.has(error.status)) return false;
+    if (!isTaken && error.kind !== 'validation' && !permanent.has(error.status)) return false;
     const key = shape.keyOf(next);
     const stored = (await local.find([key])).get(key);
     // A later edit may be accepted. RxDB sends it after a conflict, which does not overwrite it.

@@ -2,18 +2,18 @@
 import { errorToPlainJson, newRxError, type ReplicationPullHandlerResult } from 'rxdb';
 import { replicateRxCollection, type RxReplicationState } from 'rxdb/plugins/replication';
 import { filter, firstValueFrom, fromEvent, merge, skip } from 'rxjs';
-import type { AnyCollection, AnyDocument, AnyRow } from './any.ts';
+import type { AnyCollection, AnyRow, Fields } from './any.ts';
 import { keepingAttachments, withoutAttachments } from './attachments.ts';
 import { ChangeReader } from './changes.ts';
 import { Pacer, rest } from './failures.ts';
 import { Follower } from './follow.ts';
 import { LateStates } from './late.ts';
-import { LocalDocuments } from './local.ts';
+import { LocalDocuments, type AnyReplication } from './local.ts';
 import { checkCollection, type CofferCheckpoint, type CofferReplicationOptions } from './options.ts';
 import { Puller } from './pull.ts';
 import { Pusher } from './push.ts';
 import { RecentRecords } from './recent.ts';
-import { Shape } from './shape.ts';
+import { Shape, type Document } from './shape.ts';
 
 /**
  * Replicates a collection of RxDB with a list of the service. Returns the state of `replicateRxCollection`, with its
@@ -22,6 +22,14 @@ import { Shape } from './shape.ts';
  * @throws Error when the schema of the collection cannot be replicated
  */
 export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxReplicationState<D, CofferCheckpoint> {
+  // The types of RxDB are invariant, and the plugin does not know the schema.
+  return replicate(options as unknown as CofferReplicationOptions<Fields>) as unknown as RxReplicationState<
+    D,
+    CofferCheckpoint
+  >;
+}
+
+function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
   const {
     client,
     list: { path },
@@ -45,7 +53,7 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
   const changes = new ChangeReader(shape, recent, late, local);
   const selection = pull?.filter === undefined ? {} : { filter: pull.filter };
   const puller = new Puller(list, changes, { ...selection, signal });
-  const pusher = new Pusher({ client, path, shape, recent, late, local, signal, onRefused: push?.onRefused as never });
+  const pusher = new Pusher({ client, path, shape, recent, late, local, signal, onRefused: push?.onRefused });
   const pulls = new Pacer(signal);
   const pushes = new Pacer(signal);
   const retryMs = (): number => state.retryTime ?? 5000;
@@ -62,7 +70,7 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
   });
 
   const withAttachments = attachments !== false;
-  const complete = (document: AnyDocument): AnyDocument => (withAttachments ? document : withoutAttachments(document));
+  const complete = (document: Document): Document => (withAttachments ? document : withoutAttachments(document));
   let isPrepared = false;
   /** Called when RxDB has begun, before it receives anything. */
   const prepare = (): void => {
@@ -84,16 +92,27 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     );
   };
 
+  // A list that was restored from a backup is older than the checkpoint, until something is written: after a restart, pushes
+  // wait for an attempt to pull.
+  let endFirstPull = (): void => undefined;
+  const firstPull = new Promise<void>((resolve) => {
+    endFirstPull = resolve;
+    if (!pull) resolve();
+    signal.addEventListener('abort', () => resolve());
+  });
   const pullHandler = async (
     checkpoint: CofferCheckpoint | undefined,
     batchSize: number,
-  ): Promise<ReplicationPullHandlerResult<AnyDocument, CofferCheckpoint>> => {
+  ): Promise<ReplicationPullHandlerResult<Fields, CofferCheckpoint>> => {
     prepare();
     // Changes from before this pull would come after it. It contains them.
     follower.stop();
     const from = checkpoint?.since === undefined ? { since: '0' } : checkpoint;
+    if (from.since === '0') endFirstPull();
     const cancelled = { documents: [], checkpoint: from, isComplete: false };
-    const { isComplete, ...result } = await pulls.run(() => puller.pull(from, batchSize), cancelled);
+    const { isComplete, ...result } = await pulls
+      .run(() => puller.pull(from, batchSize), cancelled)
+      .finally(endFirstPull);
     // RxDB pulls again after a full batch.
     if (live && isComplete && result.documents.length < batchSize && !state.isStoppedOrPaused())
       follower.start(result.checkpoint);
@@ -107,7 +126,8 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
   };
   // When RxDB is paused during a push, it forgets the result, and may never send the documents again. So a push that has
   // begun, with all of its attempts, ends after the pause.
-  const pushHandler = async (rows: AnyRow[]): Promise<AnyDocument[]> => {
+  const pushHandler = async (rows: AnyRow[]): Promise<Document[]> => {
+    await firstPull;
     for (;;) {
       try {
         const conflicts = await pushes.run(() => pusher.push(rows), []);
@@ -121,14 +141,14 @@ export function replicateCoffer<D>(options: CofferReplicationOptions<D>): RxRepl
     }
   };
 
-  const state = replicateRxCollection<D, CofferCheckpoint>({
+  const state = replicateRxCollection<Fields, CofferCheckpoint>({
     ...others,
     live,
     ...(pull && {
       pull: {
         ...pick(pull, ['batchSize', 'initialCheckpoint']),
         handler: pullHandler,
-        modifier: (document) => late.unmark(complete(document)),
+        modifier: (document: Document) => late.unmark(complete(document)),
         stream$: follower.items,
       },
     }),

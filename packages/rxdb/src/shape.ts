@@ -1,6 +1,6 @@
 // Records of the service as documents of the collection, and the other way round.
 import type { Stored } from '@coffer/client';
-import type { AnyCollection, AnyDocument } from './any.ts';
+import type { AnyCollection, AnyConflictHandler, Fields } from './any.ts';
 import { defaultIds } from './ids.ts';
 import type { CofferReplicationOptions, IdMapping } from './options.ts';
 
@@ -10,7 +10,7 @@ export type RecordData = Stored<Readonly<Record<string, unknown>>>;
 /** A document, as the replication of RxDB passes it. */
 export type Document = Readonly<Record<string, unknown>> & { readonly _deleted: boolean };
 
-type Modifier = (data: AnyDocument) => unknown;
+type Modifier = (data: Fields) => unknown;
 
 /** Members of documents that RxDB adds. */
 const internal = new Set(['_deleted', '_attachments', '_meta', '_rev']);
@@ -21,15 +21,15 @@ export class Shape {
   readonly #ids: IdMapping;
   readonly #toLocal: Modifier | undefined;
   readonly #toService: Modifier | undefined;
-  readonly #isEqual: (a: AnyDocument, b: AnyDocument, context: string) => boolean;
+  readonly #isEqual: AnyConflictHandler['isEqual'];
 
-  constructor({ collection, ids = defaultIds, pull, push }: CofferReplicationOptions<AnyDocument>) {
+  constructor({ collection, ids = defaultIds, pull, push }: CofferReplicationOptions<Fields>) {
     const { schema, conflictHandler } = collection as AnyCollection;
     this.#primary = schema.primaryPath;
     this.#properties = new Set(Object.keys(schema.jsonSchema.properties).filter((name) => !internal.has(name)));
     this.#ids = ids;
-    this.#toLocal = pull?.modifier;
-    this.#toService = push?.modifier;
+    this.#toLocal = pull?.modifier as Modifier | undefined;
+    this.#toService = push?.modifier as Modifier | undefined;
     this.#isEqual = (a, b, context) => conflictHandler.isEqual(a, b, context);
   }
 
@@ -108,7 +108,9 @@ export class Shape {
 }
 
 /** Returns a document as JSON, without members that differ between equal states. */
-function comparable(document: Document): object {
+function comparable(document: Document): Document {
   const { last_modified: _, _meta: __, _rev: ___, _attachments: ____, ...rest } = document;
-  return JSON.parse(JSON.stringify(rest)) as object;
+  return JSON.parse(
+    JSON.stringify(rest, (_name, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value)),
+  ) as Document;
 }

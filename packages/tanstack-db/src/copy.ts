@@ -116,8 +116,8 @@ export class Copy<T extends object> {
   /** Makes the copy consist of these objects alone. `truncate` empties it first, as TanStack DB expects it after a resync. */
   replace(objects: readonly Incoming[], options: ReplaceOptions = {}): Receipt {
     return this.#transact(options.cursor, () => {
-      if (options.truncate !== undefined) {
-        this.#params.truncate(options.truncate);
+      if (options.truncate) {
+        this.#params.truncate({ markReady: true });
         this.#versions.clear();
         this.#removed.clear();
         for (const object of objects) this.#write(object);
@@ -132,11 +132,11 @@ export class Copy<T extends object> {
     });
   }
 
-  /** Removes rows that no query needs. They are not deleted, and may come back. */
-  forget(ids: Iterable<string>): void {
+  /** Removes rows, all by default. They are not deleted, and may come back. */
+  forget(ids: Iterable<string> = this.#versions.keys(), cursor?: CopyCursor): void {
     const known = [...ids].filter((id) => this.has(id));
     if (known.length === 0) return;
-    void this.#transact(undefined, () => {
+    void this.#transact(cursor, () => {
       for (const id of known) {
         this.#params.write({ type: 'delete', key: id });
         this.#versions.delete(id);
@@ -206,7 +206,7 @@ interface ApplyOptions {
 
 interface ReplaceOptions {
   readonly cursor?: CopyCursor | undefined;
-  readonly truncate?: { readonly markReady: boolean };
+  readonly truncate?: boolean;
   /** Whether an object that is missing, and is later than the cursor, is one that this client has just written. */
   readonly keeps?: (id: string) => boolean;
 }

@@ -147,7 +147,11 @@ export class Subsets {
         entry.isLoaded = true;
       },
       (error: unknown) => {
-        this.#remove(entry);
+        // The queries of an earlier read still show its rows.
+        if (this.#remove(entry) && previous?.isValid) {
+          for (const row of entry.rows) previous.rows.add(row);
+          this.#entries.set(key, previous);
+        }
         throw error;
       },
     );
@@ -164,8 +168,9 @@ export class Subsets {
     this.#options.forget([...entry.rows].filter((id) => !isNeeded(id)));
   }
 
-  #remove(entry: Entry): void {
-    if (this.#entries.get(entry.key) === entry) this.#entries.delete(entry.key);
+  /** Returns whether it was still the entry of its key. */
+  #remove(entry: Entry): boolean {
+    return this.#entries.get(entry.key) === entry && this.#entries.delete(entry.key);
   }
 }
 
@@ -173,7 +178,9 @@ export class Subsets {
 function withSignal(load: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return load;
   const cancelled = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    const cancel = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', cancel);
+    if (signal.aborted) cancel();
   });
   return Promise.race([load, cancelled]);
 }

@@ -194,7 +194,11 @@ export class SyncRun<T extends object> {
       const isFirst = !this.#isReady && this.#begin === 'continue' && this.copy.size === 0;
       this.#begin = 'continue';
       // Empties the copy, and lets queries request their subsets again.
-      if (!isFirst) this.#empty(true, this.#position());
+      if (!isFirst) {
+        this.#epoch++;
+        this.#subsets.invalidate();
+        void this.copy.replace([], { cursor: this.#position(), truncate: true });
+      }
     }
     this.#connected();
     this.#started.open();
@@ -247,7 +251,7 @@ export class SyncRun<T extends object> {
         if (!this.#isReady) await this.#options.beforeReady?.();
         if (signal.aborted) return;
         this.#cursor = update.cursor;
-        const options = truncates ? { truncate: { markReady: true } } : { keeps: this.#subsets.isPinned };
+        const options = truncates ? { truncate: true } : { keeps: this.#subsets.isPinned };
         this.#isComplete = true;
         void this.copy.replace([...arriving.values()], { cursor: this.#position(), ...options });
         arriving = undefined;
@@ -259,12 +263,6 @@ export class SyncRun<T extends object> {
       this.#markReady();
       this.#waiting.check();
     }
-  }
-
-  #empty(markReady: boolean, cursor: CopyCursor | undefined): void {
-    this.#epoch++;
-    this.#subsets.invalidate();
-    void this.copy.replace([], { cursor, truncate: { markReady } });
   }
 
   /** Whether the service is older than the copy: it was restored from a backup. */
@@ -328,13 +326,17 @@ export class SyncRun<T extends object> {
     this.status = 'refused';
     this.#started = renewed(this.#started);
     this.#started.fail(error);
-    if (!this.#isReady) this.#params.markError(error);
     if (error.status !== 401 && this.#options.whenRefused === 'clear' && this.copy.size > 0) {
       this.#isComplete = false;
       this.#cursor = undefined;
-      // A stored position without its rows would be continued when access is granted again.
-      this.#empty(false, { source: '', cursor: '' });
+      this.#epoch++;
+      this.#subsets.invalidate();
+      // No `truncate`: queries show the rows from before it until they have others. And a stored position without its rows
+      // would be continued when access is granted again.
+      this.copy.forget(undefined, { source: '', cursor: '' });
     }
+    // Last: queries on a collection with an error see no changes.
+    if (!this.#isReady) this.#params.markError(error);
     await this.#pause(0);
     this.#started = gate();
   }

@@ -10,7 +10,7 @@ class SoleEntries extends Map<string, Set<Principal>> {}
 class SoleNames extends Set<string> {}
 
 /** Maximum number of shared entries. */
-const mostKept = 1000;
+const maxKept = 1000;
 
 const kept = new Map<string, Map<Principal, SoleEntries>>();
 let count = 0;
@@ -21,7 +21,7 @@ export function soleEntries(permission: string, principal: Principal): Entries {
   const known = kept.get(permission)?.get(principal);
   if (known !== undefined) return known;
   const entries = new SoleEntries([[permission, new Set([principal])]]);
-  if (++count > mostKept) {
+  if (++count > maxKept) {
     kept.clear();
     count = 1;
   }
@@ -45,7 +45,7 @@ export function soleNames(permission: string): Set<string> {
   let names = keptNames.get(permission);
   if (names === undefined) {
     names = new SoleNames([permission]);
-    if (keptNames.size < mostKept) keptNames.set(permission, names);
+    if (keptNames.size < maxKept) keptNames.set(permission, names);
   }
   return names;
 }

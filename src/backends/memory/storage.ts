@@ -288,7 +288,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   }
 
   #purgeList(list: ObjectList, purge: Purge): void {
-    let left = purge.mostOf(list.dead);
+    let left = purge.limitTo(list.dead);
     const purged: Tombstone[] = [];
     for (const [timestamp, tombstone] of list.contents.deadByTime.entries()) {
       if (left-- <= 0 || timestamp >= purge.before) break;

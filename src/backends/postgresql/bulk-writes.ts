@@ -115,7 +115,7 @@ const purgeOldest = prepared(
 
 async function purgeList(access: UnitAccess, list: ListLock, purge: Purge): Promise<void> {
   for (;;) {
-    const wanted = Math.min(purge.mostOf(list.state.dead), chunkRows);
+    const wanted = Math.min(purge.limitTo(list.state.dead), chunkRows);
     const values = [list.key.parent, list.list, purge.before, wanted];
     const [row] = wanted === 0 ? [] : (await access.run(purgeOldest, values)).rows;
     const count = Number(row?.[0] ?? 0);

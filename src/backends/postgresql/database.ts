@@ -62,7 +62,6 @@ export function openPostgresDatabase({
 }: PostgresDatabaseOptions): PostgresDatabase {
   const ofKind = {
     list: new LongReads({ atOnce: longReads, longMs: 50 }),
-    // Their results have megabytes, which keep the service itself busy too.
     page: new LongReads({ atOnce: longReads, longMs: 50 }),
     // Their results have hundreds of kilobytes. Several at a time would keep the service itself busy.
     entries: new LongReads({ atOnce: longReads, longMs: 10 }),

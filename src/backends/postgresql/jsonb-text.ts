@@ -6,7 +6,7 @@ import { refusedByServer } from './connection.ts';
 
 const maxFraction = 16_383;
 /** A shorter number is extreme only by its exponent. */
-const fewestChars = 12_000;
+const minChars = 12_000;
 const farDown = /[eE]-\d{4}/;
 const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
@@ -20,8 +20,8 @@ export function findJsonbText(text: string): string | undefined {
 
 /** Returns whether a run of characters is long enough for an extreme number. Looks at few of the other characters. */
 function mayHoldLongNumber(text: string): boolean {
-  for (let start = 0; start + fewestChars <= text.length;) {
-    let at = start + fewestChars - 1;
+  for (let start = 0; start + minChars <= text.length;) {
+    let at = start + minChars - 1;
     while (at >= start && isNumberCode(text.charCodeAt(at))) at--;
     if (at < start) return true;
     start = at + 1;
@@ -35,7 +35,7 @@ function mayHoldFarDown(text: string): boolean {
 }
 
 function mayBeExtreme(token: string): boolean {
-  return token.length >= fewestChars || farDown.test(token);
+  return token.length >= minChars || farDown.test(token);
 }
 
 /** Returns a value of a query as JSON text that `jsonb` can parse. */

@@ -4,7 +4,7 @@ import {
   findCandidates,
   findCount,
   inlineBytesOf,
-  mostInlineBytes,
+  maxInlineBytes,
   type Candidates,
   type KeyRange,
   type KeyRow,
@@ -126,7 +126,7 @@ async function readAll(
           list,
           numbers.map((number) => ranges[number]!),
         ),
-        Math.min(mostInlineBytes, ...numbers.map((number) => inlineBytesOf(page, ranges[number]!))),
+        Math.min(maxInlineBytes, ...numbers.map((number) => inlineBytesOf(page, ranges[number]!))),
       ]),
     ),
   );

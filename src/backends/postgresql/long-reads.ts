@@ -1,15 +1,23 @@
-// Limits reads for which the server scans a whole list: a filter or an order by an attribute. Each read of a long list keeps
-// a connection and some of the server's processors busy, so a few clients could leave nothing to others. Such reads take
-// turns. Reads of lists whose length is not known yet take turns of their own.
+// Limits reads for which the server scans a whole list, and reads of long pages. Each of them keeps a connection and some of
+// the processors of both sides busy, so a few clients could leave nothing to others. Such reads take turns. Reads of lists
+// whose length is not known yet take turns of their own.
 import { TaskLimit } from '../../base/task-limit.ts';
+import type { Result } from './connection.ts';
 
 /** Maximum number of lists whose length is remembered. */
-const mostKnown = 10_000;
+const maxKnown = 10_000;
+/**
+ * Part of `longMs` below which a list that was long is short. Reads that take turns are faster than those at the same time, so
+ * with one limit a list would be long and short by turns.
+ */
+const shortPart = 1 / 4;
+/** Length of a result, in characters, from which a read is long however fast it was. */
+const longChars = 262_144;
 
 export interface LongReadsOptions {
   /** Maximum number of reads at the same time; 0 means unlimited. */
   readonly atOnce: number;
-  /** Duration from which a read is long, in milliseconds. */
+  /** Duration from which a read is long, in milliseconds, unless it was long before. */
   readonly longMs: number;
   /** Returns the milliseconds since a fixed moment. */
   readonly now?: () => number;
@@ -36,27 +44,46 @@ export class LongReads {
    *
    * @param list unique name of the list
    */
-  async run<T>(list: string, read: () => Promise<T>): Promise<T> {
-    const isLong = this.#known.get(list);
-    const measured = (): Promise<T> => this.#measure(list, read);
-    if (isLong === false) return measured();
-    return (isLong === true ? this.#ofLong : this.#ofUnknown).run(measured);
-  }
-
-  async #measure<T>(list: string, read: () => Promise<T>): Promise<T> {
-    const began = this.#now();
-    try {
-      return await read();
-    } finally {
-      this.#note(list, this.#now() - began >= this.#longMs);
+  async run(list: string, read: () => Promise<Result>): Promise<Result> {
+    const measured = (): Promise<Result> => this.#measure(list, read);
+    switch (this.#known.get(list)) {
+      case true:
+        return this.#ofLong.run(measured);
+      case false:
+        return measured();
+      case undefined: {
+        // While this read waited, one before it may have found out.
+        const result = await this.#ofUnknown.run(async () => (this.#known.has(list) ? undefined : measured()));
+        return result ?? this.run(list, read);
+      }
     }
   }
 
-  #note(list: string, isLong: boolean): void {
+  async #measure(list: string, read: () => Promise<Result>): Promise<Result> {
+    const began = this.#now();
+    // A list whose read failed counts as long until another read shows the opposite.
+    let isShort = false;
+    try {
+      const result = await read();
+      isShort = charsOf(result) < longChars;
+      return result;
+    } finally {
+      this.#note(list, this.#now() - began, isShort);
+    }
+  }
+
+  #note(list: string, ms: number, isShort: boolean): void {
+    const fromMs = this.#known.get(list) === true ? this.#longMs * shortPart : this.#longMs;
     this.#known.delete(list);
-    this.#known.set(list, isLong);
-    if (this.#known.size <= mostKnown) return;
+    this.#known.set(list, ms >= fromMs || !isShort);
+    if (this.#known.size <= maxKnown) return;
     const [oldest] = this.#known.keys();
     this.#known.delete(oldest!);
   }
+}
+
+function charsOf({ rows }: Result): number {
+  let chars = 0;
+  for (const row of rows) for (const value of row) chars += value?.length ?? 0;
+  return chars;
 }

@@ -1,7 +1,7 @@
 // Compiles a page of a list, or the number of selected entries, into one statement, so that the clock and the entries come
 // from one snapshot. Pages that an index delivers in order are read row by row; others are sorted by the server.
 import type { Page } from '../../contracts/storage.ts';
-import { fitPage, mostPageBytes } from '../../core/objects/page-text.ts';
+import { fitPage, maxPageBytes } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery, SortKey } from '../../core/query/ast.ts';
 import { isIdField, isTimestampField, isUniqueField } from '../../core/query/fields.ts';
@@ -80,7 +80,7 @@ function longPageRows(
   { parameters }: SqlContext,
   rows: string,
   order: string,
-  { maxBytes = mostPageBytes }: PagePlan,
+  { maxBytes = maxPageBytes }: PagePlan,
 ): string {
   const bytes = 'coalesce(octet_length(k.data), 0)';
   const window = `(ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`;

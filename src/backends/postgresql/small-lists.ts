@@ -5,9 +5,9 @@ import { runFromNow } from '../../base/steps.ts';
 import type { Page } from '../../contracts/storage.ts';
 import { keyOfList } from '../../core/lists/list-key.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
-import { filterWanted, selectAmong } from '../../core/query/select-among.ts';
-import { mostSmallBytes, mostSmallObjects, readsAttributes, sizeOfObjects } from '../sql/small-list.ts';
+import { maxListPart, maxSmallBytes, maxSmallObjects, readsAttributes, SmallList } from '../sql/small-list.ts';
 import { batchableQuery, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import { pageColumns, readListState, readPageText } from './page-text.ts';
@@ -24,8 +24,8 @@ const readContents = prepared(
   'read-list-contents',
   `SELECT l.clock, l.horizon, k.*, ${versionSql} ${ofList}
   CROSS JOIN LATERAL (SELECT ${pageColumns} FROM (SELECT e.id, e.last_modified, e.data ${ofObjects}) k) k
-  WHERE l.parent = $1 AND l.kind = $2 AND l.live <= ${mostSmallObjects}
-    AND (SELECT coalesce(sum(octet_length(e.data)), 0) ${ofObjects}) <= ${mostSmallBytes}`,
+  WHERE l.parent = $1 AND l.kind = $2 AND l.live <= ${maxSmallObjects}
+    AND (SELECT coalesce(sum(octet_length(e.data)), 0) ${ofObjects}) <= ${maxSmallBytes}`,
 );
 
 /** Access to committed state. */
@@ -38,7 +38,9 @@ interface Access {
 interface Cached {
   readonly version: string;
   /** Its live objects, or why there are none: the list was queried once only, or its texts are long. */
-  readonly objects: readonly StoredObject[] | 'seen' | 'long';
+  readonly objects: SmallList | 'seen' | 'long';
+  /** Size of the objects in the cache. */
+  readonly bytes?: number;
 }
 
 /** Bytes of an entry of the cache besides its objects. */
@@ -49,7 +51,7 @@ type State = Pick<Page, 'timestamp' | 'horizon'>;
 /** The objects of a list, with its state at the same moment. */
 interface Contents {
   readonly state: State;
-  readonly objects: readonly StoredObject[];
+  readonly objects: SmallList;
 }
 
 export class SmallLists {
@@ -59,26 +61,48 @@ export class SmallLists {
 
   /** @param maxBytes approximate size of the cache */
   constructor(maxBytes: number) {
-    this.#cache = new ByteCache(maxBytes);
+    this.#cache = new ByteCache(maxBytes, maxListPart);
   }
 
-  /** Returns the page of a plan if the list is small and was not changed lately, else `undefined`. */
-  async selectPage(access: Access, list: ListKey, plan: PagePlan): Promise<Page | undefined> {
+  /**
+   * Returns the page of a query if the list is small and was not changed lately, else `undefined`.
+   *
+   * @param plan of the query
+   */
+  async selectPage(access: Access, list: ListKey, plan: PagePlan, query: PageQuery): Promise<Page | undefined> {
     const contents = await this.#contentsOf(access, list, plan);
-    return contents && { ...contents.state, ...(await runFromNow(selectAmong(contents.objects, plan), 'normal')) };
+    if (contents === undefined) return undefined;
+    const page = await runFromNow(contents.objects.selectPage(query), 'normal');
+    this.#resize(list, contents);
+    return { ...contents.state, ...page };
   }
 
-  /** Returns the number of objects of a plan if the list is small and was not changed lately, else `undefined`. */
-  async count(access: Access, list: ListKey, plan: SelectionPlan): Promise<number | undefined> {
+  /**
+   * Returns the number of selected objects if the list is small and was not changed lately, else `undefined`.
+   *
+   * @param plan of the selection
+   */
+  async count(access: Access, list: ListKey, plan: SelectionPlan, selection: Selection): Promise<number | undefined> {
     const contents = await this.#contentsOf(access, list, plan);
-    return contents && (await runFromNow(filterWanted(contents.objects, plan), 'normal')).length;
+    if (contents === undefined) return undefined;
+    const count = await runFromNow(contents.objects.count(selection), 'normal');
+    this.#resize(list, contents);
+    return count;
+  }
+
+  /** Notes the size of a list that has grown by keys. */
+  #resize(list: ListKey, { objects }: Contents): void {
+    const key = keyOfList(list);
+    const known = this.#cache.get(key);
+    if (known?.objects !== objects || known.bytes === objects.bytes) return;
+    this.#cache.set(key, { ...known, bytes: objects.bytes }, key.length + bytesOfEntry + objects.bytes);
   }
 
   async #contentsOf(access: Access, list: ListKey, plan: PagePlan | SelectionPlan): Promise<Contents | undefined> {
     if (!readsAttributes(plan)) return undefined;
     const [row] = await access.ask(readVersion, [list.parent, list.kind]);
     const found = row?.[3];
-    if (row === undefined || typeof found !== 'string' || Number(row[2]) > mostSmallObjects) return undefined;
+    if (row === undefined || typeof found !== 'string' || Number(row[2]) > maxSmallObjects) return undefined;
     const key = keyOfList(list);
     const known = this.#cache.get(key);
     if (known?.version !== found) {
@@ -103,10 +127,13 @@ export class SmallLists {
 
   async #readContents(access: Access, list: ListKey, asked: string): Promise<Contents | undefined> {
     const { rows } = await access.run(readContents, [list.parent, list.kind]);
-    const contents = contentsIn(rows[0]);
     const key = keyOfList(list);
     const size = key.length + bytesOfEntry;
-    if (contents !== undefined) this.#cache.set(key, contents, size + sizeOfObjects(contents.objects));
+    const contents = contentsIn(rows[0], Math.max(0, this.#cache.maxValueBytes - size));
+    if (contents !== undefined) {
+      const { bytes } = contents.objects;
+      this.#cache.set(key, { ...contents, bytes }, size + bytes);
+    }
     // Without an entry the cache is too small for them.
     if (this.#cache.get(key) === undefined || contents === undefined) {
       this.#cache.set(key, { version: asked, objects: 'long' }, size);
@@ -115,15 +142,22 @@ export class SmallLists {
   }
 }
 
-/** Reads the row of `readContents`; `undefined` when it is absent, or has a text that is too long. */
-function contentsIn(row: Row | undefined): (Contents & { readonly version: string }) | undefined {
+/**
+ * Reads the row of `readContents`; `undefined` when it is absent, or has a text that is too long.
+ *
+ * @param maxBytes size of the objects beyond which no keys are made
+ */
+function contentsIn(row: Row | undefined, maxBytes: number): (Contents & { readonly version: string }) | undefined {
   const version = row?.[6];
-  const page = row && readPageText(row, { limit: mostSmallObjects });
+  const page = row && readPageText(row, { limit: maxSmallObjects });
   if (typeof version !== 'string' || page === undefined) return undefined;
   const { timestamp, horizon, entries } = page;
   return {
     version,
     state: { timestamp, horizon },
-    objects: entries.filter((entry) => entry instanceof StoredObject),
+    objects: new SmallList(
+      entries.filter((entry) => entry instanceof StoredObject),
+      maxBytes,
+    ),
   };
 }

@@ -9,7 +9,7 @@ import type {
   PageText,
   StorageReader,
 } from '../../contracts/storage.ts';
-import { joinPage, mostBytesOfChar, mostPageBytes } from '../../core/objects/page-text.ts';
+import { joinPage, maxBytesOfChar, maxPageBytes } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import { storedParent, type ListParent } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -93,7 +93,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
     const whole = planSelection(selection);
     // Reports are about indexes.
     const isCached = !isWholeList(whole) && selection.report === undefined;
-    const cached = isCached ? await this.access.smallLists?.count(this.access, list, whole) : undefined;
+    const cached = isCached ? await this.access.smallLists?.count(this.access, list, whole, selection) : undefined;
     if (cached !== undefined) return cached;
     const indexed = await countKeys(this.access, list, selection);
     if (typeof indexed === 'number') return indexed;
@@ -184,7 +184,7 @@ async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
   // Reports are about indexes.
   const cached =
     query.report === undefined
-      ? await access.smallLists?.selectPage(access, list, planQuery(list, query).plan)
+      ? await access.smallLists?.selectPage(access, list, planQuery(list, query).plan, query)
       : undefined;
   if (cached !== undefined) return present(cached);
   const found = query.indexes === undefined ? undefined : await searchKeys(access, list, query);
@@ -234,10 +234,10 @@ async function readText(access: Access, list: ListKey, query: PageQuery): Promis
   const planned = planQuery(list, query);
   if (query.limit <= maxTextLimit) {
     const page = readJoinedPage(await askPage(access, planned, 'joined'), query.limit);
-    if (page !== undefined && page.text.length * mostBytesOfChar <= (query.maxBytes ?? Infinity)) return page;
+    if (page !== undefined && page.text.length * maxBytesOfChar <= (query.maxBytes ?? Infinity)) return page;
   }
   const [row] = await selectAll(access, planned, 'long');
-  return runFromNow(readLongPage(row, query.limit, query.maxBytes ?? mostPageBytes), 'normal');
+  return runFromNow(readLongPage(row, query.limit, query.maxBytes ?? maxPageBytes), 'normal');
 }
 
 interface PlannedPage {

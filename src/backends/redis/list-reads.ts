@@ -80,7 +80,7 @@ return { state[1], state[2], state[3], rows, #ids }
 const noLimit = Number.MAX_SAFE_INTEGER;
 
 /** Number of bytes after which a script reads no more texts. The reader runs it again for the rest. */
-const mostReplyBytes = 8_000_000;
+const maxReplyBytes = 8_000_000;
 
 /** Common part of the head scripts: the state of the list, and the object or tombstone of each id. */
 const readHead = `
@@ -189,7 +189,7 @@ export class ListReads {
     { low, high }: TimestampRange,
     { isDescending, limit }: { readonly isDescending: boolean; readonly limit: number },
   ): Promise<ListRange> {
-    const args = [part, isDescending ? '1' : '0', formatBound(low), formatBound(high), limit, mostReplyBytes];
+    const args = [part, isDescending ? '1' : '0', formatBound(low), formatBound(high), limit, maxReplyBytes];
     const reply = (await this.#client.query('storage', rangeScript, this.#keys.list(list), args)) as Reply;
     const rows = reply[3] as readonly (string | null)[];
     const entries: StoredEntry[] = [];
@@ -200,7 +200,7 @@ export class ListReads {
 
   /** Reads the state of a list and the entries of all ids, or of the first ids when the texts are long. */
   async head(list: ListKey, ids: readonly string[]): Promise<ListHead> {
-    const args = [mostReplyBytes, ...ids];
+    const args = [maxReplyBytes, ...ids];
     const reply = (await this.#client.query('storage', headScript, this.#keys.list(list), args)) as Reply;
     const rows = reply[5] as readonly unknown[];
     return headOf(reply, ids.slice(0, rows.length / 3));

@@ -245,10 +245,10 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   async #purgeList(overlay: ListOverlay, purge: Purge): Promise<void> {
     const view = this.#view(overlay);
-    const most = purge.mostOf(overlay.state.dead);
-    if (most === 0) return;
+    const limit = purge.limitTo(overlay.state.dead);
+    if (limit === 0) return;
     const older = await view.countRange('dead', { low: -Infinity, high: purge.before - 1 });
-    const count = Math.min(older, most);
+    const count = Math.min(older, limit);
     if (count === 0) return;
     overlay.purge(await latestOf(view, purge.before, older, count), count);
     purge.count += count;

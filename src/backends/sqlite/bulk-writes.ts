@@ -59,7 +59,7 @@ export function* purgeTombstones(connection: Connection, rows: ListRows, options
 function* purgeList(connection: Connection, rows: ListRows, key: ListKey, purge: Purge): Steps<void> {
   for (;;) {
     const row = rows.find(connection, key);
-    const wanted = row === undefined ? 0 : Math.min(purge.mostOf(row.dead), chunkRows);
+    const wanted = row === undefined ? 0 : Math.min(purge.limitTo(row.dead), chunkRows);
     if (row === undefined || wanted === 0) return;
     const latest = connection.get<[number | null]>(
       `SELECT max(last_modified) FROM (SELECT last_modified FROM tombstones WHERE list = ? AND last_modified < ?

@@ -142,8 +142,8 @@ function isGiven(
 
 function recallEntries(connection: Connection, cache: ReadCache, objectId: ObjectUri): ObjectPermissions | TooMany {
   return cache.entries(objectId, () => {
-    const rows = readEntryRows(connection, objectId, cache.mostPrincipals + 1);
-    return rows.length > cache.mostPrincipals ? new TooMany() : groupEntries(rows, undefined);
+    const rows = readEntryRows(connection, objectId, cache.maxPrincipals + 1);
+    return rows.length > cache.maxPrincipals ? new TooMany() : groupEntries(rows, undefined);
   });
 }
 
@@ -152,8 +152,8 @@ function recallPrincipals(connection: Connection, cache: ReadCache, userId: Prin
     const rows = connection.all<[Principal]>(
       'SELECT principal FROM user_principals WHERE user_id = ? LIMIT ?',
       userId,
-      cache.mostPrincipals + 1,
+      cache.maxPrincipals + 1,
     );
-    return rows.length > cache.mostPrincipals ? new TooMany() : rows.map(([principal]) => principal);
+    return rows.length > cache.maxPrincipals ? new TooMany() : rows.map(([principal]) => principal);
   });
 }

@@ -21,7 +21,7 @@ const maxTogether = 100;
 const maxCharsTogether = 100_000;
 
 /** Maximum number of principals that a write grants. A unit of work grants more, in steps. */
-const mostPrincipals = 100;
+const maxPrincipals = 100;
 
 /** User id under which all conditional writes wait in the queue. */
 const sharedUser = storedUserId('');
@@ -122,7 +122,7 @@ class Round {
   #do(write: ConditionalWrite): number | undefined {
     const { list, id, isFresh = false, expected, text, uri, entries } = write;
     const connection = this.#connection;
-    if (countPrincipals(entries) > mostPrincipals || !this.#isHeld(write.holder)) return undefined;
+    if (countPrincipals(entries) > maxPrincipals || !this.#isHeld(write.holder)) return undefined;
     const found = isFresh ? undefined : this.#find(list, id);
     if (!isSameObject(found?.object, expected)) return undefined;
     if (text === undefined && found?.object === undefined) return undefined;

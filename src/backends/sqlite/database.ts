@@ -45,7 +45,7 @@ export interface SqliteDatabaseOptions extends WriterQueueOptions {
   /** Maximum size of a file that is checked completely; default 0. */
   readonly maxCheckedBytes?: number;
   /** Maximum number of cached principals per object or user. With more, only those that requests ask for are cached. */
-  readonly mostPrincipals?: number;
+  readonly maxPrincipals?: number;
 }
 
 const defaultMemoryBytes = 33_554_432;
@@ -102,7 +102,7 @@ function openFile(options: SqliteDatabaseOptions, isFixed: boolean, unlock: () =
         new Snapshots({
           open: () => new Connection({ path, isImmutable, synchronous, readOnly: true }),
           writer,
-          cache: new ReadCache(cacheBytes, options.mostPrincipals),
+          cache: new ReadCache(cacheBytes, options.maxPrincipals),
           failed,
         }),
     );

@@ -3,7 +3,7 @@
 import type { UserId } from '../../core/permissions/principals.ts';
 
 /** Maximum number of users that are remembered. */
-const mostUsers = 1000;
+const maxUsers = 1000;
 
 export class LongUnits {
   readonly #longMs: number;
@@ -19,7 +19,7 @@ export class LongUnits {
   note(userId: UserId | undefined, ms: number): void {
     if (ms < this.#longMs) this.#users.delete(userId);
     else {
-      if (this.#users.size >= mostUsers) this.#users.clear();
+      if (this.#users.size >= maxUsers) this.#users.clear();
       this.#users.add(userId);
     }
   }

@@ -2,7 +2,7 @@
 // keys of all candidates are compared, and only the rows of the page are fetched.
 import { parseStoredJson, type JsonValue } from '../../base/json.ts';
 import { cutPage, PageFill, type EntryPage } from '../../core/objects/page-text.ts';
-import { StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
+import { charsOf, StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
 import { compareValues } from '../../core/query/compare.ts';
 import { isIdField, isTimestampField, isUniqueField } from '../../core/query/fields.ts';
@@ -19,7 +19,7 @@ import type { ListRow } from './lists.ts';
 import {
   compileSelection,
   fromWhere,
-  mostRows,
+  maxRows,
   narrowSelection,
   sqlOrder,
   walkFromBothEnds,
@@ -30,6 +30,7 @@ import {
   type Window,
 } from './selection.ts';
 import type { Steps } from '../../base/steps.ts';
+import { countRead, isTurnFull } from './turn-reads.ts';
 
 /** Maximum number of sort keys that SQLite extracts; with more, the whole object is read. */
 const maxPaths = 3;
@@ -57,6 +58,7 @@ export function planQuery(query: PageQuery): PagePlan {
 function* selectPlanned(connection: Connection, list: ListRow, plan: PagePlan): Steps<EntryPage> {
   const selection = compileSelection(list, plan);
   if (selection.tables.length === 0) return { entries: [], more: false };
+  if (isTurnFull()) yield;
   switch (plan.by) {
     case 'time':
       return cutPage(yield* selectByTimestamp(connection, selection, plan), plan);
@@ -82,7 +84,7 @@ function* selectNamed(
   const inline = inlineBytes(limit, maxBytes);
   const rows: EntryRow[] = [];
   yield* walkWindows(connection, selection, 'descending', (window) => {
-    rows.push(...selectRows(connection, selection, window, { order: '2', limit: mostRows, inline }));
+    rows.push(...selectRows(connection, selection, window, { order: '2', limit: maxRows, inline }));
     return false;
   });
   const [first] = sort;
@@ -288,6 +290,7 @@ class FoundEntries {
           ? { id, lastModified, deleted: true }
           : new StoredObject(id, lastModified, typeof data === 'string' ? data : this.#readText(data));
       this.#fill.add(entry);
+      countRead(charsOf(entry));
       this.entries.push(entry);
     }
   }
@@ -305,7 +308,7 @@ const leastInlineBytes = 1024;
  */
 function inlineBytes(rows: number, maxBytes: number | undefined): number | undefined {
   if (maxBytes === undefined) return undefined;
-  return Math.max(leastInlineBytes, Math.floor(maxBytes / Math.min(Math.max(1, rows), mostRows)));
+  return Math.max(leastInlineBytes, Math.floor(maxBytes / Math.min(Math.max(1, rows), maxRows)));
 }
 
 /** Returns the expression for the text of an entry, or for its row number when the text is too long. */

@@ -16,7 +16,7 @@ import { SqlitePermissionReader } from './permission-reader.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 
 /** Maximum number of principals that are added in one step. */
-const mostAtOnce = 100;
+const maxAtOnce = 100;
 /** Number of objects whose entries are deleted without a pause. */
 const objectsPerStep = 100;
 
@@ -111,7 +111,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     this.#forgetResults(objectIds);
     const folders = this.#folders;
     const [first] = entries;
-    if (first !== undefined && entries.length === 1 && countPrincipals(first.permissions) <= mostAtOnce) {
+    if (first !== undefined && entries.length === 1 && countPrincipals(first.permissions) <= maxAtOnce) {
       return this.access.run((connection) => runAtOnce(grantAll(connection, entries, folders)));
     }
     return (

@@ -17,7 +17,7 @@ import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { PageText } from '../../contracts/storage.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
-import { sizeOfObjects } from '../sql/small-list.ts';
+import { maxListPart, type SmallList } from '../sql/small-list.ts';
 import type { ListRow } from './lists.ts';
 
 /** A part of a list, and the cached row of the list at that moment. They are valid together only. */
@@ -29,7 +29,7 @@ export interface CachedPage {
 /** The live objects of a small list, and the cached row of the list at that moment; `undefined` for a list that is not small. */
 export interface CachedContents {
   readonly row: ListRow;
-  readonly objects: readonly StoredObject[] | undefined;
+  readonly small: SmallList | undefined;
 }
 
 /**
@@ -44,8 +44,10 @@ export class TooMany {
 /** Characters and, for each text, object and place in the table, about as many bytes as they take. */
 const bytesOfFact = 400;
 const bytesOfText = 120;
+/** Bytes of the name of a list, at most, and its place. */
+const bytesOfContents = 1000;
 /** Maximum number of changes that a group notes one by one; beyond it, it notes everything. */
-const mostChanges = 10_000;
+const maxChanges = 10_000;
 const defaultMostPrincipals = 200;
 
 export class ReadCache {
@@ -57,14 +59,14 @@ export class ReadCache {
   readonly #principals: ByteCache<readonly Principal[] | TooMany>;
   readonly #answers: ByteCache<boolean>;
   /** Maximum number of cached principals in the permission entries of one object, or of groups of one user. */
-  readonly mostPrincipals: number;
+  readonly maxPrincipals: number;
 
   /** @param maxBytes approximate size of the cache; 0: nothing is cached */
-  constructor(maxBytes: number, mostPrincipals: number = defaultMostPrincipals) {
-    this.mostPrincipals = mostPrincipals;
+  constructor(maxBytes: number, maxPrincipals: number = defaultMostPrincipals) {
+    this.maxPrincipals = maxPrincipals;
     this.#objects = new ByteCache(maxBytes * 0.35);
     this.#pages = new ByteCache(maxBytes * 0.23);
-    this.#contents = new ByteCache(maxBytes * 0.2);
+    this.#contents = new ByteCache(maxBytes * 0.2, maxListPart);
     this.#entries = new ByteCache(maxBytes * 0.1);
     this.#lists = new ByteCache(maxBytes * 0.07);
     this.#principals = new ByteCache(maxBytes * 0.03);
@@ -110,10 +112,15 @@ export class ReadCache {
     return known?.row === row ? known : undefined;
   }
 
+  /** Maximum size of the contents of a list, in bytes. */
+  get maxContentsBytes(): number {
+    return Math.max(0, this.#contents.maxValueBytes - bytesOfContents);
+  }
+
   /** Caches the contents of a list. Their parsed attributes are kept as well. */
   keepContents(list: ListKey, remembered: CachedContents): void {
     const key = keyOfList(list);
-    const size = key.length + bytesOfFact + sizeOfObjects(remembered.objects ?? []);
+    const size = bytesOfContents + (remembered.small?.bytes ?? 0);
     this.#contents.set(key, remembered, size);
   }
 
@@ -237,7 +244,7 @@ export class Changes {
   #add(keys: Set<string>, key: string): void {
     if (this.#isEverything) return;
     keys.add(key);
-    if (keys.size > mostChanges) this.ofEverything();
+    if (keys.size > maxChanges) this.ofEverything();
   }
 }
 

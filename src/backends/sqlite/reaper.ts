@@ -7,8 +7,8 @@ import type { WriterQueue } from './writer-queue.ts';
 
 /** Number of rows of the first chunk. Later chunks depend on the time that rows take. */
 const firstRows = 250;
-const fewestRows = 50;
-const mostRows = 5000;
+const minRows = 50;
+const maxRows = 5000;
 /** Number of rows that a list and a folder count as in addition, even empty ones. */
 const rowsPerList = 10;
 /**
@@ -62,7 +62,7 @@ export class Reaper {
  */
 function nextRows(rows: number, tookMs: number, wereAsMany: boolean): number {
   const fitting = Math.round(rows * Math.min(chunkMs / tookMs, wereAsMany ? 1.5 : 1));
-  return Math.max(fewestRows, Math.min(fitting, mostRows));
+  return Math.max(minRows, Math.min(fitting, maxRows));
 }
 
 /** Alternates between lists and folders, so that neither waits for the other while small ones are deleted all the time. */

@@ -18,7 +18,7 @@ const firstRows = 100;
 /** Rows of the first window of a scan that needs many windows in any case. */
 const firstRowsOfMany = 16;
 /** Maximum number of rows of a window. */
-export const mostRows = 5000;
+export const maxRows = 5000;
 /** Time that a window may take, in milliseconds; a window of few rows may take longer. */
 const windowMs = 1;
 const fewRows = 64;
@@ -220,7 +220,7 @@ function* walkIds(
 ): Steps<void> {
   const { range } = selection;
   // A window with several long objects would block the event loop for too long.
-  const atOnce = holdsLong ? 1 : mostRows;
+  const atOnce = holdsLong ? 1 : maxRows;
   let rows = Math.min(firstRows, atOnce);
   const hopefulUntil = ids.length <= windowRows && atOnce > 1 ? performance.now() + hopefulMs : 0;
   for (let start = 0; start < ids.length;) {
@@ -268,7 +268,7 @@ function isFew(connection: Connection, selection: CompiledSelection, direction: 
  */
 function nextRows(rows: number, tookMs: number): number {
   const fitting = Math.round(rows * Math.min((rows <= fewRows ? fewRowsMs : windowMs) / tookMs, 4));
-  return Math.max(1, Math.min(fitting, mostRows));
+  return Math.max(1, Math.min(fitting, maxRows));
 }
 
 /** Returns the far end of a window of `rows` rows; `undefined` when the whole range fits into it. */

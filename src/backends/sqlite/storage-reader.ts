@@ -27,7 +27,7 @@ import { compileSelection, fromWhere, walkWindows } from './selection.ts';
 import { pause, type Steps } from '../../base/steps.ts';
 
 /** Maximum size in bytes of the text of a committed object that is read in the same turn of the event loop. */
-const mostBytesAtOnce = 262_144;
+const maxBytesAtOnce = 262_144;
 
 export class SqliteStorageReader implements StorageReader {
   protected readonly access: Access;
@@ -41,7 +41,7 @@ export class SqliteStorageReader implements StorageReader {
       if (cache === undefined) return readObject(connection, list, id);
       const seen = { isLong: false };
       const object = cache.object(list, id, () => {
-        const read = readShortObject(connection, list, id, mostBytesAtOnce);
+        const read = readShortObject(connection, list, id, maxBytesAtOnce);
         if (read !== 'long') return read;
         seen.isLong = true;
         return undefined;
@@ -134,12 +134,12 @@ function readShortObject(
   connection: Connection,
   { kind, parent }: ListKey,
   id: string,
-  mostBytes: number,
+  maxReadBytes: number,
 ): StoredObject | 'long' | undefined {
   const row = connection.get<[number, string | null]>(
     `SELECT o.last_modified, CASE WHEN octet_length(o.data) <= ? THEN o.data END FROM lists l CROSS JOIN objects o
     WHERE l.kind = ? AND l.parent = ? AND o.list = l.list AND o.id = ?`,
-    mostBytes,
+    maxReadBytes,
     kind,
     parent,
     id,
@@ -188,7 +188,7 @@ function* readPage(connection: Connection, cache: ReadCache | undefined, list: L
   const row = readListRow(connection, cache, list);
   if (row === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
   const isSmall = cache !== undefined && query.report === undefined;
-  const cached = isSmall ? yield* selectCached(connection, cache, list, row, planQuery(query)) : undefined;
+  const cached = isSmall ? yield* selectCached(connection, cache, list, row, query) : undefined;
   const page = cached ?? (yield* selectPage(connection, row, query));
   return { timestamp: row.clock, horizon: row.horizon, ...page };
 }
@@ -222,7 +222,7 @@ function* readCount(
   if (isWholeList(plan)) return row.live + (plan.includeDeleted ? row.dead : 0);
   // Reports are about indexes.
   const isCached = cache !== undefined && selection.report === undefined;
-  const cached = isCached ? yield* countCached(connection, cache, list, row, plan) : undefined;
+  const cached = isCached ? yield* countCached(connection, cache, list, row, selection) : undefined;
   if (cached !== undefined) return cached;
   const indexed = yield* countKeys(connection, row, selection);
   if (typeof indexed === 'number') return indexed;

@@ -1,6 +1,7 @@
 // Declared indexes of a list: the form of the attribute `indexes`, the slots that hold their keys, and the keys of an object.
 import { createHash } from 'node:crypto';
 import { isJsonObject, isStorableText, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { runAtOnce, type Steps } from '../../base/steps.ts';
 import type { IndexKeys } from '../objects/stored.ts';
 import type { ListIndex, SortKey } from '../query/ast.ts';
 import { isJsonArray } from '../query/compare.ts';
@@ -18,7 +19,7 @@ export const wordSlot = indexSlots;
 export const keySlots = indexSlots + 1;
 
 /** Maximum number of fields of an index, whatever the settings allow. */
-export const mostIndexFields = 16;
+export const hardMaxIndexFields = 16;
 
 /** Maximum length of the name of a field, in characters. */
 const maxNameChars = 200;
@@ -74,8 +75,13 @@ function parseIndex(value: JsonValue, complain: Complain): DeclaredIndex | undef
 
 function parseFields(value: JsonObject, member: 'fields' | 'text', complain: Complain): readonly SortKey[] | undefined {
   const fields = value[member];
-  if (!isJsonArray(fields ?? null) || !isJsonArray(fields) || fields.length === 0 || fields.length > mostIndexFields) {
-    complain(`.${member}`, `expected an array of 1 to ${mostIndexFields} names of fields`);
+  if (
+    !isJsonArray(fields ?? null) ||
+    !isJsonArray(fields) ||
+    fields.length === 0 ||
+    fields.length > hardMaxIndexFields
+  ) {
+    complain(`.${member}`, `expected an array of 1 to ${hardMaxIndexFields} names of fields`);
     return undefined;
   }
   const keys: SortKey[] = [];
@@ -197,13 +203,15 @@ export function beginningOf(key: Buffer): Buffer {
 
 /** Returns the keys of an object. */
 export function keysOf(indexes: readonly ListIndex[], attributes: JsonObject): IndexKeys {
+  return runAtOnce(keysInSteps(indexes, attributes));
+}
+
+/** Returns the keys of an object, one in each step. */
+export function* keysInSteps(indexes: readonly ListIndex[], attributes: JsonObject): Steps<IndexKeys> {
   const keys: (Buffer | undefined)[] = [];
-  for (const index of indexes) {
-    if (index.isText) {
-      keys[index.slot] = wordKey(index, attributes);
-      continue;
-    }
-    keys[index.slot] = keyOf(index, valuesOf(index, attributes));
+  for (const [number, index] of indexes.entries()) {
+    if (number > 0) yield;
+    keys[index.slot] = index.isText ? wordKey(index, attributes) : keyOf(index, valuesOf(index, attributes));
   }
   return keys;
 }

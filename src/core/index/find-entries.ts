@@ -83,22 +83,22 @@ export function isWholePage(
 export type Search<T> = Generator<readonly KeyRange[], T | undefined, KeyRows>;
 
 /** Objects are read with their keys for ranges of at most so many, and with texts up to this length in bytes. */
-export const mostInlineObjects = 1000;
-export const mostInlineBytes = 16_384;
+export const maxInlineObjects = 1000;
+export const maxInlineBytes = 16_384;
 
 /** Returns the length in bytes up to which texts are read with keys, so that together they do not exceed a page. */
 export function inlineBytesOf({ maxBytes = Infinity }: Pick<PageQuery, 'maxBytes'>, { limit }: KeyRange): number {
-  return limit > mostInlineObjects ? 0 : Math.min(mostInlineBytes, Math.floor(maxBytes / limit));
+  return limit > maxInlineObjects ? 0 : Math.min(maxInlineBytes, Math.floor(maxBytes / limit));
 }
 
 /** Candidates that are looked up rather than a whole list scanned: at least so many, or this part of the list. */
-const fewestCandidates = 500;
-const mostCandidates = 20_000;
+const minCandidates = 500;
+const maxCandidates = 20_000;
 const candidatesPart = 0.05;
 
 /** Number of keys of all ranges that are read together. */
-const mostKeys = 20_000;
-const fewestKeys = 20;
+const maxKeys = 20_000;
+const minKeys = 20;
 
 /** Finds candidates for a page. */
 export function* findCandidates(query: PageQuery): Search<Candidates> {
@@ -135,13 +135,13 @@ function* findFirst(query: PageQuery, plans: readonly IndexPlan[]): Search<Found
     for (const span of plan.spans) {
       // Without conditions left, the first entries of the span are enough.
       const isExact = plan.residual.length === 0 && span.part === 'whole';
-      const limit = isExact ? query.limit + 1 : Math.max(query.limit + 1, fewestCandidates);
+      const limit = isExact ? query.limit + 1 : Math.max(query.limit + 1, minCandidates);
       const ranges = partOf(plan, span, order, { query, limit });
       if (ranges === undefined) return undefined;
       parts.push(...ranges.map((range) => ({ range, order, span, isExact })));
     }
   }
-  if (parts.reduce((sum, { range }) => sum + range.limit, 0) > mostKeys && parts.length > 1) return undefined;
+  if (parts.reduce((sum, { range }) => sum + range.limit, 0) > maxKeys && parts.length > 1) return undefined;
   const answer = yield parts.map(({ range }) => range);
   query.report?.read(countRows(answer));
   const rows = new Map<string, KeyRow>();
@@ -150,8 +150,13 @@ function* findFirst(query: PageQuery, plans: readonly IndexPlan[]): Search<Found
   const unread: { readonly group: KeyRange; readonly part: Part; readonly last: KeyRow }[] = [];
   for (const [number, part] of parts.entries()) {
     const read = answer.rows[number] ?? [];
-    const last = read.length < part.range.limit ? undefined : read.at(-1);
-    const group = last && (part.span.part === 'cut' ? sameBeginning(last, part.range) : wrongTies(last, part));
+    let last = read.length < part.range.limit ? undefined : read.at(-1);
+    let group = last && (part.span.part === 'cut' ? sameBeginning(last, part.range) : wrongTies(last, part));
+    const other = read.at(-2);
+    if (part.span.part !== 'cut' && group !== undefined && other !== undefined && !isWithin(other, group)) {
+      // All objects before the last one are the first ones of their keys, and the last one shows that there are more.
+      [last, group] = [other, undefined];
+    }
     if (last !== undefined && group !== undefined) unread.push({ group, part, last });
     else if (last !== undefined && !part.isExact) frontier.push(last);
     for (const row of read) if (group === undefined || !isWithin(row, group)) rows.set(row.id, row);
@@ -179,14 +184,14 @@ function* findAll(plans: readonly IndexPlan[], { report }: PageQuery): Search<Fo
   );
   const rows: (readonly KeyRow[])[] = ranges.map(() => []);
   // The first read is short: most searches find few keys, and only then it is known how many are too many.
-  let most = fewestCandidates;
+  let most = minCandidates;
   let open = [...ranges.keys()];
-  let limit = Math.max(fewestKeys, Math.min(most + 1, Math.floor(mostKeys / Math.max(1, open.length))));
+  let limit = Math.max(minKeys, Math.min(most + 1, Math.floor(maxKeys / Math.max(1, open.length))));
   while (open.length > 0) {
     const answer = yield open.map((number) => ({ ...ranges[number]!, limit }));
     report?.read(countRows(answer));
     for (const [position, number] of open.entries()) rows[number] = answer.rows[position] ?? [];
-    most = Math.min(mostCandidates, Math.max(fewestCandidates, answer.live * candidatesPart));
+    most = Math.min(maxCandidates, Math.max(minCandidates, answer.live * candidatesPart));
     if (rows.reduce((sum, { length }) => sum + length, 0) > most) return undefined;
     open = open.filter((number) => rows[number]!.length === limit);
     limit = Math.ceil(most / Math.max(1, open.length)) + 1;
@@ -282,7 +287,7 @@ function wrongTies({ key }: KeyRow, { range, order: { isReverse, isNewestFirst }
 /** Returns the range of the keys that were cut off after the same bytes as one, whose order is unknown. */
 function sameBeginning({ key }: KeyRow, range: KeyRange): KeyRange {
   const low = beginningOf(key);
-  return { ...range, low, high: endOf(low), limit: fewestCandidates };
+  return { ...range, low, high: endOf(low), limit: minCandidates };
 }
 
 function isPossible({ low, high }: KeySpan): boolean {

@@ -53,17 +53,30 @@ export function endOf(start: Buffer): Buffer {
 /** Encodings of a missing value. */
 const missing = { ascending: Buffer.of(0x70), descending: Buffer.of(0x8f) } as const;
 
+interface Planned {
+  readonly indexes: readonly ListIndex[];
+  readonly sort: readonly SortKey[];
+  readonly plans: readonly IndexPlan[] | undefined;
+}
+
+/** The last plans by the filters of their query: the engine plans a query to choose indexes, and the backend to read them. */
+const planned = new WeakMap<readonly Filter[], Planned>();
+
 /**
  * Returns plans that together find all entries of the selection: one plan, or one for each alternative. Returns `undefined`
  * when no index helps.
  */
 export function planIndexes(selection: Selection, sort: readonly SortKey[]): readonly IndexPlan[] | undefined {
-  const { filters, ids, includeDeleted = false } = selection;
-  const indexes = selection.indexes?.filter(({ isText }) => !isText) ?? [];
+  const { filters, ids, includeDeleted = false, indexes = [] } = selection;
   // Tombstones have no keys, and named objects are found by their ids.
   if (indexes.length === 0 || ids !== undefined || includeDeleted) return undefined;
-  const best = choosePlan(indexes, filters, sort);
-  return planAll(indexes, filters, [], sort) ?? (best && [best]);
+  const known = planned.get(filters);
+  if (known?.indexes === indexes && known.sort === sort) return known.plans;
+  const ofValues = indexes.filter(({ isText }) => !isText);
+  const best = choosePlan(ofValues, filters, sort);
+  const plans = planAll(ofValues, filters, [], sort) ?? (best && [best]);
+  planned.set(filters, { indexes, sort, plans });
+  return plans;
 }
 
 /**

@@ -40,7 +40,7 @@ export class Purge {
   }
 
   /** Returns the maximum number of tombstones to delete, the oldest first, of a list with `dead` tombstones. */
-  mostOf(dead: number): number {
+  limitTo(dead: number): number {
     return Math.max(0, Math.min(this.#limit - this.count, dead - this.maxRetained));
   }
 }

@@ -19,7 +19,7 @@ export interface JoinedEntries {
 }
 
 /** Limit for queries without one, in bytes: a process cannot hold texts much longer than this. */
-export const mostPageBytes = 100_000_000;
+export const maxPageBytes = 100_000_000;
 
 /** Entries that are joined in one step: about a millisecond. */
 const entriesPerStep = 2000;
@@ -27,7 +27,7 @@ const entriesPerStep = 2000;
 /** Joins the entries of a page, which ends early at the given length in bytes. */
 export function* joinPage<T extends EntryPage>(
   { entries: all, more: follow, ...page }: T,
-  maxBytes: number = mostPageBytes,
+  maxBytes: number = maxPageBytes,
 ): Steps<Omit<T, 'entries' | 'more'> & JoinedEntries> {
   const { entries, more } = fitPage({ entries: all, more: follow }, maxBytes);
   const last = entries.at(-1);
@@ -60,7 +60,7 @@ export function fitPage<T extends EntryPage>(page: T, maxBytes: number | undefin
   // Counting the bytes of a text takes longer than reading its length, and hardly any page needs it.
   let chars = 0;
   for (const entry of entries) chars += charsOf(entry);
-  if (chars * mostBytesOfChar <= maxBytes) return page;
+  if (chars * maxBytesOfChar <= maxBytes) return page;
   let bytes = 0;
   const tooFar = entries.findIndex((entry, index) => {
     bytes += isTombstone(entry) ? 0 : Buffer.byteLength(entry.text);
@@ -70,7 +70,7 @@ export function fitPage<T extends EntryPage>(page: T, maxBytes: number | undefin
 }
 
 /** Maximum number of bytes in UTF-8 of a UTF-16 code unit. */
-export const mostBytesOfChar = 3;
+export const maxBytesOfChar = 3;
 
 /** Counts the text of a page while it is read, so that reading stops soon after the page is full. */
 export class PageFill {

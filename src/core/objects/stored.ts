@@ -25,7 +25,7 @@ export interface ListKey {
 export type IndexKeys = readonly (Buffer | undefined)[];
 
 /** Number of attributes of a large object that are looked up in its text before all of them are parsed. */
-const mostLookups = 8;
+const maxLookups = 8;
 /** Numbers of these lookups. In a map, because few objects are large. */
 const lookups = new WeakMap<StoredObject, number>();
 
@@ -33,7 +33,7 @@ const lookups = new WeakMap<StoredObject, number>();
 function mayLookUp(object: StoredObject): boolean {
   const count = (lookups.get(object) ?? 0) + 1;
   lookups.set(object, count);
-  return count <= mostLookups;
+  return count <= maxLookups;
 }
 
 /** A live object. Immutable; `attributes` returns a shared value, which must not be changed. */

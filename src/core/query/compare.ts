@@ -134,12 +134,12 @@ const ordersOfLarge = new WeakMap<JsonObject, readonly string[]>();
 
 /** Returns the keys in the order in which objects are compared: by length in UTF-8 bytes, then by code point. */
 export function sortedKeys(object: JsonObject): readonly string[] {
+  const known = ordersOfLarge.get(object);
+  if (known !== undefined) return known;
   const keys = Object.keys(object);
   if (keys.length < manyKeys) {
     return keys.toSorted((a, b) => Buffer.byteLength(a) - Buffer.byteLength(b) || compareText(a, b));
   }
-  const known = ordersOfLarge.get(object);
-  if (known !== undefined) return known;
   // Keys in the order of their UTF-16 units, which JavaScript sorts in a fraction of the time, unless they have surrogates.
   const byText = keys.some((key) => surrogate.test(key)) ? keys.sort(compareText) : keys.sort();
   const byLength = new Map<number, string[]>();

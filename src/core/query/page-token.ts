@@ -27,7 +27,7 @@ export interface PageToken {
 export const noncePrefix = 'pagination-token-';
 
 /** Maximum length of a token; longer tokens are refused without being decoded. */
-const maxTokenLength = 65_536;
+export const maxTokenLength = 65_536;
 const maxNonceLength = 200;
 /** Stored objects are at most 500 levels deep, and a token wraps their members twice. */
 const maxDepth = 512;

@@ -241,7 +241,7 @@ export function parseQueryValue(text: string): JsonValue | undefined {
   }
 }
 
-const mayBeJson = /^[\s"[{\d-]|^(?:true|false|null)\s*$/;
+const mayBeJson = /^[\s"[{\d]|^-\d|^(?:true|false|null)\s*$/;
 
 function unquote(text: string): string {
   return text.startsWith('"') ? text.slice(1, -1) : text;

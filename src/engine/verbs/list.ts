@@ -26,8 +26,8 @@ import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
 import { reportFor, withIndexes } from '../list-indexes.ts';
 import { findAbove, requireNoIssues, requireTimestamp, type LiveLists, type Scope } from '../scope.ts';
 import { bindSearch, countMatches, searchPage, type BoundSearch, type FoundPage } from '../text-search.ts';
-import { requireRoomForPage } from '../stored-work.ts';
-import { fewestToWalk, manyShared, readSharedPage } from '../shared-page.ts';
+import { requireRoomForPage, requireRoomForText } from '../stored-work.ts';
+import { minToWalk, manyShared, readSharedPage } from '../shared-page.ts';
 
 /** Responds with a page of the objects that the caller may see, or with their number for HEAD. */
 export async function readList(scope: Scope): Promise<ServiceResponse> {
@@ -99,7 +99,7 @@ async function readManyShared(scope: Scope, query: ListQuery, headers: ResponseH
     principals: new Set(await caller.allPrincipals()),
   };
   const many = await findMany(scope, query);
-  const some = many > fewestToWalk ? await findObjects(asked, caller, unit.reader, ids, many) : undefined;
+  const some = many > minToWalk ? await findObjects(asked, caller, unit.reader, ids, many) : undefined;
   if (some !== undefined && some.length < many) {
     return readPage(scope, { ids: some }, query, { headers, firstPage: undefined });
   }
@@ -126,7 +126,7 @@ function askedList({ kind, context: { caller, ids } }: Scope): AskedList {
 
 /** Returns the number of shared objects from which a scan may be faster; `undefined` when the list cannot be scanned. */
 function findManyShared(scope: Scope): number | undefined {
-  return scope.context.request.method === 'HEAD' || planIndexedPage(scope) === undefined ? undefined : fewestToWalk;
+  return scope.context.request.method === 'HEAD' || planIndexedPage(scope) === undefined ? undefined : minToWalk;
 }
 
 /** Expected number of entries of a poll, which usually finds less than its limit. */
@@ -210,6 +210,7 @@ async function readPage(
     await requireTimestamp(scope);
     page = await selectPage(scope, query, selected);
   }
+  if ('text' in page) requireRoomForText(context, page.text);
   const timestamp = page.timestamp ?? (await requireTimestamp(scope));
   const all = timestampHeaders(timestamp, headers);
   if (query.report !== undefined) all['Query-Plan'] = query.report.format();

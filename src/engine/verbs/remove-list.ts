@@ -72,7 +72,13 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
     const nonce = await issueNonce(scope);
     const offset = (query.token?.offset ?? 0) + deletions.length;
     const next = { sort, limit, position: await runFromNow(positionInSteps(last.old, sort), 'urgent'), offset };
-    headers['Next-Page'] = nextPageUrl(context, options, next, nonce);
+    try {
+      headers['Next-Page'] = nextPageUrl(context, options, next, nonce);
+    } catch (error) {
+      // The client could not go on.
+      context.unit.setRollbackOnly();
+      throw error;
+    }
   }
   const body = `{"data":[${deletions.map(({ tombstone }) => formatEntry(tombstone)).join(',')}]}`;
   return { status: 200, headers, body };

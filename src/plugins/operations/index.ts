@@ -13,7 +13,7 @@ import { operationsSettings } from './settings.ts';
 import { settingsEndpoint } from './settings-list.ts';
 import { slowEndpoint, SlowRequests, type SlowRequest } from './slow-requests.ts';
 import { StoreFigures } from './store-figures.ts';
-import { Processes } from './worker-reports.ts';
+import { Processes } from './processes.ts';
 
 export const operations = definePlugin({ name: 'operations', settings: operationsSettings, setup });
 
@@ -36,14 +36,14 @@ function setup(host: PluginHost): PluginParts {
     folder: own.operations_backup_folder,
     keep: own.operations_backup_keep,
   });
-  const processes = new Processes((question) => {
-    switch (question.of) {
+  const processes = new Processes((query) => {
+    switch (query.of) {
       case 'figures':
         return figures.report();
       case 'slow':
         return slow.report();
       case 'log':
-        return reportLines(ring, question.query);
+        return reportLines(ring, query.query);
     }
   });
   const askSlow = async (): Promise<readonly SlowRequest[]> =>

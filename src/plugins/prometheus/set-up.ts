@@ -7,13 +7,14 @@ import type { ServiceResponse } from '../../engine/exchange.ts';
 import { forReading } from '../../engine/endpoint.ts';
 import { metricsObserver } from '../../observability/metrics/metrics-observer.ts';
 import { metricsOptions } from '../../observability/metrics/settings.ts';
+import { WorkerChannel } from '../../observability/worker-channel.ts';
 import type { PluginHost, PluginParts } from '../../http/plugin.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { addPoolGauges } from './pool-gauges.ts';
 import { prometheusSettings } from './settings.ts';
 import { PrometheusSink } from './prometheus-sink.ts';
 import { takeSnapshot } from './snapshot.ts';
-import { WorkerMetrics } from './cluster-worker.ts';
+import { metricsTopic } from './worker-metrics.ts';
 
 /**
  * Default metrics of prom-client that are removed. Those of handles call `process._getActiveHandles`, which is
@@ -55,8 +56,11 @@ export function setUp({ settings, stores, logger, documentationUrl }: PluginHost
   for (const name of omittedMetrics) registry.removeSingleMetric(name);
   addPoolGauges(registry, prefix, [stores.storage.database, stores.permission.database]);
   for (const name of named) registry.removeSingleMetric(name);
-  const workers = cluster.isWorker ? new WorkerMetrics(() => takeSnapshot(registry)) : undefined;
-  const collect = async (): Promise<string> => (await workers?.askForAll()) ?? (await registry.metrics());
+  const workers = cluster.isWorker
+    ? new WorkerChannel<null, string>(metricsTopic, () => takeSnapshot(registry))
+    : undefined;
+  const announce = async (): Promise<void> => workers?.announce(await takeSnapshot(registry));
+  const collect = async (): Promise<string> => (await workers?.ask(null)) ?? (await registry.metrics());
   const handle = (): Promise<ServiceResponse> => respond(collect, logger);
   return {
     observer: metricsObserver(sink, metricsOptions(settings)),
@@ -79,8 +83,12 @@ export function setUp({ settings, stores, logger, documentationUrl }: PluginHost
         operations: forReading('__metrics__', { handle, describe }),
       },
     ],
-    start: () => workers?.start(),
-    stop: () => workers?.stop(),
+    start: announce,
+    // The counts of an ended worker remain in the sums.
+    stop: async () => {
+      await announce();
+      workers?.close();
+    },
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Settings } from '../../settings/settings.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
 import { getKey } from '../../base/json.ts';
-import { indexesOf } from '../../engine/list-indexes.ts';
+import { parseIndexes } from '../../core/index/definition.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import { forgetIndexes, renewIndexes } from '../../maintenance/indexes.ts';
 import { compareText } from '../../core/query/compare.ts';
@@ -189,7 +189,8 @@ class Import {
 
   /** Notes an attribute that has the name of declared indexes and another meaning. */
   #noteIndexes(bucket: string, collection: StoredObject): void {
-    if (getKey(collection.attributes, 'indexes') === undefined || indexesOf(collection).length > 0) return;
+    const value = getKey(collection.attributes, 'indexes');
+    if (value === undefined || parseIndexes(value) !== undefined) return;
     const uri = `/buckets/${bucket}/collections/${collection.id}`;
     this.#notes.push(`${uri}: the attribute indexes declares no indexes, and was imported as plain data`);
   }

@@ -1,5 +1,6 @@
 // Reads that scan long lists take turns, and delay no other reads.
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Result } from '../../../src/backends/postgresql/connection.ts';
 import { LongReads } from '../../../src/backends/postgresql/long-reads.ts';
 
 let time = 0;
@@ -10,22 +11,22 @@ beforeEach(() => {
 /** A read that ends when the test says so, with a given duration. */
 class Read {
   isUnderWay = false;
-  #finish: (error?: Error) => void = () => {};
-  readonly #end = new Promise<string>((resolve, reject) => {
-    this.#finish = (error): void => {
-      if (error === undefined) resolve('rows');
-      else reject(error);
+  #finish: (result: Result | Error) => void = () => {};
+  readonly #end = new Promise<Result>((resolve, reject) => {
+    this.#finish = (result): void => {
+      if (result instanceof Error) reject(result);
+      else resolve(result);
     };
   });
 
-  readonly run = (): Promise<string> => {
+  readonly run = (): Promise<Result> => {
     this.isUnderWay = true;
     return this.#end;
   };
 
-  end(milliseconds: number): void {
+  end(milliseconds: number, text = 'row'): void {
     time += milliseconds;
-    this.#finish();
+    this.#finish({ rows: [[null, text]], count: 1, command: 'SELECT' });
   }
 
   fail(milliseconds: number): void {
@@ -34,7 +35,7 @@ class Read {
   }
 }
 
-function begin(reads: LongReads, list: string, count: number): { read: Read; answer: Promise<string> }[] {
+function begin(reads: LongReads, list: string, count: number): { read: Read; answer: Promise<Result> }[] {
   return Array.from({ length: count }, () => {
     const read = new Read();
     return { read, answer: reads.run(list, read.run) };
@@ -80,6 +81,21 @@ describe('reads of long lists', () => {
     expect(underWay(begun)).toEqual([true, true, true]);
   });
 
+  it('join the reads of long lists when one of them was long', async () => {
+    const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
+    const begun = begin(reads, 'a', 3);
+    await settle();
+    begun[0]!.read.end(50);
+    await begun[0]!.answer;
+    const [other] = begin(reads, 'b', 1);
+    await settle();
+    expect(underWay(begun)).toEqual([true, true, false]);
+    expect(other!.read.isUnderWay).toBe(true);
+    const [later] = begin(reads, 'a', 1);
+    await settle();
+    expect(later!.read.isUnderWay).toBe(false);
+  });
+
   it('take turns in the order of the calls, once the list is known as long', async () => {
     const reads = new LongReads({ atOnce: 2, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
@@ -87,7 +103,7 @@ describe('reads of long lists', () => {
     await settle();
     expect(underWay(begun)).toEqual([true, true, false, false]);
     begun[1]!.read.end(60);
-    expect(await begun[1]!.answer).toBe('rows');
+    expect(await begun[1]!.answer).toMatchObject({ rows: [[null, 'row']] });
     await settle();
     expect(underWay(begun)).toEqual([true, true, true, false]);
     for (const { read } of begun) read.end(60);
@@ -105,6 +121,27 @@ describe('reads of long lists', () => {
     expect(underWay(begin(reads, 'a', 3))).toEqual([true, true, true]);
   });
 
+  it('go on taking turns when that is what makes them faster', async () => {
+    const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
+    await takeLong(reads, 'a');
+    const [last] = begin(reads, 'a', 1);
+    last!.read.end(40);
+    await last!.answer;
+    const begun = begin(reads, 'a', 3);
+    await settle();
+    expect(underWay(begun)).toEqual([true, false, false]);
+  });
+
+  it('take turns when their results are long, however fast they were', async () => {
+    const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
+    const [only] = begin(reads, 'a', 1);
+    only!.read.end(1, 'x'.repeat(300_000));
+    await only!.answer;
+    const begun = begin(reads, 'a', 3);
+    await settle();
+    expect(underWay(begun)).toEqual([true, false, false]);
+  });
+
   it('pass their turn on when they fail', async () => {
     const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
@@ -114,7 +151,7 @@ describe('reads of long lists', () => {
     await settle();
     expect(second!.read.isUnderWay).toBe(true);
     second!.read.end(60);
-    expect(await second!.answer).toBe('rows');
+    expect(await second!.answer).toMatchObject({ rows: [[null, 'row']] });
     // The failed read has released its turn.
     const [third] = begin(reads, 'a', 1);
     await settle();

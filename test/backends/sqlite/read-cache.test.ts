@@ -64,7 +64,7 @@ describe('the read cache', () => {
   });
 
   it('agrees with the database when most entries and memberships are too many to cache', async () => {
-    const one = await openTestDatabase({ mostPrincipals: 1 });
+    const one = await openTestDatabase({ maxPrincipals: 1 });
     const other = await openTestDatabase({ path: one.path, cacheBytes: 0 });
     await fill(one);
     await expectSame(one, other);

@@ -82,6 +82,30 @@ describe('Live updates of the client', () => {
     await follower.until(({ copy }) => copy.has('n1'));
   });
 
+  it('use streams for the next list after a missing one was refused', async () => {
+    const coffer = open();
+    const missing = coffer.bucket('b').collection<Note>('missing');
+    expect(await follow(missing).ended).toMatchObject({ status: 404 });
+    const polls = proxy.seen.filter(({ target }) => !isStream(target)).length;
+    await follow(notesOf(coffer)).until();
+    expect(proxy.seen.filter(({ target }) => !isStream(target))).toHaveLength(polls);
+  });
+
+  it.each([0, 1])('are current at once where they are polled, with %d objects', async (count) => {
+    const notes = notesOf(direct);
+    if (count === 1) await notes.create({ id: 'n0', n: 0 });
+    const follower = follow(notesOf(open()), { transport: 'poll' });
+    await follower.until();
+    expect(follower.copy.size).toBe(count);
+    // A poll that waits is the second request.
+    expect(proxy.seen.findIndex(({ target }) => isPoll(target))).not.toBe(0);
+    const since = follower.last!.cursor;
+    await follower.stop();
+    proxy.seen.length = 0;
+    await follow(notesOf(open()), { transport: 'poll', since }).until();
+    expect(proxy.seen.findIndex(({ target }) => isPoll(target))).not.toBe(0);
+  });
+
   it('end with the refusal where only streams are wanted', async () => {
     const coffer = open();
     proxy.rule = ({ target }) => (isStream(target) ? { status: 404, body: '{"code":404,"errno":111}' } : undefined);

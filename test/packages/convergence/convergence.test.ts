@@ -1,5 +1,6 @@
 // Random offline histories of four kinds of clients with one list, with restarts and interruptions: in the end, all copies
 // and the list are equal, no confirmed edit is lost, and each conflict has ended as the strategy of its client says.
+import { appendFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { clients, history, runHistory } from './history.ts';
@@ -10,6 +11,8 @@ const numRuns = Number(process.env['COFFER_CONVERGENCE_RUNS'] ?? (process.env['C
 const seed = process.env['COFFER_CONVERGENCE_SEED'];
 const path = process.env['COFFER_CONVERGENCE_PATH'];
 const only = process.env['COFFER_CONVERGENCE_BACKEND'];
+/** A file that gets a byte for each history. */
+const progress = process.env['COFFER_CONVERGENCE_PROGRESS'];
 
 describe.each(backends.filter((name) => only === undefined || name === only))(
   'Four clients of a list on %s',
@@ -30,6 +33,7 @@ describe.each(backends.filter((name) => only === undefined || name === only))(
         const property = fc.asyncProperty(history, async (given) => {
           runs += 1;
           expect(await runHistory(world, given)).toEqual([]);
+          if (progress !== undefined) appendFileSync(progress, '.');
         });
         await fc.assert(property, {
           numRuns,

@@ -7,7 +7,8 @@ import {
   cofferMutationFn,
   type CofferCollectionConfig,
 } from '../../../packages/tanstack-db/src/index.ts';
-import { memoryDriver, type Items } from '../tanstack-db/support.ts';
+import { memoryDriver } from '../tanstack-db/persisted.ts';
+import type { Items } from '../tanstack-db/support.ts';
 import { decide, type Content, type Field, type Item, type Replica, type Setting } from './replica.ts';
 
 type Row = Item & { last_modified?: number };

@@ -3,14 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { basic, Coffer } from '@coffer/client';
-import { authorizationOf, startTestService, type TestService } from '../../../src/testing/index.ts';
+import { authorizationOf, startTestService } from '../../../src/testing/index.ts';
 import { databaseSettings, postgresqlSettings } from '../../support/backends.ts';
 import { borrowDatabase } from '../../support/postgresql.ts';
+import { ServerProcess, Workspace } from '../../support/server-process.ts';
 import { FaultyProxy } from '../client/faulty-proxy.ts';
 import type { Network } from './network.ts';
 import type { Item } from './replica.ts';
 
-export const backends = ['sqlite', 'postgresql'] as const;
+/** `sqlite, killed`: a process of its own, which ends by `kill -9` at each restart. */
+export const backends = ['sqlite', 'sqlite, killed', 'postgresql'] as const;
 export type Backend = (typeof backends)[number];
 
 /** A state of a record on the service, the oldest first. */
@@ -26,29 +28,21 @@ let names = 0;
 
 export class World {
   readonly proxy: FaultyProxy;
-  readonly #settings: Readonly<Record<string, string>>;
-  readonly #cleanUp: () => Promise<void>;
-  #service: TestService;
+  readonly #store: Store;
+  #service: Service;
   /** Names of users by their ids. */
   readonly #users = new Map<string, string>();
 
-  private constructor(parts: {
-    service: TestService;
-    proxy: FaultyProxy;
-    settings: Readonly<Record<string, string>>;
-    cleanUp: () => Promise<void>;
-  }) {
-    this.#service = parts.service;
-    this.proxy = parts.proxy;
-    this.#settings = parts.settings;
-    this.#cleanUp = parts.cleanUp;
+  private constructor(store: Store, service: Service, proxy: FaultyProxy) {
+    this.#store = store;
+    this.#service = service;
+    this.proxy = proxy;
   }
 
   static async start(backend: Backend, users: readonly string[]): Promise<World> {
-    const { own, cleanUp } = backend === 'sqlite' ? await sqlite() : await postgresql();
-    const settings = { ...own, includes: 'history' };
-    const service = await startTestService({ settings });
-    const world = new World({ service, proxy: await FaultyProxy.start(service.origin), settings, cleanUp });
+    const store = await openers[backend]();
+    const service = await store.start();
+    const world = new World(store, service, await FaultyProxy.start(service.origin));
     for (const user of users) world.#users.set((await world.#direct(user).info()).user!.id, user);
     return world;
   }
@@ -87,18 +81,18 @@ export class World {
     }));
   }
 
-  /** Stops the service, and starts it again at another port. Requests meanwhile fail. */
+  /** Stops or kills the service, and starts it again at another port. Requests meanwhile fail. */
   async restart(): Promise<void> {
     this.proxy.cutAll();
     await this.#service.close();
-    this.#service = await startTestService({ settings: this.#settings });
+    this.#service = await this.#store.start();
     this.proxy.target = this.#service.origin;
   }
 
   async close(): Promise<void> {
     await this.proxy.close();
     await this.#service.close();
-    await this.#cleanUp();
+    await this.#store.remove();
   }
 
   /** A client without the network of the histories. */
@@ -111,18 +105,38 @@ export class World {
 const authOf = (user: string) => basic(user, `secret of ${user}`);
 export { authorizationOf };
 
+interface Service {
+  readonly origin: string;
+  readonly close: () => Promise<unknown>;
+}
+
+/** Where a service keeps its data. */
 interface Store {
-  readonly own: Readonly<Record<string, string>>;
-  readonly cleanUp: () => Promise<void>;
+  readonly start: () => Promise<Service>;
+  readonly remove: () => Promise<void>;
 }
 
-async function sqlite(): Promise<Store> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'coffer-convergence-'));
-  const own = { sqlite_synchronous: 'OFF', ...databaseSettings('sqlite', path.join(folder, 'coffer.sqlite3')) };
-  return { own, cleanUp: () => rm(folder, { recursive: true, force: true }) };
-}
+const openers: Readonly<Record<Backend, () => Promise<Store>>> = {
+  async sqlite() {
+    const folder = await mkdtemp(path.join(tmpdir(), 'coffer-convergence-'));
+    const own = { sqlite_synchronous: 'OFF', ...databaseSettings('sqlite', path.join(folder, 'coffer.sqlite3')) };
+    return { start: () => startHere(own), remove: () => rm(folder, { recursive: true, force: true }) };
+  },
+  async 'sqlite, killed'() {
+    const workspace = await Workspace.create();
+    const environment = { ...workspace.environment('sqlite'), SVC_INCLUDES: 'history' };
+    const start = async (): Promise<Service> => {
+      const server = await ServerProcess.start(workspace, environment);
+      return { origin: new URL(server.url).origin, close: () => server.kill() };
+    };
+    return { start, remove: () => workspace.remove() };
+  },
+  async postgresql() {
+    const { url, giveBack } = await borrowDatabase();
+    return { start: () => startHere(postgresqlSettings(url)), remove: giveBack };
+  },
+};
 
-async function postgresql(): Promise<Store> {
-  const { url, giveBack } = await borrowDatabase();
-  return { own: postgresqlSettings(url), cleanUp: giveBack };
+function startHere(own: Readonly<Record<string, string>>): Promise<Service> {
+  return startTestService({ settings: { ...own, includes: 'history' } });
 }

@@ -212,6 +212,11 @@ describe('A replicated document', () => {
     const key = { key: { type: 'string', maxLength: 10 } };
     expect(await start(withProperties(key, other))).toContain('"id", which is not the primary key');
     expect(await start(withProperties({}, { attachments: {} }))).toContain('attachments: false');
+    expect(await start(withProperties({ last_modified: { type: 'string' } }))).toContain('a number. Give it that type');
+    const required = { required: ['id', 'title', 'last_modified'] };
+    expect(await start(withProperties({ last_modified: { type: 'integer' } }, required))).toContain(
+      'new documents do not have',
+    );
   });
 });
 

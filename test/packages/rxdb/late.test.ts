@@ -1,6 +1,9 @@
 // States that the stream brings after later ones were pushed: echoes of own writes, and what others wrote before them.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { replicateRxCollection } from 'rxdb/plugins/replication';
+import { Subject } from 'rxjs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Collection as Records } from '@coffer/client';
+import { takesOver } from '../../../packages/rxdb/src/late.ts';
 import { HeldStream } from '../held-stream.ts';
 import {
   contentOf,
@@ -153,5 +156,42 @@ describe('A replication whose stream is late', () => {
     const { last_modified } = await list.get('a');
     await until(async () => (await todos.findOne('a').exec(true)).last_modified === last_modified);
     expect((await todos.findOne('a').exec(true)).title).toBe('third');
+  });
+});
+
+describe('RxDB', () => {
+  it('asks whether a collection has a received state in the context that the plugin knows', async () => {
+    const world = await World.start();
+    onTestFinished(() => world.close());
+    const contexts = new Map<string, [object, object]>();
+    const handler = {
+      isEqual: (one: object, other: object, context: string) => {
+        contexts.set(context, [one, other]);
+        return false;
+      },
+      resolve: ({ realMasterState }: { realMasterState: object }) => realMasterState,
+    };
+    const todos = await world.open({ conflictHandler: handler });
+    const received = (title: string) => ({ id: 'a', title, _deleted: false });
+    const stream = new Subject<any>();
+    const state = replicateRxCollection<Todo, { at: number }>({
+      collection: todos,
+      replicationIdentifier: 'contexts',
+      pull: {
+        handler: async () => ({ documents: [received('first')], checkpoint: { at: 1 } }),
+        stream$: stream,
+        batchSize: 2,
+      },
+    });
+    await state.awaitInitialReplication();
+    stream.next({ documents: [received('second')], checkpoint: { at: 2 } });
+    await until(async () => (await todos.findOne('a').exec())?.title === 'second');
+    await state.cancel();
+    const renamed =
+      'RxDB has renamed or removed this context. Without it, a late stream overwrites newer edits: find the comparison of a received ' +
+      'state with the stored one in its downstream, change `takesOver` in packages/rxdb/src/late.ts and the range in its package.json.';
+    expect(contexts.has(takesOver), `${renamed} It has: ${[...contexts.keys()].join(', ')}`).toBe(true);
+    // The received state comes first.
+    expect(contexts.get(takesOver)).toMatchObject([{ title: 'second' }, { title: 'first' }]);
   });
 });

@@ -1,5 +1,6 @@
 // The package of the plugin: its size, its contents, its declarations, and the examples of its README.
 import { symlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { projectRoot } from '../../architecture/source-tree.ts';
@@ -11,8 +12,8 @@ const tested = new TestedPackage('rxdb', {
 });
 
 describe('The package @coffer/rxdb', () => {
-  it('has at most 5.5 KB, minified and compressed, without what it builds on', async () => {
-    expect(await tested.size(['@coffer/client', 'rxdb', 'rxdb/*', 'rxjs'])).toBeLessThanOrEqual(5.5 * 1024);
+  it('has at most 6.25 KB, minified and compressed, without what it builds on', async () => {
+    expect(await tested.size(['@coffer/client', 'rxdb', 'rxdb/*', 'rxjs'])).toBeLessThanOrEqual(6.25 * 1024);
   });
 
   it('imports nothing but its own files, the client, and its peers, in no circle', () => {
@@ -20,6 +21,10 @@ describe('The package @coffer/rxdb', () => {
     const { dependencies, peerDependencies } = tested.manifest;
     expect(Object.keys(dependencies as object)).toEqual(['@coffer/client']);
     expect(Object.keys(peerDependencies as object)).toEqual(['rxdb', 'rxjs']);
+    // The plugin depends on parts of RxDB that may change in any minor version: see `takesOver`.
+    const { version } = createRequire(import.meta.url)('rxdb/package.json') as { readonly version: string };
+    const [major, minor] = version.split('.').map(Number);
+    expect((peerDependencies as { rxdb: string }).rxdb).toBe(`>=${major}.${minor}.0 <${major}.${minor! + 1}.0`);
   });
 
   it('has short files with kebab-case names, each opening with a comment', () => tested.checkTidiness());

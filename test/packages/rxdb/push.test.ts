@@ -1,6 +1,6 @@
 // What happens to documents that are written in the collection, whatever the service answers.
 import { basic, CofferError } from '@coffer/client';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Coffer as OtherCoffer, CofferError as OtherError } from '../../../packages/client/src/index.ts';
 import { startTestService } from '../../../src/testing/index.ts';
 import { FaultyProxy } from '../client/faulty-proxy.ts';
@@ -33,10 +33,7 @@ describe('A written document', () => {
   let world: World;
   let proxy: FaultyProxy;
   beforeAll(async () => {
-    world = await World.start(startTestService, {
-      batch_max_requests: '4',
-      experimental_collection_schema_validation: 'true',
-    });
+    world = await World.start(startTestService, { batch_max_requests: '4' });
   });
   beforeEach(async () => {
     proxy = await FaultyProxy.start(world.service.origin);
@@ -305,133 +302,5 @@ describe('A written document', () => {
     await state.start();
     await until(() => list.get('mine').catch(() => undefined));
     await converged(todos, list);
-  });
-
-  const strict = {
-    schema: { type: 'object', properties: { title: { type: 'string', maxLength: 5 } }, required: ['title'] },
-  };
-
-  it('that the schema of the service refuses is reported, and does not stop others of its batch', async () => {
-    const list = await world.newList(strict);
-    const todos = await world.open();
-    await todos.bulkInsert([
-      { id: 'a', title: 'short' },
-      { id: 'b', title: 'much too long' },
-      { id: 'c', title: 'fine' },
-    ]);
-    const state = world.replicate(todos, list);
-    const errors = errorsOf(state);
-    await until(() => errors.length >= 2);
-    expect(errors[0]).toEqual({ code: 'RC_PUSH', status: 400, errno: 107 });
-    expect(Object.keys(await recordsOf(list)).toSorted()).toEqual(['a', 'c']);
-    // It is sent again until the service accepts it.
-    const id = list.path.split('/').at(-2)!;
-    await world.client.bucket('b').collections.put(id, {});
-    await until(async () => (await list.list().count()) === 3);
-    await state.awaitInSync();
-  });
-
-  it('that the service refuses is reverted, if the application decides so', async () => {
-    const list = await world.newList(strict);
-    const todos = await world.open();
-    await todos.insert({ id: 'a', title: 'short' });
-    await world.once(todos, list);
-    const refused: unknown[] = [];
-    const push = {
-      onRefused: ({ status, details }: any, document: any) => {
-        refused.push([status, details[0].name, document.id]);
-        return 'revert' as const;
-      },
-    };
-    await todos.insert({ id: 'new', title: 'much too long' });
-    await (await todos.findOne('a').exec(true)).patch({ title: 'also much too long' });
-    await world.once(todos, list, { push });
-    expect(await contentOf(todos)).toEqual({ a: { id: 'a', title: 'short' } });
-    expect(refused.toSorted((a, b) => (String(a) < String(b) ? -1 : 1))).toEqual([
-      [400, 'title', 'a'],
-      [400, 'title', 'new'],
-    ]);
-  });
-
-  const unique = { indexes: [{ fields: ['title'], unique: true }] };
-
-  it('with a unique value that another record has is reported, and does not stop others of its batch', async () => {
-    const list = await world.newList(unique);
-    await list.put('theirs', { title: 'taken' });
-    const todos = await world.open();
-    await todos.bulkInsert(['free', 'taken', 'other'].map((title) => ({ id: title, title })));
-    const state = world.replicate(todos, list);
-    const errors = errorsOf(state);
-    await until(() => errors.length >= 2);
-    expect(errors[0]).toEqual({ code: 'RC_PUSH', status: 409, errno: 122 });
-    expect(Object.keys(await recordsOf(list)).toSorted()).toEqual(['free', 'other', 'theirs']);
-    await (await todos.findOne('taken').exec(true)).incrementalPatch({ title: 'mine' });
-    // Its later state is sent in its place.
-    await converged(todos, list);
-  });
-
-  it('with a unique value that another record has is reverted, if the application decides so', async () => {
-    const list = await world.newList(unique);
-    await list.put('theirs', { title: 'taken' });
-    const todos = await world.open();
-    await todos.bulkInsert([
-      { id: 'a', title: 'free' },
-      { id: 'b', title: 'taken' },
-    ]);
-    const refused: unknown[] = [];
-    const push = {
-      onRefused: ({ details }: any, { id }: any) => {
-        refused.push([id, details.field]);
-        return 'revert' as const;
-      },
-    };
-    await world.once(todos, list, { push });
-    expect(refused).toEqual([['b', 'title']]);
-    expect(Object.keys(await contentOf(todos)).toSorted()).toEqual(['a', 'theirs']);
-    await converged(todos, list);
-  });
-
-  it('that exceeds a quota is reported, and is stored when there is room', async () => {
-    const own = await World.start(startTestService, { includes: 'quotas', 'quotas.collection_max_items': '2' });
-    onTestFinished(() => own.close());
-    const list = await own.newList();
-    const todos = await own.open();
-    await todos.bulkInsert(['a', 'b', 'c'].map((id) => ({ id, title: id })));
-    const state = own.replicate(todos, list);
-    const errors = errorsOf(state);
-    await until(() => errors.length >= 2);
-    expect(errors[0]).toEqual({ code: 'RC_PUSH', status: 507, errno: 121 });
-    const stored = Object.keys(await recordsOf(list));
-    expect(stored).toHaveLength(2);
-    await list.delete(stored[0]!);
-    await until(async () => Object.keys(await recordsOf(list)).some((id) => !stored.includes(id)));
-    await state.awaitInSync();
-    await converged(todos, list);
-  });
-
-  it('that is too large for a batch is sent alone', async () => {
-    const own = await World.start(startTestService, { batch_max_bytes: '3000' });
-    onTestFinished(() => own.close());
-    const list = await own.newList();
-    const todos = await own.open();
-    const tags = ['x'.repeat(500)];
-    await todos.bulkInsert(Array.from({ length: 12 }, (_, index) => ({ id: `t${index}`, title: 'T', tags })));
-    await own.once(todos, list);
-    await converged(todos, list);
-  });
-
-  it('may not be written by a caller without permission, and is still there', async () => {
-    const list = await world.newList();
-    const collections = world.client.bucket('b').collections;
-    await collections.permissions(list.path.split('/').at(-2)!).add({ read: ['system.Everyone'] });
-    const todos = await world.open();
-    await todos.insert({ id: 'a', title: 'A' });
-    const state = world.replicate(todos, list, { client: world.clientOf('reader') });
-    const errors = errorsOf(state);
-    await until(() => errors.length > 0);
-    expect(errors[0]).toEqual({ code: 'RC_PUSH', status: 403, errno: 121 });
-    await collections.permissions(list.path.split('/').at(-2)!).add({ 'record:create': ['system.Authenticated'] });
-    await until(async () => (await list.list().count()) === 1);
-    expect(await contentOf(todos)).toEqual({ a: { id: 'a', title: 'A' } });
   });
 });

@@ -1,7 +1,5 @@
 // A service with one collection, and collections of TanStack DB on it.
 import { setTimeout as pause } from 'node:timers/promises';
-import { DatabaseSync } from '@photostructure/sqlite';
-import type { SQLiteDriver } from '@tanstack/db-sqlite-persistence-core';
 import { basic, Coffer, type Collection as Records } from '@coffer/client';
 import { vi } from 'vitest';
 import { createCollection, type Collection } from '@tanstack/db';
@@ -95,7 +93,10 @@ export async function startWorld(
 }
 
 /** Stores records, as another client would. */
-export async function fill(world: World, records: readonly { readonly id: string }[]): Promise<void> {
+export async function fill(
+  world: World,
+  records: readonly ({ readonly id: string } & Record<string, unknown>)[],
+): Promise<void> {
   for (let at = 0; at < records.length; at += 25) {
     const chunk = records.slice(at, at + 25);
     const results = await world.client.batch((root) =>
@@ -109,32 +110,4 @@ export async function fill(world: World, records: readonly { readonly id: string
 /** Waits until a condition holds. The limit is that of the test. */
 export async function until(condition: () => unknown): Promise<void> {
   while (!(await condition())) await pause(5);
-}
-
-/** SQLite in memory, with the interface that persisted collections expect. */
-export function memoryDriver(): SQLiteDriver {
-  const connection = new DatabaseSync(':memory:');
-  let last: Promise<unknown> = Promise.resolve();
-  const driver: SQLiteDriver = {
-    exec: async (sql) => connection.exec(sql),
-    query: async <R>(sql: string, params: readonly unknown[] = []) =>
-      connection.prepare(sql).all(...(params as never[])) as R[],
-    run: async (sql, params = []) => void connection.prepare(sql).run(...(params as never[])),
-    transaction: (work) => {
-      const turn = last.then(async () => {
-        connection.exec('BEGIN');
-        try {
-          const result = await work(driver);
-          connection.exec('COMMIT');
-          return result;
-        } catch (error) {
-          connection.exec('ROLLBACK');
-          throw error;
-        }
-      });
-      last = turn.catch(() => undefined);
-      return turn;
-    },
-  };
-  return driver;
 }

@@ -1,5 +1,5 @@
 // CSV by RFC 4180: rows of cells, quoted where they hold quotes, separators or line ends. A cell is a text; a text that
-// would be read as other JSON is written with the quotes of JSON, so what is exported is imported unchanged.
+// would be read as other JSON, or as a formula, is written with the quotes of JSON, so what is exported is imported unchanged.
 
 export interface CsvRow {
   /** Number of the first line, from 1. */
@@ -69,11 +69,20 @@ export function formatCsvRow(cells: readonly string[]): string {
   return cells.map((cell) => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',');
 }
 
+/** Texts that programs for spreadsheets would compute as formulas. */
+const formula = /^\s*[=+\-@]/;
+
 /** Returns the cell of a JSON value; an absent value has an empty cell. */
 export function cellOfValue(text: string | undefined): string {
   if (text === undefined || !text.startsWith('"')) return text ?? '';
   const shown = String(JSON.parse(text));
-  return valueOfCell(shown) === text ? shown : text;
+  return valueOfCell(shown) === text && !formula.test(shown) ? shown : text;
+}
+
+/** Returns the name of a column from its cell, which has the quotes of JSON where a value would have them. */
+export function nameOfCell(cell: string): string {
+  const name = cell.trim();
+  return name.startsWith('"') ? String(JSON.parse(valueOfCell(name) ?? '""')) : name;
 }
 
 /** Returns the JSON value of a cell: other JSON as it is written, and all else as a text; `undefined` for an empty cell. */

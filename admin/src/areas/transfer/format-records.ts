@@ -20,7 +20,7 @@ export function formatRecords(rows: readonly string[], format: Format): readonly
   const fields = new Set(members.flatMap((each) => [...each.keys()]));
   const columns = ['id', ...[...fields].filter((field) => field !== 'id')];
   return [
-    `${formatCsvRow(columns)}\r\n`,
+    `${formatCsvRow(columns.map((column) => cellOfValue(JSON.stringify(column))))}\r\n`,
     ...members.map((each) => `${formatCsvRow(columns.map((column) => cellOfValue(each.get(column))))}\r\n`),
   ];
 }

@@ -1,7 +1,7 @@
 // What an import reads: JSON, JSON lines or CSV as rows with members; and the mapping that makes records of them.
 import { displayText, elementsOf, faultOfObject, memberText, membersOf } from '../../core/json-text.ts';
 import { propertiesOf, shapeOf } from '../../core/json-schema.ts';
-import { parseCsv, separatorOf, valueOfCell } from './csv.ts';
+import { nameOfCell, parseCsv, separatorOf, valueOfCell } from './csv.ts';
 
 export type Format = 'json' | 'jsonl' | 'csv';
 
@@ -108,7 +108,7 @@ function readRow(place: number, text: string): SourceRow {
 
 function csvRows(text: string): readonly SourceRow[] {
   const [head, ...lines] = parseCsv(text, separatorOf(text));
-  const names = head?.cells.map((name) => name.trim()) ?? [];
+  const names = head?.cells.map(nameOfCell) ?? [];
   if (names.length === 0) throw new Error('Expected the names of the columns in the first line.');
   if (new Set(names).size < names.length) throw new Error('Two columns have the same name.');
   return lines.map(({ line, cells }) => ({
