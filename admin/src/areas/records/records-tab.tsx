@@ -21,7 +21,7 @@ const defaultWidths: Readonly<Record<string, number>> = { id: 160, last_modified
 const defaultWidth = 150;
 /** Widths to which columns shrink on a narrow page, unless the user has chosen theirs. A moment needs its width. */
 const minWidths: Readonly<Record<string, number>> = { id: 100, last_modified: 195 };
-const minWidth = 85;
+const minWidth = 80;
 
 /** A record with the texts of its members. */
 interface Row {
