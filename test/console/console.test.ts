@@ -102,6 +102,8 @@ describeConsole('The console in a browser', {}, (stage) => {
     const record = `${collection}/records/bread`;
     await visitor.signIn('alice');
     await visitor.go(`${collectionView}/records/bread`);
+    // The heading is shown before the version that the user edits.
+    await expect.poll(() => visitor.editorText()).toContain('"first"');
 
     await alice.request('PUT', record, { body: { data: { title: 'theirs' } } });
     await visitor.writeEditor('{"title": "mine"}');
@@ -116,6 +118,8 @@ describeConsole('The console in a browser', {}, (stage) => {
     await stage.status('Saved.');
     expect(await stage.recordText('bread')).toContain('"title":"mine"');
 
+    // The saved version is loaded, so the record is not missing when the view asks for it.
+    await expect.poll(() => visitor.editorText()).toBe('{\n  "title": "mine"\n}');
     await alice.request('DELETE', record);
     await visitor.writeEditor('{"title": "again"}');
     await stage.press('Save');
