@@ -143,8 +143,8 @@ export const liveMutants = [
   {
     name: 'the cookie of a live session authenticates every request',
     file: 'src/http/dispatch.ts',
-    find: "return below === '/live' || query.some(([name]) => name === '_live');",
-    replace: 'return below !== query.length.toString();',
+    find: "return below === '/live' || (route.endpoint.isList === true && query.some(([name]) => name === '_live'));",
+    replace: "return below === '/live' || route.endpoint.name !== '' || query.length > 0;",
     backend,
     tests: 'test/live/session.test.ts',
   },
