@@ -74,7 +74,7 @@ class IniReader {
 
   #openSection(content: string, line: number): void {
     this.#entry = undefined;
-    const name = /^\[([^\]]+)\]\s*(?:[#;].*)?$/.exec(content)?.[1];
+    const name = /^\[([^\]]+)\]\s*(?:[#;].*)?$/s.exec(content)?.[1];
     if (name === undefined) {
       this.#complain(line, 'malformed section; expected [name]');
       return;
@@ -86,7 +86,7 @@ class IniReader {
 
   #openEntry(content: string, line: number, indentation: number): void {
     this.#entry = undefined;
-    const match = /^(.*?)\s*[=:]\s*(.*)$/.exec(content);
+    const match = /^(.*?)\s*[=:]\s*(.*)$/s.exec(content);
     const key = match?.[1];
     if (key === undefined || key === '') {
       // The message does not quote the line, which may be part of a secret.

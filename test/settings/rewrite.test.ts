@@ -84,7 +84,28 @@ describe.each(formats)('A file converted to %s', (format) => {
 
   it('keeps texts of any characters', () => {
     const unit = fc.oneof(
-      fc.constantFrom('\r', '\n', '"', "'", '#', ';', '%', '(', ')', 's', '=', '[', ']', ' ', '\t', '\\', '\u007F'),
+      fc.constantFrom(
+        '\r',
+        '\n',
+        '"',
+        "'",
+        '#',
+        ';',
+        '%',
+        '(',
+        ')',
+        's',
+        '=',
+        '[',
+        ']',
+        ' ',
+        '\t',
+        '\\',
+        '\u007F',
+        '\u2028',
+        '\u2029',
+        '\u0085',
+      ),
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }),
     );
     fc.assert(
