@@ -33,6 +33,7 @@ const longTests = [
   'test/console/operations-backends.test.ts',
   'test/console/operations.test.ts',
   'test/console/permissions.test.ts',
+  'test/console/records.test.ts',
   'test/console/review.test.ts',
   'test/console/schema.test.ts',
   'test/contract/postgresql-older.test.ts',
