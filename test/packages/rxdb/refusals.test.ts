@@ -154,7 +154,7 @@ describe.each(backends)('A document, with a service on %s,', (backend) => {
       const { list, todos } = await prepare();
       const state = world.replicate(todos, list);
       const errors: any[] = [];
-      state.error$.subscribe((error) => errors.push((error as any).parameters.errors[0]));
+      state.error$.subscribe((error) => errors.push(error.parameters.errors?.[0]));
       await until(() => errors.length >= 2);
       expect(errors[0].extensions).toMatchObject({
         status: 400,
