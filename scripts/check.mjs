@@ -12,6 +12,8 @@ import { parseArgs, styleText } from 'node:util';
  * @typedef {{ passed: number, failed: number, skipped?: number }} Count
  * @typedef {{ ok: boolean, note?: string, count?: Count }} Outcome
  * @typedef {{ folder: string, isComplete: boolean }} Circumstances a folder for reports, and whether all tests run
+ * @typedef {{ status: string, fullName: string, failureMessages: string[] }} TestResult one test in Vitest's report
+ * @typedef {{ name: string, message: string, assertionResults: TestResult[] }} FileResult
  * @typedef {{ name: string, title: string, run: (circumstances: Circumstances) => Promise<Outcome> }} Check
  */
 
@@ -29,6 +31,7 @@ const longTests = [
   'test/console/forms.test.ts',
   'test/console/frame.test.ts',
   'test/console/history.test.ts',
+  'test/console/hostile-values.test.ts',
   'test/console/operations-access.test.ts',
   'test/console/operations-backends.test.ts',
   'test/console/operations.test.ts',
@@ -166,9 +169,27 @@ async function runTests(/** @type {Circumstances} */ { folder, isComplete }) {
   const passed = numberAt(result, 'numPassedTests') + scenarios.passed;
   const failed = numberAt(result, 'numFailedTests') + scenarios.failed;
   if (outcome.ok && passed === 0) return { ok: false, note: 'no test ran', count: { passed, failed: 1 } };
+  if (!outcome.ok) printFailedTests(result);
   // A file that cannot be loaded or an error outside of tests fails the run without a failed test.
   const skipped = numberAt(result, 'numPendingTests');
   return { ...outcome, count: { passed, failed: outcome.ok ? failed : Math.max(failed, 1), skipped } };
+}
+
+/** Names each failed test once more, with the first line of its error: the end of a log is what people are shown. */
+function printFailedTests(/** @type {unknown} */ report) {
+  const { testResults = [] } = /** @type {{ testResults?: FileResult[] }} */ (report ?? {});
+  const failed = testResults.flatMap(({ name, message, assertionResults }) => {
+    const file = path.relative(root, name);
+    const tests = assertionResults.filter((test) => test.status === 'failed');
+    const lines = tests.map((test) => `${file}: ${test.fullName}\n    ${firstLine(test.failureMessages[0] ?? '')}`);
+    return lines.length === 0 && message !== '' ? [`${file}: ${firstLine(message)}`] : lines;
+  });
+  if (failed.length > 0) console.log(`\nFailed tests:\n  ${failed.join('\n  ')}`);
+}
+
+/** The first line of a text, at most 300 characters of it. */
+function firstLine(/** @type {string} */ text) {
+  return text.split('\n', 1)[0]?.slice(0, 300) ?? '';
 }
 
 /** How many black-box scenarios passed and failed in the run of the tests. @returns {Count} */

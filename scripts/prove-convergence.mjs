@@ -35,6 +35,9 @@ const { values } = parseArgs({
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
+const interrupted = new AbortController();
+const isInterrupted = () => interrupted.signal.aborted;
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort());
 const backend = values.kill ? `${values.backend}, killed` : values.backend;
 const [total, size, first] = [Number(values.histories), Number(values.part), Number(values.seed)];
 if (values.help) console.info(usage);
@@ -49,7 +52,7 @@ async function runAll() {
   let passed = 0;
   const failed = [];
   let seed = first;
-  for (let done = 0; done < total; done += size, seed += 1) {
+  for (let done = 0; done < total && !isInterrupted(); done += size, seed += 1) {
     const runs = Math.min(size, total - done);
     const counts = path.join(folder, String(seed));
     const show = () => {
@@ -60,6 +63,7 @@ async function runAll() {
     const timer = setInterval(show, 500);
     const output = await runPart(runs, seed, counts);
     clearInterval(timer);
+    if (isInterrupted()) break;
     if (output === undefined) passed += runs;
     else {
       failed.push(seed);
@@ -67,12 +71,12 @@ async function runAll() {
       console.error(output);
     }
   }
-  progress.update(`Histories on ${backend}`, total, total);
+  if (!isInterrupted()) progress.update(`Histories on ${backend}`, total, total);
   progress.finish();
   rmSync(folder, { recursive: true });
   const seeds = `seeds ${first} to ${seed - 1}, in parts of ${size}`;
   console.info(`${backend}: ${passed} histories have passed (${seeds}). Failed seeds: ${failed.join(', ') || 'none'}`);
-  return failed.length === 0 ? 0 : 1;
+  return failed.length === 0 && !isInterrupted() ? 0 : 1;
 }
 
 /** Returns the output of a part that has failed. */
@@ -80,6 +84,7 @@ async function runPart(/** @type {number} */ runs, /** @type {number} */ seed, /
   const vitest = path.join('node_modules', 'vitest', 'vitest.mjs');
   const child = spawn(process.execPath, [vitest, 'run', 'test/packages/convergence/convergence.test.ts'], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
     env: {
       ...process.env,
       COFFER_CONVERGENCE_BACKEND: backend,
@@ -88,8 +93,14 @@ async function runPart(/** @type {number} */ runs, /** @type {number} */ seed, /
       COFFER_CONVERGENCE_PROGRESS: counts,
     },
   });
+  const stop = () => {
+    // The whole group: the test runner does not stop the servers that it has started.
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGINT');
+  };
+  interrupted.signal.addEventListener('abort', stop);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
   const [status, signal] = await once(child, 'close');
+  interrupted.signal.removeEventListener('abort', stop);
   return status === 0 ? undefined : `${signal ?? ''}${output}`;
 }

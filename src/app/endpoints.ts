@@ -1,4 +1,5 @@
 // All endpoints of the service: the views, the batch, the resources, and those of plugins.
+import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -146,10 +147,7 @@ function viewEndpoints(sources: EndpointSources, described: () => readonly Endpo
     rootEndpoint({
       ...identity,
       projectVersion: settings.get('project_version'),
-      configFile:
-        settings.file === null
-          ? null
-          : { path: settings.file.name, hash: settings.file.hash, modified: settings.file.modified },
+      configFile: describeFile(settings),
       endOfService: settings.get('eos')?.text,
       publicSettings: publicSettings(settings, tablesOf(plugins)),
       capabilities: collectCapabilities(sources, showsPermissions),
@@ -291,4 +289,15 @@ function findViewer(): string | undefined {
     // Development packages are not installed.
     return undefined;
   }
+}
+
+/**
+ * Returns what every client may know of the configuration file. Its hash depends on the secret of the service. Otherwise short
+ * secrets in the file, such as passwords of databases, could be guessed by hashing.
+ */
+function describeFile(settings: Settings): JsonObject | null {
+  if (settings.file === null) return null;
+  const { name: path, hash, modified } = settings.file;
+  const keyed = createHmac('sha256', settings.get('userid_hmac_secret')).update(hash).digest('hex');
+  return { path, hash: keyed, modified };
 }

@@ -58,6 +58,7 @@ export function engineOptions(
       maxChars: settings.get('max_selector_chars'),
     },
     maxSearchChars: settings.get('max_search_chars'),
+    maxQueryWork: settings.get('max_query_work'),
     refusesOutdatedSince: settings.get('refuse_outdated_since'),
     tokenKey: settings.get('pagination_token_signed')
       ? createHmac('sha256', secret).update('page tokens').digest()

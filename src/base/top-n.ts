@@ -1,16 +1,19 @@
 // The first N items of a stream in a given order, in memory proportional to N.
+import { sortInSteps } from './sort-in-steps.ts';
+import type { Steps } from './steps.ts';
 
-/** A limit on the total weight of the kept items. */
-export interface Weights<T> {
-  readonly weigh: (item: T) => number;
-  /** Items are kept up to the first one that exceeds this total, but at least two. */
-  readonly max: number;
+interface TopNOptions<T> {
+  readonly weigh?: (item: T) => number;
+  /** Items are kept up to the first one that exceeds this total weight, but at least two. */
+  readonly max?: number;
+  /** Learns of items that are no longer kept. */
+  readonly dropped?: (items: readonly T[]) => void;
 }
 
 export class TopN<T> {
   readonly #wanted: number;
   readonly #compare: (a: T, b: T) => number;
-  readonly #weights: Weights<T>;
+  readonly #options: Required<TopNOptions<T>>;
   #items: T[] = [];
   #weight = 0;
   #worst: T | undefined;
@@ -18,11 +21,11 @@ export class TopN<T> {
   constructor(
     wanted: number,
     compare: (a: T, b: T) => number,
-    weights: Weights<T> = { weigh: () => 0, max: Infinity },
+    { weigh = () => 0, max = Infinity, dropped = () => undefined }: TopNOptions<T> = {},
   ) {
     this.#wanted = wanted;
     this.#compare = compare;
-    this.#weights = weights;
+    this.#options = { weigh, max, dropped };
   }
 
   /** The last item that is kept. Items that do not come before it are dropped. `undefined` while all items are kept. */
@@ -30,27 +33,37 @@ export class TopN<T> {
     return this.#worst;
   }
 
-  add(item: T): void {
-    if (this.#worst !== undefined && this.#compare(item, this.#worst) >= 0) return;
+  /** Whether an item comes after all that are kept. */
+  refuses(item: T): boolean {
+    return this.#worst !== undefined && this.#compare(item, this.#worst) >= 0;
+  }
+
+  /** Adds an item unless it is refused. Returns the rest of the work when there is some, which has to be done before the next item. */
+  add(item: T): Steps<void> | undefined {
+    const options = this.#options;
+    if (this.refuses(item)) return undefined;
     this.#items.push(item);
-    this.#weight += this.#weights.weigh(item);
-    if (this.#items.length >= 2 * this.#wanted + 100 || this.#weight > 2 * this.#weights.max) this.#shrink();
+    this.#weight += options.weigh(item);
+    const isFull = this.#items.length >= 2 * this.#wanted + 100 || this.#weight > 2 * options.max;
+    return isFull ? this.#shrink() : undefined;
   }
 
   /** Returns the kept items in order. */
-  finish(): readonly T[] {
-    this.#shrink();
+  *finish(): Steps<readonly T[]> {
+    yield* this.#shrink();
     return this.#items;
   }
 
-  #shrink(): void {
-    const sorted = this.#items.toSorted(this.#compare);
+  *#shrink(): Steps<void> {
+    const { weigh, max, dropped } = this.#options;
+    const sorted = yield* sortInSteps(this.#items, this.#compare);
     let count = 0;
     this.#weight = 0;
-    while (count < sorted.length && count < this.#wanted && (count < 2 || this.#weight <= this.#weights.max)) {
-      this.#weight += this.#weights.weigh(sorted[count++]!);
+    while (count < sorted.length && count < this.#wanted && (count < 2 || this.#weight <= max)) {
+      this.#weight += weigh(sorted[count++]!);
     }
     if (count < sorted.length || count === this.#wanted) this.#worst = sorted[count - 1];
     this.#items = sorted.slice(0, count);
+    dropped(sorted.slice(count));
   }
 }

@@ -25,7 +25,7 @@ export interface OnceRequest {
 export interface OnceIdentity {
   /** User id without prefix. */
   readonly id: string;
-  /** Makes the credentials valid again. Called when the request is rolled back, so that the client can repeat it. */
+  /** Makes the credentials valid again. Called when the request is refused or rolled back, so that the client can repeat it. */
   readonly giveBack: () => Promise<void>;
 }
 

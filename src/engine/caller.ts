@@ -15,6 +15,8 @@ export interface Caller {
   readonly principal: Principal;
   /** Facts about the user from the authentication policy; absent when it knows only the id. */
   readonly profile?: JsonObject | undefined;
+  /** Makes credentials for a single request valid again, after a refusal. */
+  readonly giveBack?: (() => Promise<void>) | undefined;
 }
 
 const everyone: readonly Principal[] = [EVERYONE];

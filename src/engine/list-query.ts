@@ -12,8 +12,11 @@ import type { EngineOptions, Scope } from './scope.ts';
 export function readParameters(context: Context, use: ParameterUse): ListParameters {
   const parameters = parseParameters(context.query, { now: context.now, use });
   context.issues.push(...parameters.issues);
-  const unusable = parameters.live !== undefined ? '_live' : parameters.gone ? '_gone' : undefined;
-  if (unusable !== undefined) context.issues.push(issueOf(unusable, 'not accepted by this list, which is not stored'));
+  const { live, gone, text } = parameters;
+  const unusable = [live !== undefined && '_live', gone && '_gone', text !== undefined && '_q'];
+  for (const name of unusable) {
+    if (name !== false) context.issues.push(issueOf(name, 'not accepted by this list, which is not stored'));
+  }
   return parameters;
 }
 

@@ -49,6 +49,8 @@ export interface EngineOptions extends WriteOptions {
   readonly selectors: SelectorLimits;
   /** Maximum length of a text query, in characters. */
   readonly maxSearchChars: number;
+  /** Maximum work of a query, in millions. */
+  readonly maxQueryWork: number;
   /** Whether the storage finds objects by words. */
   readonly searchesText: boolean;
   /** Whether lists respond 410 to `_since` older than the horizon. */

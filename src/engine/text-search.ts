@@ -6,10 +6,12 @@ import type { FoundWords, Page, StorageReader } from '../contracts/storage.ts';
 import { invalidParameters } from '../core/errors.ts';
 import { cutPage } from '../core/objects/page-text.ts';
 import { charsOf, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
+import type { QueryBudget } from '../core/query/budget.ts';
 import type { ListIndex, PagePosition, PageQuery, QueryReport, Selection, SortKey } from '../core/query/ast.ts';
-import { isScoreField, readEntryField } from '../core/query/fields.ts';
+import { isScoreField } from '../core/query/fields.ts';
+import { comparePlaces, placeInSteps, type Place } from '../core/query/first-entries.ts';
 import { issueOf } from '../core/query/parameters.ts';
-import { comparePositions, newestFirst } from '../core/query/sort.ts';
+import { newestFirst, positionInSteps } from '../core/query/sort.ts';
 import { knownUntil } from '../core/query/timestamp-range.ts';
 import {
   isExactSearch,
@@ -100,17 +102,18 @@ export async function searchPage(
   const page = candidates.areAll
     ? await testCandidates(storage, list, query, bound, candidates)
     : await testInOrder(storage, list, query, bound);
-  const found = page.finish();
+  const found = await runFromNow(page.finish(), 'normal');
   const { entries, more } = cutPage(
     found.map(({ entry }) => entry),
     { limit, maxBytes },
   );
+  const last = found[entries.length - 1];
   return {
     timestamp: state === undefined ? candidates.timestamp : earlier(candidates.timestamp, state.timestamp),
     horizon: state?.horizon ?? 0,
     entries,
     more,
-    position: found[entries.length - 1]?.position,
+    position: last && (await runFromNow(positionOf(last, query.sort), 'normal')),
   };
 }
 
@@ -129,7 +132,7 @@ async function testCandidates(
 ): Promise<FoundObjects> {
   const page = new FoundObjects(query);
   for await (const entries of readCandidates(storage, list, query, candidates)) {
-    page.add(await runFromNow(findMatches(entries, bound.search), 'normal'), equal);
+    await runFromNow(addMatches(page, entries, bound.search, equal), 'normal');
   }
   noteCandidates(query.report, candidates, query, bound);
   return page;
@@ -157,7 +160,7 @@ async function testInOrder(
   const page = new FoundObjects(query);
   let left = testedInOrder;
   for await (const entries of walk(storage, list, query, ...unrankedOrder(query))) {
-    page.add(await runFromNow(findMatches(entries, bound.search), 'normal'), 0);
+    await runFromNow(addMatches(page, entries, bound.search, 0), 'normal');
     if (page.isFull) break;
     const isNext = left > 0 && left <= entries.length;
     left -= entries.length;
@@ -196,17 +199,18 @@ export async function countMatches(
   selection: Selection,
   bound: BoundSearch,
 ): Promise<number> {
-  const { filters, ids, report } = selection;
+  const { filters, ids, report, budget } = selection;
   const isExact = isExactSearch(bound.search) && filters.length === 0 && ids === undefined;
   if (bound.isComplete && isExact) {
     report?.found([bound.index], { candidates: 0, residual: 0, isOrdered: false });
-    return storage.countWords(list, wordSearchOf(bound.search));
+    return storage.countWords(list, wordSearchOf(bound.search, budget));
   }
   const candidates = await findCandidates(storage, list, selection, bound, await maxToLookUp(storage, list, bound));
   noteCandidates(report, candidates, selection, bound);
   const all = candidates.areAll ? readCandidates(storage, list, selection, candidates) : walk(storage, list, selection);
   let total = 0;
-  for await (const entries of all) total += (await runFromNow(findMatches(entries, bound.search), 'normal')).length;
+  for await (const entries of all)
+    total += (await runFromNow(findMatches(entries, bound.search, budget), 'normal')).length;
   return total;
 }
 
@@ -223,12 +227,12 @@ interface Candidates extends Pick<FoundWords, 'timestamp'> {
 async function findCandidates(
   storage: StorageReader,
   list: ListKey,
-  { ids }: Pick<Selection, 'ids'>,
+  { ids, budget }: Pick<Selection, 'ids' | 'budget'>,
   { search, isComplete }: BoundSearch,
   limit: number,
 ): Promise<Candidates> {
   if (isComplete) {
-    const { timestamp, ids: found, more } = await storage.findWords(list, wordSearchOf(search), limit);
+    const { timestamp, ids: found, more } = await storage.findWords(list, wordSearchOf(search, budget), limit);
     const allowed = ids && new Set(ids);
     const candidates = allowed === undefined ? found : found.filter((id) => allowed.has(id));
     if (!more) return { timestamp, areAll: true, ids: candidates, read: found.length };
@@ -241,33 +245,41 @@ async function findCandidates(
 async function* readCandidates(
   storage: StorageReader,
   list: ListKey,
-  { filters }: Pick<Selection, 'filters'>,
+  { filters, budget }: Pick<Selection, 'filters' | 'budget'>,
   { ids }: Candidates,
 ): AsyncGenerator<readonly StoredEntry[]> {
-  if (ids === undefined) yield* walk(storage, list, { filters });
+  if (ids === undefined) yield* walk(storage, list, { filters, budget });
   for (let start = 0; start < (ids?.length ?? 0); start += candidatesPerRead) {
-    yield* walk(storage, list, { filters, ids: ids?.slice(start, start + candidatesPerRead) });
+    yield* walk(storage, list, { filters, budget, ids: ids?.slice(start, start + candidatesPerRead) });
   }
 }
 
-interface FoundObject {
-  readonly entry: StoredEntry;
-  readonly position: PagePosition;
+interface FoundObject extends Match {
+  readonly place: Place;
+}
+
+/** Returns the position of an object in the order of a list. */
+function* positionOf({ entry, score }: Match, sort: readonly SortKey[]): Steps<PagePosition> {
+  const position = yield* positionInSteps(entry, sort);
+  return position.map((value, number) => (isScoreField(sort[number]!.field) ? score : value));
 }
 
 /** Collects the matching objects of a page, and one more. */
 class FoundObjects {
+  /** Limits the work of the query. */
+  readonly budget: QueryBudget | undefined;
   readonly #sort: readonly SortKey[];
   readonly #after: PagePosition | undefined;
   readonly #limit: number;
   readonly #first: TopN<FoundObject>;
   #count = 0;
 
-  constructor({ sort, after, limit, maxBytes = Infinity }: PageQuery) {
+  constructor({ sort, after, limit, maxBytes = Infinity, budget }: PageQuery) {
+    this.budget = budget;
     this.#sort = sort;
     this.#after = after;
     this.#limit = limit;
-    this.#first = new TopN(limit + 1, (a, b) => comparePositions(a.position, b.position, sort), {
+    this.#first = new TopN(limit + 1, (a, b) => comparePlaces(a.place, b.place, sort), {
       weigh: ({ entry }) => charsOf(entry),
       max: maxBytes,
     });
@@ -279,19 +291,18 @@ class FoundObjects {
   }
 
   /** @param equal what stands for the score of each object; default: its own */
-  add(matches: readonly Match[], equal?: number): void {
-    for (const { entry, score } of matches) {
-      const position = this.#sort.map(({ field }) =>
-        isScoreField(field) ? (equal ?? score) : readEntryField(entry, field),
-      );
-      if (this.#after !== undefined && comparePositions(position, this.#after, this.#sort) <= 0) continue;
+  *add(matches: readonly Match[], equal?: number): Steps<void> {
+    for (const match of matches) {
+      const found = { entry: match.entry, score: equal ?? match.score };
+      const place = yield* placeInSteps(yield* positionOf(found, this.#sort), this.#sort);
+      if (this.#after !== undefined && comparePlaces(place, this.#after, this.#sort) <= 0) continue;
       this.#count++;
-      this.#first.add({ entry, position });
+      yield* this.#first.add({ ...found, place }) ?? [];
     }
   }
 
   /** Returns the objects in the order of the page. */
-  finish(): readonly FoundObject[] {
+  finish(): Steps<readonly FoundObject[]> {
     return this.#first.finish();
   }
 }
@@ -302,10 +313,23 @@ interface Match {
   readonly score: number;
 }
 
+function* addMatches(
+  page: FoundObjects,
+  entries: readonly StoredEntry[],
+  search: TextSearch,
+  equal?: number,
+): Steps<void> {
+  yield* page.add(yield* findMatches(entries, search, page.budget), equal);
+}
+
 /** Returns the entries that match. */
-function* findMatches(entries: readonly StoredEntry[], search: TextSearch): Steps<readonly Match[]> {
+function* findMatches(
+  entries: readonly StoredEntry[],
+  search: TextSearch,
+  ofQuery: QueryBudget | undefined,
+): Steps<readonly Match[]> {
   const matches: Match[] = [];
-  const budget = new SearchBudget();
+  const budget = new SearchBudget(ofQuery);
   for (const entry of entries) {
     const score = yield* scoreInSteps(entry, search, budget);
     if (score !== undefined) matches.push({ entry, score });

@@ -30,6 +30,8 @@ export function seal(text: string, key: Buffer, purpose: string): string {
 /** Returns the text; `undefined` when it was not sealed with this key and purpose. */
 export function unseal(sealed: string, key: Buffer, purpose: string): string | undefined {
   const bytes = Buffer.from(sealed, 'base64url');
+  // Decoding ignores unknown characters and unused bits, so different texts could stand for the same bytes.
+  if (bytes.toString('base64url') !== sealed) return undefined;
   if (bytes.length < ivBytes + tagBytes) return undefined;
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
   decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));

@@ -15,7 +15,7 @@ import {
   type ServiceResponse,
 } from '../engine/exchange.ts';
 import type { UnitOfWork } from '../engine/unit-of-work.ts';
-import { anonymous } from '../engine/caller.ts';
+import { anonymous, type Caller } from '../engine/caller.ts';
 import type { Alias, AliasedRequest, AliasRequest } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
 import { errorResponse, type ErrorOptions } from './errors.ts';
@@ -23,6 +23,7 @@ import { rejectCrossSiteRequest } from './csrf.ts';
 import type { LiveSessions } from './authentication/live-session.ts';
 import type { Identities } from './identity.ts';
 import { CompletedRequest, Note } from './observed-request.ts';
+import { cachingForOne, canonicalName } from './response-headers.ts';
 import type { Admission } from './rate-limits/rate-limits.ts';
 import { namesHtml, requireUsableTypes } from './negotiation.ts';
 import type { OperatorNotices } from './operator-notices.ts';
@@ -207,15 +208,34 @@ export class Dispatcher {
   }
 
   async #handle(sent: ServiceRequest, target: Target, found: Found, outer: Outer): Promise<ServiceResponse> {
-    const { cors, clock, liveSessions } = this.#options;
+    const { liveSessions } = this.#options;
     const request = liveSessions !== undefined && isLive(found, target) ? liveSessions.authenticate(sent) : sent;
     const { unit, identities, note, admission } = outer;
     const { ignoresCaller } = found.route.endpoint;
     // Before the verification of passwords, the most expensive work for anonymous requests.
     if (admission !== undefined) await admission.arrive(request, found);
     const caller = ignoresCaller === true ? anonymous : await identities.resolve(request, unit, found.below);
-    if (admission !== undefined && ignoresCaller !== true) await admission.admitCaller(request, found, caller);
     if (note !== undefined) note.caller = caller;
+    try {
+      return await this.#serve(request, target, found, { outer, caller });
+    } catch (error) {
+      await caller.giveBack?.();
+      throw error;
+    }
+  }
+
+  /** Serves a request of a known caller. */
+  async #serve(
+    request: ServiceRequest,
+    target: Target,
+    found: Found,
+    { outer, caller }: { readonly outer: Outer; readonly caller: Caller },
+  ): Promise<ServiceResponse> {
+    const { cors, clock } = this.#options;
+    const { unit, identities, admission } = outer;
+    if (admission !== undefined && found.route.endpoint.ignoresCaller !== true) {
+      await admission.admitCaller(request, found, caller);
+    }
     const { receive } = findOperation(found.route.endpoint, request.method)!;
     const alias = this.#findAlias(found);
     let served: Served = { route: found.route, below: found.below, request };
@@ -315,10 +335,11 @@ export class Dispatcher {
     };
     for (const name in response.headers) headers[canonicalName(name)] = response.headers[name]!;
     cors.addTo(headers, request);
-    if (takesCookies) {
-      cors.addCredentials(headers, request);
-      // `EventSource` cannot answer a challenge: the browser would ask the user for a password, and the stream would wait.
-      if (sent['accept'] === 'text/event-stream') delete headers['WWW-Authenticate'];
+    if (takesCookies) cors.addCredentials(headers, request);
+    const { accept } = sent;
+    // `EventSource` and images cannot answer a challenge: browsers would ask the user for a password, and block the page.
+    if ((takesCookies && accept === 'text/event-stream') || accept?.startsWith('image/') === true) {
+      delete headers['WWW-Authenticate'];
     }
     if (method !== 'OPTIONS') headers['Access-Control-Expose-Headers'] = cors.exposedHeaders(operation);
     // Shared caches must not serve a response for one caller to others.
@@ -336,18 +357,6 @@ export class Dispatcher {
 /** Whether the request asks for live updates: of a list, or of several. */
 function isLive({ below, route }: Found, { query }: Target): boolean {
   return below === '/live' || (route.endpoint.isList === true && query.some(([name]) => name === '_live'));
-}
-
-/** Returns `Cache-Control` of a response for a single caller. */
-function cachingForOne(said: ResponseHeaders[string] | undefined): ResponseHeaders[string] {
-  if (said === undefined) return 'no-cache, no-store';
-  return typeof said === 'string' && said.startsWith('max-age=') ? `private, ${said}` : said;
-}
-
-/** Returns a header name in canonical case, so that lower-case names from other servers do not appear twice. */
-function canonicalName(name: string): string {
-  if (name.charCodeAt(0) < 97) return name;
-  return name.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
 /** Returns the operation of a method. Only own properties count, because methods are client input. */

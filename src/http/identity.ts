@@ -65,8 +65,11 @@ export class Identities {
       if (policy.authenticateOnce === undefined) continue;
       const once = await authenticateOnce(policy, request, path);
       if (once === undefined) continue;
-      unit.onAbandon(once.giveBack);
-      return this.#complete(await this.#toCaller(once.known, unit));
+      let given: Promise<void> | undefined;
+      // Once: meanwhile, another request may have used the credentials.
+      const giveBack = (): Promise<void> => (given ??= once.giveBack());
+      unit.onAbandon(giveBack);
+      return { ...(await this.#complete(await this.#toCaller(once.known, unit))), giveBack };
     }
     const credentials = headers['authorization'];
     const resolved = credentials === undefined ? undefined : this.#batch?.resolved.get(credentials);

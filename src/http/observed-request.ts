@@ -43,7 +43,8 @@ export class CompletedRequest implements Answered {
   get path(): string {
     const target = withoutAuthority(this.request.target);
     const mark = target.indexOf('?');
-    return mark === -1 ? target : target.slice(0, mark);
+    const path = mark === -1 ? target : target.slice(0, mark);
+    return path.replace(activationKey, '$1[removed]');
   }
 
   get query(): string {
@@ -151,6 +152,8 @@ function withoutAuthority(target: string): string {
 
 /** Paths whose whole queries are secret: codes and states of logins. */
 const confidential = /\/openid\//;
+/** One-time keys of accounts, which are part of the path. */
+const activationKey = /(\/accounts\/[^/]+\/validate\/)[^/]+/;
 const secretNames = /^(?:access_token|id_token|refresh_token|token|password|secret|api_key)$/i;
 /** Secret parameters of logins and signed URLs. In lists of records they are ordinary filters. */
 const loginNames = /^(?:code|state|key|signature)$/i;

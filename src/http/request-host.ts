@@ -1,22 +1,26 @@
-// The host in the target or `Host` of a request, and the refusal of foreign hosts.
+// The host in the target or `Host` of a request, the refusal of foreign hosts, and headers that a request has once.
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../core/errors.ts';
 
 const hostForm = /^[\w.~:[\]%-]*$/;
 
 /**
- * Whether the request has one valid host, as HTTP requires except from HTTP/1.0 clients. The host becomes part of URLs in
- * responses.
+ * Returns whether the request has one valid host, as HTTP requires except from HTTP/1.0 clients, and not more than one
+ * `Authorization`. The host becomes part of URLs in responses. Of several credentials a proxy may check others than the
+ * service.
  */
-export function namesOneHost(incoming: IncomingMessage): boolean {
+export function isUnambiguous(incoming: IncomingMessage): boolean {
   if (!hostForm.test(incoming.headers.host ?? '') || !hostForm.test(hostInTarget(incoming) ?? '')) return false;
-  let named = 0;
+  let hosts = 0;
+  let credentials = 0;
   const { rawHeaders, httpVersionMajor, httpVersionMinor } = incoming;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
-    if (name.length === 4 && name.toLowerCase() === 'host') named++;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+    else if (name.length === 13 && name.toLowerCase() === 'authorization') credentials++;
   }
-  return named === 1 || (named === 0 && httpVersionMajor === 1 && httpVersionMinor === 0);
+  if (credentials > 1) return false;
+  return hosts === 1 || (hosts === 0 && httpVersionMajor === 1 && httpVersionMinor === 0);
 }
 
 /** Returns the host in the target, otherwise in `Host`, otherwise the local address (for HTTP/1.0 clients). */

@@ -25,7 +25,7 @@ import {
   type RequestAccount,
   type RequestMemoryOptions,
 } from './request-memory.ts';
-import { hostOf, misdirected, namesOneHost, pathOf } from './request-host.ts';
+import { hostOf, isUnambiguous, misdirected, pathOf } from './request-host.ts';
 import { respond, respondWithRefusal, type RunnerOptions } from './runner.ts';
 
 export interface ServerOptions extends BodyLimits {
@@ -168,7 +168,7 @@ class Shell {
 
   /** Returns the body, or a refusal. Starts to read at once. */
   async #receive(incoming: IncomingMessage, account: RequestAccount): Promise<Received> {
-    if (!namesOneHost(incoming)) return refused(new ServiceError('badRequest'), false);
+    if (!isUnambiguous(incoming)) return refused(new ServiceError('badRequest'), false);
     const foreign =
       this.#isAllowedHost === undefined ? undefined : this.#findForeignHost(incoming, this.#isAllowedHost);
     if (foreign !== undefined) return refused(misdirected(foreign), false);

@@ -105,7 +105,7 @@ export class LiveHub implements LiveLists, CommitListener {
 
   wait(
     scope: Scope,
-    { waitSeconds }: ListParameters,
+    { waitSeconds, since = 0 }: ListParameters,
     page: ServiceResponse,
     read: (scope: Scope) => Promise<ServiceResponse>,
   ): ServiceResponse {
@@ -114,7 +114,7 @@ export class LiveHub implements LiveLists, CommitListener {
     const waitMs = (waitSeconds ?? defaultWaitSeconds) * 1000;
     const storage = this.#options.stores.storage.reader;
     const stopping = this.#stopping.signal;
-    const poll = { scope, page, read, waitMs, storage, stopping, watches: this.#watches, turns: this.#turns };
+    const poll = { scope, since, page, read, waitMs, storage, stopping, watches: this.#watches, turns: this.#turns };
     return { ...page, body: waitForPage(poll, () => this.#openPoll(scope)) };
   }
 

@@ -13,6 +13,7 @@ const bytesPerChar = 2;
 
 export interface LongPoll {
   readonly scope: Scope;
+  readonly since: number;
   /** Read just now, without entries. */
   readonly page: ServiceResponse;
   /** Reads the page again. */
@@ -54,18 +55,21 @@ export function waitForPage(poll: LongPoll, takePlace: () => () => void): LaterB
 }
 
 async function answer(poll: LongPoll, waiting: Waiting, gone: AbortSignal): Promise<ServiceResponse> {
-  const { scope, storage } = poll;
+  const { scope, since, storage } = poll;
   let { page } = poll;
   for (;;) {
+    let isRestored = false;
     if (!gone.aborted) {
       const clock = (await storage.resourceTimestamp(scope.list)) ?? 0;
       if (page.headers['ETag'] !== formatEtag(clock) || waiting.isOver)
         page = await poll.turns.read(() => readAgain(poll));
+      // The list is older than what the client has: the ETag announces it.
+      isRestored = clock < since;
     }
     const hasNews = page.body !== emptyPageBody || page.headers[resyncHeader] !== undefined;
     if (hasNews) return page;
     // The next poll has the same address: from a cache, it would return at once.
-    if (waiting.isOver) return { ...page, headers: { ...page.headers, 'Cache-Control': 'no-store' } };
+    if (waiting.isOver || isRestored) return { ...page, headers: { ...page.headers, 'Cache-Control': 'no-store' } };
     await waiting.next();
   }
 }

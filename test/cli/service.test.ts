@@ -1,4 +1,5 @@
 // The service as operators run it: start without configuration, stop, restart, and the commands on its data.
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -56,7 +57,8 @@ describe('coffer start', () => {
       'redonly = true',
       'multiauth.policies = basicauth',
     ];
-    writeFileSync(join(cwd, 'my.ini'), `${lines.join('\n')}\n`);
+    const content = `${lines.join('\n')}\n`;
+    writeFileSync(join(cwd, 'my.ini'), content);
     const { url, log } = await start(['--ini', 'my.ini'], { cwd });
     const root: unknown = await (await fetch(url)).json();
     expect(root).toMatchObject({ config: { path: 'my.ini', hash: expect.stringMatching(/^[0-9a-f]{64}$/) } });
@@ -64,6 +66,8 @@ describe('coffer start', () => {
     expect(warnings.join('\n')).toContain('my.ini: 1 setting in a deprecated spelling (kinto.userid_hmac_secret)');
     expect(warnings.join('\n')).toContain('did you mean readonly?');
     expect(JSON.stringify([log, root])).not.toContain('hunter2');
+    // The secret cannot be guessed from a hash of the file.
+    expect(JSON.stringify(root)).not.toContain(createHash('sha256').update(content).digest('hex'));
   });
 
   test('completes the request in flight when it is stopped.', async () => {

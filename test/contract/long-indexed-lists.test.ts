@@ -1,5 +1,6 @@
 // Lists with more objects than are looked up by an index: pages and counts are those of the evaluator, and the index is used
-// where it helps.
+// where it helps. The short run reads two pages of each case, and ranges in the default order of pages only. The complete run
+// reads up to 20 pages of each case, so most lists to their end, and ranges in both orders of their field as well.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/base/json.ts';
 import { keysOf, parseIndexes } from '../../src/core/index/definition.ts';

@@ -1,26 +1,31 @@
-// What a run of the fuzzer tells in the end: how many requests, which answers, the slowest, and how much memory it needed.
-import { readFileSync } from 'node:fs';
+// What a run of the fuzzer tells in the end: how many requests, which answers, the most expensive, and how much memory it
+// needed.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 const mebibyte = 2 ** 20;
 
-/** Milliseconds that this process could have worked and had no processor, so far; 0 where the system does not tell. */
-export function starvedMs(): number {
-  try {
-    return Number(readFileSync('/proc/self/schedstat', 'latin1').split(' ')[1]) / 1e6;
-  } catch {
-    // Not Linux: all time counts.
-    return 0;
-  }
+/** Processor time that this process has used, in milliseconds. Unlike time on a clock, it does not grow while others run. */
+export function usedMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
+
+/** No request needs more work than this multiple of the median. */
+const maxMultiple = 1000;
+/** Work that is never too much, and number of requests before which the median means little. */
+const smallMs = 20;
+const minSample = 100;
+const maxSample = 1000;
 
 export class FuzzFigures {
   sent = 0;
-  slowestMs = 0;
-  slowest = '';
-  /** Requests that took longer than a second once, and not when they were repeated. */
-  late = 0;
+  /** Requests that needed too much work once, and not when they were repeated. */
+  costlyOnce = 0;
+  #mostMs = 0;
+  #mostExpensive = '';
+  /** Work of the last requests that were sent alone, in milliseconds of processor time. */
+  readonly #work: number[] = [];
   readonly #statuses = new Map<number, number>();
   readonly #collect: () => void;
   #heapMiB: number[] = [];
@@ -31,12 +36,24 @@ export class FuzzFigures {
     this.#collect = runInNewContext('gc') as () => void;
   }
 
-  count(status: number, milliseconds: number, label: string): void {
+  count(status: number): void {
     this.sent++;
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
-    if (milliseconds <= this.slowestMs) return;
-    this.slowestMs = milliseconds;
-    this.slowest = label.slice(0, 200);
+  }
+
+  /** Remembers the work for a request that was sent alone. Returns whether it was too much, compared with others. */
+  isCostly(milliseconds: number, label: string): boolean {
+    if (milliseconds > this.#mostMs) {
+      this.#mostMs = milliseconds;
+      this.#mostExpensive = label.slice(0, 200);
+    }
+    if (this.#work.push(milliseconds) > maxSample) this.#work.shift();
+    return milliseconds > smallMs && this.#work.length > minSample && milliseconds > maxMultiple * this.#medianMs();
+  }
+
+  #medianMs(): number {
+    const sorted = this.#work.toSorted((a, b) => a - b);
+    return sorted[Math.floor(sorted.length / 2)] ?? 0;
   }
 
   /** The kinds of answers of which there was at least one below the status. */
@@ -68,8 +85,8 @@ export class FuzzFigures {
     return [
       `${this.sent} requests (${statuses.join(', ')})`,
       `heap ${change(this.#heapMiB)}, resident ${change(this.#residentMiB)}`,
-      `${this.late} late once`,
-      `slowest ${this.slowestMs.toFixed(0)} ms: ${this.slowest}`,
+      `${this.costlyOnce} costly once`,
+      `median ${this.#medianMs().toFixed(2)} ms of work, most ${this.#mostMs.toFixed(0)} ms: ${this.#mostExpensive}`,
     ].join('; ');
   }
 }

@@ -39,16 +39,12 @@ export const backends: readonly TestBackend[] = allBackends;
 
 const prototypeNames = Object.getOwnPropertyNames(Object.prototype).toSorted().join();
 
-/** No answer takes longer. */
-export const patienceMs = 1000;
-
 /** @throws AssertionError when the answer breaks a promise that holds for every answer */
-export function requireDecent(label: string, response: TestResponse, milliseconds: number, hasNoJson = false): void {
+export function requireDecent(label: string, response: TestResponse, hasNoJson = false): void {
   const complain = (what: string): never => {
     throw new AssertionError({ message: `${label}\n${what}: ${response.status} ${response.text.slice(0, 300)}` });
   };
   if (response.status >= 500 || response.status < 200) complain('an answer that blames the service');
-  if (milliseconds > patienceMs) complain(`an answer after ${Math.round(milliseconds)} ms`);
   if (Object.getOwnPropertyNames(Object.prototype).toSorted().join() !== prototypeNames)
     complain('a changed prototype');
   if (hasNoJson || response.status === 304 || response.status === 204) return;

@@ -27,6 +27,7 @@ function exchange(bytes: Bytes, answers = 1, origin = watched.service.origin): P
 const refused: readonly (readonly [string, string])[] = [
   ['a missing host', 'GET /v1/ HTTP/1.1\r\n\r\n'],
   ['two hosts', 'GET /v1/ HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+  ['two credentials', `${get}Authorization: Basic YTpi\r\nauthorization: Basic Yzpk\r\n\r\n`],
   ['length and chunks', `${post}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG`],
   ['chunks and length', `${post}Transfer-Encoding: chunked\r\nContent-Length: 6\r\n\r\n0\r\n\r\nG`],
   ['two lengths', `${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} `],

@@ -116,3 +116,17 @@ describeScenarios(
   ],
   { settings: { experimental_permissions_endpoint: 'true' } },
 );
+
+describeScenarios(
+  'the list of own permissions, by settings',
+  [
+    {
+      name: 'A setting that lets the caller write all records lists the right to create them.',
+      given: ['collection'],
+      request: 'bob: GET /permissions?uri={C}',
+      body: { data: [entry('{C}', 'collection', ['record:create', 'read:attributes'])] },
+      then: [{ request: 'bob: POST {R}', status: 201 }],
+    },
+  ],
+  { settings: { experimental_permissions_endpoint: 'true', record_write_principals: 'system.Authenticated' } },
+);

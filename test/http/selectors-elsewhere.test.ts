@@ -42,6 +42,7 @@ describeScenarios(
         refused('/permissions', { colour: 1 }, /colour/),
         refused('/permissions', { $or: [{ resource_name: 'group' }, { colour: { $gt: 1 } }] }, /colour/),
         refused('/permissions', { resource_name: { $regex: 'g' } }, /unknown operator/),
+        { request: 'GET /permissions?_q=group', issues: [['querystring', '_q']] },
       ],
     },
     {

@@ -127,6 +127,26 @@ forEachBackend((backend) => {
       expect(await past.at(after)).toBe('a2');
     });
 
+    it('show a new owner of a collection nothing from before its deletion.', async () => {
+      const past = await createPast();
+      const secret = await past.put('a', 1);
+      const bob = service.asUser('bob');
+      await past.do('PATCH', past.bucket, { permissions: { 'collection:create': ['system.Authenticated'] } });
+      await past.do('DELETE', past.collection);
+      await bob.request('PUT', past.collection);
+      const other = new Past(bob, past.bucket.slice('/v1/buckets/'.length));
+      expect(await other.at(secret)).toBe('');
+      const own = await other.put('a', 2);
+      const changed = await other.put('a', 3);
+      const deleted = await other.delete('a');
+      expect([await other.at(own - 1), await other.at(own), await other.at(changed)]).toEqual(['', 'a2', 'a3']);
+      expect(await other.at(deleted)).toBe('');
+      expect(await past.at(secret)).toBe('a1');
+      // In one request, before the history knows of it.
+      const again = ['DELETE', 'PUT'].map((method) => ({ method, path: past.collection }));
+      expect(await other.afterDoing(again, [secret, own, changed])).toEqual(['', '', '']);
+    });
+
     it('omit records that the history no longer contains.', async () => {
       const past = await createPast();
       const first = await past.put('a', 1);
@@ -316,5 +336,32 @@ describe('the URL of a snapshot', () => {
     expect((await open.request('GET', '/v1/buckets/b/history')).status).toBe(401);
     expect((await open.request('GET', '/v1/buckets/none/snapshot/collections/c@5')).status).toBe(404);
     await open.close();
+  });
+});
+
+describe('a snapshot whose history is trimmed', () => {
+  it('shows a new owner of the collection nothing from before its deletion.', async () => {
+    const settings = { 'history.auto_trim_max_count': '3', 'history.auto_trim_threshold': '0' };
+    const service = await startTestService({ settings: { includes: 'history', ...settings } });
+    try {
+      const past = new Past(service.asUser('alice'), 'b');
+      await past.do('PUT', past.bucket, { permissions: { 'collection:create': ['system.Authenticated'] } });
+      await past.do('PUT', past.collection);
+      const secret = await past.put('a', 1);
+      await past.do('DELETE', past.collection);
+      const bob = new Past(service.asUser('bob'), 'b');
+      await bob.do('PUT', bob.collection);
+      const own = await bob.put('a', 2);
+      for (let n = 0; n < 4; n++) await bob.do('PATCH', bob.collection, { data: { n } });
+      const { body } = await past.client.request('GET', `${past.bucket}/history?resource_name=collection`);
+      expect((body as { data: readonly { action: string }[] }).data.map(({ action }) => action)).not.toContain(
+        'delete',
+      );
+      expect(await bob.at(secret)).toBe('');
+      expect(await bob.at(own)).toBe('a2');
+      expect(await past.at(secret)).toBe('a1');
+    } finally {
+      await service.close();
+    }
   });
 });

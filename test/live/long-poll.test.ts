@@ -74,6 +74,13 @@ forEachBackend((backend) => {
       expect(headers).toMatchObject({ etag: `"${before}"`, 'cache-control': 'no-store' });
     });
 
+    it('respond at once where the list is older than the cursor, as after a restore', async () => {
+      const before = await stage.put('a');
+      const { status, body, headers } = await poll(`_since=${before + 1}&_wait=60`);
+      expect({ status, body }).toEqual({ status: 200, body: { data: [] } });
+      expect(headers).toMatchObject({ etag: `"${before}"`, 'cache-control': 'no-store' });
+    });
+
     it('wait on through changes that the filter excludes, and show what is gone where asked', async () => {
       const before = await stage.put('a', { status: 'open' });
       const waiting = poll(`_since=${before}&status=open&_wait=60`);

@@ -47,14 +47,18 @@ export const values: fc.Arbitrary<Json> = fc.constantFrom<Json>(
   null,
   true,
   false,
+  'green tea, green apple',
+  'Té: 日本 TEAPOT',
   ['a', 'b'],
   ['a'],
+  ['apple', 7, 'tea of apples'],
   [1, 'a', null],
   [],
   { k: 1 },
   { k: 2 },
   { k: new Digits('10.50') },
   { k: { j: 'x' } },
+  { k: 'apple tea' },
   {},
 );
 const attribute = fc.constantFrom('n', 'n', 's', 't', 'o', 'constructor', '__proto__');
@@ -161,6 +165,9 @@ const indexes = fc.oneof(
         { fields: ['n'], unique: false },
         { fields: ['o'], unique: true },
       ],
+      [{ text: ['s', 'n'] }],
+      [{ text: ['s', 'n'] }],
+      [{ fields: ['n'] }, { text: ['t', 'o.k', 's'] }],
     ),
   },
   {
@@ -173,6 +180,9 @@ const indexes = fc.oneof(
       [{ fields: ['n', 'last_modified'] }],
       [{ fields: ['n'], unique: 'yes' }],
       [{ fields: ['n'], kind: 'hash' }],
+      [{ text: ['-n'] }],
+      [{ text: ['n'], unique: true }],
+      [{ text: [] }],
     ),
   },
 );

@@ -4,7 +4,7 @@ import { Refusal, requireNone, stamps, uncached, type Ask, type Expected, type I
 import { historyRules } from './history.ts';
 import { isMap, member, valueAt, type Json, type JsonMap } from './json.ts';
 import { write } from './object-verbs.ts';
-import { isGoodId, objectIn, uriOf, type Place } from './places.ts';
+import { isGoodId, objectIn, parentOf, uriOf, type Place } from './places.ts';
 import { readConditions, requireAbsent, requireConditions, unchanged } from './preconditions.ts';
 import {
   checkQuery,
@@ -13,10 +13,13 @@ import {
   nextPage,
   pairsOf,
   readQuery,
+  searching,
   selectPage,
   shown,
+  type Query,
   type QueryRules,
 } from './query.ts';
+import { searchedFields } from './text.ts';
 import { mayCreate, mayRead, selectable } from './rights.ts';
 import { objectAnswer, refused, requireParent, tombstone, wholeOf, type Turn } from './turn.ts';
 
@@ -68,6 +71,17 @@ function enter(turn: Turn, place: Place, right: 'read' | 'write') {
   return { ids, conditions, rules };
 }
 
+/** @throws Refusal when words are searched where no index of words is declared */
+function bound({ store, world }: Turn, place: Place, query: Query): Query {
+  if (query.terms === undefined) return query;
+  const collection = place.kind === 'record' ? store.find(parentOf(place)!)?.data : undefined;
+  const fields = searchedFields(collection && member(collection, 'indexes'));
+  if (fields === undefined || !world.searchesText) {
+    throw new Refusal(400, 107, [{ location: 'querystring', name: '_q' }]);
+  }
+  return searching(query, fields);
+}
+
 function read(turn: Turn, place: Place): Expected {
   const { store, ask, now } = turn;
   const { ids, conditions, rules } = enter(turn, place, 'read');
@@ -77,7 +91,7 @@ function read(turn: Turn, place: Place): Expected {
     if (same !== undefined) return same;
     requireConditions(conditions, clock);
   }
-  const query = readQuery(ask, rules);
+  const query = bound(turn, place, readQuery(ask, rules));
   const headers = { ...stamps(store.touch(place.list, now)), ...uncached, ...alerts(ask) };
   if (ask.method === 'HEAD') {
     const total = String(filter(visible(turn, place, ids, false), query).length);
@@ -138,10 +152,12 @@ function removeAll(turn: Turn, place: Place): Expected {
   const { ids, conditions, rules } = enter(turn, place, 'write');
   const clock = store.touch(place.list, now);
   requireConditions(conditions, clock);
-  const query = readQuery(ask, rules);
-  if (query.nonce !== undefined && !store.nonces.delete(query.nonce)) {
+  const asked = readQuery(ask, rules);
+  if (asked.nonce !== undefined && !store.nonces.has(asked.nonce)) {
     throw new Refusal(400, 107, [{ location: 'querystring', name: null }]);
   }
+  const query = bound(turn, place, asked);
+  if (asked.nonce !== undefined) store.nonces.delete(asked.nonce);
   const { page, more } = selectPage(visible(turn, place, ids, false), query);
   const gone = page.map(({ id }) => {
     const object = objectIn(place, id as string);

@@ -32,7 +32,20 @@ const questions = [
   '_sort=-o,id',
   '_sort=id&_limit=2',
   '_limit=1',
-].map((question) => new URLSearchParams(question).toString());
+].map(encode);
+
+/** Searches of words, in every list where there is something to find. */
+const searches = [
+  '_q=apple',
+  '_q=tea appl*',
+  '_q="green tea"&_sort=s',
+  '_q=te*&_limit=1',
+  '_q=appl* -pie&has_n=true&_sort=_score,n',
+].map(encode);
+
+function encode(question: string): string {
+  return new URLSearchParams(question).toString();
+}
 
 /** A look, or an attempt that must change nothing. */
 export interface Look {
@@ -56,6 +69,7 @@ export function looksAt(store: Store, closely: boolean): readonly Look[] {
     if (kind === 'record' && live.size > 0) {
       looks.push({ path: `/buckets/${bucket}/snapshot/collections/${collection}@${endOfTime}` });
     }
+    if (kind === 'record' && live.size > 1) looks.push(...searches.map((search) => ({ path: `${path}?${search}` })));
     if (closely) looks.push({ path: `${path}?_since=0&_fields=n` });
     if (!closely || placeOf(path)!.kind === 'history') continue;
     if (path === longest.path) looks.push(...questions.map((question) => ({ path: `${path}?${question}` })));

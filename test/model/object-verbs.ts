@@ -60,7 +60,7 @@ export function write(
   requireIndexes(place, what.data, old?.data);
   const data = validated(turn, place, what.data);
   requirePossibleGroups(turn, what.entries);
-  requireUnique(turn, place, data);
+  requireUnique(turn, place, data, old?.data);
   const item = store.put(place.list, place.id!, data, now, what.time);
   if (attachmentIn(old?.data) !== undefined && attachmentIn(data) === undefined) store.files.delete(uri);
   store.setEntries(uri, withWriter(what.entries, person));
@@ -81,13 +81,17 @@ function requireIndexes({ kind }: Place, data: JsonMap, old: JsonMap | undefined
   requireNone(faultsOfIndexes(declared).map((place): Issue => ['body', `data.indexes${place}`]));
 }
 
-/** No two records have the same values of the fields of a unique index. The id of the other one is shown to its readers. */
-function requireUnique({ store, person }: Turn, place: Place, data: JsonMap): void {
+/**
+ * No two records have the same values of the fields of a unique index, unless they had them before. The id of the other one is
+ * shown to its readers.
+ */
+function requireUnique({ store, person }: Turn, place: Place, data: JsonMap, old: JsonMap | undefined): void {
   if (place.kind !== 'record') return;
   const collection = store.find(parentOf(place)!)?.data;
   for (const fields of uniqueIndexes(collection && member(collection, 'indexes'))) {
     const values = fields.map((field) => valueAt(data, field));
     if (values.includes(undefined)) continue;
+    if (old !== undefined && fields.every((field, n) => isSame(valueAt(old, field), values[n]))) continue;
     const [holder] = [...store.list(place.list).live]
       .filter(
         ([id, item]) => id !== place.id && fields.every((field, n) => isSame(valueAt(item.data, field), values[n])),
@@ -96,7 +100,7 @@ function requireUnique({ store, person }: Turn, place: Place, data: JsonMap): vo
     if (holder === undefined) continue;
     const isShown = mayRead(store, person, objectIn(place, holder[0]));
     const details = { field: fields.join(), ...(isShown ? { record: { id: holder[0] } } : {}) };
-    throw new Refusal(409, 122, details, { 'retry-after': '3' });
+    throw new Refusal(409, 122, details);
   }
 }
 

@@ -143,8 +143,36 @@ const selectorText = fc.letrec<{ one: string; all: string }>((tie) => ({
     { weight: 1, arbitrary: tie('all').map((inner) => `{"$not":${inner}}`) },
   ),
 })).all;
+const term = fc.constantFrom(
+  'apple',
+  'APPLE',
+  'tea',
+  'te*',
+  'appl*',
+  '"green tea"',
+  '"of apple"*',
+  '日本',
+  'té',
+  'a',
+  '-pie',
+  '-"green apple"',
+  '-tea*',
+  'te*a',
+  't*',
+  '"',
+  '%',
+);
+/** A search, most often for what is stored. */
+export const search: fc.Arbitrary<readonly [string, string]> = fc.tuple(
+  fc.constant('_q'),
+  fc.oneof(
+    { weight: 12, arbitrary: fc.array(term, { minLength: 1, maxLength: 2 }).map((terms) => terms.join(' ')) },
+    { weight: 1, arbitrary: fc.constantFrom('', ' ', '-', '"a') },
+  ),
+);
 const parameter: fc.Arbitrary<readonly [string, string]> = fc.oneof(
   { weight: 4, arbitrary: filter },
+  { weight: 4, arbitrary: search },
   {
     weight: 4,
     arbitrary: fc.tuple(
@@ -170,7 +198,7 @@ const parameter: fc.Arbitrary<readonly [string, string]> = fc.oneof(
     arbitrary: fc.tuple(
       fc.constant('_sort'),
       fc
-        .array(fc.tuple(fc.constantFrom('', '-', '+'), fc.oneof(field, fc.constant('last_modified'))), {
+        .array(fc.tuple(fc.constantFrom('', '-', '+'), fc.oneof(field, fc.constantFrom('last_modified', '_score'))), {
           minLength: 1,
           maxLength: 3,
         })

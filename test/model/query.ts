@@ -3,6 +3,7 @@ import { requireNone, type Ask, type Issue, type NextPage } from './exchange.ts'
 import { readFilter, readTime, readValue, type FilterRules, type Test } from './filters.ts';
 import { parseJson } from './numbers.ts';
 import { readSelector } from './selectors.ts';
+import { readTerms, scoreOf } from './text.ts';
 import { compare, isMap, member, project, valueAt, type Json, type JsonMap } from './json.ts';
 
 interface SortKey {
@@ -26,9 +27,13 @@ export interface Query {
   readonly after: readonly (Json | undefined)[] | undefined;
   readonly nonce: string | undefined;
   readonly fields: readonly string[] | undefined;
+  /** Terms of the text search. */
+  readonly terms: ReturnType<typeof readTerms>;
+  /** Returns how well an object matches the search; `undefined` for one that does not match. Absent without a search. */
+  readonly scoreOf?: (map: JsonMap) => number | undefined;
 }
 
-const reserved = ['_filter', '_since', '_before', '_to', '_limit', '_sort', '_token', '_fields'];
+const reserved = ['_filter', '_q', '_since', '_before', '_to', '_limit', '_sort', '_token', '_fields'];
 
 /** The decoded pairs of a query. */
 export function pairsOf({ target }: Ask): readonly (readonly [string, string])[] {
@@ -37,7 +42,7 @@ export function pairsOf({ target }: Ask): readonly (readonly [string, string])[]
 }
 
 /** What is wrong with a query at first sight, before anything is known of the list. */
-export function checkQuery(ask: Ask, { horizon }: QueryRules): readonly Issue[] {
+export function checkQuery(ask: Ask, { horizon, key: ownKey }: QueryRules): readonly Issue[] {
   const issues: Issue[] = [];
   const pairs = pairsOf(ask);
   const unstorable = pairs.filter(([key, value]) => !key.startsWith('_') && value.includes('\0'));
@@ -47,6 +52,9 @@ export function checkQuery(ask: Ask, { horizon }: QueryRules): readonly Issue[] 
     if (values.length > 1) issues.push(['querystring', name]);
     const value = values.at(-1);
     if (value === undefined) continue;
+    const isCondition = name === '_filter' || name === '_q';
+    if (isCondition && value === '' && ask.method === 'DELETE') issues.push(['querystring', name]);
+    if (name === '_q' && value !== '' && ownKey !== undefined) issues.push(['querystring', name]);
     const isTime = name === '_since' || name === '_before' || name === '_to';
     if (isTime && readTime(value, horizon) === undefined) issues.push(['querystring', name]);
     if (name === '_limit' && !/^(?:\d*|"\d*")$/.test(value)) issues.push(['querystring', name]);
@@ -84,7 +92,12 @@ export function readQuery(ask: Ask, rules: QueryRules): Query {
     if (bound !== undefined) filters.push(bound);
   }
   const counted = rules.key === undefined ? filters : filters.filter(({ field }) => field !== 'last_modified');
-  const sort = readSort(find('_sort') ?? '', rules, issues);
+  const text = pairs.find(([key]) => key === '_q')?.[1] ?? '';
+  const terms = text === '' ? undefined : readTerms(text);
+  if (text !== '' && terms === undefined) issues.push(['querystring', '_q']);
+  const isRanked = text !== '' && ask.method !== 'DELETE';
+  const scored = isRanked ? { ...rules, knownFields: rules.knownFields && [...rules.knownFields, '_score'] } : rules;
+  const sort = readSort(find('_sort') ?? (isRanked ? '-_score' : ''), scored, issues);
   const fields =
     ask.method === 'DELETE'
       ? undefined
@@ -104,7 +117,20 @@ export function readQuery(ask: Ask, rules: QueryRules): Query {
     after: position?.values,
     nonce: position?.nonce,
     fields,
+    terms,
   };
+}
+
+/** The query in a list where these fields are searched. */
+export function searching(query: Query, fields: readonly string[]): Query {
+  const { tests, terms = [] } = query;
+  const find = (map: JsonMap): number | undefined => scoreOf(map, terms, fields);
+  return { ...query, tests: [...tests, (map) => find(map) !== undefined], scoreOf: find };
+}
+
+/** Objects have their score as an attribute while they are searched. */
+function valueIn(map: JsonMap, field: string, { scoreOf: find }: Query): Json | undefined {
+  return field === '_score' && find !== undefined ? find(map) : valueAt(map, field);
 }
 
 function isShown(name: string, { knownFields, listFields = [] }: QueryRules): boolean {
@@ -164,7 +190,7 @@ function compareBy(
 /** The objects, or tombstones, that a page holds, and whether there are more. */
 export function selectPage(all: readonly JsonMap[], query: Query): { page: readonly JsonMap[]; more: boolean } {
   const { sort, after, limit } = query;
-  const placed = filter(all, query).map((map) => ({ map, at: sort.map(({ field }) => valueAt(map, field)) }));
+  const placed = filter(all, query).map((map) => ({ map, at: sort.map(({ field }) => valueIn(map, field, query)) }));
   const rest = placed
     .filter(({ at }) => after === undefined || compareBy(sort, at, after) > 0)
     .sort((a, b) => compareBy(sort, a.at, b.at));
@@ -185,7 +211,7 @@ export function shown(map: JsonMap, { fields }: Query): JsonMap {
 export function nextPage(ask: Ask, path: string, query: Query, last: JsonMap): NextPage {
   const kept = pairsOf(ask).filter(([name]) => name !== '_limit' && name !== '_token');
   const values = query.sort.flatMap(({ field }): [string, Json][] => {
-    const value = valueAt(last, field);
+    const value = valueIn(last, field, query);
     return value === undefined ? [] : [[field, value]];
   });
   return { path, query: [...kept, ['_limit', String(query.limit)]], last: Object.fromEntries(values) };

@@ -174,7 +174,9 @@ export function expanded(store: Store, person: Person, place: Place): readonly s
 function isSetOnAll(person: Person, kind: Kind, entry: string): boolean {
   if (kind === 'record') return false;
   const [created, create] = entry.split(':');
-  return create === undefined ? isSet(person, kind, entry) : person.settings.has(`${created}_create_principals`);
+  if (create === undefined) return isSet(person, kind, entry);
+  // To write all objects of a kind includes to create them: permissions.md, settings that grant permissions.
+  return ['create', 'write'].some((name) => person.settings.has(`${created}_${name}_principals`));
 }
 
 function hasAttributes({ kind }: Place): boolean {

@@ -164,6 +164,8 @@ export function faultsOfIndexes(value: Json): readonly string[] {
   if (!isList(value) || value.length > 8) return [''];
   return value.flatMap((item, number): readonly string[] => {
     if (!isMap(item)) return [`[${number}]`];
+    const texts = member(item, 'text');
+    if (texts !== undefined) return faultsOfText(item, texts).map((place) => `[${number}]${place}`);
     const fields = member(item, 'fields');
     const unique = member(item, 'unique') ?? false;
     const unknown = Object.keys(item).find((key) => key !== 'fields' && key !== 'unique');
@@ -175,6 +177,14 @@ export function faultsOfIndexes(value: Json): readonly string[] {
     if (bad !== -1) return [`[${number}].fields[${bad}]`];
     return typeof unique === 'boolean' ? [] : [`[${number}].unique`];
   });
+}
+
+function faultsOfText(item: JsonMap, names: Json): readonly string[] {
+  const unknown = Object.keys(item).find((key) => key !== 'text');
+  if (unknown !== undefined) return [`.${unknown}`];
+  if (!isList(names) || names.length === 0 || names.length > 4) return ['.text'];
+  const bad = names.findIndex((name) => typeof name !== 'string' || !/^[\w.]+$/.test(name));
+  return bad === -1 ? [] : [`.text[${bad}]`];
 }
 
 /** The fields of each unique index. */

@@ -31,7 +31,7 @@ export async function openSubject(
   const folder = await FileFolder.create();
   const service = await backend.start({ settings: settingsOf(world, accounts, folder.path), clock, logger: outspoken });
   return {
-    world,
+    world: { ...world, searchesText: backend.name !== 'redis' },
     accounts,
     clock,
     ask: (ask, door) => (door === 'http' ? askOverHttp(service, ask) : askInside(service, ask)),

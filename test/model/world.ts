@@ -5,6 +5,8 @@ export interface World {
   readonly hasHistory: boolean;
   readonly hasAttachments: boolean;
   readonly validatesSchemas: boolean;
+  /** Whether the backend finds records by their words. */
+  readonly searchesText: boolean;
   /** Principals by the setting that names them. `{ann}` is the id of a user. */
   readonly grants: Readonly<Record<string, readonly string[]>>;
 }
@@ -17,6 +19,7 @@ export const full: World = {
   hasHistory: true,
   hasAttachments: true,
   validatesSchemas: true,
+  searchesText: true,
   grants: byDefault,
 };
 
@@ -26,6 +29,7 @@ const bare: World = {
   hasHistory: false,
   hasAttachments: false,
   validatesSchemas: false,
+  searchesText: true,
   grants: byDefault,
 };
 
@@ -35,6 +39,7 @@ const granting: World = {
   hasHistory: true,
   hasAttachments: false,
   validatesSchemas: false,
+  searchesText: true,
   grants: {
     bucket_create_principals: ['{ann}', '{ben}'],
     bucket_read_principals: ['/buckets/b/groups/g_'],

@@ -284,7 +284,14 @@ describe('Files are served', () => {
       text: '',
       headers: { 'content-length': '5' },
     });
-    expect(await service!.request('GET', location)).toMatchObject({ status: 401 });
+    expect(await service!.request('GET', location)).toMatchObject({
+      status: 401,
+      headers: { 'www-authenticate': expect.stringContaining('Basic ') as string },
+    });
+    // An image of a page: a challenge would open a dialog.
+    const accept = 'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8';
+    const image = await service!.request('GET', location, { headers: { accept } });
+    expect([image.status, image.headers['www-authenticate']]).toEqual([401, undefined]);
     const bob = service!.asUser('bob');
     expect(await bob.request('GET', location)).toMatchObject({ status: 403 });
     await alice.request('PATCH', `/v1${record}`, { body: { permissions: { read: ['system.Everyone'] } } });

@@ -237,8 +237,10 @@ describe('the user of a token', () => {
 
   it('has no e-mail address that the provider has not verified.', async () => {
     await start({ userid_field: 'email' });
-    provider.answers.set('/me', { sub: 'x', email: 'root@example.org', email_verified: false });
-    expect(await ask('a')).toBeUndefined();
+    for (const [index, no] of [false, 'false', 'False', 'no', '', 0, null].entries()) {
+      provider.answers.set('/me', { sub: 'x', email: 'root@example.org', email_verified: no });
+      expect([no, await ask(`a${index}`)]).toEqual([no, undefined]);
+    }
     provider.answers.set('/me', { sub: 'x', email: 'root@example.org', email_verified: true });
     expect(await ask('b')).toBe('main:root@example.org');
     provider.answers.set('/me', { sub: 'x', email: 'root@example.org' });

@@ -20,6 +20,8 @@ const writers = 8;
 const contended = 40;
 /** Answers after which a round ends although no write was refused. */
 const mostAnswers = 1000;
+/** Severity of logged warnings; that of errors is lower. */
+const warning = 4;
 
 interface IndexReport {
   readonly state: string;
@@ -106,6 +108,7 @@ describe.each(durable)('a killed build on %s', (backend) => {
     const written = new Map<string, string>();
     const uncertain = new Set<string>();
     let [acknowledged, refused] = [0, 0];
+    unavailable.clear();
     for (let round = 0; round < kills; round++) {
       // Each round removes the declaration and builds the index again.
       await declare([]);
@@ -129,7 +132,7 @@ describe.each(durable)('a killed build on %s', (backend) => {
             uncertain.add(id);
           }
           if (status === undefined) return;
-          expect([200, 201, 404, 409, 503]).toContain(status);
+          expect([200, 201, 404, 409, 503], reasons()).toContain(status);
           if (status === 409) refused++;
           if (status === 201) written.set(id, email);
           if (status === 200) written.delete(id);
@@ -147,7 +150,7 @@ describe.each(durable)('a killed build on %s', (backend) => {
       await expect.poll(async () => (await report()).state, { timeout: 60_000 }).toBe('ready');
       await compareUnique(written, uncertain, round);
     }
-    expect(refused).toBeGreaterThan(0);
+    expect(refused, reasons()).toBeGreaterThan(0);
     if (inExtent<boolean>(false, true))
       console.log(`${backend}: ${kills} kills, ${acknowledged} acknowledged writes, ${refused} refused`);
   });
@@ -156,15 +159,27 @@ describe.each(durable)('a killed build on %s', (backend) => {
   const statusOf = async (method: string, path: string, body?: unknown): Promise<number | undefined> => {
     try {
       const response = await send(method, path, body);
-      await response.text();
+      const text = await response.text();
+      if (response.status === 503) note(text);
       return response.status;
     } catch {
       return undefined;
     }
   };
   const declare = async (indexes: readonly object[]): Promise<void> => {
-    expect((await send('PATCH', collection, { data: { indexes } })).status).toBe(200);
+    expect(await statusOf('PATCH', collection, { data: { indexes } }), reasons()).toBe(200);
   };
+
+  /** Responses with 503, by their text and what the server logged last, and how often each came. */
+  const unavailable = new Map<string, number>();
+  const note = (text: string): void => {
+    const logged = server.log.findLast(({ Severity }) => Severity <= warning);
+    const reason = `${text} ${JSON.stringify(logged?.Fields ?? null).slice(0, 1000)}`;
+    unavailable.set(reason, (unavailable.get(reason) ?? 0) + 1);
+  };
+  /** Returns a message for failures. */
+  const reasons = (): string =>
+    `responses with 503: ${[...unavailable].map(([reason, times]) => `${times} × ${reason}`).join('\n') || 'none'}`;
 
   /** Stores records with values of their own. */
   async function fillUnique(): Promise<void> {

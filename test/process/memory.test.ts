@@ -21,8 +21,8 @@ import { inExtent } from '../support/extent.ts';
 
 const scale = Number(process.env['COFFER_MEMORY_SCALE'] ?? 1);
 const heapMegabytes = Number(process.env['COFFER_MEMORY_HEAP'] ?? 256);
-/** With more memory, bodies get as far as the limit on their values. */
-const allowed = [200, 201, ...(heapMegabytes === 256 ? [] : [400]), 413, 503];
+/** 400: a page that ends at a large object, which a token cannot hold, or with more memory, a body with too many values. */
+const allowed = [200, 201, 400, 413, 503];
 const listMegabytes = 25 * scale;
 const readers = 25;
 const manyReaders = 60;
@@ -32,6 +32,10 @@ const [, , keys = '', plain = ''] = bodies;
 /** As large, with as many values as a body may have. */
 const stored = JSON.stringify({
   data: Object.fromEntries(Array.from({ length: 98_000 }, (_, n) => [`k${n}`, 'x'.repeat(80)])),
+});
+/** A record with one attribute that takes long to compare. */
+const nested = JSON.stringify({
+  data: { f: Object.fromEntries(Array.from({ length: 45_000 }, (_, n) => [`key${n}`, n])) },
 });
 
 describe.each(inExtent(['sqlite'], backends))(
@@ -103,6 +107,14 @@ describe.each(inExtent(['sqlite'], backends))(
       await attack(ids.map((id, n) => victim.send(users[n]!, 'PUT', `${list}/${id}`, '{"permissions":{}}')));
       await attack(ids.map((id, n) => victim.send(users[n]!, 'GET', `${list}/${id}?_fields=changed`)));
       await attack(users.map((user) => victim.send(user, 'GET', `${list}?_sort=changed&_fields=changed`)));
+      await victim.send('owner', 'DELETE', list);
+    });
+
+    // Takes a minute, so only the complete run has it.
+    it.each(inExtent([], ['f', '-f']))('survives sorts by large objects (%s)', async (sort) => {
+      for (let n = 0; n < 30; n++)
+        expect((await victim.send('owner', 'PUT', `${list}/r${n}`, nested)).status).toBe(201);
+      await attack(users.map((user) => victim.send(user, 'GET', `${list}?_sort=${sort}&_limit=30`)));
       await victim.send('owner', 'DELETE', list);
     });
 

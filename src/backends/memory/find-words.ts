@@ -1,25 +1,29 @@
 // Searches for words: the objects of each word are ordered by time, so those of several words are found in one pass.
 import type { Steps } from '../../base/steps.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
+import type { QueryBudget } from '../../core/query/budget.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
 import type { WordMap } from './key-maps.ts';
 
 /** Number of objects looked at without a pause. */
 const objectsPerStep = 2000;
+/** Work of a step, in characters that are tested in the same time. */
+const workOfStep = 2_000_000;
 
 /** Visits the objects that have all words, and a word with each prefix, until `visit` returns `false`. */
 export function* visitWords(
   map: WordMap,
-  { words, prefixes }: WordSearch,
+  { words, prefixes, budget }: WordSearch,
   visit: (object: StoredObject) => boolean,
 ): Steps<void> {
   const sets: ReadonlySet<StoredObject>[] = [];
-  for (const prefix of prefixes) sets.push(yield* objectsWithPrefix(map, prefix));
+  for (const prefix of prefixes) sets.push(yield* objectsWithPrefix(map, prefix, budget));
   const rest = sets.toSorted((a, b) => a.size - b.size);
   const found = words.length > 0 ? objectsWithAll(map, words) : rest.shift()?.values();
   let left = objectsPerStep;
   for (const object of found ?? []) {
     if (left-- === 0) {
+      budget?.spend(workOfStep);
       yield;
       left = objectsPerStep;
     }
@@ -28,7 +32,11 @@ export function* visitWords(
   }
 }
 
-function* objectsWithPrefix(map: WordMap, prefix: string): Steps<ReadonlySet<StoredObject>> {
+function* objectsWithPrefix(
+  map: WordMap,
+  prefix: string,
+  budget: QueryBudget | undefined,
+): Steps<ReadonlySet<StoredObject>> {
   const found = new Set<StoredObject>();
   let from = { key: prefix, time: Infinity };
   for (;;) {
@@ -44,6 +52,7 @@ function* objectsWithPrefix(map: WordMap, prefix: string): Steps<ReadonlySet<Sto
       found.add(object);
     }
     if (isEnd) return found;
+    budget?.spend(workOfStep);
     yield;
   }
 }

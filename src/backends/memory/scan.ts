@@ -2,7 +2,8 @@
 // pause a scan reads copies of the indexes, which cost nothing to make and share all unchanged parts.
 import type { Steps } from '../../base/steps.ts';
 import { charsOf, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
-import type { Direction, Filter } from '../../core/query/ast.ts';
+import type { Direction } from '../../core/query/ast.ts';
+import { conditionsOfParsing, workOfEntry, type QueryBudget } from '../../core/query/budget.ts';
 import { matches, matchesFilter } from '../../core/query/evaluate.ts';
 import { longestAtOnce, matchesInSteps, weightOf } from '../../core/query/evaluate-steps.ts';
 import { idField, lastModifiedField } from '../../core/query/fields.ts';
@@ -14,6 +15,7 @@ import {
   type IndexRange,
   type Lookup,
   type Scan,
+  type SelectionPlan,
 } from '../../core/query/plan-page.ts';
 import { compareEntries } from '../../core/query/sort.ts';
 import { isEveryTimestamp, type TimestampRange } from '../../core/query/timestamp-range.ts';
@@ -97,22 +99,34 @@ export function bothIndexes({ liveByTime, liveById, deadByTime, dead }: ListCont
 const stepWork = 100_000;
 const entryWork = 25;
 
-/** Number of conditions that are tested in about the time that parsing takes. */
-const conditionsOfParsing = 5;
-
 /** Work of testing entries. */
 class EntryWork {
   readonly #factor: number;
   readonly #longest: number;
+  readonly #weight: number;
+  readonly #budget: QueryBudget | undefined;
+  /** Characters that were tested since the last step. */
+  #chars = 0;
 
   /** @param looksInside whether attributes are read */
-  constructor(filters: readonly Filter[], looksInside: boolean) {
-    this.#factor = looksInside ? Math.max(1, weightOf(filters) / conditionsOfParsing) : 0;
-    this.#longest = longestAtOnce(filters);
+  constructor({ residual, budget }: IndexRange | SelectionPlan, looksInside: boolean) {
+    this.#weight = weightOf(residual);
+    this.#factor = looksInside ? Math.max(1, this.#weight / conditionsOfParsing) : 0;
+    this.#longest = longestAtOnce(residual);
+    this.#budget = looksInside ? budget : undefined;
   }
 
+  /** Notes the test of an entry; returns its work. */
   on(entry: StoredEntry): number {
-    return entryWork + charsOf(entry) * this.#factor;
+    const chars = charsOf(entry);
+    this.#chars += workOfEntry + chars;
+    return entryWork + chars * this.#factor;
+  }
+
+  /** Notes the tests of a step for the query. */
+  endStep(): void {
+    this.#budget?.spendOn(this.#chars, this.#weight);
+    this.#chars = 0;
   }
 
   /** Whether the test of an entry should be done in steps. */
@@ -135,17 +149,24 @@ export function* scan<T extends StoredEntry>(
 ): Steps<void> {
   let source = indexes;
   let rest: IndexRange | undefined = indexRange;
-  const work = new EntryWork(indexRange.residual, looksInside);
+  const work = new EntryWork(indexRange, looksInside);
   for (;;) {
     const last: T | undefined = scanStep(source, rest, work, visit);
+    work.endStep();
     if (last === undefined) return;
     if (source === indexes) source = indexes.copy();
     yield;
-    if (work.isLong(last) && (yield* wantedInSteps(last, rest)) && visit(last)) return;
+    if (work.isLong(last)) {
+      work.on(last);
+      if ((yield* wantedInSteps(last, rest)) && visit(last)) return;
+    }
     rest = continueIndex(rest, rest.by === 'time' ? last.lastModified : last.id);
     if (rest === undefined) return;
   }
 }
+
+/** Is called with each wanted entry; returns the rest of its work when there is some. */
+type Visit<T> = (entry: T) => Steps<void> | undefined;
 
 /**
  * Visits the wanted entries of a range of timestamps, in any order. Takes half the time of a scan in order.
@@ -154,27 +175,34 @@ export function* scan<T extends StoredEntry>(
  */
 export function* visitWanted<T extends StoredEntry>(
   indexes: Indexes<T>,
-  { range, residual }: Scan,
+  plan: Scan,
   looksInside: boolean,
-  visit: (entry: T) => void,
+  visit: Visit<T>,
 ): Steps<void> {
+  const { range, residual } = plan;
   let source = indexes;
-  const work = new EntryWork(residual, looksInside);
+  const work = new EntryWork(plan, looksInside);
   for (let part = 0; part < source.partCount; part++) {
     let low = range.low;
     for (;;) {
       let done = 0;
+      let rest: Steps<void> | undefined;
       const last: T | undefined = source.findInPart(part, { low, high: range.high }, (entry) => {
         if (work.isLong(entry)) return true;
-        if (matches(entry, residual)) visit(entry);
+        if (matches(entry, residual)) rest = visit(entry);
         done += work.on(entry);
-        return done >= stepWork;
+        return rest !== undefined || done >= stepWork;
       });
+      work.endStep();
       if (last === undefined) break;
       low = last.lastModified + 1;
       if (source === indexes) source = indexes.copy();
       yield;
-      if (work.isLong(last) && (yield* matchesInSteps(last, residual))) visit(last);
+      if (work.isLong(last)) {
+        work.on(last);
+        if (yield* matchesInSteps(last, residual)) rest = visit(last);
+      }
+      if (rest !== undefined) yield* rest;
     }
   }
 }
@@ -201,25 +229,29 @@ export function* lookUp<T extends StoredEntry>(
   indexes: Indexes<T>,
   plan: Lookup,
   looksInside: boolean,
-  visit: (entry: T) => void,
+  visit: Visit<T>,
 ): Steps<void> {
   let source = indexes;
-  const work = new EntryWork(plan.residual, looksInside);
+  const work = new EntryWork(plan, looksInside);
   let done = 0;
   for (const id of plan.ids) {
     const entry = source.find(id);
+    let rest: Steps<void> | undefined;
     const isLong = entry !== undefined && work.isLong(entry);
-    if (entry !== undefined && !isLong) {
-      if (isWanted(entry, plan)) visit(entry);
+    if (entry !== undefined) {
+      if (!isLong && isWanted(entry, plan)) rest = visit(entry);
       done += work.on(entry);
     }
     done += entryWork;
-    if (done < stepWork && !isLong) continue;
+    if (done < stepWork && !isLong && rest === undefined) continue;
+    work.endStep();
     if (source === indexes) source = indexes.copy();
     done = 0;
     yield;
-    if (isLong && (yield* wantedInSteps(entry, plan))) visit(entry);
+    if (isLong && (yield* wantedInSteps(entry, plan))) rest = visit(entry);
+    if (rest !== undefined) yield* rest;
   }
+  work.endStep();
 }
 
 function walk<T>({ byTime, byId }: Part<T>, indexRange: IndexRange): Iterable<T> {

@@ -1,12 +1,12 @@
 // Finds the entries of a page, or counts those of a selection, as planned. Long reads are divided into steps.
-import { TopN } from '../../base/top-n.ts';
 import type { Steps } from '../../base/steps.ts';
 import { cutPage, type EntryPage } from '../../core/objects/page-text.ts';
 import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { amongCandidates, isWholePage } from '../../core/index/find-entries.ts';
+import { FirstEntries } from '../../core/query/first-entries.ts';
 import { planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
-import { compareEntries, isAfter, newestFirst } from '../../core/query/sort.ts';
+import { newestFirst } from '../../core/query/sort.ts';
 import type { ListContents } from './list-table.ts';
 import { bothIndexes, liveIndexes, lookUp, scan, visitWanted, type Indexes } from './scan.ts';
 
@@ -28,16 +28,16 @@ function* selectFrom<T extends StoredEntry>(
   const candidates = yield* contents.byKey.search(query, contents.live.size);
   if (candidates !== undefined) {
     const plan = planPage(amongCandidates(query, candidates));
-    const page = cutPage(yield* collect(indexes, plan), plan);
+    const page = yield* collect(indexes, plan);
     if (isWholePage(query, page, candidates)) return page;
   }
-  const plan = planPage(query);
-  return cutPage(yield* collect(indexes, plan), plan);
+  return yield* collect(indexes, planPage(query));
 }
 
 /** Returns the selected live objects, newest first. */
-export function selectNewest(contents: ListContents, { filters, ids }: Selection): Steps<readonly StoredObject[]> {
-  return collect(liveIndexes(contents), planPage({ filters, ids, sort: newestFirst, limit: Infinity }));
+export function* selectNewest(contents: ListContents, { filters, ids }: Selection): Steps<readonly StoredObject[]> {
+  const plan = planPage({ filters, ids, sort: newestFirst, limit: Infinity });
+  return (yield* collect(liveIndexes(contents), plan)).entries;
 }
 
 /** Returns the number of selected entries. */
@@ -55,6 +55,7 @@ function* countScanned(contents: ListContents, selection: Selection): Steps<numb
   let total = 0;
   yield* visitCandidates(indexes, plan, isInside, () => {
     total++;
+    return undefined;
   });
   return total;
 }
@@ -63,27 +64,23 @@ function indexesOf(contents: ListContents, { includeDeleted = false }: Selection
   return includeDeleted ? bothIndexes(contents) : liveIndexes(contents);
 }
 
-/** Returns the planned entries in order, one more than the limit when there are more. */
-function* collect<T extends StoredEntry>(indexes: Indexes<T>, plan: PagePlan): Steps<readonly T[]> {
-  const wanted = plan.limit + 1;
+/** Returns the planned page. */
+function* collect<T extends StoredEntry>(indexes: Indexes<T>, plan: PagePlan): Steps<EntryPage<T>> {
   if (plan.by === 'time' || plan.by === 'id') {
     const found: T[] = [];
-    yield* scan(indexes, plan, plan.residual.length > 0, (entry) => found.push(entry) >= wanted);
-    return found;
+    yield* scan(indexes, plan, plan.residual.length > 0, (entry) => found.push(entry) > plan.limit);
+    return cutPage(found, plan);
   }
-  const { after, sort } = plan;
-  const first = new TopN<T>(wanted, compareEntries(sort));
-  yield* visitCandidates(indexes, plan, true, (entry) => {
-    if (after === undefined || isAfter(entry, sort, after)) first.add(entry);
-  });
-  return first.finish();
+  const first = new FirstEntries<T>(plan);
+  yield* visitCandidates(indexes, plan, true, (entry) => first.add(entry));
+  return yield* first.finish();
 }
 
 function visitCandidates<T extends StoredEntry>(
   indexes: Indexes<T>,
   plan: SelectionPlan,
   looksInside: boolean,
-  visit: (entry: T) => void,
+  visit: (entry: T) => Steps<void> | undefined,
 ): Steps<void> {
   if (plan.by === 'lookup') return lookUp(indexes, plan, looksInside, visit);
   return visitWanted(indexes, plan, looksInside, visit);

@@ -110,6 +110,11 @@ function isFromServer(error: unknown): boolean {
   return error instanceof Error && 'severity' in error;
 }
 
+/** Returns whether a translated error is that of a statement that the server stopped because it took too long. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof BackendUnavailable && codeOf(error.cause) === '57014';
+}
+
 /** Returns whether a lock was refused. */
 export function isLockRefused(error: unknown): boolean {
   return codeOf(error) === '55P03';

@@ -13,6 +13,7 @@ import { joinPage, maxBytesOfChar, maxPageBytes } from '../../core/objects/page-
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import { storedParent, type ListParent } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
+import { tooMuchWork } from '../../core/query/budget.ts';
 import { isExact, isWholeList, planPage, planSelection, type PagePlan } from '../../core/query/plan-page.ts';
 import { selectAmong } from '../../core/query/select-among.ts';
 import { everyTimestamp } from '../../core/query/timestamp-range.ts';
@@ -21,7 +22,8 @@ import { countKeys, searchKeys } from './key-search.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
 import type { Access } from './access.ts';
 import { countWords, findWords } from './find-words.ts';
-import { prepared, type Row, type SqlValue, type Statement, type ScanTarget } from './connection.ts';
+import { isTimeout } from './errors.ts';
+import { prepared, type Result, type Row, type SqlValue, type Statement, type ScanTarget } from './connection.ts';
 import { readListClocks } from './list-clocks.ts';
 import { readJoinedPage, readLongPage, readPageText } from './page-text.ts';
 import { compileCount, compilePage, readPageRows } from './page.ts';
@@ -103,7 +105,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
       return Number(row?.[0] ?? 0) + (plan.includeDeleted ? Number(row?.[1] ?? 0) : 0);
     }
     const { text, values } = compileCount(await this.access.dialect(), list, plan);
-    const { rows } = await this.access.run({ text, scans: scanTargetOf(list) }, values);
+    const { rows } = await runScan(this.access, { text, scans: scanTargetOf(list) }, values);
     return Number(rows[0]?.[0] ?? 0);
   }
 
@@ -258,7 +260,7 @@ async function selectRows(access: Access, planned: PlannedPage): Promise<Page> {
 
 async function selectAll(access: Access, planned: PlannedPage, shape: 'rows' | 'long'): Promise<readonly Row[]> {
   const { text, values } = compilePage(await access.dialect(), planned.list, planned.plan, shape);
-  return (await access.run(statementOf(text, planned), values)).rows;
+  return (await runScan(access, statementOf(text, planned), values)).rows;
 }
 
 /** Reads the row of a page that comes in one. */
@@ -266,10 +268,25 @@ async function askPage(access: Access, planned: PlannedPage, shape: 'text' | 'jo
   const { list, plan } = planned;
   const { text, values } = compilePage(await access.dialect(), list, plan, shape);
   const query = isExact(plan) ? pages.query(text) : undefined;
-  if (query === undefined || !isPlain(values)) return (await access.run(statementOf(text, planned), values)).rows[0];
+  if (query === undefined || !isPlain(values))
+    return (await runScan(access, statementOf(text, planned), values)).rows[0];
   // A long page takes a connection of its own.
   if (plan.limit > maxBatchedLimit) return (await access.run({ ...query.alone, isQuick: false }, values)).rows[0];
   return (await access.ask(query, values))[0];
+}
+
+/**
+ * Runs a statement that may scan a list.
+ *
+ * @throws ServiceError invalidParameters when the server stops it after too long
+ */
+async function runScan(access: Access, statement: Statement, values: readonly SqlValue[]): Promise<Result> {
+  try {
+    return await access.run(statement, values);
+  } catch (error) {
+    if (statement.scans?.of !== 'list' || !isTimeout(error)) throw error;
+    throw tooMuchWork('the database stopped it after too long (postgresql_statement_timeout_seconds)');
+  }
 }
 
 function statementOf(text: string, { list, query: { filters }, plan }: PlannedPage): Statement {

@@ -1,14 +1,13 @@
 // Finds the entries of a page, or counts those of a selection, as planned. Pages in the order of timestamps fetch only
 // their own entries. Other reads fetch all candidates, piece by piece.
 import { runFromNow } from '../../base/steps.ts';
-import { TopN } from '../../base/top-n.ts';
 import { cutPage, PageFill, type EntryPage } from '../../core/objects/page-text.ts';
-import { charsOf, isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { amongCandidates, isWholePage } from '../../core/index/find-entries.ts';
+import { FirstEntries } from '../../core/query/first-entries.ts';
 import { planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
 import { filterWanted } from '../../core/query/select-among.ts';
-import { compareEntries, isAfter } from '../../core/query/sort.ts';
 import type { Part } from './list-reads.ts';
 import type { ListView } from './list-view.ts';
 
@@ -33,7 +32,7 @@ export async function selectPage(view: ListView, part: Part, query: PageQuery, p
 async function selectPlanned(view: ListView, part: Part, query: PageQuery, piece: number): Promise<EntryPage> {
   // Redis keeps ids in a hash, which has no order.
   const plan = planPage(query, 'never');
-  const { sort, after, maxBytes } = plan;
+  const { maxBytes } = plan;
   const wanted = plan.limit + 1;
   if (plan.by === 'time') {
     const size = plan.residual.length === 0 ? Math.min(wanted, maxWantedPiece) : piece;
@@ -48,11 +47,11 @@ async function selectPlanned(view: ListView, part: Part, query: PageQuery, piece
     }
     return cutPage(found, plan);
   }
-  const first = new TopN(wanted, compareEntries(sort), { weigh: charsOf, max: maxBytes ?? Infinity });
+  const first = new FirstEntries<StoredEntry>(plan);
   for await (const entries of readCandidates(view, part, plan, piece)) {
-    for (const entry of entries) if (after === undefined || isAfter(entry, sort, after)) first.add(entry);
+    await runFromNow(first.addAll(entries), 'normal');
   }
-  return cutPage(first.finish(), plan);
+  return runFromNow(first.finish(), 'normal');
 }
 
 /** Yields all selected entries in pieces, newest first. */

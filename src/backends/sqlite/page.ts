@@ -1,16 +1,18 @@
 // Finds one page of a list as planned. An index delivers pages sorted by timestamp or id. For any other order the sort
 // keys of all candidates are compared, and only the rows of the page are fetched.
+import { largeTextChars, parseStoredInSteps } from '../../base/json-steps.ts';
 import { parseStoredJson, type JsonValue } from '../../base/json.ts';
 import { cutPage, PageFill, type EntryPage } from '../../core/objects/page-text.ts';
 import { charsOf, StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
 import { compareValues } from '../../core/query/compare.ts';
-import { isIdField, isTimestampField, isUniqueField } from '../../core/query/fields.ts';
+import { isIdField, isTimestampField, isUniqueField, readField } from '../../core/query/fields.ts';
+import { comparePlaces, isEncoded, placeInSteps, type Place } from '../../core/query/first-entries.ts';
 import type { IdBound } from '../../core/query/id-range.ts';
 import { amongCandidates, isWholePage } from '../../core/index/find-entries.ts';
 import { planPage, type PagePlan } from '../../core/query/plan-page.ts';
 import { selectAmong } from '../../core/query/select-among.ts';
-import { comparePositions, positionOf } from '../../core/query/sort.ts';
+import { positionOf } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { compileAttributeTerm, isOwnField, jsonPathOf, type Condition } from './filter-sql.ts';
 import { TopN } from '../../base/top-n.ts';
@@ -162,12 +164,22 @@ function selectRows(
 
 /** A candidate for the page. The text of a live object is read when the object is known to be on the page. */
 interface Candidate {
-  readonly position: PagePosition;
+  readonly place: Place;
   readonly id: string;
   readonly lastModified: number;
   /** Row number of the live object; absent for a tombstone. */
   readonly object: number | undefined;
+  /** Length of the texts that the place was read from, in characters. */
+  readonly chars: number;
 }
+
+/** The last columns are the texts of sort keys; `tooLong` for one that has to be read by itself. */
+type CandidateRow = [
+  id: string,
+  lastModified: number,
+  object: number | null,
+  ...texts: (string | typeof tooLong | null)[],
+];
 
 /** Reads in any order, by comparing the sort keys of all candidates as the query evaluator does. */
 function* selectByPosition(
@@ -175,37 +187,38 @@ function* selectByPosition(
   selection: CompiledSelection,
   { sort, after, limit, maxBytes }: PagePlan,
 ): Steps<readonly StoredEntry[]> {
-  const first = new TopN<Candidate>(limit + 1, (a, b) => comparePositions(a.position, b.position, sort));
-  const keys = compileKeys(sort);
-  yield* walkFromBothEnds(connection, selection, (window) => {
+  const first = new TopN<Candidate>(limit + 1, (a, b) => comparePlaces(a.place, b.place, sort), {
+    weigh: ({ chars }) => chars,
+    max: maxBytes ?? Infinity,
+  });
+  const keys = new SortKeys(connection, sort);
+  yield* walkFromBothEnds(connection, selection, function* (window) {
     // SQLite refuses most rows, which takes far less time than comparing them here.
-    const bound = boundOf(sort, first.worst?.position);
+    const bound = boundOf(sort, first.worst?.place);
     const bounded = bound === undefined ? selection : narrowSelection(selection, bound);
     for (const source of bounded.tables) {
       const isLive = source.table === 'objects';
       const from = fromWhere(bounded, source, window);
       const columns = isLive ? ['e.object', ...keys.columns] : ['NULL'];
-      const rows = connection.allMatching<[string, number, number | null, ...(string | null)[]]>(
+      const rows = connection.allMatching<CandidateRow>(
         bounded.filters,
         `SELECT e.id, e.last_modified, ${columns.join(', ')} ${from.sql}`,
         isLive ? [...keys.parameters, ...from.parameters] : from.parameters,
       );
-      for (const [id, lastModified, object, ...values] of rows) {
-        const position =
-          object === null
-            ? positionOf({ id, lastModified, deleted: true }, sort)
-            : keys.positionOf(id, lastModified, values);
-        if (after !== undefined && comparePositions(position, after, sort) <= 0) continue;
-        first.add({ position, id, lastModified, object: object ?? undefined });
+      for (const row of rows) {
+        const candidate = keys.read(row) ?? (yield* keys.readLong(row));
+        if (after !== undefined && comparePlaces(candidate.place, after, sort) <= 0) continue;
+        const rest = first.add(candidate);
+        if (rest !== undefined) yield* rest;
       }
     }
   });
-  return fetchEntries(connection, first.finish(), maxBytes);
+  return fetchEntries(connection, yield* first.finish(), maxBytes);
 }
 
 /** Returns a filter that all rows before the position match; `undefined` when SQLite cannot test one by itself. */
-function boundOf([first]: readonly SortKey[], position: PagePosition | undefined): Filter | undefined {
-  if (first === undefined || position === undefined || isOwnField(first.field)) return undefined;
+function boundOf([first]: readonly SortKey[], position: Place | undefined): Filter | undefined {
+  if (first === undefined || position === undefined || isEncoded(position) || isOwnField(first.field)) return undefined;
   const { field, direction } = first;
   const [value] = position;
   if (value === undefined) return direction === 'ascending' ? undefined : { field, operator: 'has', present: false };
@@ -213,32 +226,79 @@ function boundOf([first]: readonly SortKey[], position: PagePosition | undefined
   return compileAttributeTerm(bound) === undefined ? undefined : bound;
 }
 
-/** Returns how sort keys are read from a row: extracted by SQLite, or from `data` when its paths do not reach them. */
-function compileKeys(sort: readonly SortKey[]): {
-  readonly columns: readonly string[];
+/** Texts of objects from this length on, in bytes, are read one by one, and their sort keys in steps. */
+const largeBytes = largeTextChars;
+/** Stands for a text that is too long to be read with others. */
+const tooLong = 0;
+/** Length of a text that is read at once, in characters. */
+const shortText = 100;
+
+/** Reads sort keys from rows: extracted by SQLite, or from `data` when its paths do not reach them. */
+class SortKeys {
+  readonly #connection: Connection;
+  readonly #sort: readonly SortKey[];
+  readonly #byPath: boolean;
+  readonly #expressions: readonly string[];
   readonly parameters: readonly SqlValue[];
-  positionOf(id: string, lastModified: number, values: readonly (string | null)[]): PagePosition;
-} {
-  const ofAttributes = sort.filter(({ field }) => !isOwnField(field));
-  const paths = ofAttributes.map(({ field }) => jsonPathOf(field));
-  // Limited, since each number of keys makes a statement of its own.
-  const byPath = paths.length <= maxPaths && paths.every((path) => path !== undefined);
-  return {
+
+  constructor(connection: Connection, sort: readonly SortKey[]) {
+    this.#connection = connection;
+    this.#sort = sort;
+    const ofAttributes = sort.filter(({ field }) => !isOwnField(field));
+    const paths = ofAttributes.map(({ field }) => jsonPathOf(field));
+    // Limited, since each number of keys makes a statement of its own.
+    this.#byPath = paths.length <= maxPaths && paths.every((path) => path !== undefined);
     // `->` returns the JSON text of the value, with all digits of a number.
-    columns: byPath ? paths.map(() => 'e.data -> ?') : ['e.data'],
-    parameters: byPath ? paths : [],
-    positionOf(id, lastModified, values) {
-      if (!byPath) return positionOf(new StoredObject(id, lastModified, values[0]!), sort);
-      let next = 0;
-      return sort.map(({ field }): JsonValue | undefined => {
-        if (isTimestampField(field)) return lastModified;
-        if (isIdField(field)) return id;
-        if (isOwnField(field)) return undefined;
-        const text = values[next++];
-        return typeof text === 'string' ? parseStoredJson(text) : undefined;
-      });
-    },
-  };
+    this.#expressions = this.#byPath ? paths.map(() => 'e.data -> ?') : ['e.data'];
+    this.parameters = this.#byPath ? paths.filter((path) => path !== undefined) : [];
+  }
+
+  /** The columns of `CandidateRow` after the first three. */
+  get columns(): readonly string[] {
+    return this.#expressions.map((text) => `iif(octet_length(e.data) < ${largeBytes}, ${text}, ${tooLong})`);
+  }
+
+  /** Returns the candidate of a row; `undefined` for one with long texts. */
+  read([id, lastModified, object, ...texts]: CandidateRow): Candidate | undefined {
+    let chars = 0;
+    for (const text of texts) {
+      if (text === tooLong || (text !== null && text.length > shortText)) return undefined;
+      chars += text?.length ?? 0;
+    }
+    if (object === null) {
+      const place = positionOf({ id, lastModified, deleted: true }, this.#sort);
+      return { id, lastModified, object: undefined, place, chars };
+    }
+    const values = texts.map((text) => (typeof text === 'string' ? parseStoredJson(text) : undefined));
+    return { id, lastModified, object, place: this.#positionOf(id, lastModified, values), chars };
+  }
+
+  /** Returns the candidate of a row with long texts. */
+  *readLong([id, lastModified, object, ...found]: CandidateRow): Steps<Candidate> {
+    const sql = `SELECT ${this.#expressions.join(', ')} FROM objects e WHERE e.object = ?`;
+    const texts = found.includes(tooLong)
+      ? this.#connection.get<(string | null)[]>(sql, ...this.parameters, object)!
+      : found;
+    const values: (JsonValue | undefined)[] = [];
+    let chars = 0;
+    for (const text of texts) {
+      values.push(typeof text === 'string' ? yield* parseStoredInSteps(text) : undefined);
+      if (typeof text === 'string') chars += text.length;
+    }
+    const place = yield* placeInSteps(this.#positionOf(id, lastModified, values), this.#sort);
+    return { id, lastModified, object: object ?? undefined, place, chars };
+  }
+
+  /** @param values the values of the attributes among the sort keys, or all attributes */
+  #positionOf(id: string, lastModified: number, values: readonly (JsonValue | undefined)[]): PagePosition {
+    let next = 0;
+    return this.#sort.map(({ field }) => {
+      if (isTimestampField(field)) return lastModified;
+      if (isIdField(field)) return id;
+      if (isOwnField(field)) return undefined;
+      return this.#byPath ? values[next++] : readField(values[0]!, field);
+    });
+  }
 }
 
 function fetchEntries(

@@ -2,6 +2,7 @@
 // them. Scans read the source in windows, so that no statement runs for long.
 import { StoredObject } from '../../core/objects/stored.ts';
 import type { Direction, Filter } from '../../core/query/ast.ts';
+import { workOfEntry, type QueryBudget } from '../../core/query/budget.ts';
 import { longestAtOnce, matchesInSteps, weightOf, WorkMeter } from '../../core/query/evaluate-steps.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
@@ -57,18 +58,19 @@ export interface CompiledSelection extends Window {
   readonly tables: readonly { readonly table: TableName; readonly condition: Condition | undefined }[];
   /** Whether the list is small enough to be read without a pause. */
   readonly isSmall: boolean;
+  readonly budget: QueryBudget | undefined;
 }
 
 /** Compiles a plan. Tables are left out when none of their rows can match. */
 export function compileSelection(list: ListRow, plan: SelectionPlan | PagePlan): CompiledSelection {
-  const { range, residual, includeDeleted } = plan;
+  const { range, residual, includeDeleted, budget } = plan;
   const names: readonly TableName[] = [
     ...(list.live > 0 ? (['objects'] as const) : []),
     ...(includeDeleted && list.dead > 0 ? (['tombstones'] as const) : []),
   ];
   const ids = plan.by === 'lookup' ? plan.ids : undefined;
   const isSmall = list.live + list.dead <= windowRows;
-  return { list: list.list, filters: residual, range, ids, tables: compileTables(names, residual), isSmall };
+  return { list: list.list, filters: residual, range, ids, tables: compileTables(names, residual), isSmall, budget };
 }
 
 function compileTables(names: readonly TableName[], filters: readonly Filter[]): CompiledSelection['tables'] {
@@ -111,10 +113,12 @@ export function fromWhere(
   return { sql: `FROM ${source} WHERE ${wanted.join(' AND ')}`, parameters };
 }
 
+/** Is called with each window; returns whether the scan ends here. */
+type Visit = (window: Window) => boolean | Steps<boolean>;
+
 /**
  * Visits the source window by window, with pauses when it needs several.
  *
- * @param visit returns whether the scan ends here
  * @param options.mayEndSoon whether the first windows are likely to be enough. The scan then begins without a pause,
  *   although a scan that pauses later is started again from the beginning.
  */
@@ -122,7 +126,7 @@ export function* walkWindows(
   connection: Connection,
   selection: CompiledSelection,
   direction: Direction,
-  visit: (window: Window) => boolean,
+  visit: Visit,
   { mayEndSoon = false }: { readonly mayEndSoon?: boolean } = {},
 ): Steps<void> {
   const { ids, range } = selection;
@@ -148,17 +152,45 @@ export function* walkWindows(
     const endsAtLong = long !== undefined && (far === undefined || (descending ? long >= far : long <= far));
     const edge = endsAtLong ? long : far;
     if (edge === undefined) {
-      visit(yield* testFirst(connection, selection, { range: rest, ids }, false));
+      yield* runVisit(visit, yield* testFirst(connection, selection, { range: rest, ids }, false));
       return;
     }
     const part = { range: descending ? { ...rest, low: edge } : { ...rest, high: edge }, ids };
-    if (visit(yield* testFirst(connection, selection, part, endsAtLong))) return;
+    if (yield* runVisit(visit, yield* testFirst(connection, selection, part, endsAtLong))) return;
+    if (!endsAtLong) noteWindow(connection, selection, edge, rows);
     rest = descending ? { ...rest, high: edge - 1 } : { ...rest, low: edge + 1 };
     if (endsAtLong) {
       hopeful = 0;
       long = findLong(connection, selection, rest, direction);
     } else rows = nextRows(rows, performance.now() - startedAt);
   }
+}
+
+function* runVisit(visit: Visit, window: Window): Steps<boolean> {
+  const ends = visit(window);
+  return typeof ends === 'boolean' ? ends : yield* ends;
+}
+
+/**
+ * Notes the work of a window that SQLite tests. Its last object stands for all of them, since their lengths are not read.
+ *
+ * @param edge timestamp of the last object
+ */
+function noteWindow(
+  connection: Connection,
+  { list, filters, budget }: CompiledSelection,
+  edge: number,
+  rows: number,
+): void {
+  if (budget === undefined || isHeavyTest(filters)) return;
+  const sql = 'SELECT octet_length(data) FROM objects WHERE list = ? AND last_modified = ?';
+  const bytes = connection.get<[number]>(sql, list, edge)?.[0] ?? 0;
+  budget.spendOn((workOfEntry + bytes) * rows, weightOf(filters));
+}
+
+/** Whether each object is tested before the statement. */
+function isHeavyTest(filters: readonly Filter[]): boolean {
+  return weightOf(filters) > fewConditions;
 }
 
 /**
@@ -188,8 +220,8 @@ function* testFirst(
   window: Window,
   holdsLong: boolean,
 ): Steps<Window> {
-  const { filters, tables } = selection;
-  const isHeavy = weightOf(filters) > fewConditions;
+  const { filters, tables, budget } = selection;
+  const isHeavy = isHeavyTest(filters);
   if (!isHeavy && !holdsLong) return window;
   const source = tables.find(({ table }) => table === 'objects');
   if (source?.condition === undefined) return window;
@@ -200,7 +232,7 @@ function* testFirst(
     ...from.parameters,
     above,
   );
-  const meter = new WorkMeter(filters);
+  const meter = new WorkMeter(filters, budget);
   const matching: string[] = [];
   for (const [row] of rows) {
     const sql = 'SELECT id, last_modified, data FROM objects WHERE object = ?';
@@ -208,6 +240,7 @@ function* testFirst(
     if (yield* matchesInSteps(object, filters)) matching.push(object.id);
     if (meter.add(object)) yield;
   }
+  meter.finish();
   return rows.length === 0 ? window : { ...window, tested: { above, matching } };
 }
 
@@ -216,7 +249,7 @@ function* walkIds(
   selection: CompiledSelection,
   ids: readonly string[],
   holdsLong: boolean,
-  visit: (window: Window) => boolean,
+  visit: Visit,
 ): Steps<void> {
   const { range } = selection;
   // A window with several long objects would block the event loop for too long.
@@ -227,7 +260,7 @@ function* walkIds(
     if (performance.now() >= hopefulUntil) yield;
     const startedAt = performance.now();
     const part = { range, ids: ids.slice(start, start + rows) };
-    if (visit(yield* testFirst(connection, selection, part, holdsLong))) return;
+    if (yield* runVisit(visit, yield* testFirst(connection, selection, part, holdsLong))) return;
     start += rows;
     rows = Math.min(nextRows(rows, performance.now() - startedAt), atOnce);
   }
@@ -240,13 +273,13 @@ function* walkIds(
 export function* walkFromBothEnds(
   connection: Connection,
   selection: CompiledSelection,
-  visit: (window: Window) => void,
+  visit: (window: Window) => Steps<void>,
 ): Steps<void> {
   const { ids, range, isSmall } = selection;
   const edge =
     isSmall || ids !== undefined ? undefined : findEdge(connection, selection, range, 'ascending', windowRows);
-  const visitAll = (window: Window): boolean => {
-    visit(window);
+  const visitAll = function* (window: Window): Steps<boolean> {
+    yield* visit(window);
     return false;
   };
   if (edge !== undefined) {

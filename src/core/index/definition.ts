@@ -1,13 +1,14 @@
 // Declared indexes of a list: the form of the attribute `indexes`, the slots that hold their keys, and the keys of an object.
 import { createHash } from 'node:crypto';
 import { isJsonObject, isStorableText, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { StepBudget } from '../../base/json-steps.ts';
 import { runAtOnce, type Steps } from '../../base/steps.ts';
 import type { IndexKeys } from '../objects/stored.ts';
 import type { ListIndex, SortKey } from '../query/ast.ts';
 import { isJsonArray } from '../query/compare.ts';
 import { parseField, readField } from '../query/fields.ts';
 import { indexedWords } from '../text/text-query.ts';
-import { encodeValue, KeyBytes } from './encode-value.ts';
+import { encodeInSteps, KeyBytes } from '../query/encode-value.ts';
 
 /** Number of keys that a storage backend keeps with each object for indexes of values. */
 export const indexSlots = 8;
@@ -177,10 +178,15 @@ export const keyParts = { cut: 0x00, whole: 0x01 } as const;
 
 /** Returns the key of values, one for each field of the index. */
 export function keyOf(index: ListIndex, values: readonly (JsonValue | undefined)[]): Buffer {
-  const { bytes, isCut } = encodeFields(index, values);
+  return runAtOnce(keyInSteps(index, values));
+}
+
+function* keyInSteps(index: ListIndex, values: readonly (JsonValue | undefined)[]): Steps<Buffer> {
+  const { bytes, isCut } = yield* fieldsInSteps(index, values, 0);
   if (!isCut) return Buffer.concat([index.prefix, Buffer.of(keyParts.whole), bytes]);
   const all = new KeyBytes(digestedBytes);
-  for (const value of values) encodeValue(all, value);
+  const budget = new StepBudget();
+  for (const value of values) yield* encodeInSteps(all, value, budget);
   const digest = createHash('sha256').update(all.finish()).digest();
   return Buffer.concat([
     index.prefix,
@@ -206,12 +212,14 @@ export function keysOf(indexes: readonly ListIndex[], attributes: JsonObject): I
   return runAtOnce(keysInSteps(indexes, attributes));
 }
 
-/** Returns the keys of an object, one in each step. */
+/** Returns the keys of an object in steps: at least one for each key, and more for a key of large values. */
 export function* keysInSteps(indexes: readonly ListIndex[], attributes: JsonObject): Steps<IndexKeys> {
   const keys: (Buffer | undefined)[] = [];
   for (const [number, index] of indexes.entries()) {
     if (number > 0) yield;
-    keys[index.slot] = index.isText ? wordKey(index, attributes) : keyOf(index, valuesOf(index, attributes));
+    keys[index.slot] = index.isText
+      ? wordKey(index, attributes)
+      : yield* keyInSteps(index, valuesOf(index, attributes));
   }
   return keys;
 }
@@ -235,15 +243,25 @@ export function valuesOf({ fields }: ListIndex, attributes: JsonObject): readonl
  *
  * @param from number of the field of the first value
  */
-export function encodeFields(
+export function encodeFields(index: ListIndex, values: readonly (JsonValue | undefined)[], from = 0): EncodedFields {
+  return runAtOnce(fieldsInSteps(index, values, from));
+}
+
+interface EncodedFields {
+  readonly bytes: Buffer;
+  readonly isCut: boolean;
+}
+
+function* fieldsInSteps(
   { fields }: ListIndex,
   values: readonly (JsonValue | undefined)[],
-  from = 0,
-): { readonly bytes: Buffer; readonly isCut: boolean } {
+  from: number,
+): Steps<EncodedFields> {
   const bytes = new KeyBytes(maxKeyBytes);
+  const budget = new StepBudget();
   for (const [number, value] of values.entries()) {
     const start = bytes.length;
-    encodeValue(bytes, value);
+    yield* encodeInSteps(bytes, value, budget);
     if (fields[from + number]?.direction === 'descending') bytes.invertFrom(start);
     if (bytes.isFull()) break;
   }

@@ -1,6 +1,7 @@
 // Queries as values. The query string parser produces them, the evaluator defines their meaning, and each backend compiles
 // them to its own language. See docs/reference/http-api/lists.md#operators.
 import type { JsonValue } from '../../base/json.ts';
+import type { QueryBudget } from './budget.ts';
 
 /**
  * The place of a value in an object. `id` and `last_modified` are members of the entry itself. `deleted` is `true` on
@@ -110,6 +111,8 @@ export interface Selection {
   readonly indexes?: readonly ListIndex[] | undefined;
   /** Receives how declared indexes were used. */
   readonly report?: QueryReport | undefined;
+  /** Limits the work of the whole query, which may be several reads. Default: unlimited. */
+  readonly budget?: QueryBudget | undefined;
 }
 
 export interface PageQuery extends Selection {

@@ -1,8 +1,9 @@
 // The one order over all JSON values, and equality and containment that agree with it. Every backend sorts and filters
 // as these functions do. Numbers are compared by their decimal digits and never rounded.
-import type { StepBudget } from '../../base/json-steps.ts';
+import { StepBudget } from '../../base/json-steps.ts';
 import { keysOfObject } from '../../base/json-keys.ts';
-import type { Steps } from '../../base/steps.ts';
+import { sortInSteps } from '../../base/sort-in-steps.ts';
+import { runAtOnce, type Steps } from '../../base/steps.ts';
 import { readDecimal, type Decimal } from './decimal.ts';
 import { ExactNumber, getKey, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from '../../base/json.ts';
 
@@ -136,22 +137,39 @@ const ordersOfLarge = new WeakMap<JsonObject, readonly string[]>();
 export function sortedKeys(object: JsonObject): readonly string[] {
   const known = ordersOfLarge.get(object);
   if (known !== undefined) return known;
-  const keys = Object.keys(object);
-  if (keys.length < manyKeys) {
-    return keys.toSorted((a, b) => Buffer.byteLength(a) - Buffer.byteLength(b) || compareText(a, b));
-  }
-  // Keys in the order of their UTF-16 units, which JavaScript sorts in a fraction of the time, unless they have surrogates.
-  const byText = keys.some((key) => surrogate.test(key)) ? keys.sort(compareText) : keys.sort();
+  const keys = keysOfObject(object);
+  if (keys.length >= manyKeys) return runAtOnce(sortManyKeys(object));
+  return keys.toSorted((a, b) => Buffer.byteLength(a) - Buffer.byteLength(b) || compareText(a, b));
+}
+
+/** Returns the result of `sortedKeys`, in steps. */
+export function* sortKeysInSteps(object: JsonObject): Steps<readonly string[]> {
+  const isSorted = keysOfObject(object).length < manyKeys || ordersOfLarge.has(object);
+  return isSorted ? sortedKeys(object) : yield* sortManyKeys(object);
+}
+
+function* sortManyKeys(object: JsonObject): Steps<readonly string[]> {
   const byLength = new Map<number, string[]>();
-  for (const key of byText) {
+  const budget = new StepBudget();
+  for (const key of keysOfObject(object)) {
     const length = Buffer.byteLength(key);
     const same = byLength.get(length);
     if (same === undefined) byLength.set(length, [key]);
     else same.push(key);
+    if (budget.spend(1)) yield;
   }
-  const sorted = [...byLength].sort(([a], [b]) => a - b).flatMap(([, same]) => same);
+  const groups: (readonly string[])[] = [];
+  for (const [, same] of [...byLength].sort(([a], [b]) => a - b)) {
+    groups.push(yield* sortInSteps(same, compareText, sortTexts));
+  }
+  const sorted = groups.flat();
   ordersOfLarge.set(object, sorted);
   return sorted;
+}
+
+/** JavaScript sorts by UTF-16 units in a fraction of the time; the order is the same without surrogates. */
+function sortTexts(texts: readonly string[]): readonly string[] {
+  return texts.some((text) => surrogate.test(text)) ? texts.toSorted(compareText) : texts.toSorted();
 }
 
 const surrogate = /[\ud800-\udfff]/;

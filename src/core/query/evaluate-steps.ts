@@ -4,6 +4,7 @@ import { formatInSteps, StepBudget } from '../../base/json-steps.ts';
 import { keysOfObject } from '../../base/json-keys.ts';
 import type { Steps } from '../../base/steps.ts';
 import { charsOf, isTombstone, type StoredEntry } from '../objects/stored.ts';
+import { workOfEntry, type QueryBudget } from './budget.ts';
 import { isCombination, type Condition, type Field, type Filter } from './ast.ts';
 import { containsInSteps, containsValue, equalInSteps, isJsonArray } from './compare.ts';
 import { matches, matchesFilter, matchesValue, roomBetweenEnds } from './evaluate.ts';
@@ -56,17 +57,19 @@ export function longestAtOnce(filters: readonly Filter[]): number {
   return stepWork / weightOf(filters);
 }
 
-/** Work on an entry besides its text, in characters. */
-const entryWork = 100;
-
-/** Measures the work of testing entries one after another. */
+/** Measures the work of testing entries one after another, and notes it for the query. */
 export class WorkMeter {
   readonly #longest: number;
   readonly #weight: number;
-  #work = 0;
+  readonly #charsOfStep: number;
+  readonly #budget: QueryBudget | undefined;
+  /** Characters that were tested since the last step. */
+  #chars = 0;
 
-  constructor(filters: readonly Filter[]) {
+  constructor(filters: readonly Filter[], budget?: QueryBudget) {
+    this.#budget = budget;
     this.#weight = weightOf(filters);
+    this.#charsOfStep = stepWork / Math.max(1, this.#weight);
     this.#longest = longestAtOnce(filters);
   }
 
@@ -77,10 +80,16 @@ export class WorkMeter {
 
   /** Notes a test; returns whether the step should end with it. */
   add(entry: StoredEntry): boolean {
-    this.#work += (entryWork + charsOf(entry)) * this.#weight;
-    if (this.#work < stepWork) return false;
-    this.#work = 0;
+    this.#chars += workOfEntry + charsOf(entry);
+    if (this.#chars < this.#charsOfStep) return false;
+    this.finish();
     return true;
+  }
+
+  /** Notes the last tests. */
+  finish(): void {
+    this.#budget?.spendOn(this.#chars, this.#weight);
+    this.#chars = 0;
   }
 }
 

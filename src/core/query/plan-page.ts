@@ -4,6 +4,7 @@ import type { JsonValue } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { StoredEntry } from '../objects/stored.ts';
 import type { Direction, Filter, PageQuery, Selection, SortKey } from './ast.ts';
+import type { QueryBudget } from './budget.ts';
 import { matches } from './evaluate.ts';
 import { matchesInSteps } from './evaluate-steps.ts';
 import { idField, isIdField, isTimestampField, isUniqueField } from './fields.ts';
@@ -25,6 +26,7 @@ interface Conditions {
   readonly residual: readonly Filter[];
   /** Whether tombstones are read as well as live objects. */
   readonly includeDeleted: boolean;
+  readonly budget?: QueryBudget | undefined;
 }
 
 /** Finds the entries by their ids, each of which is given once. */
@@ -60,7 +62,7 @@ export type PagePlan = (SelectionPlan | IndexRange) &
 export type IdOrder = 'always' | 'unfiltered' | 'never';
 
 /** Plans a read of all selected entries, such as a count. */
-export function planSelection({ filters, ids, includeDeleted = false }: Selection): SelectionPlan {
+export function planSelection({ filters, ids, includeDeleted = false, budget }: Selection): SelectionPlan {
   let range = everyTimestamp;
   let wanted = ids;
   const residual: Filter[] = [];
@@ -71,7 +73,7 @@ export function planSelection({ filters, ids, includeDeleted = false }: Selectio
     else if (named === undefined) residual.push(filter);
     else wanted = wanted === undefined ? [...named] : wanted.filter((id) => named.has(id));
   }
-  const conditions = { range, residual, includeDeleted };
+  const conditions = { range, residual, includeDeleted, budget };
   return wanted === undefined
     ? { by: 'scan', ...conditions }
     : { by: 'lookup', ids: [...new Set(wanted)], ...conditions };

@@ -1,6 +1,7 @@
 // Resolves the parameters of a query string for a certain list into a query that storage can run.
 import { invalidParameters, type Issue } from '../errors.ts';
 import type { Condition, Field, Filter, PageQuery, SortKey } from './ast.ts';
+import { QueryBudget } from './budget.ts';
 import { parseTextQuery, type TextQuery, type TextSearch } from '../text/text-query.ts';
 import { isTimestampField, lastModifiedField, parseField, scoreField } from './fields.ts';
 import { parseFilter } from './filter-parameter.ts';
@@ -41,6 +42,8 @@ export interface QueryLimits {
   /** Maximum length of a text query, in characters. */
   readonly maxSearchChars?: number | undefined;
   readonly maxSortKeys?: number | undefined;
+  /** Setting `max_query_work`. */
+  readonly maxQueryWork?: number | undefined;
 }
 
 export interface QueryOptions {
@@ -54,6 +57,7 @@ export interface QueryOptions {
 
 /** A query for one page, with further values that the response needs. `limit` is the effective one, as in `Next-Page`. */
 export interface ListQuery extends PageQuery {
+  readonly budget: QueryBudget;
   readonly includeDeleted: boolean;
   /** The token that gave `after`. */
   readonly token: PageToken | undefined;
@@ -107,6 +111,7 @@ export function resolveQuery(parameters: ListParameters, options: QueryOptions):
     limit: effectiveLimit(parameters.limit, limits),
     maxBytes: limits.maxPageBytes,
     after: token?.position,
+    budget: new QueryBudget(limits.maxQueryWork),
     token,
     projection,
   };

@@ -7,6 +7,7 @@ import type { Field, PagePosition, PageQuery, Selection, SortKey } from './ast.t
 import { compareText, compareValues } from './compare.ts';
 import { isIdField, isTimestampField, lastModifiedField, readEntryField, readField } from './fields.ts';
 import { matchesValue } from './evaluate.ts';
+import { workOfEntry } from './budget.ts';
 import { weightOf } from './evaluate-steps.ts';
 
 export const newestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'descending' }];
@@ -20,20 +21,27 @@ export function comparePositions(a: PagePosition, b: PagePosition, sort: readonl
   return 0;
 }
 
-/** Returns the order of a list as a comparison function. */
-export function compareEntries(sort: readonly SortKey[]): (a: StoredEntry, b: StoredEntry) => number {
-  const comparators = sort.map(compareByKey);
+/** Reads the value of a sort key. */
+export type KeyReader = (entry: StoredEntry) => JsonValue | undefined;
+
+/** Returns functions that read the values of sort keys, each of which remembers the value of its last entry. */
+export function readersOf(sort: readonly SortKey[]): readonly KeyReader[] {
+  return sort.map(({ field }) => lastValue(field));
+}
+
+/**
+ * Returns the order of a list as a comparison function, for entries with short values.
+ *
+ * @param readers read the keys of the first one of two entries
+ */
+export function compareEntries(
+  sort: readonly SortKey[],
+  readers: readonly KeyReader[] = readersOf(sort),
+): (a: StoredEntry, b: StoredEntry) => number {
+  const comparators = sort.map((key, number) => compareByKey(key, readers[number]!));
   const [first] = comparators;
   if (comparators.length === 1 && first !== undefined) return first;
-  // Large objects do not keep their parsed attributes. Parsing one for each comparison would take very long.
-  const positions = new Map<StoredEntry, PagePosition>();
-  const placeOf = (entry: StoredEntry): PagePosition => {
-    const known = positions.get(entry) ?? positionOf(entry, sort);
-    if (isLarge(entry)) positions.set(entry, known);
-    return known;
-  };
   return (a, b) => {
-    if (isLarge(a) || isLarge(b)) return comparePositions(placeOf(a), placeOf(b), sort);
     for (const compare of comparators) {
       const difference = compare(a, b);
       if (difference !== 0) return difference;
@@ -42,11 +50,7 @@ export function compareEntries(sort: readonly SortKey[]): (a: StoredEntry, b: St
   };
 }
 
-function isLarge(entry: StoredEntry): boolean {
-  return !isTombstone(entry) && entry.isLarge;
-}
-
-function compareByKey(key: SortKey): (a: StoredEntry, b: StoredEntry) => number {
+function compareByKey(key: SortKey, left: KeyReader): (a: StoredEntry, b: StoredEntry) => number {
   const { field } = key;
   const sign = inDirection(key, 1);
   if (isTimestampField(field)) {
@@ -54,13 +58,12 @@ function compareByKey(key: SortKey): (a: StoredEntry, b: StoredEntry) => number 
   }
   if (isIdField(field)) return (a, b) => sign * compareText(a.id, b.id);
   // Sorting compares one entry with many, and so does the search for the first entries.
-  const left = lastValue(field);
   const right = lastValue(field);
   return (a, b) => sign * compareValues(left(a), right(b));
 }
 
 /** Returns a function that reads a field, and remembers its value in the last entry. */
-function lastValue(field: Field): (entry: StoredEntry) => JsonValue | undefined {
+function lastValue(field: Field): KeyReader {
   let last: StoredEntry | undefined;
   let value: JsonValue | undefined;
   return (entry) => {
@@ -117,13 +120,14 @@ const testsPerStep = 20_000;
 
 /** Returns the selected plain values, which are small, in their given order. Their number is the total of the list. */
 export function* filterValues<T extends JsonObject>(values: readonly T[], selection: Selection): Steps<readonly T[]> {
-  const { filters } = selection;
+  const { filters, budget } = selection;
   const ids = selection.ids === undefined ? undefined : new Set<JsonValue | undefined>(selection.ids);
   const weight = 1 + weightOf(filters);
   const selected: T[] = [];
   let tests = 0;
   for (const value of values) {
     if ((ids === undefined || ids.has(value['id'])) && matchesValue(value, filters)) selected.push(value);
+    budget?.spendOn(workOfEntry, weight);
     tests += weight;
     if (tests < testsPerStep) continue;
     tests = 0;

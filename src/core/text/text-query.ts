@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { runAtOnce, type Steps } from '../../base/steps.ts';
 import { charsOf, isTombstone, type StoredEntry } from '../objects/stored.ts';
 import type { Field } from '../query/ast.ts';
+import { charsOfSearchWork, type QueryBudget } from '../query/budget.ts';
 import { isJsonArray } from '../query/compare.ts';
 import { readField } from '../query/fields.ts';
 import { isUnspaced, wordsOf, type Word } from './words.ts';
@@ -30,6 +31,8 @@ export interface TextSearch extends TextQuery {
 export interface WordSearch {
   readonly words: readonly Word[];
   readonly prefixes: readonly Word[];
+  /** Limits the work of the whole query; absent: unlimited. */
+  readonly budget?: QueryBudget | undefined;
 }
 
 /** Minimum length of a word before `*`. */
@@ -65,7 +68,7 @@ export function parseTextQuery(text: string): TextQuery | string {
 }
 
 /** Returns what an index has to find. All matching objects are among those found. */
-export function wordSearchOf({ wanted }: TextQuery): WordSearch {
+export function wordSearchOf({ wanted }: TextQuery, budget?: QueryBudget): WordSearch {
   const words = new Set<Word>();
   const prefixes = new Set<Word>();
   for (const term of wanted) {
@@ -74,7 +77,7 @@ export function wordSearchOf({ wanted }: TextQuery): WordSearch {
       (isBeginning ? prefixes : words).add(word);
     }
   }
-  return { words: [...words], prefixes: [...prefixes] };
+  return { words: [...words], prefixes: [...prefixes], budget };
 }
 
 /** Whether all objects that an index finds match. */
@@ -113,10 +116,17 @@ function readTexts(attributes: JsonObject, fields: readonly Field[]): readonly T
 
 /** Counts the work of tests until the next pause is due, in characters and in comparisons of words. */
 export class SearchBudget {
+  readonly #ofQuery: QueryBudget | undefined;
   #left = searchStep;
+
+  /** @param ofQuery limits the work of the whole query; absent: unlimited */
+  constructor(ofQuery?: QueryBudget) {
+    this.#ofQuery = ofQuery;
+  }
 
   /** Returns whether the step should end with this work. */
   spend(work: number): boolean {
+    this.#ofQuery?.spend(work * charsOfSearchWork);
     this.#left -= work;
     if (this.#left > 0) return false;
     this.#left = searchStep;

@@ -150,7 +150,7 @@ interface CountOptions {
 async function countList(
   scope: Scope,
   { ids }: ListAccess,
-  { filters, indexes, report }: ListQuery,
+  { filters, indexes, report, budget }: ListQuery,
   { headers, clock, bound }: CountOptions,
 ): Promise<ServiceResponse> {
   const timestamp = clock ?? (await requireTimestamp(scope));
@@ -159,8 +159,8 @@ async function countList(
   const { storage } = scope.context.unit.reader;
   const count =
     bound === undefined
-      ? await storage.countAll(scope.list, { filters, ids, indexes, report })
-      : await countMatches(storage, scope.list, { filters, ids, report }, bound);
+      ? await storage.countAll(scope.list, { filters, ids, indexes, report, budget })
+      : await countMatches(storage, scope.list, { filters, ids, report, budget }, bound);
   if (report !== undefined) headers['Query-Plan'] = report.format();
   if (count === 0) warnOfFilters(headers, scope.context.query);
   const total = String(count);

@@ -15,21 +15,22 @@ export function parseToken(header: string | undefined, scheme: string): string |
 const maxIdLength = 1024;
 
 /**
- * Returns the user id in a field of a response. Refuses an e-mail address that the remote server calls unverified: it may not
- * belong to the user.
+ * Returns the user id in a field of a response. Refuses an e-mail address that the remote server does not call verified,
+ * unless it says nothing about it: the address may not belong to the user.
  */
 export function findUserId(answer: JsonObject, field: string): string | undefined {
   const value = getKey(answer, field);
   const id = value instanceof ExactNumber ? value.text : typeof value === 'number' ? String(value) : value;
   if (typeof id !== 'string' || id === '' || id.length > maxIdLength || !isStorableText(id) || /\p{Cc}/u.test(id))
     return undefined;
-  if (field === 'email' && isNo(getKey(answer, 'email_verified'))) return undefined;
+  const isVerified = getKey(answer, 'email_verified');
+  if (field === 'email' && isVerified !== undefined && !isYes(isVerified)) return undefined;
   return id;
 }
 
-/** Whether a flag is false. Some servers send it as a string. */
-function isNo(value: JsonValue | undefined): boolean {
-  return value === false || value === 'false';
+/** Whether a flag is true. Some servers send it as a string. */
+function isYes(value: JsonValue): boolean {
+  return value === true || value === 'true';
 }
 
 /** Returns a time of a token, in seconds since 1970, as milliseconds; `undefined` when it is absent or not a number. */

@@ -190,7 +190,10 @@ function entriesBySettings(kinds: readonly CompiledKind[], kind: CompiledKind, c
   const granting = new Map([
     ['read', isNamedBy(kind, 'read', caller)],
     ['write', isNamedBy(kind, 'write', caller)],
-    ...children.map((child) => [`${child.name}:create`, isNamedBy(child, 'create', caller)] as const),
+    // To write all objects of a kind includes to create them.
+    ...children.map(
+      (child) => [`${child.name}:create`, ['create', 'write'].some((name) => isNamedBy(child, name, caller))] as const,
+    ),
   ]);
   return kind.permissions.filter((entry) => granting.get(entry) === true);
 }

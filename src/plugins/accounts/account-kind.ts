@@ -60,7 +60,7 @@ export function accountKind(options: AccountKindOptions): ResourceKind {
     async prepareWrite(write) {
       validation?.requireAddress(write);
       const password = newPassword(write);
-      if (password !== undefined) await hashes.prepare(write.unit, password);
+      if (password !== undefined && !isShown(password)) await hashes.prepare(write.unit, password);
     },
     beforeWrite: (write) => complete(write, options),
     present: (object, viewer) => (maySeeHash(object.id, viewer, options) ? object : masked(object)),
@@ -89,7 +89,7 @@ function checkAttributes(
 }
 
 /** Returns whether the text is what responses show as a password, which clients may send back. */
-function isShown(password: string): boolean {
+export function isShown(password: string): boolean {
   return password === mask || /^\$(?:scrypt|2[aby])\$.{50}/.test(password);
 }
 
@@ -101,11 +101,23 @@ function newPassword({ attributes, old }: PendingWrite): string | undefined {
   return isKept ? undefined : password;
 }
 
+/**
+ * Requires a new password to be none that responses show, because readers would know it.
+ *
+ * @throws ServiceError invalidParameters
+ */
+function requireSecret(password: string): void {
+  if (!isShown(password)) return;
+  const description = 'a mask or hash is accepted only in place of the current password';
+  throw invalidParameters([{ location: 'body', name: 'data.password', description }]);
+}
+
 /** Returns the attributes to store: the password hashed, and `validated` as administrators have set it. */
 async function complete(write: PendingWrite, { hashes, validation }: AccountKindOptions): Promise<JsonObject> {
   validation?.requireAddress(write);
   const completed: MutableJsonObject = { ...write.attributes };
   const password = newPassword(write);
+  if (password !== undefined) requireSecret(password);
   const hash =
     password === undefined && write.old !== undefined
       ? getKey(write.old.attributes, 'password')

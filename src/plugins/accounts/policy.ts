@@ -11,6 +11,7 @@ import { ServiceError } from '../../core/errors.ts';
 import { addressGroup } from '../../http/address-group.ts';
 import { parseBasic } from '../../http/authentication/basic.ts';
 import { cacheSecret, digest, equalDigests } from './account-cache.ts';
+import { isShown } from './account-kind.ts';
 import { accountIds, accountList, accountUri, policyName } from './account.ts';
 import type { OneTimeCodes } from './one-time-codes.ts';
 import type { Passwords } from './passwords.ts';
@@ -147,10 +148,12 @@ interface Given {
   readonly address: string | undefined;
 }
 
-/** Returns whether the body is exactly `{"data": {"password": …}}`. */
+/** Returns whether the body is exactly `{"data": {"password": …}}`, with a password that can be set. */
 function setsPasswordOnly({ readBody }: OnceRequest): boolean {
   const body = readBody();
   if (!isJsonObject(body) || Object.keys(body).join() !== 'data') return false;
   const data = getKey(body, 'data');
-  return isJsonObject(data) && Object.keys(data).join() === 'password';
+  if (!isJsonObject(data) || Object.keys(data).join() !== 'password') return false;
+  const password = getKey(data, 'password');
+  return typeof password === 'string' && !isShown(password);
 }

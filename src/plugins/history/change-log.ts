@@ -15,7 +15,7 @@ export interface LoggedChange {
   /** Increases from change to change. */
   readonly position: number;
   readonly kind: string;
-  readonly isDeletion: boolean;
+  readonly action: string;
   /** Id of the record; empty for a change of the collection. */
   readonly recordId: string;
   /** Timestamp of the object or its tombstone after the change. */
@@ -26,8 +26,8 @@ export interface LoggedChange {
 
 /** Criteria for changes; absent members match all. */
 export interface ChangeSelection {
-  readonly kind?: 'record';
-  readonly isDeletion?: true;
+  readonly kind?: 'record' | 'collection';
+  readonly actions?: readonly Change['action'][];
   /** Largest timestamp of the object. */
   readonly upTo?: number;
   /** Smallest timestamp of the object. */
@@ -60,12 +60,13 @@ export class ChangeLog {
       .toReversed();
   }
 
-  /** Returns whether a change matches. */
-  async has(selection: ChangeSelection): Promise<boolean> {
-    if (this.#unrecorded.some((change) => isSelected(change, selection))) return true;
+  /** Returns the newest matching change. */
+  async findNewest(selection: ChangeSelection): Promise<LoggedChange | undefined> {
+    const unrecorded = this.#unrecorded.find((change) => isSelected(change, selection));
+    if (unrecorded !== undefined) return unrecorded;
     const options = { filters: this.#filters(selection), sort: newestFirst, limit: 1 };
-    const { entries } = await this.#storage.listAll(this.#history, options);
-    return entries.length > 0;
+    const [entry] = (await this.#storage.listAll(this.#history, options)).entries;
+    return entry === undefined || isTombstone(entry) ? undefined : readEntry(entry);
   }
 
   /** Yields the matching changes. */
@@ -76,10 +77,10 @@ export class ChangeLog {
     }
   }
 
-  #filters({ kind, isDeletion, from, upTo, after, before, recordIds }: ChangeSelection): readonly Filter[] {
+  #filters({ kind, actions, from, upTo, after, before, recordIds }: ChangeSelection): readonly Filter[] {
     const filters = [where('collection_id', 'eq', this.#collectionId)];
     if (kind !== undefined) filters.push(where('resource_name', 'eq', kind));
-    if (isDeletion) filters.push(where('action', 'eq', 'delete'));
+    if (actions !== undefined) filters.push({ field: parseField('action'), operator: 'in', values: actions });
     if (from !== undefined) filters.push(where('target.data.last_modified', 'min', from));
     if (upTo !== undefined) filters.push(where('target.data.last_modified', 'max', upTo));
     if (after !== undefined) filters.push(where('last_modified', 'gt', after.position));
@@ -90,9 +91,9 @@ export class ChangeLog {
 }
 
 function isSelected(change: LoggedChange, selection: ChangeSelection): boolean {
-  const { kind, isDeletion, from = -Infinity, upTo = Infinity, after, before } = selection;
+  const { kind, actions, from = -Infinity, upTo = Infinity, after, before } = selection;
   if (kind !== undefined && change.kind !== kind) return false;
-  if (isDeletion && !change.isDeletion) return false;
+  if (actions?.some((action) => action === change.action) === false) return false;
   if (change.lastModified < from || change.lastModified > upTo) return false;
   return change.position > (after?.position ?? -Infinity) && change.position < (before?.position ?? Infinity);
 }
@@ -100,7 +101,7 @@ function isSelected(change: LoggedChange, selection: ChangeSelection): boolean {
 function readChange({ kind, action, ids, new: entry }: Change, position: number): LoggedChange {
   const recordId = ids['record_id'] ?? '';
   const { lastModified } = entry;
-  return { position, kind, isDeletion: action === 'delete', recordId, lastModified, text: () => formatEntry(entry) };
+  return { position, kind, action, recordId, lastModified, text: () => formatEntry(entry) };
 }
 
 function readEntry(entry: StoredObject): LoggedChange {
@@ -110,7 +111,7 @@ function readEntry(entry: StoredObject): LoggedChange {
   return {
     position: entry.lastModified,
     kind: readText(entry, 'resource_name'),
-    isDeletion: readText(entry, 'action') === 'delete',
+    action: readText(entry, 'action'),
     recordId: readText(entry, 'record_id'),
     lastModified: Number(getKey(data, 'last_modified')),
     text: () => formatJson(data),

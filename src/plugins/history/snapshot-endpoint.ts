@@ -1,7 +1,7 @@
 // `GET /buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}`: the records of a collection at a past
 // time.
 import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
-import { requireAllowed, requireGranted } from '../../engine/access.ts';
+import { isAllowed, isNamed, requireAllowed, requireGranted } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { Context } from '../../engine/context.ts';
 import type { OperationDescription } from '../../engine/description.ts';
@@ -11,8 +11,8 @@ import type { Objects } from '../../engine/objects.ts';
 import { responseExpansion } from '../../http/request-memory.ts';
 import { ChangeLog } from './change-log.ts';
 import { bucketUri, recordedKinds } from './object-uris.ts';
-import { changesToRecord, type RecordedScope } from './recorder.ts';
-import { readSnapshot, SnapshotTooLarge } from './snapshot.ts';
+import { changesToRecord, type RecorderOptions } from './recorder.ts';
+import { readSnapshot, SnapshotTooLarge, type SnapshotSource } from './snapshot.ts';
 
 const instant: ParameterRule = {
   accepts: (text) => /^\d{1,20}$/.test(text),
@@ -20,7 +20,7 @@ const instant: ParameterRule = {
 };
 
 /** @param maxBytes maximum size of all records in a response */
-export function snapshotEndpoint(objects: Objects, scope: RecordedScope, maxBytes: number): Endpoint {
+export function snapshotEndpoint(objects: Objects, scope: RecorderOptions, maxBytes: number): Endpoint {
   const handle = (context: Context): Promise<ServiceResponse> => respond({ objects, scope, maxBytes }, context);
   const requireAccess = (context: Context): Promise<void> =>
     requireGranted([objects.kind('record').rules.readList], context);
@@ -52,7 +52,7 @@ function describe(): OperationDescription {
 
 interface SnapshotOptions {
   readonly objects: Objects;
-  readonly scope: RecordedScope;
+  readonly scope: RecorderOptions;
   readonly maxBytes: number;
 }
 
@@ -76,13 +76,31 @@ async function respond({ objects, scope, maxBytes }: SnapshotOptions, context: C
   const changes = new ChangeLog(storage, history, collectionId, unrecorded);
   const list = records.listKey(ids, anonymous);
   const reserve = (bytes: number): void => context.request.memory?.reserveNow(bytes * responseExpansion);
-  const texts = await readSnapshot({ storage, records: list, exists, changes, maxBytes, reserve }, at).catch(rethrow);
+  const extent = await findExtent(objects, scope, context);
+  const source = { storage, records: list, exists, changes, extent, maxBytes, reserve };
+  const texts = await readSnapshot(source, at).catch(rethrow);
   if (texts === undefined) throw notFound('missingParent', 'collection', collectionId);
   return {
     status: 200,
     headers: { 'Cache-Control': 'no-cache, no-store' },
     body: `{"data":[${texts.join(',')}]}`,
   };
+}
+
+/**
+ * Returns the changes that the caller may see. A collection that was deleted and created again may have other readers than
+ * before. So earlier changes are only for callers whose access does not depend on the collection.
+ */
+async function findExtent(
+  objects: Objects,
+  { trim }: RecorderOptions,
+  { caller, ids, unit }: Context,
+): Promise<SnapshotSource['extent']> {
+  const { reader } = unit;
+  if (await isAllowed(objects.kind('history').rules.readList, caller, reader, ids)) return 'all';
+  if (await isNamed(objects.kind('record').rules.readList, caller)) return 'all';
+  // Entries about collections may be trimmed before those about records.
+  return trim.maxCount > 0 ? 'sinceKnownCreation' : 'sinceCreation';
 }
 
 function rethrow(error: unknown): never {

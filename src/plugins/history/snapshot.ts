@@ -13,6 +13,11 @@ export interface SnapshotSource {
   /** Whether the collection exists now. */
   readonly exists: boolean;
   readonly changes: ChangeLog;
+  /**
+   * Which changes count: all of them, those since the collection was created or deleted last, or the same but none if
+   * the change log does not contain that creation.
+   */
+  readonly extent: 'all' | 'sinceCreation' | 'sinceKnownCreation';
   /** Maximum size of all records together. */
   readonly maxBytes: number;
   /** Reserves memory for the bytes found so far. Called from time to time. */
@@ -39,8 +44,8 @@ const maxSearchedIds = 500;
  * @throws SnapshotTooLarge
  */
 export async function readSnapshot(source: SnapshotSource, at: number): Promise<readonly string[] | undefined> {
-  const { storage, records, exists, changes } = source;
-  if (!exists && !(await changes.has({}))) return undefined;
+  const { storage, records, exists, changes, extent } = source;
+  if (!exists && (await changes.findNewest({})) === undefined) return undefined;
   const found = new RecordCollector(source);
   // Unchanged records are read first. Those that change from here on are found in the change log.
   const unchanged = new Set<string>();
@@ -50,7 +55,10 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
       found.add({ lastModified: entry.lastModified, text: formatEntry(entry) });
     }
   }
-  const { before: after, isLater, deleted } = await findDeletions(changes, at);
+  const start =
+    extent === 'all' ? undefined : await changes.findNewest({ kind: 'collection', actions: ['create', 'delete'] });
+  if (start === undefined && extent === 'sinceKnownCreation') return found.newestFirst();
+  const { before: after = start, isLater, deleted } = await findDeletions(changes, at, start);
   const isUnknown = isLater || !exists;
   const wanted = isUnknown ? undefined : new Set([...(await findChanged(source, at)), ...deleted]);
   for (const id of unchanged) wanted?.delete(id);
@@ -97,10 +105,10 @@ interface Deletions {
   readonly deleted: ReadonlySet<string>;
 }
 
-async function findDeletions(changes: ChangeLog, at: number): Promise<Deletions> {
+async function findDeletions(changes: ChangeLog, at: number, after: LoggedChange | undefined): Promise<Deletions> {
   const deleted = new Set<string>();
   let isLater = false;
-  for await (const change of changes.newestFirst({ isDeletion: true })) {
+  for await (const change of changes.newestFirst({ actions: ['delete'], after })) {
     if (change.kind === 'record') {
       if (change.lastModified > at) deleted.add(change.recordId);
     } else if (await isBefore(changes, change, at)) {
@@ -116,7 +124,7 @@ async function findDeletions(changes: ChangeLog, at: number): Promise<Deletions>
  */
 async function isBefore(changes: ChangeLog, deletion: LoggedChange, at: number): Promise<boolean> {
   if (deletion.lastModified > at) return false;
-  return !(await changes.has({ kind: 'record', from: at, before: deletion }));
+  return (await changes.findNewest({ kind: 'record', from: at, before: deletion })) === undefined;
 }
 
 /** Returns the ids of records changed or deleted after the time that the list of records still knows. */
@@ -149,7 +157,7 @@ async function addChanged(
     const id = change.recordId;
     if (seen.has(id) || unchanged.has(id) || wanted?.has(id) === false) continue;
     seen.add(id);
-    if (!change.isDeletion) found.add({ lastModified: change.lastModified, text: change.text() });
+    if (change.action !== 'delete') found.add({ lastModified: change.lastModified, text: change.text() });
     if (seen.size === wanted?.size) return;
   }
 }

@@ -36,7 +36,7 @@ function guardOperation(operation: Operation, principals: ReadonlySet<Principal>
 /** Describes for the root view what a caller, whose groups are known, may do; `undefined` for nothing. */
 export function describeAccess(
   { readers, writers }: OperatorAccess,
-  { knownPrincipals }: Caller,
+  { knownPrincipals }: Pick<Caller, 'knownPrincipals'>,
 ): { readonly read: boolean; readonly write: boolean } | undefined {
   const [read, write] = [readers, writers].map((set) => knownPrincipals.some((principal) => set.has(principal)));
   return read === true || write === true ? { read: read === true, write: write === true } : undefined;

@@ -1,6 +1,6 @@
 // Plugin `operations`: endpoints for operators below `/operations`, with one check of access for all of them. See
 // docs/reference/http-api/operations.md.
-import { toPrincipals } from '../../core/permissions/principals.ts';
+import { EVERYONE, toPrincipals } from '../../core/permissions/principals.ts';
 import { definePlugin, type OperatorAreas, type PluginHost, type PluginParts } from '../../http/plugin.ts';
 import { keepLines } from '../../observability/logger.ts';
 import { LogRing, type LogQuery } from '../../observability/log-ring.ts';
@@ -52,6 +52,7 @@ function setup(host: PluginHost): PluginParts {
     (await processes.ask({ of: 'log', query })) as readonly LogReport[];
   const askFigures = async (): Promise<readonly ProcessReport[]> =>
     (await processes.ask({ of: 'figures' })) as readonly ProcessReport[];
+  const forEveryone = describeAccess(access, { knownPrincipals: [EVERYONE] });
   let areas: readonly string[] = [];
   return {
     observer: {
@@ -67,6 +68,7 @@ function setup(host: PluginHost): PluginParts {
         description: 'Endpoints for operators below /operations.',
         url: documentationUrl('operations'),
         areas,
+        ...(forEveryone === undefined ? {} : { public: { ...forEveryone } }),
       }),
     },
     userInfo(caller) {

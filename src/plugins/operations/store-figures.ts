@@ -1,7 +1,6 @@
 // Figures about the stores: their size, the number of objects by kind, and the largest collections. Measured at intervals in
 // the background and never more than a hundredth of the time, because many lists take long to read.
 import type { Clock } from '../../base/clock.ts';
-import { TopN } from '../../base/top-n.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { ListParent } from '../../core/objects/uris.ts';
@@ -130,16 +129,19 @@ export class StoreFigures {
   }
 
   async #findLargest(): Promise<Pick<StoreState, 'largest' | 'isComplete'>> {
-    const largest = new TopN<CollectionSize>(maxLargest, (a, b) => b.records - a.records || (a.uri < b.uri ? -1 : 1));
+    let largest: readonly CollectionSize[] = [];
     let after: ListKey | undefined;
     for (let read = 0; read < maxLists && !this.#isStopped; read += pageSize) {
       const lists = await this.#stores.storage.reader.lists(after, pageSize);
-      for (const { kind, parent, live } of lists) {
-        if (kind === 'record' && live > 0) largest.add({ uri: parent, records: live });
-      }
+      const sizes = lists
+        .filter(({ kind, live }) => kind === 'record' && live > 0)
+        .map(({ parent, live }) => ({ uri: parent, records: live }));
+      largest = [...largest, ...sizes]
+        .toSorted((a, b) => b.records - a.records || (a.uri < b.uri ? -1 : 1))
+        .slice(0, maxLargest);
       after = lists.at(-1);
-      if (lists.length < pageSize) return { largest: largest.finish(), isComplete: true };
+      if (lists.length < pageSize) return { largest, isComplete: true };
     }
-    return { largest: largest.finish(), isComplete: false };
+    return { largest, isComplete: false };
   }
 }

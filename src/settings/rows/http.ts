@@ -81,6 +81,11 @@ export const requestSettings = {
     'Maximum number of characters of all conditions of a list request: its selector (`_filter`) and its filters.',
     { default: 100_000 },
   ),
+  max_query_work: setting(
+    integer({ min: 1 }),
+    'Maximum work of one query of a list, in millions of characters. Each object that is tested counts its length and 100, times the number of conditions and 5.',
+    { default: 30_000 },
+  ),
   max_search_chars: setting(integer({ min: 1 }), 'Maximum length of a text query (`_q`), in characters.', {
     default: 500,
   }),

@@ -209,3 +209,32 @@ test('Any number of processes delete pending deletions in the background.', asyn
   // A process that the deletion has woken may be deleting already. Others skip what it has locked.
   await expect.poll(countLeft, { timeout: 10_000 }).toBe(0);
 });
+
+describe('a statement that reads a list for too long', () => {
+  test('is too much work for a query, and deletes nothing', async () => {
+    const url = await createDatabase();
+    await migrateDatabase(url);
+    const holder = open(url);
+    await store(holder, [1, 2]);
+    // Without the cache of small lists.
+    const { database, storage } = openPostgres(systemClock, { url, statementTimeoutSeconds: 1 }, 0);
+    onTestFinished(() => database.close());
+    const lock = await holder.database.begin();
+    await holder.database.within(lock, 'storage').run({ text: 'LOCK TABLE coffer_objects' }, []);
+    const filters = [compare('n', 'eq', 1)];
+    const page = pageQuery({ filters });
+    const reads = [
+      storage.reader.listAll(list, page),
+      storage.reader.listText(list, page),
+      storage.reader.countAll(list, { filters }),
+      inUnit(database, (transaction) => storage.writer(transaction).deleteAll(list, page)),
+    ];
+    const message = expect.stringMatching(/too much work: .*postgresql_statement_timeout_seconds.*declare an index/);
+    for (const result of await Promise.allSettled(reads)) {
+      const reason = expect.objectContaining({ key: 'invalidParameters', message });
+      expect(result).toEqual({ status: 'rejected', reason });
+    }
+    await lock.rollback();
+    expect(await storage.reader.countAll(list, { filters })).toBe(1);
+  });
+});

@@ -38,7 +38,7 @@ const onlyKept = { objects: 1, tombstones: 0, entries: 1, doomed_lists: 0, doome
 
 describe('the reaper', () => {
   it('deletes pending deletions, and nothing else', async () => {
-    const test = await openTestDatabase();
+    const test = await openTestDatabase({ isReaped: false });
     await fill(test, 1300);
     await deleteBucket(test);
     expect(rowCounts(test.path)).toEqual({
@@ -72,7 +72,7 @@ describe('the reaper', () => {
   });
 
   it('continues after a restart', async () => {
-    const test = await openTestDatabase();
+    const test = await openTestDatabase({ isReaped: false });
     await fill(test, 700);
     await deleteBucket(test);
     await test.database.close();
@@ -90,7 +90,7 @@ describe('the reaper', () => {
   });
 
   it('adds nothing to the log during a checkpoint, because writers wait for the added pages', async () => {
-    const test = await openTestDatabase();
+    const test = await openTestDatabase({ isReaped: false });
     await fill(test, 20);
     await deleteBucket(test);
     await test.database.close();
@@ -110,7 +110,7 @@ describe('the reaper', () => {
   });
 
   it('deletes folders while a long list is being deleted', async () => {
-    const test = await openTestDatabase();
+    const test = await openTestDatabase({ isReaped: false });
     await fill(test, 4);
     await test.unit(async (storage) => {
       for (let n = 0; n < 1000; n++) await storage.create(records, `more${n}`, '{}');
@@ -124,7 +124,7 @@ describe('the reaper', () => {
   });
 
   it('deletes many small lists and folders in each chunk, and neither waits for the other', async () => {
-    const test = await openTestDatabase();
+    const test = await openTestDatabase({ isReaped: false });
     await test.unit(async (storage, permission) => {
       for (let n = 0; n < 100; n++) {
         const parent = `/buckets/b/collections/c${n}`;

@@ -48,13 +48,19 @@ export interface TestDatabase {
 }
 
 /** Opens a database with both backends, at the path or at a new one, and migrates it. */
-export async function openTestDatabase(
-  options: Partial<SqliteDatabaseOptions> & { readonly path?: string } = {},
-): Promise<TestDatabase> {
+export async function openTestDatabase({
+  isReaped = true,
+  ...options
+}: Partial<SqliteDatabaseOptions> & {
+  readonly path?: string;
+  /** Whether pending deletions are deleted in the background while the database is open. */
+  readonly isReaped?: boolean;
+} = {}): Promise<TestDatabase> {
   const path = options.path ?? (await temporaryPath());
   const clock = createTestClock();
-  const database = openSqliteDatabase({ clock, synchronous: 'OFF', ...options, path });
-  onTestFinished(() => database.close());
+  const opened = openSqliteDatabase({ clock, synchronous: 'OFF', ...options, path });
+  onTestFinished(() => opened.close());
+  const database = isReaped ? opened : { ...opened, wakeReaper: () => undefined };
   await database.initializeSchema({ dryRun: false });
   const storage = createSqliteStorage(database);
   const permission = createSqlitePermission(database);

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ExactNumber, type JsonValue } from '../../../src/base/json.ts';
-import { encodeValue, KeyBytes } from '../../../src/core/index/encode-value.ts';
+import { encodeValue, KeyBytes } from '../../../src/core/query/encode-value.ts';
 import { beginningOf, isCutOff, keyOf, parseIndexes } from '../../../src/core/index/definition.ts';
 import { compareValues, equalValues } from '../../../src/core/query/compare.ts';
 import { json, jsonOrMissing } from '../query/arbitraries.ts';

@@ -1,7 +1,7 @@
 // Logins: caching of verified and refused passwords, limits of failed logins, and imported hashes.
 import { hash as hashBcrypt } from 'bcryptjs';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createTestClock, type TestService } from '../../../src/testing/index.ts';
+import { createTestClock, type TestRequest, type TestResponse, type TestService } from '../../../src/testing/index.ts';
 import { forEachBackend } from '../../support/backends.ts';
 import { cloneDatabase } from '../../support/postgresql.ts';
 import { accountSettings, basic, importAccount, logIn, openDoor, signUp, startAccounts, tryLogin } from './service.ts';
@@ -184,6 +184,31 @@ describe('passwords that change', () => {
     const account = await door.stores().storage.reader.get({ kind: 'account', parent: '' }, 'zoe');
     await importAccount(door.stores(), 'zoe', { ...account?.attributes, validated: false });
     expect(await logIn(service, 'zoe', 'right')).toBe(401);
+  });
+});
+
+describe('what responses show in place of a password', () => {
+  it('never becomes a password.', async () => {
+    const service = await startAccounts();
+    const mask = '**********';
+    expect((await signUp(service, 'zoe', mask)).status).toBe(400);
+    expect((await signUp(service, 'zoe', 'the first one')).status).toBe(201);
+    const as = (password: string): TestRequest => ({ headers: { Authorization: basic('zoe', password) } });
+    const { body } = await service.request('GET', '/v1/accounts/zoe', as('the first one'));
+    const hash = (body as { data: { password: string } }).data.password;
+    expect(hash).toMatch(/^\$scrypt\$/);
+    expect((await signUp(service, 'max', hash)).status).toBe(400);
+    const change = (from: string, to: string): Promise<TestResponse> =>
+      service.request('PUT', '/v1/accounts/zoe', { ...as(from), body: { data: { password: to } } });
+    expect((await change('the first one', 'the second one')).status).toBe(200);
+    // A client that has read the account before the change writes it back.
+    expect((await change('the second one', hash)).status).toBe(400);
+    const outdated = { Authorization: basic('zoe', 'the second one'), 'If-Match': '"1"' };
+    const late = { headers: outdated, body: { data: { password: hash } } };
+    expect((await service.request('PUT', '/v1/accounts/zoe', late)).status).toBe(412);
+    expect(await logIn(service, 'zoe', hash)).toBe(401);
+    expect((await change('the second one', mask)).status).toBe(200);
+    expect(await logIn(service, 'zoe', 'the second one')).toBe(200);
   });
 });
 

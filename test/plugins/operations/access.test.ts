@@ -106,6 +106,16 @@ describe('Endpoints for operators', () => {
     expect(await view(service.asUser('stranger'))).not.toHaveProperty('user.operations');
   });
 
+  test('The root view shows anonymous callers what everyone may do, and nothing where that is nothing.', async () => {
+    const capability = async (client: TestClient): Promise<unknown> =>
+      ((await client.request('GET', '/v1/')).body as { readonly capabilities: { readonly operations: unknown } })
+        .capabilities.operations;
+    expect(await capability(service)).not.toHaveProperty('public');
+    const open = await operate(memory, { settings: { operations_read_principals: 'system.Everyone' } });
+    expect(await capability(open)).toMatchObject({ public: { read: true, write: false } });
+    await open.close();
+  });
+
   test('The root view counts the groups of the caller, as the endpoints do.', async () => {
     const groups = await operate(memory, {
       settings: { operations_read_principals: '/buckets/b/groups/operators', operations_write_principals: '' },

@@ -99,7 +99,45 @@ const odd: Objects = {
   a: JSON.parse('{"__proto__":1,"x-y":3,"q\'\\"":1}') as JsonObject,
 };
 
+/** Values that differ only at their ends, in objects of which some are so large that they are read in steps. */
+const same = 'x'.repeat(1200);
+const padding = 'p'.repeat(70_000);
+const long: Objects = {
+  short: { n: 'x' },
+  missing: { padding },
+  number: { n: 1, padding },
+  lower: { n: `${same}a` },
+  large: { n: `${same}b`, padding },
+  wide: { n: `${same}\u{FF5E}` },
+  emoji: { n: `${same}\u{1F353}`, padding },
+  list: { n: listEnding(1) },
+  otherList: { n: listEnding(2), padding },
+  map: { n: mapEnding(1) },
+  otherMap: { n: mapEnding(2) },
+  longerMap: { n: { ...mapEnding(0), a: 0 } },
+};
+
+function listEnding(last: number): number[] {
+  return [...Array.from({ length: 500 }, () => 0), last];
+}
+
+function mapEnding(last: number): JsonObject {
+  return Object.fromEntries(Array.from({ length: 150 }, (_, number) => [`key${number}`, number < 149 ? 0 : last]));
+}
+
 const rows: readonly Row[] = [
+  [
+    'long values differ at their ends',
+    long,
+    'n',
+    'short lower large wide emoji number list otherList map otherMap longerMap missing',
+  ],
+  [
+    'long values come in descending order',
+    long,
+    '-n',
+    'missing longerMap otherMap map otherList list number emoji wide large lower short',
+  ],
   ['the default order is newest first', people, '-last_modified', 'eve dan cyd bob ann'],
   ['the oldest come first in ascending order', people, 'last_modified', 'ann bob cyd dan eve'],
   ['lists are sorted by id', people, 'id', 'ann bob cyd dan eve'],

@@ -1,18 +1,25 @@
 // Encodes JSON values as bytes whose order, byte by byte, is the order of `compareValues`. No encoding is a prefix of
 // another one, so encodings can be joined: the result orders by the first value, then by the second.
-import { ExactNumber, type JsonValue } from '../../base/json.ts';
-import { isJsonArray, sortedKeys } from '../query/compare.ts';
-import { readDecimal } from '../query/decimal.ts';
+import { StepBudget } from '../../base/json-steps.ts';
+import { ExactNumber, isJsonObject, type JsonValue } from '../../base/json.ts';
+import { runAtOnce, type Steps } from '../../base/steps.ts';
+import { isJsonArray, sortKeysInSteps } from './compare.ts';
+import { readDecimal } from './decimal.ts';
+
+/** Size of the first buffer, which is enough for most keys. */
+const firstBytes = 1024;
 
 /** Collects bytes up to a limit. */
 export class KeyBytes {
-  readonly #bytes: Buffer;
+  readonly #limit: number;
+  #bytes: Buffer;
   #length = 0;
   #isCut = false;
 
-  /** @param limit number of bytes after which the rest is dropped */
-  constructor(limit: number) {
-    this.#bytes = Buffer.allocUnsafe(limit);
+  /** @param limit number of bytes after which the rest is dropped; default: none */
+  constructor(limit: number = Infinity) {
+    this.#limit = limit;
+    this.#bytes = Buffer.allocUnsafe(Math.min(limit, firstBytes));
   }
 
   get length(): number {
@@ -21,7 +28,7 @@ export class KeyBytes {
 
   /** Number of bytes until the limit. */
   get room(): number {
-    return this.#bytes.length - this.#length;
+    return this.#limit - this.#length;
   }
 
   /** Whether bytes were dropped. */
@@ -30,7 +37,7 @@ export class KeyBytes {
   }
 
   byte(value: number): void {
-    if (this.#length < this.#bytes.length) this.#bytes[this.#length++] = value;
+    if (this.#length < this.#bytes.length || this.#grow(1)) this.#bytes[this.#length++] = value;
     else this.#isCut = true;
   }
 
@@ -38,11 +45,13 @@ export class KeyBytes {
   text(text: string): void {
     const { room } = this;
     // No character takes more than three bytes for each of its UTF-16 units.
-    if (text.length * 3 <= room) {
+    const most = text.length * 3;
+    if (most <= room && (this.#length + most <= this.#bytes.length || this.#grow(most))) {
       this.#length += this.#bytes.write(text, this.#length, 'utf8');
       return;
     }
     const bytes = Buffer.from(text, 'utf8');
+    this.#grow(room);
     this.#length += bytes.copy(this.#bytes, this.#length);
     if (bytes.length > room) this.#isCut = true;
   }
@@ -50,6 +59,17 @@ export class KeyBytes {
   /** Inverts the bytes from an offset on, which reverses their order. */
   invertFrom(start: number): void {
     for (let index = start; index < this.#length; index++) this.#bytes[index]! ^= 0xff;
+  }
+
+  /** Makes room for more bytes, as far as the limit allows; returns whether there is room for one. */
+  #grow(more: number): boolean {
+    const size = Math.min(this.#limit, Math.max(this.#length + more, 2 * this.#bytes.length));
+    if (size > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(size);
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    return this.#length < size;
   }
 
   /** Returns a copy of the bytes. */
@@ -85,32 +105,42 @@ export function encodeValue(bytes: KeyBytes, value: JsonValue | undefined): void
   } else if (value === undefined) bytes.byte(tags.missing);
   else if (value === null) bytes.byte(tags.null);
   else if (typeof value === 'boolean') bytes.byte(value ? tags.true : tags.false);
-  else if (isJsonArray(value)) {
+  else runAtOnce(encodeInSteps(bytes, value, new StepBudget()));
+}
+
+/** Appends the encoding of a value in steps. */
+export function* encodeInSteps(bytes: KeyBytes, value: JsonValue | undefined, budget: StepBudget): Steps<void> {
+  if (bytes.isFull()) return;
+  if (budget.spend(1)) yield;
+  if (isJsonArray(value)) {
     bytes.byte(tags.array);
     encodeCount(bytes, value.length);
     for (const item of value) {
-      encodeValue(bytes, item);
+      yield* encodeInSteps(bytes, item, budget);
       if (bytes.isFull()) return;
     }
-  } else {
-    const keys = sortedKeys(value);
+  } else if (isJsonObject(value)) {
+    const keys = yield* sortKeysInSteps(value);
     bytes.byte(tags.object);
     encodeCount(bytes, keys.length);
     for (const key of keys) {
       encodeText(bytes, key);
-      encodeValue(bytes, value[key]);
+      yield* encodeInSteps(bytes, value[key], budget);
       if (bytes.isFull()) return;
     }
-  }
+  } else encodeValue(bytes, value);
 }
 
 /** The characters 0 and 1 become two each, so that the end is below all of them. */
 function encodeText(bytes: KeyBytes, whole: string): void {
   // What is beyond the limit is dropped anyway.
   const text = whole.length > bytes.room ? whole.slice(0, bytes.room + 1) : whole;
-  bytes.text(text.replaceAll('\u0001', '\u0001\u0002').replaceAll('\0', '\u0001\u0001'));
+  bytes.text(hasLowest.test(text) ? text.replaceAll('\u0001', '\u0001\u0002').replaceAll('\0', '\u0001\u0001') : text);
   bytes.byte(end);
 }
+
+// oxlint-disable-next-line no-control-regex
+const hasLowest = /[\0\u0001]/;
 
 function encodeCount(bytes: KeyBytes, count: number): void {
   for (const shift of [24, 16, 8, 0]) bytes.byte((count >>> shift) & 0xff);

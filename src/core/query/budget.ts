@@ -1,0 +1,58 @@
+// Limits the total work of a query that reads many objects. Each step of it is short, but the sum could keep a process busy for
+// minutes.
+import { invalidParameters, type ServiceError } from '../errors.ts';
+import { issueOf } from './parameters.ts';
+
+/** Work on an object besides its text, in characters. */
+export const workOfEntry = 100;
+
+/** Number of conditions that are tested in about the time that parsing takes. */
+export const conditionsOfParsing = 5;
+
+/** Work of tests as text queries count it (`SearchBudget`), which takes the time of so many characters of a filter. */
+export const charsOfSearchWork = 15;
+
+/** Default of the maximum work, in millions. */
+const defaultMillions = 30_000;
+
+const million = 1_000_000;
+
+/** Counts the work of one query, the same on every run. Backends that cannot count it have a time limit of their own. */
+export class QueryBudget {
+  readonly #millions: number;
+  #left: number;
+
+  /** @param millions maximum work */
+  constructor(millions: number = defaultMillions) {
+    this.#millions = millions;
+    this.#left = millions * million;
+  }
+
+  /**
+   * Notes the test of objects.
+   *
+   * @param chars their length, and `workOfEntry` for each
+   * @param weight number of conditions, as `weightOf` counts them
+   * @throws ServiceError invalidParameters when the query exceeds its maximum
+   */
+  spendOn(chars: number, weight: number): void {
+    this.spend(chars * (conditionsOfParsing + weight));
+  }
+
+  /**
+   * Notes work, in characters times conditions.
+   *
+   * @throws ServiceError invalidParameters when the query exceeds its maximum
+   */
+  spend(work: number): void {
+    this.#left -= work;
+    if (this.#left >= 0) return;
+    throw tooMuchWork(`more than ${this.#millions} million characters would be tested (max_query_work)`);
+  }
+}
+
+/** Returns the error for a query that exceeds a limit of work. */
+export function tooMuchWork(limit: string): ServiceError {
+  const help = 'declare an index for a condition, add one that selects fewer objects, or use fewer conditions';
+  return invalidParameters([issueOf(null, `the query is too much work: ${limit}; ${help}`)]);
+}

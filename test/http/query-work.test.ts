@@ -1,0 +1,80 @@
+// The limit of the work of one query, setting max_query_work (docs/reference/http-api/filtering.md).
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseJson } from '../../src/base/json.ts';
+import type { TestService } from '../../src/testing/index.ts';
+import { forEachBackend } from '../support/backends.ts';
+
+const collection = '/v1/buckets/b/collections/c';
+const records = `${collection}/records`;
+const ids = Array.from({ length: 10 }, (_, n) => `r${n}`);
+
+const wide = encodeURIComponent(
+  JSON.stringify({ $nor: ids.flatMap((id) => [{ text: id }, { text: `${id} tea` }, { n: id }]) }),
+);
+const heavy = `${records}?_filter=${wide}`;
+
+forEachBackend(({ name, start }) => {
+  describe(`the work of a query on ${name}`, () => {
+    let service: TestService;
+    beforeAll(async () => {
+      service = await start({ settings: { max_query_work: '1' } });
+      await ask('PUT', '/v1/buckets/b');
+      await ask('PUT', collection, { data: { indexes: [{ text: ['text'] }] } });
+      for (const id of ids) await ask('PUT', `${records}/${id}`, { data: { text: `${id} ${'tea '.repeat(2000)}` } });
+    });
+    afterAll(() => service.close());
+
+    const ask = (method: string, path: string, body?: unknown): ReturnType<TestService['request']> =>
+      service.request(method, path, { auth: 'alice', ...(body === undefined ? {} : { body }) });
+    const expectRefusal = async (method: string, path: string): Promise<void> => {
+      const { status, body, text } = await ask(method, path);
+      const message = expect.stringMatching(/more than 1 million characters .*max_query_work.*declare an index/);
+      const expected = { code: 400, errno: 107, error: 'Invalid parameters', message };
+      expect([method, status, status === 400 ? body : text.slice(0, 100)]).toEqual([
+        method,
+        400,
+        method === 'HEAD' ? undefined : expect.objectContaining(expected),
+      ]);
+    };
+    const shown = async (path: string): Promise<unknown> =>
+      ((await ask('GET', path)).body as { data: readonly { id: string }[] }).data.map(({ id }) => id).toSorted();
+
+    // PostgreSQL has a time limit instead.
+    const isTimed = name === 'postgresql';
+
+    it.skipIf(isTimed)('is limited for pages and totals', async () => {
+      await expectRefusal('GET', heavy);
+      await expectRefusal('HEAD', heavy);
+      await expectRefusal('GET', `${heavy}&_sort=text&_limit=1`);
+      expect(await shown(`${heavy}&in_id=r1,r2`)).toEqual(['r1', 'r2']);
+      expect(await shown(records)).toEqual(ids);
+    });
+
+    it.skipIf(isTimed)('is limited for deletions, which then delete nothing', async () => {
+      const { etag } = (await ask('GET', records)).headers;
+      await expectRefusal('DELETE', heavy);
+      expect((await ask('GET', records)).headers['etag']).toBe(etag);
+      expect(await shown(records)).toEqual(ids);
+    });
+
+    it.skipIf(isTimed)('fails one request of a batch', async () => {
+      const { body } = await ask('POST', '/v1/batch', {
+        requests: [
+          { method: 'DELETE', path: heavy },
+          { method: 'GET', path: `${records}/r1` },
+        ],
+      });
+      const { responses } = parseJson(JSON.stringify(body)) as { responses: readonly { status: number }[] };
+      expect(responses.map(({ status }) => status)).toEqual([400, 200]);
+    });
+
+    it.skipIf(name === 'redis')('is limited for text searches', async () => {
+      const search = `${records}?_q=tea%20-nothing`;
+      await expectRefusal('GET', search);
+      await expectRefusal('HEAD', search);
+      await expectRefusal('DELETE', search);
+      expect(await shown(records)).toEqual(ids);
+      expect(await shown(`${search}&id=r3`)).toEqual(['r3']);
+    });
+  });
+});
