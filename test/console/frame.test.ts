@@ -228,6 +228,30 @@ describeConsole('The frame of the console', { settings }, (stage) => {
     expect((list.body as { data: { id: string }[] }).data.map(({ id }) => id)).toEqual(['r0', 'r3', 'r4']);
   });
 
+  it('calls a record with a generated id by its title or its first short text.', async () => {
+    const { page, visitor } = stage;
+    const id = (digit: number): string => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
+    const long = 'x'.repeat(81);
+    await stage.store({
+      [id(1)]: `{"kind":"cake","title":${JSON.stringify(hostile)}}`,
+      [id(2)]: `{"text":"${long}","owner":"${id(1)}","empty":" ","n":5,"dish":"Soup"}`,
+      [id(3)]: `{"text":"${long}","n":5}`,
+      plain: '{"title":"Another"}',
+    });
+    await visitor.signIn('alice');
+    for (const [record, heading] of [
+      [id(1), `record ${hostile}`],
+      [id(2), 'record Soup'],
+      [id(3), 'Record'],
+      ['plain', 'record plain'],
+    ] as const) {
+      await visitor.go(`${collectionView}/records/${record}`);
+      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
+      if (record !== 'plain') await page.locator('.facts').getByText(record, { exact: true }).waitFor();
+    }
+    expect(await page.locator('#app img, #app script').count()).toBe(0);
+  });
+
   it('shows a missing object with one message, and the same refusal once.', async () => {
     const { page, visitor } = stage;
     await visitor.signIn('bob');

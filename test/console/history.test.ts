@@ -92,6 +92,48 @@ describeConsole('The history in the console', {}, (stage) => {
     await expect.poll(async () => (await alice.request('GET', `${collection}/records/soup`)).status).toBe(404);
   });
 
+  it('shows readers changes, and no actions that the service would refuse.', async () => {
+    const { alice, page, visitor } = stage;
+    await stage.store({ bread: '{"n":1}', soup: '{}' });
+    await alice.request('PATCH', `${collection}/records/bread`, { body: { data: { n: 2 } } });
+    await alice.request('DELETE', `${collection}/records/soup`);
+    await alice.request('PATCH', '/v1/buckets/kitchen', { body: { permissions: { read: ['system.Authenticated'] } } });
+    await visitor.signIn('bob');
+    const restore = page.getByRole('button', { name: 'Restore this version' });
+    const undo = page.getByRole('button', { name: 'Undo this change' });
+    for (const view of [`${collectionView}/records/bread?_tab=history`, `${collectionView}?_tab=history`]) {
+      await visitor.go(view);
+      await openEntry(0);
+      await page.getByText('You have no permission to change this record.').waitFor();
+      expect([await restore.count(), await undo.count()]).toEqual([0, 0]);
+    }
+    await stage.checkView('history-reader');
+    const permissions = { 'record:create': ['system.Authenticated'] };
+    await alice.request('PATCH', collection, { body: { permissions } });
+    await visitor.go('#/buckets/kitchen?_tab=history&_action=delete');
+    await openEntry(0);
+    await undo.waitFor();
+    await stage.press('Undo this change');
+    await stage.press('Restore attributes');
+    await stage.status('The version is restored.');
+    await alice.request('PATCH', `${collection}/records/bread`, {
+      body: { permissions: { write: ['system.Authenticated'] } },
+    });
+    await visitor.go(`${collectionView}/records/bread?_tab=history`);
+    await openEntry(0);
+    await undo.waitFor();
+  });
+
+  it('shows new changes in all buckets when the user returns to the window.', async () => {
+    const { alice, page, visitor } = stage;
+    await visitor.signIn('alice');
+    await visitor.go('#/history');
+    await page.locator('.history summary').first().waitFor();
+    await alice.request('PUT', '/v1/buckets/pantry');
+    await visitor.lookAgain();
+    await page.getByTitle('/buckets/pantry', { exact: true }).waitFor();
+  });
+
   it('shows the changes of a user in all buckets, page by page.', async () => {
     const { alice, service, page, visitor } = stage;
     const bob = service.asUser('bob');

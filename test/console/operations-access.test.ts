@@ -26,6 +26,12 @@ describe('The operating area of the console, for readers', () => {
     await page.getByText(/^operations_write_principals = basicauth:[\da-f]{64}$/).waitFor();
     expect(readdirSync(folder)).toEqual([]);
   });
+
+  it('is listed for anonymous users where everyone is one.', async () => {
+    await stage.press('Explore without signing in');
+    await stage.page.getByRole('link', { name: 'Operations', exact: true }).click();
+    await stage.page.getByText('storage works').waitFor();
+  });
 });
 
 describe('The operating area of the console, for a group', () => {
@@ -70,6 +76,8 @@ describe('The operating area of the console, without rights', () => {
     await stage.checkView('operations-refused');
     await stage.press('Sign out');
     await stage.press('Explore without signing in');
+    await page.getByRole('link', { name: 'Buckets', exact: true }).first().waitFor();
+    expect(await page.getByRole('link', { name: 'Operations' }).count()).toBe(0);
     await visitor.go(view('overview'));
     await page.getByRole('alert').getByText('You are not signed in.').waitFor();
   });

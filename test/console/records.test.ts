@@ -1,4 +1,5 @@
 // Records in the console: text search, duplicates, changes of many records, and the merge of two versions.
+import type { Route } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { collection, collectionView, hostile, describeConsole } from './stage.ts';
 
@@ -162,9 +163,19 @@ describeConsole('Records in the console', {}, (stage) => {
     await page.getByText('nonsense lacks the prefix of user ids').waitFor();
     await stage.press('Correct it');
     expect(await page.getByRole('button', { name: 'Grant for 2 records' }).isDisabled()).toBe(true);
+    // The next principal is typed while the service still looks for the group.
+    const search: Route[] = [];
+    await page.route(`**/v1${cooks}`, (route) => void search.push(route));
     await add(cooks);
-    await add('plugin:bob');
-    await page.getByRole('list', { name: 'Principals' }).getByText('plugin:bob').waitFor();
+    await expect.poll(() => search.length).toBe(1);
+    const field = page.getByRole('combobox', { name: 'Add a principal' });
+    await field.fill('plugin:bob');
+    await search[0]!.continue();
+    const chosen = page.getByRole('list', { name: 'Principals' });
+    await chosen.getByTitle(cooks).waitFor();
+    expect(await field.inputValue()).toBe('plugin:bob');
+    await stage.press('Add');
+    await chosen.getByText('plugin:bob').waitFor();
     await stage.checkView('dialog-permissions');
     await stage.press('Grant for 2 records');
     await stage.status('2 records changed.');

@@ -131,6 +131,20 @@ describeConsole('Requests in the console', {}, (stage) => {
     expect((await alice.request('GET', '/v1/buckets')).body).toEqual({ data: [] });
   });
 
+  it('takes neither methods nor disguised paths from a link that it would not ask about.', async () => {
+    const { alice, page, visitor } = stage;
+    for (const method of ['delete', "GET'; touch x;'", '$(touch x)', 'DELETE ']) {
+      await visitor.go(`#/requests?_method=${encodeURIComponent(method)}&_path=buckets%2Fkitchen`);
+      expect(await page.getByLabel('Method').inputValue()).toBe('GET');
+      expect(await page.getByLabel('The request as curl').innerText()).not.toContain('touch');
+      await send('Status 200');
+    }
+    expect((await alice.request('GET', '/v1/buckets/kitchen')).status).toBe(200);
+    await visitor.go(`#/requests?_method=POST&_path=${encodeURIComponent('_%5Fflush_%5F')}`);
+    await stage.press('Send');
+    await page.getByLabel('Type POST to continue').waitFor();
+  });
+
   it('sends to this service only.', async () => {
     const { page, visitor } = stage;
     await visitor.go('#/requests');

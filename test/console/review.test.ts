@@ -131,6 +131,20 @@ describeConsole('Reviews in the console', { settings, fill }, (stage) => {
     expect([await statusOf(ed()), await published('later')]).toEqual(['to-review', 404]);
   });
 
+  it('shows readers the status, and no actions that the service would refuse.', async () => {
+    const { page, visitor } = stage;
+    await edit();
+    await visitor.signIn('zoe');
+    await visitor.go(view);
+    await page.getByText('You have no permission to change the status of this collection.').waitFor();
+    await page.getByText('1 added, 1 changed, 1 removed').waitFor();
+    for (const name of ['Request review', 'Roll back'])
+      expect(await page.getByRole('button', { name, exact: true }).count()).toBe(0);
+    const answers = page.getByRole('region', { name: 'Who may do what' }).first().locator('tbody td:last-child');
+    expect(await answers.allInnerTexts()).toEqual(['no', 'no', 'no', 'no', 'no']);
+    await stage.checkView('review-reader');
+  });
+
   it('is shown for sources only.', async () => {
     const { page, visitor } = stage;
     await visitor.signIn('ed');

@@ -25,8 +25,17 @@ describeConsole('Schemas in the console', { settings }, (stage) => {
     await visitor.signIn('alice');
     await visitor.go(view);
     await page.getByText('This collection has no schema').waitFor();
+    const complaint = page.getByRole('alert').getByText('Each field needs a name.');
     await stage.press('Add a field');
-    await page.getByText('Each field needs a name.').waitFor();
+    await page.getByLabel('Name', { exact: true }).and(page.locator(':focus')).waitFor();
+    expect(await complaint.count()).toBe(0);
+    await page.keyboard.press('Tab');
+    await complaint.waitFor();
+    await stage.press('Add a field');
+    await expect.poll(() => complaint.count()).toBe(0);
+    await stage.press('Save the schema');
+    await complaint.waitFor();
+    await stage.press('Remove field 2');
     await page.getByLabel('Name', { exact: true }).fill('title');
     await page.getByLabel('Title', { exact: true }).fill(hostile);
     await page.getByLabel('Required').check();
@@ -89,6 +98,7 @@ describeConsole('Schemas in the console', { settings }, (stage) => {
     await nested.getByLabel('Kind', { exact: true }).selectOption('integer');
     await nested.getByText('Description, default and limits').click();
     await nested.getByLabel('Minimum').fill('x');
+    await page.keyboard.press('Tab');
     await page.getByText('Default, minimum and maximum of the field age must be numbers.').waitFor();
     await nested.getByLabel('Minimum').fill('0');
     await stage.checkView('schema-nested');

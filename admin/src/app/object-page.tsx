@@ -1,12 +1,15 @@
 // The view of one object: its name and version, its tabs, and a notice when another user changes it.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { ObjectFacts, Tab } from '../areas/area.ts';
 import { tabs } from '../areas/registry.ts';
 import { ServiceFailure } from '../core/errors.ts';
 import { displayText, elementsOf, memberText } from '../core/json-text.ts';
 import { poll } from '../core/live.ts';
 import { loadObject, type StoredObject } from '../core/objects.ts';
+import { everything, loadPermits } from '../core/permits.ts';
 import { hashOf, kinds, listPathOf, pathOf, type Place, type Route } from '../core/places.ts';
+import { isGenerated, titleOf } from '../core/record-title.ts';
 import { mayLeave } from '../core/router.ts';
 import { useApp } from '../ui/app-context.ts';
 import { useLoad } from '../ui/hooks.ts';
@@ -16,31 +19,48 @@ import { Breadcrumbs } from './breadcrumbs.tsx';
 import { DropArea } from './drop-area.tsx';
 import { Lazy } from './lazy.tsx';
 
+/** An object without attributes, in place of one that is not loaded yet. */
+const unknown: StoredObject = { etag: '', data: '{}', permissions: new Map() };
+
 export function ObjectPage({ route: { place, query } }: { readonly route: Route }): JSX.Element {
   const { api, service } = useApp();
   const { kind, id } = place.at(-1) ?? { kind: kinds.bucket, id: '' };
   const path = pathOf(place);
   const { value: object, error, isLoading, reload } = useLoad((signal) => loadObject(api, path, signal), path);
-  const facts = { kind, object, service, place };
-  const shown = tabs.filter(({ isShown }) => isShown(facts));
-  const tab = shown.find(({ name }) => name === query.get('_tab')) ?? shown[0];
   // Something missing has no parts. What may not be read may have parts that may.
   const isMissing = error instanceof ServiceFailure && error.status === 404;
   const isRefused = error instanceof ServiceFailure && error.status === 403;
-  const isPersonal = kind.name === 'bucket' && (id === service.personalBucket || id === 'default');
+  const { value: permits = everything } = useLoad(
+    async (signal) =>
+      object !== undefined || isRefused ? loadPermits({ api, service }, place, object, signal) : everything,
+    object?.etag ?? String(isRefused),
+  );
+  const facts = { kind, object, service, place, permits };
+  const shown = tabsOf(facts);
+  const choose = (among: readonly Tab[]): Tab | undefined =>
+    among.find(({ name }) => name === query.get('_tab')) ?? among[0];
+  const tab = choose(shown);
+  // The code of the tab is loaded at the same time as the object. Where that fails, the tab says so.
   useEffect(() => {
-    document.title = `${id} · ${kind.name} · Coffer`;
-  }, [id, kind]);
-  const fileTab = shown.find(({ takesFiles }) => takesFiles);
+    const expected = choose(tabsOf({ ...facts, object: unknown }));
+    expected?.load().catch(() => undefined);
+  }, [path]);
+  const isPersonal = kind.name === 'bucket' && (id === service.personalBucket || id === 'default');
+  const isTitled = kind.name === 'record' && object !== undefined && isGenerated(id);
+  const title = isTitled ? titleOf(object.data) : id;
+  useEffect(() => {
+    document.title = `${title ?? id} · ${kind.name} · Coffer`;
+  }, [title, id, kind]);
+  const fileTab = permits.mayChange ? shown.find(({ takesFiles }) => takesFiles) : undefined;
   return (
     <DropArea isOpen={fileTab !== undefined} hash={hashOf(place, { _tab: fileTab?.name ?? '' })}>
       <Breadcrumbs place={place} />
       <header class="page-head">
         <h1 tabIndex={-1}>
-          <small>{kind.name} </small>
-          {isPersonal ? 'Personal bucket' : id}
+          {title === undefined ? null : <small>{kind.name} </small>}
+          {isPersonal ? 'Personal bucket' : (title ?? 'Record')}
         </h1>
-        {object === undefined ? null : <Facts object={object} note={isPersonal ? id : ''} />}
+        {object === undefined ? null : <Facts object={object} note={isPersonal || isTitled ? id : ''} />}
       </header>
       {error === undefined ? null : <FailureNote error={error} onRetry={reload} />}
       {isRefused && service.userId?.startsWith('basicauth:') === true ? <OtherUserNote /> : null}
@@ -67,6 +87,10 @@ export function ObjectPage({ route: { place, query } }: { readonly route: Route 
       {isLoading && object === undefined ? <Loading /> : null}
     </DropArea>
   );
+}
+
+function tabsOf(facts: ObjectFacts): readonly Tab[] {
+  return tabs.filter(({ isShown }) => isShown(facts));
 }
 
 /** A mistyped password leads here from a link, and is not refused. */

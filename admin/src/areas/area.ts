@@ -2,6 +2,7 @@
 // folder next to this file and a row in `registry.ts`.
 import type { ComponentType } from 'preact';
 import type { StoredObject } from '../core/objects.ts';
+import type { Permits } from '../core/permits.ts';
 import type { Kind, Place, Route } from '../core/places.ts';
 import type { Service } from '../core/service.ts';
 import type { IconName } from '../ui/icons.tsx';
@@ -13,6 +14,8 @@ export interface ObjectFacts {
   readonly object: StoredObject | undefined;
   readonly service: Service;
   readonly place: Place;
+  /** Permits of the user for the object, as far as the service states them. */
+  readonly permits: Permits;
 }
 
 export interface TabProps extends ObjectFacts {

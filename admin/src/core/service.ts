@@ -16,7 +16,7 @@ export interface Service {
   /** Id of the personal bucket of the user. */
   readonly personalBucket: string | undefined;
   readonly isReadOnly: boolean;
-  /** Whether the user may read the endpoints for operators. `false` for anonymous users, whom the root view does not describe. */
+  /** Whether the user may read the endpoints for operators. */
   readonly isOperator: boolean;
   readonly batchLimit: number;
   readonly capabilities: ReadonlySet<string>;
@@ -39,6 +39,7 @@ interface RootView {
   };
   readonly capabilities: {
     readonly openid?: { readonly providers?: readonly Provider[] };
+    readonly operations?: { readonly public?: { readonly read: boolean } };
     readonly accounts?: { readonly sign_up_enabled?: boolean; readonly validation_enabled?: boolean };
   };
 }
@@ -56,7 +57,8 @@ export async function loadService(api: Api): Promise<Service> {
     principals: root.user?.principals ?? [],
     personalBucket: root.user?.bucket,
     isReadOnly: root.settings.readonly === true,
-    isOperator: root.user?.operations?.read === true,
+    // The root view has no `user` for anonymous callers.
+    isOperator: (root.user ?? { operations: root.capabilities.operations?.public }).operations?.read === true,
     batchLimit: root.settings.batch_max_requests ?? defaultBatchLimit,
     capabilities: new Set(Object.keys(root.capabilities)),
     text,

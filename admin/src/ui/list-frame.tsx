@@ -60,7 +60,7 @@ export interface ListFrameProps {
   readonly notes?: ComponentChildren;
   /** Why the parent cannot be read. */
   readonly failure?: unknown;
-  /** What a list says that the service refuses; without it, the message of the service. */
+  /** Explanation for a refused list; default: the message of the service. */
   readonly refused?: ComponentChildren;
   /** What an empty list says. */
   readonly empty: ComponentChildren;

@@ -108,6 +108,11 @@ function scrollIntoView(element: HTMLElement | null): void {
   element?.scrollIntoView({ block: 'nearest' });
 }
 
+/** Stands in place of an action that the user may not do. */
+export function NoPermission({ to }: { readonly to: string }): JSX.Element {
+  return <span class="quiet">You have no permission to {to}.</span>;
+}
+
 export function Empty({ children }: { readonly children: ComponentChildren }): JSX.Element {
   return <div class="empty">{children}</div>;
 }

@@ -165,20 +165,25 @@ export function PrincipalPicker({
 }: PrincipalPickerProps): JSX.Element {
   const [typed, setText] = useState('');
   const field = useRef<HTMLInputElement>(null);
+  // The check before a choice takes a request: the next principal may have been typed, or chosen, by then.
+  const latest = useRef({ typed: '', onPick });
+  latest.current.onPick = onPick;
   const setTyped = (text: string): void => {
+    latest.current.typed = text;
     setText(text);
     onTyped?.(text);
   };
   const add = async (text: string): Promise<void> => {
     const principal = text.trim();
     if (principal === '') return;
+    const before = latest.current.typed;
     const fault = await check(principal);
     if (fault !== undefined && !(await isMeant(principal, fault))) {
       field.current?.focus();
       return;
     }
-    setTyped('');
-    onPick(principal);
+    if (latest.current.typed === before) setTyped('');
+    latest.current.onPick(principal);
   };
   return (
     <PrincipalField

@@ -11,9 +11,10 @@ import { choose } from '../../ui/dialog.tsx';
 import { DraftNote } from '../../ui/draft-note.tsx';
 import { useAttempt, useLoad, useWork } from '../../ui/hooks.ts';
 import { askToMerge, type MergeAnswer } from '../../ui/merge-dialog.tsx';
-import { FailureNote } from '../../ui/parts.tsx';
+import { FailureNote, NoPermission } from '../../ui/parts.tsx';
 import { say } from '../../ui/toast.tsx';
 import type { TabProps } from '../area.ts';
+import { JsonEditor } from '../../ui/json-editor.tsx';
 import { AttributesEditor } from '../../ui/forms/attributes-editor.tsx';
 import { RemoveButton } from './remove-button.tsx';
 
@@ -21,17 +22,31 @@ export function AttributesTab(props: TabProps): JSX.Element | null {
   const { service } = useApp();
   const { object } = props;
   if (object === undefined) return null;
+  const { kind, permits } = props;
   return (
     <>
-      <Editor {...props} object={object} />
+      {permits.mayChange ? <Editor {...props} object={object} /> : <Shown {...props} object={object} />}
       <div class="remove">
-        {props.kind.name === 'record' && !service.isReadOnly ? (
+        {kind.name === 'record' && !service.isReadOnly && permits.mayCreate('record') ? (
           <a class="button" href={hashOf(props.place.slice(0, -1), { _tab: 'records', _new: '1', _copy: props.id })}>
             Duplicate this record
           </a>
         ) : null}
-        <RemoveButton {...props} object={object} />
+        {permits.mayChange ? <RemoveButton {...props} object={object} /> : null}
       </div>
+    </>
+  );
+}
+
+/** The attributes for users who may not change them. */
+function Shown({ kind, object, service }: TabProps & { readonly object: StoredObject }): JSX.Element {
+  const owned = serverOwned(kind.name, object.data, service.capabilities);
+  return (
+    <>
+      <p>
+        <NoPermission to={`change this ${kind.name}`} />
+      </p>
+      <JsonEditor label="Attributes (JSON)" text={editableText(object.data, owned)} isReadOnly />
     </>
   );
 }

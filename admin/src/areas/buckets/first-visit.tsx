@@ -8,9 +8,11 @@ import { SamplePanel } from './sample/sample-panel.tsx';
 export interface FirstVisitProps {
   /** Whether the user sees no bucket at all. */
   readonly isEmpty: boolean;
+  /** Whether the user may create buckets. */
+  readonly mayCreate: boolean;
 }
 
-export function FirstVisit({ isEmpty }: FirstVisitProps): JSX.Element {
+export function FirstVisit({ isEmpty, mayCreate }: FirstVisitProps): JSX.Element {
   const { service, signOut } = useApp();
   const isBasic = service.userId?.startsWith('basicauth:') === true;
   return (
@@ -27,6 +29,11 @@ export function FirstVisit({ isEmpty }: FirstVisitProps): JSX.Element {
       ) : null}
       {service.isReadOnly ? (
         <p>The service is read-only at the moment, so nothing can be created.</p>
+      ) : !mayCreate ? (
+        <p>
+          You have no permission to create buckets. Data appears here when other users share it with you: give them your
+          user id, behind your name in the bar.
+        </p>
       ) : (
         <SamplePanel isLoaded={false}>
           <a class="button" href={hashOf([], { _new: '1' })}>

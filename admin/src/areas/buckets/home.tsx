@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { displayText, memberText } from '../../core/json-text.ts';
 import { loadPage } from '../../core/objects.ts';
+import { everything, loadPermits } from '../../core/permits.ts';
 import { below, hashOf, kinds } from '../../core/places.ts';
 import { go } from '../../core/router.ts';
 import { useApp } from '../../ui/app-context.ts';
@@ -16,7 +17,11 @@ import { ObjectList } from './object-list.tsx';
 const sharedLimit = 100;
 
 export function Home({ query }: PageProps): JSX.Element {
-  const { service } = useApp();
+  const { api, service } = useApp();
+  const { value: permits = everything } = useLoad(
+    (signal) => loadPermits({ api, service }, [], undefined, signal),
+    'root',
+  );
   const [total, setTotal] = useState<number | undefined>(undefined);
   const isNew = query.has('_new');
   const isFiltered = [...query.keys()].some((key) => !key.startsWith('_'));
@@ -31,14 +36,22 @@ export function Home({ query }: PageProps): JSX.Element {
         <h1 tabIndex={-1}>Buckets</h1>
       </header>
       {isNew || !isEmpty ? null : <Shared />}
-      {isFirst ? <FirstVisit isEmpty={isEmpty} /> : null}
+      {isFirst ? <FirstVisit isEmpty={isEmpty} mayCreate={permits.mayCreate('bucket')} /> : null}
       {service.capabilities.has('default_bucket') && service.userId !== undefined && !isNew ? (
         <p class="hint">
           <a href={hashOf(below([], kinds.bucket, 'default'))}>Your personal bucket</a> belongs to you alone, and is
           created on first use.
         </p>
       ) : null}
-      <ObjectList place={[]} kind={kinds.bucket} query={query} failure={undefined} tab="" onTotal={setTotal} />
+      <ObjectList
+        place={[]}
+        kind={kinds.bucket}
+        query={query}
+        failure={undefined}
+        tab=""
+        permits={permits}
+        onTotal={setTotal}
+      />
       {isNew || isEmpty ? null : <Shared />}
       {isNew ? null : <OpenById />}
     </>

@@ -35,8 +35,12 @@ export const bucketsArea: Area = {
       name: 'sample',
       label: 'Sample data',
       order: 90,
-      isShown: ({ kind, object, service }) =>
-        kind.name === 'bucket' && object !== undefined && isSample(object.data) && !service.isReadOnly,
+      isShown: ({ kind, object, service, permits }) =>
+        kind.name === 'bucket' &&
+        object !== undefined &&
+        isSample(object.data) &&
+        permits.mayChange &&
+        !service.isReadOnly,
       load: async () => (await import('./sample/sample-tab.tsx')).SampleTab,
     },
   ],

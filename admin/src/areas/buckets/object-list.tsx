@@ -5,9 +5,10 @@ import { useEffect } from 'preact/hooks';
 import { formatCount } from '../../core/format.ts';
 import { displayText, elementsOf, memberText, previewText, withoutMembers } from '../../core/json-text.ts';
 import type { StoredObject } from '../../core/objects.ts';
+import type { Permits } from '../../core/permits.ts';
 import { below, hashOf, listPathOf, type Kind, type Place } from '../../core/places.ts';
 import { useApp } from '../../ui/app-context.ts';
-import { Moment } from '../../ui/parts.tsx';
+import { Empty, Moment, NoPermission } from '../../ui/parts.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { ListFrame, usePagedList } from '../../ui/list-frame.tsx';
 import { CreateForm } from '../../ui/forms/create-form.tsx';
@@ -22,13 +23,22 @@ export interface ObjectListProps {
   readonly tab: string;
   /** The parent; absent for the list of buckets. */
   readonly object?: StoredObject | undefined;
+  /** Permits of the user for the parent. */
+  readonly permits: Permits;
   readonly onTotal?: (total: number | undefined) => void;
 }
 
 export function ObjectList(props: ObjectListProps): JSX.Element {
-  const { place, kind, query } = props;
-  if (query.has('_new')) return <CreateForm place={place} kind={kind} backHref={hashOf(place, withoutNew(query))} />;
-  return <Rows {...props} />;
+  const { place, kind, query, permits } = props;
+  if (!query.has('_new')) return <Rows {...props} />;
+  if (permits.mayCreate(kind.name)) {
+    return <CreateForm place={place} kind={kind} backHref={hashOf(place, withoutNew(query))} />;
+  }
+  return (
+    <Empty>
+      <NoPermission to={`create ${kind.plural} ${place.length === 0 ? 'here' : 'in this bucket'}`} />
+    </Empty>
+  );
 }
 
 function withoutNew(query: URLSearchParams): URLSearchParams {
@@ -37,7 +47,8 @@ function withoutNew(query: URLSearchParams): URLSearchParams {
   return next;
 }
 
-function Rows({ place, kind, query, failure, tab, object, onTotal }: ObjectListProps): JSX.Element {
+function Rows(props: ObjectListProps): JSX.Element {
+  const { place, kind, query, failure, tab, permits, onTotal } = props;
   const { service } = useApp();
   const address = new URLSearchParams(query);
   if (tab !== '') address.set('_tab', tab);
@@ -78,14 +89,16 @@ function Rows({ place, kind, query, failure, tab, object, onTotal }: ObjectListP
       noun={kind}
       fields={['id', 'last_modified']}
       actions={
-        service.isReadOnly ? null : (
+        service.isReadOnly ? null : permits.mayCreate(kind.name) ? (
           <a class="button primary" href={hrefOf(create)}>
             New {kind.name}
           </a>
+        ) : (
+          <NoPermission to={`create ${kind.plural} here`} />
         )
       }
       failure={failure}
-      empty={isFiltered ? `No ${kind.plural} match these filters.` : emptyText(place, kind, object)}
+      empty={isFiltered ? `No ${kind.plural} match these filters.` : emptyText(props)}
     >
       <Table
         caption={kind.plural}
@@ -100,8 +113,10 @@ function Rows({ place, kind, query, failure, tab, object, onTotal }: ObjectListP
 }
 
 /** Only writers of the parent see its permissions, and all that is in it. */
-function emptyText(place: Place, kind: Kind, parent: StoredObject | undefined): string {
-  if (place.length === 0) return 'No buckets are visible to you yet. Create one above.';
+function emptyText({ place, kind, object: parent, permits }: ObjectListProps): string {
+  if (place.length === 0) {
+    return `No buckets are visible to you yet.${permits.mayCreate('bucket') ? ' Create one above.' : ''}`;
+  }
   if (parent === undefined || parent.permissions.size === 0) return `No ${kind.plural} are visible to you here.`;
   return kind.name === 'group'
     ? 'This bucket has no groups yet. A group gives permissions to several users at once.'

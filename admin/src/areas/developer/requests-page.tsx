@@ -21,8 +21,12 @@ const anyStatus = Array.from({ length: 600 }, (_value, status) => status);
 
 export function RequestsPage({ query }: PageProps): JSX.Element {
   const { api, service } = useApp();
-  const asked = { method: query.get('_method') ?? 'GET', path: query.get('_path') ?? 'buckets' };
-  const [method, setMethod] = useState(asked.method);
+  // A link may come from anyone, so it names a method of the list or none.
+  const asked = {
+    method: methods.find((each) => each === query.get('_method')) ?? 'GET',
+    path: query.get('_path') ?? 'buckets',
+  };
+  const [method, setMethod] = useState<string>(asked.method);
   const [path, setPath] = useState(asked.path);
   const [headers, setHeaders] = useState('');
   const [body, setBody] = useState('');

@@ -58,8 +58,19 @@ export function parseHeaders(text: string): Readonly<Record<string, string>> {
 export type Risk = 'none' | 'question' | 'word';
 
 /** Returns what has to be confirmed: deletions, replacements, and requests that contain others. */
-export function riskOf(method: string, path: string): Risk {
+export function riskOf(method: string, encoded: string): Risk {
+  const path = decodePath(encoded);
   if (method === 'DELETE' || path.includes('__flush__')) return 'word';
   const isBatch = method === 'POST' && /^(?:\.\/)?batch\/?$/.test(path);
   return method === 'PUT' || isBatch ? 'question' : 'none';
+}
+
+/** Decodes a path as the service does. */
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    // The service refuses it.
+    return path;
+  }
 }

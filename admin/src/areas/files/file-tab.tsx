@@ -9,7 +9,7 @@ import { useApp } from '../../ui/app-context.ts';
 import { ask } from '../../ui/dialog.tsx';
 import { droppedFiles } from '../../ui/dropped-files.ts';
 import { useAttempt } from '../../ui/hooks.ts';
-import { Button, FailureNote } from '../../ui/parts.tsx';
+import { Button, FailureNote, NoPermission } from '../../ui/parts.tsx';
 import { say } from '../../ui/toast.tsx';
 import { useStore } from '../../ui/use-store.ts';
 import type { TabProps } from '../area.ts';
@@ -27,7 +27,8 @@ interface Sending {
   readonly totalBytes: number;
 }
 
-function FilePanel({ place, object, service, reload }: TabProps & { readonly object: StoredObject }): JSX.Element {
+function FilePanel(props: TabProps & { readonly object: StoredObject }): JSX.Element {
+  const { place, object, service, permits, reload } = props;
   const { api } = useApp();
   const path = pathOf(place);
   const known = readAttachment(object.data);
@@ -76,14 +77,19 @@ function FilePanel({ place, object, service, reload }: TabProps & { readonly obj
         <>
           <p class="file-facts">
             <FileLink file={known} attempt={attempt} /> <span>{`${known.mimetype}, ${formatSize(known.size)}`}</span>{' '}
-            <Button class="danger small" disabled={isBusy} onClick={remove}>
-              Delete the file
-            </Button>
+            {permits.mayChange ? (
+              <Button class="danger small" disabled={isBusy} onClick={remove}>
+                Delete the file
+              </Button>
+            ) : null}
           </p>
           <Preview key={known.location} path={`${path}/attachment`} file={known} />
         </>
       )}
-      {service.isReadOnly ? null : <Chooser isReplacing={known !== undefined} isBusy={isBusy} onFiles={upload} />}
+      {permits.mayChange ? null : <NoPermission to="store a file in this record" />}
+      {service.isReadOnly || !permits.mayChange ? null : (
+        <Chooser isReplacing={known !== undefined} isBusy={isBusy} onFiles={upload} />
+      )}
       {sending === undefined ? null : <SendingNote {...sending} stop={() => running.current?.abort()} />}
       <FailureNote error={error} />
     </div>

@@ -11,7 +11,7 @@ import { resolveConflict } from '../../ui/conflict.tsx';
 import { DraftNote } from '../../ui/draft-note.tsx';
 import { useAttempt, useLoad, useWork } from '../../ui/hooks.ts';
 import { Icon } from '../../ui/icons.tsx';
-import { Empty, FailureNote, Field, Principal } from '../../ui/parts.tsx';
+import { Empty, FailureNote, Field, NoPermission, Principal } from '../../ui/parts.tsx';
 import { PrincipalPicker } from '../../ui/principal-picker.tsx';
 import { say } from '../../ui/toast.tsx';
 import type { TabProps } from '../area.ts';
@@ -21,8 +21,23 @@ import './members.css';
 const shownLimit = 200;
 
 export function MembersTab(props: TabProps): JSX.Element | null {
-  const { object } = props;
-  return object === undefined ? null : <Editor {...props} object={object} />;
+  const { object, permits } = props;
+  if (object === undefined) return null;
+  return permits.mayChange ? <Editor {...props} object={object} /> : <Shown object={object} />;
+}
+
+/** The members for users who may not change them. */
+function Shown({ object }: { readonly object: StoredObject }): JSX.Element {
+  const { api, service } = useApp();
+  const check = useMemo(() => principalCheck(api, service), [api, service]);
+  return (
+    <div class="members">
+      <p>
+        <NoPermission to="change this group" />
+      </p>
+      <MemberList members={membersIn(textOf(object))} check={check} />
+    </div>
+  );
 }
 
 function Editor({ place, object, reload }: TabProps & { readonly object: StoredObject }): JSX.Element {
@@ -96,7 +111,8 @@ function Editor({ place, object, reload }: TabProps & { readonly object: StoredO
 interface MemberListProps {
   readonly members: readonly string[];
   readonly check: (principal: string) => Promise<string | undefined>;
-  readonly onRemove: (member: string) => void;
+  /** Absent where members cannot be removed. */
+  readonly onRemove?: (member: string) => void;
 }
 
 function MemberList({ members, check, onRemove }: MemberListProps): JSX.Element {
@@ -132,9 +148,11 @@ function MemberList({ members, check, onRemove }: MemberListProps): JSX.Element 
                 {/^(?:basicauth|system)[:.]/.test(member) ? <code> {member}</code> : null}
                 {fault === undefined ? null : <small class="fault"> This principal {fault}.</small>}
               </span>
-              <button type="button" class="plain" aria-label={`Remove ${member}`} onClick={() => onRemove(member)}>
-                <Icon name="close" />
-              </button>
+              {onRemove === undefined ? null : (
+                <button type="button" class="plain" aria-label={`Remove ${member}`} onClick={() => onRemove(member)}>
+                  <Icon name="close" />
+                </button>
+              )}
             </li>
           );
         })}

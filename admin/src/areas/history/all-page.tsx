@@ -1,24 +1,43 @@
 // The page of the changes in all buckets, with the filters of a history: what a user has changed, and when.
 import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { poll } from '../../core/live.ts';
 import { pageHashOf } from '../../core/places.ts';
 import { announceTreeChange, useApp } from '../../ui/app-context.ts';
 import { useLoad } from '../../ui/hooks.ts';
 import { Button, Empty, FailureNote, Loading } from '../../ui/parts.tsx';
 import { say } from '../../ui/toast.tsx';
 import type { PageProps } from '../area.ts';
-import { bucketLimit, loadAllChanges } from './all-buckets.ts';
+import { bucketLimit, loadAllChanges, type AllChanges } from './all-buckets.ts';
 import { everywhere } from './entries.ts';
 import { EntryItem } from './entry-item.tsx';
 import { HistoryFilter } from './filter-form.tsx';
+
+/** Pause between two looks: each of them reads the histories of many buckets. */
+const pollMilliseconds = 60_000;
 
 const hrefOf = (query: URLSearchParams | Readonly<Record<string, string>>): string => pageHashOf('history', query);
 
 export function AllHistoryPage({ query }: PageProps): JSX.Element {
   const { api, service } = useApp();
-  const { value, error, reload } = useLoad(
-    (signal) => loadAllChanges(api, { address: query, batchLimit: service.batchLimit, signal }),
-    query.toString(),
-  );
+  const load = (signal: AbortSignal): Promise<AllChanges> =>
+    loadAllChanges(api, { address: query, batchLimit: service.batchLimit, signal });
+  const { value, error, reload } = useLoad(load, query.toString());
+  const shown = useRef(value);
+  shown.current = value;
+  useEffect(() => {
+    // Earlier changes stay as they are.
+    if (query.has('_before')) return;
+    const left = new AbortController();
+    const { signal } = left;
+    const look = async (): Promise<void> => {
+      if (shown.current === undefined) return;
+      const { entries } = await load(signal);
+      if (!signal.aborted && entries[0]?.id !== shown.current.entries[0]?.id) reload();
+    };
+    poll({ api, signal, say }, look, pollMilliseconds);
+    return () => left.abort();
+  }, [api, query.toString()]);
   const finish = (message: string): void => {
     announceTreeChange();
     reload();

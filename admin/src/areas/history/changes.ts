@@ -2,13 +2,25 @@
 // another user was faster.
 import { editableText, sentText, serverOwned } from '../../core/attributes.ts';
 import { indentJson } from '../../core/json-text.ts';
-import { findObject, type Permissions, type StoredObject } from '../../core/objects.ts';
-import type { Kind } from '../../core/places.ts';
+import { findObject, readObject, type Permissions, type StoredObject } from '../../core/objects.ts';
+import { loadPermits } from '../../core/permits.ts';
+import { parseHash, type Kind } from '../../core/places.ts';
 import type { App } from '../../ui/app-context.ts';
 import { ask, askForWord } from '../../ui/dialog.tsx';
 import { askToMerge } from '../../ui/merge-dialog.tsx';
 import { askToRestore } from './restore-dialog.tsx';
 import { permissionLines, type Entry, type Version, type WholeEntry } from './entries.ts';
+
+/** Returns whether the user may change the object of an entry; where it was deleted, whether the user may create it again. */
+export async function mayChange(app: App, { kind, path, uri }: Entry, signal: AbortSignal): Promise<boolean> {
+  const place = parseHash(`#${uri}`)?.place;
+  if (kind === undefined || place === undefined || app.service.isReadOnly) return false;
+  const answer = await app.api.request('GET', path, { allowed: [403, 404], signal });
+  if (answer.status === 403) return false;
+  const isDeleted = answer.status === 404;
+  const permits = await loadPermits(app, place, isDeleted ? undefined : readObject(answer), signal);
+  return isDeleted ? permits.mayCreate(kind.name) : permits.mayChange;
+}
 
 /** Makes a version the current one. Returns the message; `undefined` when the user decided against it. */
 export async function restoreVersion(app: App, entry: WholeEntry): Promise<string | undefined> {

@@ -6,8 +6,8 @@ import { pageHashOf } from '../../core/places.ts';
 import { useApp } from '../../ui/app-context.ts';
 import { DiffView } from '../../ui/diff-view.tsx';
 import { useAttempt, useLoad } from '../../ui/hooks.ts';
-import { Button, FailureNote, Loading, Moment, Principal } from '../../ui/parts.tsx';
-import { restoreVersion, undoChange } from './changes.ts';
+import { Button, FailureNote, Loading, Moment, NoPermission, Principal } from '../../ui/parts.tsx';
+import { mayChange, restoreVersion, undoChange } from './changes.ts';
 import {
   comparable,
   everywhere,
@@ -61,37 +61,40 @@ function Change({ entry: shown, within, userHref, onDone }: EntryItemProps): JSX
   const app = useApp();
   const { api, service } = app;
   const historyPath = historyPathOfUri(shown.uri);
-  const { value, error, reload } = useLoad(
-    async (signal) => ({
-      entry: await loadEntry(api, historyPath, shown, signal),
-      before: await loadBefore(api, historyPath, shown, signal),
-    }),
-    shown.id,
-  );
+  const { value, error, reload } = useLoad(async (signal) => {
+    const [entry, before, isChangeable] = await Promise.all([
+      loadEntry(api, historyPath, shown, signal),
+      loadBefore(api, historyPath, shown, signal),
+      mayChange(app, shown, signal),
+    ]);
+    return { entry, before, isChangeable };
+  }, shown.id);
   const { error: failure, isBusy, attempt } = useAttempt();
   if (error !== undefined) return <FailureNote error={error} onRetry={reload} />;
   if (value === undefined) return <Loading />;
-  const { entry, before } = value;
+  const { entry, before, isChangeable } = value;
   const run = (act: () => Promise<string | undefined>): Promise<void> =>
     attempt(async () => {
       const message = await act();
       if (message !== undefined) onDone(message);
     });
-  const mayChange = entry.kind !== undefined && !service.isReadOnly;
   return (
     <div class="change">
       <Difference before={before} after={entry.after} />
       <FailureNote error={failure} />
       <div class="actions">
-        {!mayChange || entry.action === 'delete' ? null : (
+        {!isChangeable || entry.action === 'delete' ? null : (
           <Button class="small" disabled={isBusy} onClick={() => run(() => restoreVersion(app, entry))}>
             Restore this version
           </Button>
         )}
-        {!mayChange || before === undefined ? null : (
+        {!isChangeable || before === undefined ? null : (
           <Button class="small" disabled={isBusy} onClick={() => run(() => undoChange(app, entry, before))}>
             Undo this change
           </Button>
+        )}
+        {isChangeable || entry.kind === undefined || service.isReadOnly ? null : (
+          <NoPermission to={`change this ${entry.kind.name}`} />
         )}
         {entry.kind === undefined || entry.uri === within ? null : (
           <a href={`#${entry.uri}`}>Open the {entry.kind.name}</a>

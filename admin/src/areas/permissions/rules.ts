@@ -2,6 +2,7 @@
 import type { Api } from '../../core/api.ts';
 import { elementsOf, memberText } from '../../core/json-text.ts';
 import { findObject, loadPage, type Permissions, type StoredObject } from '../../core/objects.ts';
+import { uriOf } from '../../core/permits.ts';
 import { pathOf, type KindName, type Place } from '../../core/places.ts';
 import type { Service } from '../../core/service.ts';
 
@@ -115,14 +116,4 @@ async function loadHeld(
 
 function readText(text: string): string {
   return String(JSON.parse(text));
-}
-
-/** Returns the URI of an object, with the id of the personal bucket in place of `default`. */
-export function uriOf(place: Place, service: Service): string {
-  return place
-    .map(({ kind, id }) => {
-      const isPersonal = kind.name === 'bucket' && id === 'default';
-      return `/${kind.plural}/${isPersonal ? (service.personalBucket ?? id) : id}`;
-    })
-    .join('');
 }

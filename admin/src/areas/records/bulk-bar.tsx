@@ -18,6 +18,8 @@ import { deletionOf, fieldChangeOf, permissionChangeOf, type BulkRow } from './b
 
 export interface BulkBarProps {
   readonly place: Place;
+  /** Whether the user may create records, and so duplicate one. */
+  readonly mayCreate: boolean;
   /** The selected records. */
   readonly rows: readonly BulkRow[];
   /** Attributes to choose from. */
@@ -35,7 +37,7 @@ interface Job {
   readonly actionsFor?: (ids: readonly string[]) => readonly ToastAction[];
 }
 
-export function BulkBar({ place, rows, fields, onDone }: BulkBarProps): JSX.Element {
+export function BulkBar({ place, mayCreate, rows, fields, onDone }: BulkBarProps): JSX.Element {
   const app = useApp();
   const { api, service } = app;
   const [progress, setProgress] = useState<{ readonly label: string; readonly done: number; readonly total: number }>();
@@ -115,7 +117,7 @@ export function BulkBar({ place, rows, fields, onDone }: BulkBarProps): JSX.Elem
           <Button class="small" onClick={permit}>
             Permissions of selected
           </Button>
-          {rows.length !== 1 || first === undefined ? null : (
+          {rows.length !== 1 || first === undefined || !mayCreate ? null : (
             <a class="button small" href={hashOf(place, { _tab: 'records', _new: '1', _copy: first.id })}>
               Duplicate
             </a>

@@ -7,10 +7,10 @@ import { below, hashOf, kinds, pathOf } from '../../core/places.ts';
 import { useApp } from '../../ui/app-context.ts';
 import { CreateForm } from '../../ui/forms/create-form.tsx';
 import { useLoad } from '../../ui/hooks.ts';
-import { FailureNote, Loading } from '../../ui/parts.tsx';
+import { Empty, FailureNote, Loading, NoPermission } from '../../ui/parts.tsx';
 import type { TabProps } from '../area.ts';
 
-export function NewRecord({ place, object, query }: TabProps): JSX.Element {
+export function NewRecord({ place, object, query, permits }: TabProps): JSX.Element {
   const { api, service } = useApp();
   const source = query.get('_copy') ?? '';
   const { value, error, reload } = useLoad(async (signal) => {
@@ -18,6 +18,13 @@ export function NewRecord({ place, object, query }: TabProps): JSX.Element {
     const { data } = await loadObject(api, pathOf(below(place, kinds.record, source)), signal);
     return { initial: editableText(data, serverOwned('record', data, service.capabilities)) };
   }, source);
+  if (!permits.mayCreate('record')) {
+    return (
+      <Empty>
+        <NoPermission to="create records in this collection" />
+      </Empty>
+    );
+  }
   if (error !== undefined) return <FailureNote error={error} onRetry={reload} />;
   if (value === undefined) return <Loading />;
   const hasSchema = object !== undefined && service.capabilities.has('schema');

@@ -7,7 +7,7 @@ import { below, hashOf, kinds, listPathOf, pathOf } from '../../core/places.ts';
 import { readChoice, writeChoice } from '../../core/storage.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { ListFrame, usePagedList, type PagedList } from '../../ui/list-frame.tsx';
-import { Button, Moment } from '../../ui/parts.tsx';
+import { Button, Moment, NoPermission } from '../../ui/parts.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import type { TabProps } from '../area.ts';
 import { BulkBar } from './bulk-bar.tsx';
@@ -34,7 +34,7 @@ export function RecordsTab(props: TabProps): JSX.Element {
   return props.query.has('_new') ? <NewRecord {...props} /> : <Records {...props} />;
 }
 
-function Records({ place, query, object, failure, service, reload }: TabProps): JSX.Element {
+function Records({ place, query, object, failure, service, permits, reload }: TabProps): JSX.Element {
   const hrefOf = (next: URLSearchParams): string => hashOf(place, next);
   const list = usePagedList({ path: listPathOf(place, kinds.record), query, hrefOf });
   const texts = list.page?.rows;
@@ -65,21 +65,31 @@ function Records({ place, query, object, failure, service, reload }: TabProps): 
           <a class="button" href={hrefOf(transfer)}>
             Export
           </a>
-          {service.isReadOnly ? null : (
+          {service.isReadOnly ? null : permits.mayCreate('record') ? (
             <a class="button primary" href={hrefOf(create)}>
               New record
             </a>
+          ) : (
+            <NoPermission to="create records here" />
           )}
         </>
       }
       above={
         service.capabilities.has('text-search') && object !== undefined ? (
-          <TextSearch query={query} place={place} collection={object.data} fields={known} reload={reload} />
+          <TextSearch
+            query={query}
+            place={place}
+            collection={object.data}
+            fields={known}
+            mayDeclare={permits.mayChange && !service.isReadOnly}
+            reload={reload}
+          />
         ) : null
       }
       notes={
         <BulkBar
           place={place}
+          mayCreate={permits.mayCreate('record')}
           rows={rows.filter(({ id }) => selected.has(id))}
           fields={known}
           onDone={(failed) => {
@@ -98,7 +108,7 @@ function Records({ place, query, object, failure, service, reload }: TabProps): 
         idOf={({ id }) => id}
         hrefOf={({ id }) => hashOf(below(place, kinds.record, id))}
         changed={list.changed}
-        selection={{ ids: selected, onChange: setSelected }}
+        {...(permits.mayChangeRecords ? { selection: { ids: selected, onChange: setSelected } } : {})}
         onResize={(key, width) => setChoice({ ...choice, widths: { ...choice.widths, [key]: width } })}
       />
     </ListFrame>

@@ -18,6 +18,8 @@ export interface TextSearchProps {
   readonly collection: string;
   /** Attributes of the records. */
   readonly fields: readonly string[];
+  /** Whether the user may declare a text index. */
+  readonly mayDeclare: boolean;
   readonly reload: () => void;
 }
 
@@ -28,12 +30,13 @@ function hasTextIndex(collection: string): boolean {
   return elementsOf(text).some((index) => isObjectText(index) && memberText(index, 'text') !== undefined);
 }
 
-export function TextSearch({ query, place, collection, fields, reload }: TextSearchProps): JSX.Element {
+export function TextSearch(props: TextSearchProps): JSX.Element {
+  const { query, place, collection } = props;
   const current = query.get('_q') ?? '';
   const [typed, setTyped] = useState(current);
   useLayoutEffect(() => setTyped(current), [current]);
   if (!hasTextIndex(collection) && current === '') {
-    return <TextIndexHint place={place} collection={collection} fields={fields} reload={reload} />;
+    return <TextIndexHint {...props} />;
   }
   const search = (words: string): void => {
     const next = fromFirstPage(query);
@@ -78,8 +81,8 @@ const maxIndexFields = 4;
 const maxChoices = 12;
 
 /** Declares a text index with the fields that the user chooses. */
-function TextIndexHint({ place, collection, fields, reload }: Omit<TextSearchProps, 'query'>): JSX.Element {
-  const { api, service } = useApp();
+function TextIndexHint({ place, collection, fields, mayDeclare, reload }: TextSearchProps): JSX.Element {
+  const { api } = useApp();
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const { error, isBusy, attempt } = useAttempt();
   const declare = (): Promise<void> =>
@@ -93,7 +96,7 @@ function TextIndexHint({ place, collection, fields, reload }: Omit<TextSearchPro
       say('The text index is declared.');
     });
   const names = fields.filter((name) => !['id', 'last_modified', 'schema', 'attachment'].includes(name));
-  const canChoose = names.length > 0 && !service.isReadOnly;
+  const canChoose = names.length > 0 && mayDeclare;
   return (
     <details class="filter-box">
       <summary>

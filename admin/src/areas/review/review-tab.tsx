@@ -9,7 +9,7 @@ import { useApp } from '../../ui/app-context.ts';
 import { ask } from '../../ui/dialog.tsx';
 import { DraftNote } from '../../ui/draft-note.tsx';
 import { useAttempt, useLoad, useWork } from '../../ui/hooks.ts';
-import { Button, FailureNote, Field, Principal, Scroll } from '../../ui/parts.tsx';
+import { Button, FailureNote, Field, NoPermission, Principal, Scroll } from '../../ui/parts.tsx';
 import { say } from '../../ui/toast.tsx';
 import type { TabProps } from '../area.ts';
 import { actionsOf, possibleActions, refusalOf, type ReviewAction, type ReviewState } from './actions.ts';
@@ -34,7 +34,7 @@ interface ReviewProps extends TabProps {
   readonly route: ReviewRoute;
 }
 
-function Review({ place, object, route, reload }: ReviewProps): JSX.Element {
+function Review({ place, object, route, permits, reload }: ReviewProps): JSX.Element {
   const { api, service } = useApp();
   const read = (key: string): string | undefined => {
     const text = memberText(object.data, key);
@@ -71,9 +71,23 @@ function Review({ place, object, route, reload }: ReviewProps): JSX.Element {
         Destination: <PlaceLink place={route.destination} />.
       </p>
       <Trail read={read} />
-      <Steps place={place} object={object} state={state} reload={reload} />
+      {service.isReadOnly ? null : (
+        <section class="panel" aria-label="Next steps">
+          <h2>Next steps</h2>
+          {permits.mayChange ? (
+            <Steps place={place} object={object} state={state} reload={reload} />
+          ) : (
+            <NoPermission to="change the status of this collection" />
+          )}
+        </section>
+      )}
       <Changes source={place} destination={route.destination} version={object.etag} />
-      <Rights route={route} members={members} state={state} mayWrite={object.permissions.size > 0} />
+      <Rights
+        route={route}
+        members={members}
+        state={state}
+        mayWrite={object.permissions.size > 0 ? 'yes' : permits.mayChange ? 'with write permission' : 'no'}
+      />
     </div>
   );
 }
@@ -156,8 +170,7 @@ function Steps({ place, object, state, reload }: StepsProps): JSX.Element {
     });
   const hasComment = actions.some((action) => action.comment !== undefined);
   return (
-    <section class="panel" aria-label="Next steps">
-      <h2>Next steps</h2>
+    <>
       <DraftNote work={work} etag={object.etag} onRestore={setComment} />
       {hasComment ? (
         <Field label="Comment">
@@ -190,7 +203,7 @@ function Steps({ place, object, state, reload }: StepsProps): JSX.Element {
         })}
       </ul>
       <FailureNote error={error} />
-    </section>
+    </>
   );
 }
 
@@ -207,8 +220,8 @@ interface RightsProps {
   readonly route: ReviewRoute;
   readonly members: Members | undefined;
   readonly state: ReviewState;
-  /** Whether the service shows the permissions of the collection, as it does to writers only. */
-  readonly mayWrite: boolean;
+  /** Whether the user may write the collection, which all actions require, as far as it is known. */
+  readonly mayWrite: 'yes' | 'with write permission' | 'no';
 }
 
 /** Who may do what. */
@@ -228,7 +241,7 @@ function Rights({ route, members, state, mayWrite }: RightsProps): JSX.Element {
     writers: 'users with write permission',
   };
   const answer = (action: ReviewAction): string => {
-    if (action.who === 'writers') return mayWrite ? 'yes' : 'with write permission';
+    if (mayWrite === 'no' || action.who === 'writers') return mayWrite;
     const isMember = action.who === 'editors' ? state.isEditor : state.isReviewer;
     return isMember === undefined ? 'unknown' : refusalOf(action, state) === undefined ? 'yes' : 'no';
   };

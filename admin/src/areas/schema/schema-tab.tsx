@@ -11,7 +11,7 @@ import { ask } from '../../ui/dialog.tsx';
 import { DraftNote } from '../../ui/draft-note.tsx';
 import { useAttempt, useWork } from '../../ui/hooks.ts';
 import { JsonEditor } from '../../ui/json-editor.tsx';
-import { Button, FailureNote } from '../../ui/parts.tsx';
+import { Button, Empty, FailureNote, NoPermission } from '../../ui/parts.tsx';
 import { say } from '../../ui/toast.tsx';
 import type { TabProps } from '../area.ts';
 import { Builder } from './builder.tsx';
@@ -30,9 +30,10 @@ import {
 const sampleSize = 100;
 
 export function SchemaTab(props: TabProps): JSX.Element | null {
-  const { object, service } = props;
+  const { object, service, permits } = props;
   if (!service.capabilities.has('schema')) return <ValidationHint />;
-  return object === undefined ? null : <Editor {...props} object={object} />;
+  if (object === undefined) return null;
+  return permits.mayChange ? <Editor {...props} object={object} /> : <Shown object={object} />;
 }
 
 /** A schema without effect would mislead, so the tab only names the setting. */
@@ -54,6 +55,23 @@ function schemaOf({ data }: StoredObject): string {
   return memberText(data, 'schema') ?? '';
 }
 
+/** The schema for users who may not change it. */
+function Shown({ object }: { readonly object: StoredObject }): JSX.Element {
+  const stored = schemaOf(object);
+  return (
+    <>
+      <p>
+        <NoPermission to="change the schema of this collection" />
+      </p>
+      {stored === '' ? (
+        <Empty>This collection has no schema.</Empty>
+      ) : (
+        <JsonEditor label="Schema (JSON)" text={indentJson(stored)} isReadOnly />
+      )}
+    </>
+  );
+}
+
 function Editor({ place, object, reload }: TabProps & { readonly object: StoredObject }): JSX.Element {
   const { api, service } = useApp();
   const path = pathOf(place);
@@ -70,7 +88,11 @@ function Editor({ place, object, reload }: TabProps & { readonly object: StoredO
   const work = useWork(`${service.userId ?? ''}.schema.${path}`, { text, original, etag: object.etag });
   const { error, isBusy, attempt } = useAttempt();
   const fault = faultOfObject(text) ?? (mode === 'builder' ? faultOfFields(fields) : undefined);
+  /** The fault when the user left a field or saved. A newer one waits until then, because its field may not be complete. */
+  const [complaint, setComplaint] = useState<string | undefined>(undefined);
+  const shownFault = mode === 'json' || fault === complaint ? fault : undefined;
   const build = (next: typeof fields): void => {
+    if (next.length > fields.length) setComplaint(undefined);
     setFields(next);
     setText(indentJson(withFields(text, next)));
   };
@@ -101,8 +123,8 @@ function Editor({ place, object, reload }: TabProps & { readonly object: StoredO
   };
   const save = (): Promise<void> =>
     attempt(async () => {
-      if (fault !== undefined) throw new Error(fault);
-      await send(object, text);
+      setComplaint(fault);
+      if (fault === undefined) await send(object, text);
     });
   const remove = (): Promise<void> =>
     attempt(async () => {
@@ -122,6 +144,9 @@ function Editor({ place, object, reload }: TabProps & { readonly object: StoredO
       onSubmit={(event) => {
         event.preventDefault();
         void save();
+      }}
+      onFocusOut={({ target }) => {
+        if (target instanceof Element && target.matches('input, select, textarea')) setComplaint(fault);
       }}
     >
       {stored === '' ? <p class="hint">This collection has no schema: it accepts records of any form.</p> : null}
@@ -147,13 +172,17 @@ function Editor({ place, object, reload }: TabProps & { readonly object: StoredO
       <CheckRecords place={place} schema={text} isValid={fault === undefined} />
       <div class="save-bar">
         <FailureNote error={error} />
-        {fault === undefined ? null : <p class="fault">{fault}</p>}
+        {shownFault === undefined ? null : (
+          <p class="fault" role="alert">
+            {shownFault}
+          </p>
+        )}
         <div class="actions">
           <button
             type="submit"
             class="primary"
             data-key="save"
-            disabled={isBusy || (text === original && stored !== '') || fault !== undefined}
+            disabled={isBusy || (text === original && stored !== '')}
           >
             Save the schema
           </button>

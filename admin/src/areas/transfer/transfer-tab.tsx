@@ -1,5 +1,6 @@
 // Import and export of the records of a collection.
 import type { JSX } from 'preact';
+import { NoPermission } from '../../ui/parts.tsx';
 import type { TabProps } from '../area.ts';
 import { ExportPanel } from './export-panel.tsx';
 import { ImportPanel } from './import-panel.tsx';
@@ -8,7 +9,11 @@ export function TransferTab(props: TabProps): JSX.Element {
   return (
     <div class="transfer">
       <ExportPanel {...props} />
-      {props.service.isReadOnly ? null : <ImportPanel {...props} />}
+      {props.service.isReadOnly ? null : props.permits.mayCreate('record') ? (
+        <ImportPanel {...props} />
+      ) : (
+        <NoPermission to="import records into this collection" />
+      )}
     </div>
   );
 }
