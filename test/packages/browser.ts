@@ -17,6 +17,11 @@ export const patience = { timeout: 30_000 };
 
 const sourceOf = (name: string): string => path.join(projectRoot, 'packages', name, 'src', 'index.ts');
 
+interface Batch {
+  readonly defaults?: { readonly method?: string };
+  readonly requests: readonly { readonly method?: string; readonly path: string }[];
+}
+
 /** A service with the bucket `b` and the collection `c` of the user `ann`, and a page that runs a program on them. */
 export class BrowserWorld {
   readonly client: Coffer;
@@ -60,6 +65,21 @@ export class BrowserWorld {
   /** Opens a browser with storage of its own. */
   newBrowser(): Promise<BrowserContext> {
     return this.#browser.newContext();
+  }
+
+  /** Returns the writes of all tabs of a browser that were answered, such as `PUT milk`, as the list grows. */
+  writesOf(context: BrowserContext): readonly string[] {
+    const writes: string[] = [];
+    const note = (method: string, address: string): void => {
+      if (method !== 'GET' && method !== 'OPTIONS') writes.push(`${method} ${address.split('/').at(-1)}`);
+    };
+    context.on('response', (response) => {
+      const request = response.request();
+      if (!request.url().endsWith('/batch')) return note(request.method(), request.url());
+      const { requests, defaults } = request.postDataJSON() as Batch;
+      for (const { method, path: address } of requests) note(method ?? defaults?.method ?? 'GET', address);
+    });
+    return writes;
   }
 
   /** Opens a tab, and waits until the program has begun. */

@@ -1,5 +1,7 @@
 // A network whose event streams wait: their events arrive when a test lets them, in the order of the service.
 
+import { setImmediate } from 'node:timers/promises';
+
 type Fetch = typeof fetch;
 
 export class HeldStream {
@@ -40,6 +42,13 @@ export class HeldStream {
     if (text === undefined) this.isHeld = false;
     const last = text === undefined ? Infinity : this.#events.findIndex((event) => event.text.includes(text));
     for (const event of this.#events.splice(0, last + 1)) event.pass();
+  }
+
+  /** Lets everything arrive that waits, once an event that contains the text does, and gives its reader time to take it. */
+  async deliver(text: string): Promise<void> {
+    await this.has(text);
+    this.release();
+    for (let turn = 0; turn < 100; turn++) await setImmediate();
   }
 
   #gate(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {

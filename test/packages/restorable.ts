@@ -71,3 +71,11 @@ export class Restorable {
     this.#proxy.rule = undefined;
   }
 }
+
+const hour = 3_600_000;
+/** With `resync`, all clients learn of it. Without, those do that are ahead of the list. */
+export const restoreCases = [
+  ['and an operator has run `coffer resync`', { resync: true, aheadMs: 0 }],
+  ['and an operator has run `coffer resync`, with a clock that was ahead', { resync: true, aheadMs: hour }],
+  ['and nothing else, with a clock that was ahead', { resync: false, aheadMs: hour }],
+] as const;

@@ -4,18 +4,21 @@ import type { LateStates } from './late.ts';
 import type { LocalDocuments } from './local.ts';
 import type { RecentRecords } from './recent.ts';
 import type { Document, RecordData, Shape } from './shape.ts';
+import type { PushesUnderWay } from './under-way.ts';
 
 export class ChangeReader {
   readonly #shape: Shape;
   readonly #recent: RecentRecords;
   readonly #late: LateStates;
   readonly #local: LocalDocuments;
+  readonly #pushes: PushesUnderWay;
 
-  constructor(shape: Shape, recent: RecentRecords, late: LateStates, local: LocalDocuments) {
+  constructor(shape: Shape, recent: RecentRecords, late: LateStates, local: LocalDocuments, pushes: PushesUnderWay) {
     this.#shape = shape;
     this.#recent = recent;
     this.#late = late;
     this.#local = local;
+    this.#pushes = pushes;
   }
 
   /**
@@ -23,6 +26,7 @@ export class ChangeReader {
    * push has replaced since then, such as echoes of own writes.
    */
   async read(all: readonly Change<object>[]): Promise<Document[]> {
+    await this.#pushes.end(all.map(({ id }) => this.#shape.keyFor(id)));
     const changes = all.filter((change) => !this.#late.isLate(this.#shape.keyFor(change.id), change.last_modified));
     const removed = changes.filter((change) => isRemoval(change)).map(({ id }) => this.#shape.keyFor(id));
     const deleted = new Map((await this.remove(removed)).map((document) => [this.#shape.keyOf(document), document]));

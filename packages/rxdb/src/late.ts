@@ -1,4 +1,4 @@
-// States of records that arrive after a later state was pushed: RxDB must not take them. It compares a state that it receives
+// States of records that arrive after a later state was pushed or received: RxDB must not take them. It compares a state that it receives
 // with the collection at the moment when it stores it. Only then is it known which writes were pushed meanwhile.
 import type { AnyConflictHandler } from './any.ts';
 import type { Document } from './shape.ts';
@@ -19,7 +19,7 @@ type Marked = Document & { [timestampOf]?: number };
 
 export class LateStates {
   readonly #keyOf: (document: Document) => string;
-  /** By primary key, the timestamp of the state that the last push has written or found. */
+  /** By primary key, the timestamp of the latest state that was pushed, found by a push, or passed to RxDB. */
   readonly #reached = new Map<string, number>();
   readonly #pulled = new WeakMap<object, number>();
 
@@ -27,7 +27,7 @@ export class LateStates {
     this.#keyOf = keyOf;
   }
 
-  /** Called when RxDB knows a state from a push. */
+  /** Called when RxDB gets to know a state. */
   reach(key: string, timestamp: number): void {
     const reached = Math.max(timestamp, this.#reached.get(key) ?? 0);
     this.#reached.delete(key);
@@ -40,8 +40,12 @@ export class LateStates {
     return timestamp < (this.#reached.get(key) ?? 0);
   }
 
-  /** Marks a document with the timestamp of its state. */
+  /**
+   * Marks a document with the timestamp of its state, before it is passed to RxDB. A change of the stream may wait in RxDB until
+   * a later pull has ended.
+   */
   mark(document: Document, timestamp: number): Document {
+    this.reach(this.#keyOf(document), timestamp);
     return Object.assign(document, { [timestampOf]: timestamp });
   }
 
@@ -63,7 +67,7 @@ export class LateStates {
     };
   }
 
-  /** Forgets what was pushed, because the service may have lost it. */
+  /** Forgets what was pushed and received, because the service may have lost it. */
   clear(): void {
     this.#reached.clear();
   }

@@ -1,8 +1,9 @@
 // What the collection has stored: states of documents, and which of them the service has had.
-import { getAssumedMasterState } from 'rxdb';
+import { getAssumedMasterState, getMetaWriteRow, stripAttachmentsDataFromMetaWriteRows } from 'rxdb';
 import type { RxReplicationState } from 'rxdb/plugins/replication';
 import type { AnyCollection, Fields } from './any.ts';
 import type { CofferCheckpoint } from './options.ts';
+import type { Document } from './shape.ts';
 
 /** A replication of documents with any schema. */
 export type AnyReplication = RxReplicationState<Fields, CofferCheckpoint>;
@@ -24,6 +25,22 @@ export class LocalDocuments {
     const { storageInstance, schema } = this.#collection;
     const found = (await storageInstance.findDocumentsById([...keys], true)) as Stored[];
     return new Map(found.map((document) => [document[schema.primaryPath] as string, document]));
+  }
+
+  /**
+   * Stores states as those that the service has. RxDB does it when all documents of a push were written, and ignores what it
+   * receives for them until then.
+   */
+  async setKnown(documents: readonly Document[]): Promise<void> {
+    const replication = this.#state().internalReplicationState!;
+    if (documents.length === 0 || replication.events.canceled.getValue()) return;
+    const keyOf = (document: Document): string => String(document[replication.primaryPath]);
+    const states = await getAssumedMasterState(replication, documents.map(keyOf));
+    const rows = documents.map((document) =>
+      getMetaWriteRow(replication, document as never, states[keyOf(document)]?.metaDocument),
+    );
+    const stored = stripAttachmentsDataFromMetaWriteRows(replication, await Promise.all(rows));
+    await replication.input.metaInstance.bulkWrite(stored, 'coffer-pushed');
   }
 
   /**

@@ -8,6 +8,7 @@ import type { CofferPushOptions } from './options.ts';
 import type { RecentRecords } from './recent.ts';
 import type { Document, RecordData, Shape } from './shape.ts';
 import { describeUnstorable } from './storable.ts';
+import type { PushesUnderWay } from './under-way.ts';
 
 /** A document on its way. */
 interface Task {
@@ -21,6 +22,14 @@ interface Task {
 
 type Outcome = PromiseSettledResult<unknown>;
 type Call = (list: AnyList) => Promise<unknown>;
+
+/** Outcome of a push. */
+interface Result {
+  readonly conflicts: Document[];
+  /** Documents whose state the service has now. */
+  readonly reached: Task[];
+  readonly errors: unknown[];
+}
 
 /** Where each attempt loses against another writer, the documents are sent again later. */
 const maxRounds = 10;
@@ -37,6 +46,7 @@ export interface PusherContext {
   readonly recent: RecentRecords;
   readonly late: LateStates;
   readonly local: LocalDocuments;
+  readonly underWay: PushesUnderWay;
   readonly signal: AbortSignal;
   readonly onRefused: CofferPushOptions<Fields>['onRefused'];
 }
@@ -45,8 +55,8 @@ export class Pusher {
   readonly #context: PusherContext;
   #batchSize: Promise<number> | undefined;
   #queue: Promise<unknown> = Promise.resolve();
-  /** Rows that were written. RxDB passes them again if another row of theirs has failed, and others may have changed them. */
-  readonly #written = new WeakSet<Row>();
+  /** Rows whose state was reached. RxDB passes them again if another one has failed, and others may have changed them since. */
+  readonly #reached = new WeakSet<Row>();
 
   constructor(context: PusherContext) {
     this.#context = context;
@@ -58,39 +68,50 @@ export class Pusher {
    * @throws the first error that is no conflict, after all other documents were written
    */
   push(rows: readonly Row[]): Promise<Document[]> {
+    const { shape, underWay } = this.#context;
+    const keys = rows.map(nextOf).flatMap((next) => (next === null ? [] : [shape.keyOf(next)]));
     // After a pause, the previous call may still be running.
-    const result = this.#queue.then(() => this.#push(rows));
+    const result = this.#queue.then(() => underWay.during(keys, () => this.#push(rows)));
     this.#queue = result.catch(() => undefined);
     return result;
   }
 
   async #push(rows: readonly Row[]): Promise<Document[]> {
-    const conflicts: Document[] = [];
-    const errors: unknown[] = [];
-    let open = await this.#begin(rows);
+    const result: Result = { conflicts: [], reached: [], errors: [] };
+    try {
+      await this.#writeAll(await this.#begin(rows), result);
+    } finally {
+      for (const { row } of result.reached) this.#reached.add(row);
+      await this.#context.local.setKnown(result.reached.map(({ next }) => next));
+    }
+    if (result.errors.length > 0) throw result.errors[0];
+    return result.conflicts;
+  }
+
+  async #writeAll(tasks: readonly Task[], result: Result): Promise<void> {
+    let open = tasks;
     for (let round = 0; open.length > 0; round++) {
       if (round === maxRounds) throw new Error(`Records change faster than they can be written: ${open[0]!.id}`);
-      await this.#lookUp(open, errors);
+      await this.#lookUp(open, result.errors);
       const writes: Task[] = [];
       for (const task of open) {
         if (task.current === undefined) continue;
-        const conflict = await this.#decide(task);
-        if (conflict === 'write') writes.push(task);
-        else if (conflict !== undefined) conflicts.push(conflict);
+        const outcome = await this.#decide(task);
+        if (outcome === 'write') writes.push(task);
+        else if (outcome === 'reached') result.reached.push(task);
+        else result.conflicts.push(outcome);
       }
-      open = await this.#write(writes, conflicts, errors);
+      open = await this.#write(writes, result);
     }
-    if (errors.length > 0) throw errors[0];
-    return conflicts;
   }
 
   async #begin(rows: readonly Row[]): Promise<Task[]> {
     const { shape, recent } = this.#context;
     const tasks: Task[] = [];
     for (const row of rows) {
-      const next = row.newDocumentState as Document | null;
-      // Withheld in an earlier attempt, or written.
-      if (next === null || this.#written.has(row)) continue;
+      const next = nextOf(row);
+      // Withheld or reached in an earlier attempt.
+      if (next === null || this.#reached.has(row)) continue;
       const assumed: Document | undefined = row.assumedMasterState;
       const id = shape.idOf(shape.keyOf(next));
       const isNew = assumed === undefined || assumed._deleted;
@@ -123,22 +144,22 @@ export class Pusher {
     }
   }
 
-  /** Returns what to do: `write`, nothing because the record is in the wanted state, or the state that conflicts. */
-  async #decide({ id, current, next, assumed }: Task): Promise<'write' | Document | undefined> {
+  /** Returns what to do: `write`, nothing because the wanted state is reached, or the state that conflicts. */
+  async #decide({ id, current, next, assumed }: Task): Promise<'write' | 'reached' | Document> {
     const { shape, late } = this.#context;
     const isNew = assumed === undefined || assumed._deleted;
     if (!current) {
-      if (next._deleted) return undefined;
+      if (next._deleted) return 'reached';
       return isNew ? 'write' : shape.toDeleted(assumed);
     }
     const actual = await shape.toDocument(current);
     if (!isNew && !shape.isEqual(actual, next) && shape.isEqual(actual, assumed)) return 'write';
     late.reach(shape.keyFor(id), current.last_modified);
-    return shape.isEqual(actual, next) ? undefined : actual;
+    return shape.isEqual(actual, next) ? 'reached' : actual;
   }
 
   /** Writes documents. Returns those whose record has changed meanwhile. */
-  async #write(tasks: readonly Task[], conflicts: Document[], errors: unknown[]): Promise<Task[]> {
+  async #write(tasks: readonly Task[], { conflicts, reached, errors }: Result): Promise<Task[]> {
     const { recent, late, shape } = this.#context;
     const calls: Call[] = [];
     const attempts: Task[] = [];
@@ -169,7 +190,7 @@ export class Pusher {
       const task = attempts[index]!;
       if (outcome.status === 'fulfilled') {
         const written = outcome.value as RecordData;
-        this.#written.add(task.row);
+        reached.push(task);
         late.reach(shape.keyFor(task.id), written.last_modified);
         if (task.next._deleted) recent.delete(task.id);
         else recent.set(task.id, written);
@@ -181,6 +202,7 @@ export class Pusher {
         again.push(task);
       } else if (task.next._deleted && isAbsence(error)) {
         recent.delete(task.id);
+        reached.push(task);
         // Others have deleted it, later than its last known state.
         if (task.current) late.reach(shape.keyFor(task.id), task.current.last_modified + 1);
       } else {
@@ -262,6 +284,8 @@ export class Pusher {
   }
 }
 
+/** Returns the state that a row sends, or `null` if it is withheld. */
+const nextOf = (row: Row): Document | null => row.newDocumentState;
 const statusOf = (error: unknown): number => (isFailure(error) ? error.status : 0);
 
 /** Returns whether an error says that the record does not exist, in a list that exists. */

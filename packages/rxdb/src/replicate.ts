@@ -14,6 +14,7 @@ import { Puller } from './pull.ts';
 import { Pusher } from './push.ts';
 import { RecentRecords } from './recent.ts';
 import { Shape, type Document } from './shape.ts';
+import { PushesUnderWay } from './under-way.ts';
 
 /**
  * Replicates a collection of RxDB with a list of the service. Returns the state of `replicateRxCollection`, with its
@@ -50,10 +51,11 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
   const recent = new RecentRecords();
   const late = new LateStates((document) => shape.keyOf(document));
   const local = new LocalDocuments(collection, () => state);
-  const changes = new ChangeReader(shape, recent, late, local);
+  const underWay = new PushesUnderWay();
+  const changes = new ChangeReader(shape, recent, late, local, underWay);
   const selection = pull?.filter === undefined ? {} : { filter: pull.filter };
   const puller = new Puller(list, changes, { ...selection, signal });
-  const pusher = new Pusher({ client, path, shape, recent, late, local, signal, onRefused: push?.onRefused });
+  const pusher = new Pusher({ client, path, shape, recent, late, local, underWay, signal, onRefused: push?.onRefused });
   const pulls = new Pacer(signal);
   const pushes = new Pacer(signal);
   const retryMs = (): number => state.retryTime ?? 5000;
@@ -94,25 +96,25 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
 
   // A list that was restored from a backup is older than the checkpoint, until something is written: after a restart, pushes
   // wait for an attempt to pull.
-  let endFirstPull = (): void => undefined;
-  const firstPull = new Promise<void>((resolve) => {
-    endFirstPull = resolve;
-    if (!pull) resolve();
-    signal.addEventListener('abort', () => resolve());
-  });
+  const firstPull = new Stage(signal);
+  // RxDB skips its first pull when it is paused before, and the next one waits for the end of pushes, which wait for a pull. So
+  // a pause waits for the beginning of the first pull.
+  const firstPullBegin = new Stage(signal);
+  if (!pull) for (const stage of [firstPull, firstPullBegin]) stage.reach();
   const pullHandler = async (
     checkpoint: CofferCheckpoint | undefined,
     batchSize: number,
   ): Promise<ReplicationPullHandlerResult<Fields, CofferCheckpoint>> => {
     prepare();
+    firstPullBegin.reach();
     // Changes from before this pull would come after it. It contains them.
     follower.stop();
     const from = checkpoint?.since === undefined ? { since: '0' } : checkpoint;
-    if (from.since === '0') endFirstPull();
+    if (from.since === '0') firstPull.reach();
     const cancelled = { documents: [], checkpoint: from, isComplete: false };
     const { isComplete, ...result } = await pulls
       .run(() => puller.pull(from, batchSize), cancelled)
-      .finally(endFirstPull);
+      .finally(() => firstPull.reach());
     // RxDB pulls again after a full batch.
     if (live && isComplete && result.documents.length < batchSize && !state.isStoppedOrPaused())
       follower.start(result.checkpoint);
@@ -127,7 +129,7 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
   // When RxDB is paused during a push, it forgets the result, and may never send the documents again. So a push that has
   // begun, with all of its attempts, ends after the pause.
   const pushHandler = async (rows: AnyRow[]): Promise<Document[]> => {
-    await firstPull;
+    await firstPull.reached;
     for (;;) {
       try {
         const conflicts = await pushes.run(() => pusher.push(rows), []);
@@ -168,7 +170,10 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
   for (const name of ['pause', 'start'] as const) {
     const run = state[name].bind(state);
     state[name] = () => {
-      state.startQueue = state.startQueue.then(() => rest(0, signal));
+      state.startQueue = state.startQueue.then(async () => {
+        if (name === 'pause' && state.internalReplicationState !== undefined) await firstPullBegin.reached;
+        await rest(0, signal);
+      });
       return run();
     };
   }
@@ -177,6 +182,19 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
     follower.stop();
   });
   return state;
+}
+
+/** A point of the replication that is reached once, at the latest at its end. */
+class Stage {
+  readonly reached: Promise<void>;
+  reach: () => void = () => undefined;
+
+  constructor(end: AbortSignal) {
+    this.reached = new Promise((resolve) => {
+      this.reach = resolve;
+      end.addEventListener('abort', () => resolve());
+    });
+  }
 }
 
 /** Returns the members of an object that are present. */

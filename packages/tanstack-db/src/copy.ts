@@ -47,7 +47,7 @@ const cursorKey = 'coffer:cursor';
 export class Copy<T extends object> {
   readonly #params: SyncParams<T>;
   readonly #options: CopyOptions;
-  /** `last_modified` by id of each object in the collection. */
+  /** `last_modified` by id of each object that the collection has, or will have once mutations are settled. */
   readonly #versions = new Map<string, number>();
   /** Recent removals: a page that was read before them must not bring the objects back. */
   readonly #removed = new Map<string, number>();
@@ -60,12 +60,7 @@ export class Copy<T extends object> {
   }
 
   has(id: string): boolean {
-    return this.versionOf(id) !== undefined;
-  }
-
-  /** Returns the timestamp of the state that the collection has, or will have once mutations are settled. */
-  versionOf(id: string): number | undefined {
-    return this.#versions.get(id);
+    return this.#versions.has(id);
   }
 
   /** Number of rows. */
@@ -160,7 +155,7 @@ export class Copy<T extends object> {
   }
 
   #isNew({ id, last_modified }: Incoming): boolean {
-    return (this.versionOf(id) ?? -1) < last_modified && (this.#removed.get(id) ?? -1) < last_modified;
+    return !this.hasReached(id, last_modified);
   }
 
   #transact(cursor: CopyCursor | undefined, write: () => void): Receipt {

@@ -12,6 +12,7 @@ import type { FieldCodec } from './codecs.ts';
 import type { ConflictStrategy } from './conflicts.ts';
 import type { Incoming, Row } from './copy.ts';
 import { SyncRun, type LiveStatus, type RunOptions } from './sync-run.ts';
+import { Waiting } from './waiting.ts';
 import { Writer, type Mutation, type WriterOptions } from './writer.ts';
 
 /** Schemas that TanStack DB accepts: those of Standard Schema. */
@@ -103,12 +104,18 @@ export function cofferCollectionOptions(given: unknown): unknown {
   const writer = new Writer(settings);
   const runs = new WeakMap<object, SyncRun<object>>();
   let latest: SyncRun<object> | undefined;
+  const waiting = new Waiting();
 
   const persist = async (mutations: readonly Mutation[]): Promise<void> => {
     const owner = mutations[0]?.collection;
-    const run = (owner && runs.get(owner)) ?? latest;
-    run?.expect(mutations.map(({ key }) => String(key)));
+    const ids = mutations.map(({ key }) => String(key));
+    const runOf = (): SyncRun<object> | undefined => (owner && runs.get(owner)) ?? latest;
+    runOf()?.expect(ids);
     const states = await writer.write(mutations);
+    // The outbox of a page that was just opened may be faster than its persisted rows, after which the run begins.
+    await waiting.until(() => latest !== undefined, settings.confirmTimeoutMs);
+    const run = runOf();
+    run?.expect(ids);
     await run?.confirm(states);
   };
   const handler = ({ transaction }: { transaction: { mutations: readonly Mutation[] } }): Promise<void> =>
@@ -135,6 +142,7 @@ export function cofferCollectionOptions(given: unknown): unknown {
         const run = new SyncRun(params, settings);
         runs.set(params.collection, run);
         latest = run;
+        waiting.check();
         const { cleanup, loadSubset, unloadSubset } = run;
         return settings.syncMode === 'eager' ? { cleanup } : { cleanup, loadSubset, unloadSubset };
       },

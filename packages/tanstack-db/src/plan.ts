@@ -8,7 +8,7 @@ import { bothOf, conjuncts, fieldOf, translatePredicate, type Condition, type Tr
 export interface Segment {
   readonly selector: Condition | undefined;
   /** What to do with the order; absent: all rows, in any order. */
-  readonly order?: Order;
+  readonly order?: Order | undefined;
   /** Number of accepted rows that are needed; absent: all. */
   readonly need?: number;
   /** Whether a row counts. */
@@ -75,8 +75,7 @@ function orderedSegments(
 ): Segment[] {
   const { order, need, accepts, nulls } = given;
   if (selector === false) return [];
-  if (order === undefined) return [{ selector: conditionOf(selector), need, accepts }];
-  if (order.isSystem) return [{ selector: conditionOf(selector), order, need, accepts }];
+  if (order === undefined || order.isSystem) return [{ selector: conditionOf(selector), order, need, accepts }];
   const { name } = order;
   const values = bothOf(selector, { [name]: { $ne: null, $exists: true } });
   const absent = bothOf(selector, { $or: [{ [name]: null }, { [name]: { $exists: false } }] });

@@ -1,6 +1,7 @@
 // Follows a list without live updates: asks for changes from time to time, as other servers with the same protocol require.
 import type { LiveUpdate, ObjectList } from '@coffer/client';
 import type { Incoming } from './copy.ts';
+import { isFailure } from './failures.ts';
 import type { Condition } from './selector.ts';
 
 export interface PollOptions {
@@ -24,8 +25,11 @@ export async function* pollChanges(
       cursor = etag;
       yield { changes: data, cursor, current: false };
     }
-    const page = await list.changes({ ...condition, gone: filter !== undefined, since: cursor, signal }).all();
-    if (page.resync !== undefined) {
+    const changes = list.changes({ ...condition, gone: filter !== undefined, since: cursor, signal });
+    const page = await changes.all().catch((error: unknown) => {
+      if (!isFailure(error, 410)) throw error;
+    });
+    if (!page || page.resync !== undefined) {
       cursor = undefined;
       yield { changes: [], cursor: '0', current: false, resync: 'horizon' };
       continue;

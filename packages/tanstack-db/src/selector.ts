@@ -71,7 +71,7 @@ function translate(expression: Expression, wanted: boolean, codecs: Codecs): Tra
 function translateTruth(ref: IR.PropRef, wanted: boolean, codecs: Codecs): Translated {
   const field = fieldOf(ref, codecs);
   if (field === undefined || field.codec !== undefined || field.isSystem) return true;
-  return wanted ? { [field.name]: { $nin: [false, null], $exists: true } } : present(field);
+  return wanted ? noneOf(field, [false]) : present(field);
 }
 
 function translateCall(call: IR.Func, wanted: boolean, codecs: Codecs): Translated {
@@ -125,8 +125,7 @@ function translateEquality(left: Argument, right: Argument, wanted: boolean, cod
   if (value === null || value === undefined) return false;
   const stored = storedValue(field, value, 'equality');
   if (stored === undefined) return wanted ? present(field) : true;
-  if (field.isSystem) return wanted ? { [field.name]: stored } : true;
-  return wanted ? { [field.name]: stored } : { [field.name]: { $nin: [stored, null], $exists: true } };
+  return wanted ? { [field.name]: stored } : noneOf(field, [stored]);
 }
 
 function translateMembership(left: Argument, right: Argument, wanted: boolean, codecs: Codecs): Translated {
@@ -137,8 +136,7 @@ function translateMembership(left: Argument, right: Argument, wanted: boolean, c
   if (items.length === 0) return wanted ? false : present(field);
   const stored = items.map((item) => storedValue(field, item, 'equality'));
   if (stored.includes(undefined)) return present(field);
-  if (field.isSystem) return wanted ? { [field.name]: { $in: stored } } : true;
-  return wanted ? { [field.name]: { $in: stored } } : { [field.name]: { $nin: [...stored, null], $exists: true } };
+  return wanted ? { [field.name]: { $in: stored } } : noneOf(field, stored);
 }
 
 /** A value in an array of the row. */
@@ -152,6 +150,7 @@ function translateContains(value: unknown, array: IR.PropRef, wanted: boolean, c
 type Range = 'gt' | 'gte' | 'lt' | 'lte';
 const mirrored = { gt: 'lt', gte: 'lte', lt: 'gt', lte: 'gte' } as const;
 const negated = { gt: 'lte', gte: 'lt', lt: 'gte', lte: 'gt' } as const;
+const isLowerBound = (range: Range): boolean => range === 'gt' || range === 'gte';
 
 function translateRange(name: Range, left: Argument, right: Argument, wanted: boolean, codecs: Codecs): Translated {
   const pair = pairOf(left, right, codecs);
@@ -160,17 +159,16 @@ function translateRange(name: Range, left: Argument, right: Argument, wanted: bo
   if (value === null || value === undefined) return false;
   const operator = isSwapped ? mirrored[name] : name;
   const range = wanted ? operator : negated[operator];
-  if (field.name === 'last_modified') return timestampRange(range, value);
+  // The service accepts whole timestamps that are not in the future.
+  if (field.name === 'last_modified') return isTimestamp(value) ? { last_modified: { [`$${range}`]: value } } : true;
   const stored = storedValue(field, value, 'order');
-  if (stored === undefined) return present(field);
-  if (field.isSystem) return typeof stored === 'string' ? rangeOfTexts(field, range, stored) : true;
   if (typeof stored === 'number') return rangeOfNumbers(field, range, stored);
   return typeof stored === 'string' ? rangeOfTexts(field, range, stored) : present(field);
 }
 
 /** Numbers in the range, and every value of another type except `null`: JavaScript coerces those. */
 function rangeOfNumbers({ name }: Field, range: Range, value: number): Translated {
-  return range === 'gt' || range === 'gte'
+  return isLowerBound(range)
     ? eitherOf({ [name]: { [`$${range}`]: value, $exists: true } }, { [name]: { $gte: '', $lt: lowestNumber } })
     : eitherOf({ [name]: { $gte: '', [`$${range}`]: value } }, { [name]: { $gte: false, $exists: true } });
 }
@@ -179,17 +177,12 @@ function rangeOfTexts(field: Field, range: Range, value: string): Translated {
   // Above U+D7FF, texts in UTF-16 units and in code points have different orders.
   if (/[\uD800-\uFFFF]/.test(value)) return present(field);
   if (field.isSystem) return { [field.name]: { [`$${range}`]: value } };
-  return range === 'gt' || range === 'gte'
+  return isLowerBound(range)
     ? { [field.name]: { [`$${range}`]: value, $exists: true } }
     : eitherOf(
         { [field.name]: { $gte: '', [`$${range}`]: value } },
         { [field.name]: { $gte: highestText, $exists: true } },
       );
-}
-
-/** The service accepts whole timestamps that are not in the future. */
-function timestampRange(range: Range, value: unknown): Translated {
-  return isTimestamp(value) ? { last_modified: { [`$${range}`]: value } } : true;
 }
 
 /** `%` is any text. The service knows no sign for one character, ignores case, and gives `*` the meaning of `%`. */
@@ -303,6 +296,11 @@ function isStorable(text: string): boolean {
 /** Rows for which a comparison with the field is not unknown. */
 function present(field: Field): Translated {
   return field.isSystem ? true : { [field.name]: { $ne: null, $exists: true } };
+}
+
+/** Rows with another value. */
+function noneOf(field: Field, values: readonly unknown[]): Translated {
+  return field.isSystem ? true : { [field.name]: { $nin: [...values, null], $exists: true } };
 }
 
 /** Returns an upper bound for the number of conditions, without end for those that are too deep. */

@@ -43,7 +43,6 @@ export class SubsetReader {
 
   /** Forgets what was concluded about fields that now have values of other types. */
   observe(objects: readonly Incoming[]): void {
-    if (this.#uniform.size === 0) return;
     for (const [key, { name, type }] of this.#uniform) {
       const isSame = objects.every((object) => ['undefined', type].includes(typeAt(object, name)));
       if (!isSame) this.#uniform.delete(key);
@@ -63,10 +62,8 @@ export class SubsetReader {
 
   async #readAs(segment: Segment, signal: AbortSignal): Promise<Result> {
     const { selector, need } = segment;
-    if (need === undefined) return this.#readAll(selector, segment, signal);
-    const ordered = await this.#readOrdered(segment, need, signal);
-    if (ordered !== undefined) return ordered;
-    return this.#readAll(selector, segment, signal);
+    const ordered = need === undefined ? undefined : await this.#readOrdered(segment, need, signal);
+    return ordered ?? this.#readAll(selector, segment, signal);
   }
 
   async #readAll(selector: Condition | undefined, segment: Segment, signal: AbortSignal): Promise<Result> {

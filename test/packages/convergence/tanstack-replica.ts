@@ -16,7 +16,7 @@ type Row = Item & { last_modified?: number };
 export class TanstackReplica implements Replica {
   readonly #setting: Setting;
   /** Storage of the outbox, which outlives it. */
-  readonly #stored = new Map<string, string>();
+  #stored = new Map<string, string>();
   readonly #database = memoryDriver();
   readonly #listeners = new Set<() => void>();
   #rows!: Items;
@@ -81,6 +81,8 @@ export class TanstackReplica implements Replica {
 
   async close(): Promise<void> {
     this.#outbox.dispose();
+    // Its transaction under way continues, which that of a closed page does not. So it keeps a storage that the next one does not share.
+    this.#stored = new Map(this.#stored);
     await this.#rows.cleanup();
   }
 

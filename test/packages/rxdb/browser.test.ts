@@ -72,4 +72,28 @@ describe('A collection of RxDB in Chromium', () => {
     await world.client.bucket('b').collection('c').delete('milk');
     await expect.poll(() => titles(second), patience).toEqual({ tea: 'Tea' });
   });
+
+  it('sends edits of two tabs without a network from the one that remains, each once', async () => {
+    const context = await world.newBrowser();
+    const first = await world.openTab(context);
+    await first.evaluate('database.waitForLeadership().then(() => undefined)');
+    const second = await world.openTab(context);
+    await expect.poll(() => titles(second), patience).toEqual({ milk: 'Milk' });
+    const writes = world.writesOf(context);
+    await world.setOnline(context, false);
+    await first.evaluate(`(async () => {
+      await (await todos.findOne('milk').exec()).patch({ title: 'Oat milk' });
+    })()`);
+    await second.evaluate("todos.insert({ id: 'tea', title: 'Tea' }).then(() => undefined)");
+    for (const page of [first, second]) {
+      await expect.poll(() => titles(page), patience).toEqual({ milk: 'Oat milk', tea: 'Tea' });
+    }
+    await first.close();
+    await second.evaluate('database.waitForLeadership().then(() => undefined)');
+    await world.setOnline(context, true);
+    await expect.poll(() => world.stored(), patience).toEqual({ milk: { title: 'Oat milk' }, tea: { title: 'Tea' } });
+    await second.evaluate('replication.awaitInSync().then(() => undefined)');
+    const written = (): unknown => [writes.length, new Set(writes.map((write) => write.split(' ')[1]))];
+    await expect.poll(written, patience).toEqual([2, new Set(['milk', 'tea'])]);
+  });
 });

@@ -3,7 +3,7 @@ import { replicateRxCollection } from 'rxdb/plugins/replication';
 import { Subject } from 'rxjs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Collection as Records } from '@coffer/client';
-import { takesOver } from '../../../packages/rxdb/src/late.ts';
+import { LateStates, takesOver } from '../../../packages/rxdb/src/late.ts';
 import { HeldStream } from '../held-stream.ts';
 import {
   contentOf,
@@ -115,14 +115,13 @@ describe('A replication whose stream is late', () => {
   it('ignores what others wrote before its own write, also if that has arrived during the push', async () => {
     const todos = await world.open();
     const { fetch, held, release } = holdingFetch();
-    const { state, seen } = await begin(todos, { fetch: new HeldStream(fetch).fetch });
+    const stream = new HeldStream(fetch);
+    const { state, seen } = await begin(todos, { fetch: stream.fetch });
+    stream.hold();
     await (await todos.findOne('a').exec(true)).incrementalPatch({ title: 'second' });
     await held;
-    const received = new Promise((resolve) => {
-      state.remoteEvents$.subscribe(resolve);
-    });
     await list.patch('a', { color: 'an attribute that the schema does not have' });
-    await received;
+    await stream.deliver('an attribute');
     release();
     await until(async () => (await list.get('a'))['title'] === 'second');
     await state.awaitInSync();
@@ -156,6 +155,21 @@ describe('A replication whose stream is late', () => {
     const { last_modified } = await list.get('a');
     await until(async () => (await todos.findOne('a').exec(true)).last_modified === last_modified);
     expect((await todos.findOne('a').exec(true)).title).toBe('third');
+  });
+});
+
+describe('States that a replication receives', () => {
+  it('are ignored if a later one was received before RxDB stores them', () => {
+    const late = new LateStates(({ id }) => id as string);
+    const [older, newer] = [1, 2].map((timestamp) => {
+      const document = { id: 'a', title: `state ${timestamp}`, _deleted: false };
+      return late.unmark({ ...late.mark(document, timestamp) });
+    });
+    const isEqual = late.ignoring((one, other) => JSON.stringify(one) === JSON.stringify(other));
+    expect(isEqual(older!, newer!, takesOver)).toBe(true);
+    expect(isEqual(newer!, older!, takesOver)).toBe(false);
+    late.clear();
+    expect(isEqual(older!, newer!, takesOver)).toBe(false);
   });
 });
 

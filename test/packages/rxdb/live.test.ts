@@ -295,4 +295,33 @@ describe('A live replication', () => {
     await until(() => tabs[other]!.findOne('c').exec());
     await converged(tabs[other]!, list);
   });
+
+  it('writes each edit once if all tabs replicate', async () => {
+    const list = await world.newList();
+    const [name, storage] = [newName(), newStorage()];
+    const tabs = [
+      await world.open({ name, storage, multiInstance: true }),
+      await world.open({ name, storage, multiInstance: true }),
+    ];
+    const states = tabs.map((todos) => world.replicate(todos, list, { waitForLeadership: false }));
+    const errors = states.map((state) => errorsOf(state));
+    let conflicts = 0;
+    for (const state of states) state.conflict$.subscribe(() => (conflicts += 1));
+    await Promise.all(states.map((state) => state.awaitInitialReplication()));
+    const versions = new Set<number>();
+    for (const [index, todos] of tabs.entries()) {
+      await todos.insert({ id: `a${index}`, title: 'First' });
+      for (const title of ['Second', 'Third']) {
+        await Promise.all(states.map((state) => state.awaitInSync()));
+        for (const { last_modified } of (await list.list().all()).data) versions.add(last_modified);
+        await (await todos.findOne(`a${index}`).exec(true)).incrementalPatch({ title });
+      }
+    }
+    await Promise.all(states.map((state) => state.awaitInSync()));
+    for (const todos of tabs) await converged(todos, list);
+    for (const { last_modified } of (await list.list().all()).data) versions.add(last_modified);
+    expect(versions.size).toBe(6);
+    expect(conflicts).toBe(0);
+    expect(errors.flat()).toEqual([]);
+  });
 });

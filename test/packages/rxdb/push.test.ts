@@ -1,5 +1,7 @@
 // What happens to documents that are written in the collection, whatever the service answers.
+import { setTimeout } from 'node:timers/promises';
 import { basic, CofferError } from '@coffer/client';
+import { defaultHashSha256 } from 'rxdb';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Coffer as OtherCoffer, CofferError as OtherError } from '../../../packages/client/src/index.ts';
 import { startTestService } from '../../../src/testing/index.ts';
@@ -302,5 +304,28 @@ describe('A written document', () => {
     await state.start();
     await until(() => list.get('mine').catch(() => undefined));
     await converged(todos, list);
+  });
+
+  it('is sent after a pause that was asked for before the first pull', async () => {
+    const list = await world.newList();
+    await list.put('theirs', { title: 'Theirs' });
+    const states: Replication[] = [];
+    const todos = await world.open({
+      // RxDB pulls after this hash, and the pause is a matter of one turn.
+      hashFunction: async (text) => {
+        const state = states.find(({ replicationIdentifier }) => text === `rxdbreplication${replicationIdentifier}`);
+        for (let turn = 0; turn < 10 && state?.isPaused() === false; turn += 1) await setTimeout(1);
+        return defaultHashSha256(text);
+      },
+    });
+    await todos.insert({ id: 'mine', title: 'Mine' });
+    const state = world.replicate(todos, list, { autoStart: false });
+    states.push(state);
+    void state.start();
+    await state.pause();
+    await until(() => state.internalReplicationState!.firstSyncDone.down.getValue());
+    await state.start();
+    await converged(todos, list);
+    expect(Object.keys(await recordsOf(list)).toSorted()).toEqual(['mine', 'theirs']);
   });
 });

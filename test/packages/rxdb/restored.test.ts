@@ -1,7 +1,7 @@
 // A service that is restored from a backup of its file: collections have documents that it lost, and lack others that are back.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Collection as Records } from '@coffer/client';
-import { Restorable } from '../restorable.ts';
+import { Restorable, restoreCases } from '../restorable.ts';
 import { contentOf, converged, errorsOf, until, World, type Stored, type Todos } from './support.ts';
 
 describe('A replication with a service that is restored', () => {
@@ -26,15 +26,7 @@ describe('A replication with a service that is restored', () => {
     await list.put('lost', { title: 'later' });
   }
 
-  const hour = 3_600_000;
-  // With `resync`, all clients learn of it. Without, those do that are ahead of the list.
-  const cases = [
-    ['and an operator runs `coffer resync`', { resync: true, aheadMs: 0 }],
-    ['and an operator runs `coffer resync`, with a clock that was ahead', { resync: true, aheadMs: hour }],
-    ['and nothing else, with a clock that was ahead', { resync: false, aheadMs: hour }],
-  ] as const;
-
-  it.each(cases)('while it is live, %s, takes its state', async (_, { resync, aheadMs }) => {
+  it.each(restoreCases)('while it is live, %s, takes its state', async (_, { resync, aheadMs }) => {
     restorable.aheadMs = aheadMs;
     const state = world.replicate(todos, list);
     errorsOf(state);
@@ -54,7 +46,7 @@ describe('A replication with a service that is restored', () => {
     await until(async () => (await list.get('other'))['done']);
   });
 
-  it.each(cases)('while it is offline, %s, sends what was written here', async (_, { resync, aheadMs }) => {
+  it.each(restoreCases)('while it is offline, %s, sends what was written here', async (_, { resync, aheadMs }) => {
     restorable.aheadMs = aheadMs;
     await change();
     await world.once(todos, list);

@@ -1,6 +1,13 @@
 // A service with a list, and databases of RxDB that replicate it.
 import { setTimeout } from 'node:timers/promises';
-import { addRxPlugin, createRxDatabase, type RxCollection, type RxDatabase, type RxStorage } from 'rxdb';
+import {
+  addRxPlugin,
+  createRxDatabase,
+  type HashFunction,
+  type RxCollection,
+  type RxDatabase,
+  type RxStorage,
+} from 'rxdb';
 import { disableWarnings, RxDBDevModePlugin } from 'rxdb/plugins/dev-mode';
 import type { RxReplicationState } from 'rxdb/plugins/replication';
 import { getRxStorageMemory } from 'rxdb/plugins/storage-memory';
@@ -67,6 +74,7 @@ export interface DatabaseOptions {
   readonly schema?: object;
   readonly conflictHandler?: object;
   readonly multiInstance?: boolean;
+  readonly hashFunction?: HashFunction;
 }
 
 export class World {
@@ -106,8 +114,10 @@ export class World {
     schema = todoSchema,
     conflictHandler,
     multiInstance = false,
+    hashFunction,
   }: DatabaseOptions = {}): Promise<RxCollection<D>> {
-    const database = await createRxDatabase({ name, storage, multiInstance, ignoreDuplicate: true });
+    const hash = hashFunction && { hashFunction };
+    const database = await createRxDatabase({ name, storage, multiInstance, ignoreDuplicate: true, ...hash });
     this.#open.push(database);
     const { docs } = await database.addCollections({
       docs: { schema: schema as never, ...(conflictHandler && { conflictHandler: conflictHandler as never }) },

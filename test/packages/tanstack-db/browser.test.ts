@@ -100,8 +100,43 @@ describe('A collection of TanStack DB in Chromium', () => {
     })()`);
     expect(await kept(first)).toEqual({ tea: 'Tea' });
     expect(await cursorKept(first)).toBe(cursor);
+    // What a tab whose stream is late stores when the service has accepted its edit.
+    await second.evaluate(`database.rows.applyCommittedTx('rows', {
+      txId: 'unconfirmed', term: 1, seq: 2, rowVersion: 2,
+      mutations: [{ type: 'update', key: 'tea', value: { id: 'tea', title: 'Old tea' } }],
+      rowMetadataMutations: [{ type: 'set', key: 'tea', value: { last_modified: 1 } }],
+    })`);
+    expect(await kept(first)).toEqual({ tea: 'Tea' });
     await first.close();
     // The tab that remains takes the outbox over.
     await second.waitForFunction('outbox.isOfflineEnabled');
+  });
+
+  it('sends the edits of a tab that closes without a network from another one, each once', async () => {
+    const context = await world.newBrowser();
+    const [first, second] = [await world.openTab(context), await world.openTab(context)];
+    await expect.poll(() => titles(second), patience).toEqual({ milk: 'Milk' });
+    const writes = world.writesOf(context);
+    await second.evaluate("change(() => rows.insert({ id: 'salt', title: 'Salt' }))");
+    await expect.poll(() => writes, patience).toEqual(['PUT salt']);
+    await world.setOnline(context, false);
+    await first.evaluate(`(() => {
+      change(() => rows.update('milk', (row) => { row.title = 'Oat milk'; }));
+      change(() => rows.insert({ id: 'tea', title: 'Tea' }));
+    })()`);
+    await expect.poll(() => first.evaluate('outbox.peekOutbox().then((all) => all.length)'), patience).toBe(2);
+    // A tab without an outbox rolls back what it cannot send, and says so.
+    const lost =
+      "change(() => rows.insert({ id: 'lost', title: 'Lost' })).then(() => 'kept', ({ message }) => message)";
+    expect(await second.evaluate(lost)).not.toBe('kept');
+    expect(await titles(second)).toEqual({ milk: 'Milk', salt: 'Salt' });
+    await first.close();
+    await second.waitForFunction('outbox.isOfflineEnabled');
+    const all = { milk: 'Oat milk', salt: 'Salt', tea: 'Tea' };
+    await expect.poll(() => titles(second), patience).toEqual(all);
+    await world.setOnline(context, true);
+    await expect.poll(() => second.evaluate('outbox.peekOutbox().then((all) => all.length)'), patience).toBe(0);
+    await expect.poll(() => writes, patience).toEqual(['PUT salt', 'PATCH milk', 'PUT tea']);
+    await expect.poll(() => kept(second), patience).toEqual(all);
   });
 });

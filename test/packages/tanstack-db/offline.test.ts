@@ -1,11 +1,13 @@
 // The outbox of `@tanstack/offline-transactions`: mutations survive restarts, and are sent when there is a connection.
+import { setImmediate } from 'node:timers/promises';
 import { NonRetriableError } from '@tanstack/offline-transactions';
 import type { CofferError } from '@coffer/client';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { cofferMutationFn } from '../../../packages/tanstack-db/src/index.ts';
+import { createCollection } from '@tanstack/db';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { cofferCollectionOptions, cofferMutationFn } from '../../../packages/tanstack-db/src/index.ts';
 import { inExtent } from '../../support/extent.ts';
 import { closeDevices, Device, type DeviceOptions } from './device.ts';
-import { backendNamed, fill, startWorld, until, type World } from './support.ts';
+import { backendNamed, fill, startWorld, until, type Item, type World } from './support.ts';
 
 describe.each(inExtent(['memory'], ['memory', 'sqlite', 'postgresql']))(
   'the outbox, with a service on %s,',
@@ -35,6 +37,26 @@ describe.each(inExtent(['memory'], ['memory', 'sqlite', 'postgresql']))(
       });
       expect(await world.records.get('a')).toMatchObject({ n: 1 });
       expect(items.get('b')).toMatchObject({ n: 2, last_modified: expect.any(Number) });
+    });
+
+    it('does not confirm mutations before the collection begins, whose persisted rows may be slower', async () => {
+      const { client, records } = world;
+      const options = cofferCollectionOptions<Item>({ client, list: records });
+      let isConfirmed = false;
+      const mutation = { type: 'insert', key: 'a', original: {}, modified: { id: 'a', n: 1 }, collection: {} } as const;
+      const sent = options.utils.persist([mutation]).then(() => (isConfirmed = true));
+      await until(() =>
+        records.get('a').then(
+          () => true,
+          () => false,
+        ),
+      );
+      for (let turn = 0; turn < 100; turn++) await setImmediate();
+      expect(isConfirmed).toBe(false);
+      const items = createCollection({ ...options, startSync: true });
+      onTestFinished(() => items.cleanup());
+      await sent;
+      expect(items.get('a')).toMatchObject({ n: 1 });
     });
 
     it('keeps mutations without a connection, and sends them in their order later', async () => {

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createLiveQueryCollection, gte } from '@tanstack/db';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { inExtent } from '../../support/extent.ts';
-import { Restorable } from '../restorable.ts';
+import { Restorable, restoreCases } from '../restorable.ts';
 import { closeDevices, Device } from './device.ts';
 import { memoryDriver, persistedIn } from './persisted.ts';
 import { fill, startWorld, until, type Item, type Items, type World } from './support.ts';
@@ -20,14 +20,6 @@ afterEach(async () => {
   await closeDevices();
   await world.close();
 });
-
-const hour = 3_600_000;
-/** With `resync`, all clients learn of it. Without, those do that are ahead of the list. */
-const cases = [
-  ['and an operator has run `coffer resync`', { resync: true, aheadMs: 0 }],
-  ['and an operator has run `coffer resync`, with a clock that was ahead', { resync: true, aheadMs: hour }],
-  ['and nothing else, with a clock that was ahead', { resync: false, aheadMs: hour }],
-] as const;
 
 const initial = ['changed', 'deleted', 'other'].map((id) => ({ id, n: 1, name: 'old' }));
 
@@ -59,7 +51,7 @@ const modes = ['eager', 'on-demand', 'progressive'] as const;
 describe.each(inExtent<readonly (typeof modes)[number][]>(['eager'], modes))(
   'a service is restored, %s,',
   (syncMode) => {
-    it.each(cases)(
+    it.each(restoreCases)(
       '%s: the copy is that of the service, and edits of the outbox arrive',
       async (_, { resync, aheadMs }) => {
         await fill(world, initial);
@@ -93,7 +85,7 @@ describe.each(inExtent<readonly (typeof modes)[number][]>(['eager'], modes))(
 );
 
 describe('a persisted collection', () => {
-  it.each(cases)('of a service that was restored while it was closed, %s', async (_, { resync, aheadMs }) => {
+  it.each(restoreCases)('of a service that was restored while it was closed, %s', async (_, { resync, aheadMs }) => {
     await fill(world, initial);
     restorable.backUp();
     const driver = memoryDriver();

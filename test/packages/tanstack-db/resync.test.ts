@@ -209,6 +209,24 @@ describe.each(backends)('with a service on %s', (backend) => {
     });
   });
 
+  it.each(['auto', 'none'] as const)('reads everything again after 410 for its position (%s)', async (transport) => {
+    await world.close();
+    const settings = { refuse_outdated_since: 'true' };
+    world = await startWorld(backendNamed(backend), settings, { plugins: [forgetting] });
+    await fill(world, records);
+    const { proxy, client } = await throughProxy();
+    const collections = modes.map((syncMode) => world.items({ syncMode, client, transport, pollMs: 20 }));
+    const queries = await Promise.all(collections.map((items) => follow(items)));
+    proxy.refuse();
+    await world.records.delete('r1');
+    await world.client.request('POST', `/forget?parent=/buckets/b/collections/c&before=${Date.now() + 1000}`);
+    proxy.mend();
+    for (const items of collections) items.utils.retry();
+    await until(() => queries.every((query) => query.size === 9 && !query.has('r1')));
+    await world.records.put('new', { n: 5 });
+    await until(() => queries.every((query) => query.has('new')));
+  });
+
   describe('waiting for the service', () => {
     it('starts without a connection, and is ready when there is one', async () => {
       const { proxy, client } = await throughProxy();

@@ -1,0 +1,127 @@
+// States that others write while the response to a push is on its way: RxDB would ignore them, because it does not know yet
+// that the push has succeeded.
+import { firstValueFrom } from 'rxjs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Collection as Records } from '@coffer/client';
+import { HeldStream } from '../held-stream.ts';
+import { contentOf, converged, until, World, type Replication, type Stored, type Todo, type Todos } from './support.ts';
+
+describe('A replication that continues after a pause', () => {
+  let world: World;
+  let list: Records<Stored>;
+  let todos: Todos;
+  beforeAll(async () => {
+    world = await World.start(undefined, { experimental_collection_schema_validation: 'true' });
+  });
+  beforeEach(async () => {
+    list = await world.newList();
+    todos = await world.open();
+  });
+  afterEach(() => world.closeDatabases());
+  afterAll(() => world.close());
+
+  /** Starts a replication that is paused, whose network holds responses to requests with a method for the record `a`. */
+  async function pausedReplication(method: string): Promise<{
+    state: Replication;
+    held: Promise<void>;
+    release: () => void;
+    stream: HeldStream;
+  }> {
+    const [held, released] = [newSignal(), newSignal()];
+    const stream = new HeldStream(async (url, init = {}) => {
+      const response = await fetch(url, init);
+      if ((init.method ?? 'GET') === method && new URL(url).pathname.endsWith('/a')) {
+        held.resolve();
+        await released.promise;
+      }
+      return response;
+    });
+    const state = world.replicate(todos, list, { client: world.clientOf('owner', { fetch: stream.fetch }) });
+    await state.awaitInitialReplication();
+    await state.pause();
+    return { state, held: held.promise, release: released.resolve, stream };
+  }
+
+  it('takes what others write on top of its push before it has the response', async () => {
+    await list.put('a', { title: 'first' });
+    const { state, held, release, stream } = await pausedReplication('PUT');
+    await (await todos.findOne('a').exec(true)).incrementalPatch({ title: 'second' });
+    stream.hold();
+    await state.start();
+    await held;
+    await list.patch('a', { title: 'theirs' });
+    await stream.deliver('"theirs"');
+    release();
+    await converged(todos, list);
+    expect(await contentOf(todos)).toMatchObject({ a: { title: 'theirs' } });
+  });
+
+  it('takes a record that others create while it finds that its own one never was there', async () => {
+    const { state, held, release, stream } = await pausedReplication('GET');
+    await todos.insert({ id: 'a', title: 'mine' });
+    await (await todos.findOne('a').exec(true)).remove();
+    stream.hold();
+    await state.start();
+    await held;
+    await list.put('a', { title: 'theirs' });
+    await stream.deliver('"theirs"');
+    release();
+    await converged(todos, list);
+    expect(await contentOf(todos)).toMatchObject({ a: { title: 'theirs' } });
+  });
+
+  it('takes later states of what it has written, also while another document of the push is refused', async () => {
+    list = await world.newList({ schema: { properties: { size: { maximum: 5 } } } });
+    await list.put('a', { title: 'first' });
+    const { state, release } = await pausedReplication('none');
+    release();
+    await (await todos.findOne('a').exec(true)).incrementalPatch({ title: 'second' });
+    // The list refuses it again and again.
+    await todos.insert({ id: 'b', title: 'refused', size: 9 });
+    await state.start();
+    await until(async () => (await list.get('a'))['title'] === 'second');
+    await list.patch('a', { title: 'theirs' });
+    await until(async () => (await contentOf(todos))['a']!.title === 'theirs');
+    await expect(list.get('b')).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('has no conflict about a deletion that others made too, while another document of the push is refused', async () => {
+    let conflicts = 0;
+    const resolve = ({ realMasterState }: { realMasterState: Todo }): object => {
+      if (realMasterState.id === 'a') conflicts += 1;
+      return realMasterState;
+    };
+    const shown = ({ title, size, _deleted }: Todo & { _deleted: boolean }): string =>
+      JSON.stringify([title, size, _deleted]);
+    const isEqual = (one: Todo & { _deleted: boolean }, other: Todo & { _deleted: boolean }): boolean =>
+      shown(one) === shown(other);
+    todos = await world.open({ conflictHandler: { isEqual, resolve } });
+    list = await world.newList({ schema: { properties: { size: { maximum: 5 } } } });
+    await list.put('a', { title: 'first' });
+    const { state, release, stream } = await pausedReplication('none');
+    release();
+    await list.delete('a');
+    await (await todos.findOne('a').exec(true)).remove();
+    await todos.insert({ id: 'b', title: 'refused', size: 9 });
+    stream.hold();
+    const refusal = firstValueFrom(state.error$);
+    await state.start();
+    await refusal;
+    await list.put('a', { title: 'theirs' });
+    await firstValueFrom(state.error$);
+    await stream.deliver('"theirs"');
+    await (await todos.findOne('b').exec(true)).incrementalPatch({ size: 1 });
+    await until(async () => (await contentOf(todos))['a']?.title === 'theirs');
+    await state.awaitInSync();
+    expect(await list.get('b')).toMatchObject({ size: 1 });
+    expect(conflicts).toBe(0);
+  });
+});
+
+function newSignal(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve!: () => void;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
