@@ -1,11 +1,10 @@
 // Reads the entries of a list in the order of an index, in steps. Others may write between two steps: after its first
 // pause a scan reads copies of the indexes, which cost nothing to make and share all unchanged parts.
 import type { Steps } from '../../base/steps.ts';
-import { charsOf, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
+import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { Direction } from '../../core/query/ast.ts';
-import { conditionsOfParsing, workOfEntry, type QueryBudget } from '../../core/query/budget.ts';
 import { matches, matchesFilter } from '../../core/query/evaluate.ts';
-import { longestAtOnce, matchesInSteps, weightOf } from '../../core/query/evaluate-steps.ts';
+import { matchesInSteps, WorkMeter } from '../../core/query/evaluate-steps.ts';
 import { idField, lastModifiedField } from '../../core/query/fields.ts';
 import type { IdRange } from '../../core/query/id-range.ts';
 import {
@@ -95,44 +94,9 @@ export function bothIndexes({ liveByTime, liveById, deadByTime, dead }: ListCont
   ]);
 }
 
-/** Work of one step, about a millisecond: a constant for each entry, and its characters where they are parsed. */
-const stepWork = 100_000;
-const entryWork = 25;
-
-/** Work of testing entries. */
-class EntryWork {
-  readonly #factor: number;
-  readonly #longest: number;
-  readonly #weight: number;
-  readonly #budget: QueryBudget | undefined;
-  /** Characters that were tested since the last step. */
-  #chars = 0;
-
-  /** @param looksInside whether attributes are read */
-  constructor({ residual, budget }: IndexRange | SelectionPlan, looksInside: boolean) {
-    this.#weight = weightOf(residual);
-    this.#factor = looksInside ? Math.max(1, this.#weight / conditionsOfParsing) : 0;
-    this.#longest = longestAtOnce(residual);
-    this.#budget = looksInside ? budget : undefined;
-  }
-
-  /** Notes the test of an entry; returns its work. */
-  on(entry: StoredEntry): number {
-    const chars = charsOf(entry);
-    this.#chars += workOfEntry + chars;
-    return entryWork + chars * this.#factor;
-  }
-
-  /** Notes the tests of a step for the query. */
-  endStep(): void {
-    this.#budget?.spendOn(this.#chars, this.#weight);
-    this.#chars = 0;
-  }
-
-  /** Whether the test of an entry should be done in steps. */
-  isLong(entry: StoredEntry): boolean {
-    return charsOf(entry) > this.#longest;
-  }
+/** Measures the work on the entries of a plan; the query is charged only when attributes are read. */
+function meterOf({ residual, budget }: IndexRange | SelectionPlan, looksInside: boolean): WorkMeter {
+  return new WorkMeter(residual, looksInside ? budget : undefined);
 }
 
 /**
@@ -149,15 +113,15 @@ export function* scan<T extends StoredEntry>(
 ): Steps<void> {
   let source = indexes;
   let rest: IndexRange | undefined = indexRange;
-  const work = new EntryWork(indexRange, looksInside);
+  const meter = meterOf(indexRange, looksInside);
   for (;;) {
-    const last: T | undefined = scanStep(source, rest, work, visit);
-    work.endStep();
+    const last: T | undefined = scanStep(source, rest, meter, visit);
+    meter.finish();
     if (last === undefined) return;
     if (source === indexes) source = indexes.copy();
     yield;
-    if (work.isLong(last)) {
-      work.on(last);
+    if (meter.isLong(last)) {
+      meter.add(last);
       if ((yield* wantedInSteps(last, rest)) && visit(last)) return;
     }
     rest = continueIndex(rest, rest.by === 'time' ? last.lastModified : last.id);
@@ -181,25 +145,23 @@ export function* visitWanted<T extends StoredEntry>(
 ): Steps<void> {
   const { range, residual } = plan;
   let source = indexes;
-  const work = new EntryWork(plan, looksInside);
+  const meter = meterOf(plan, looksInside);
   for (let part = 0; part < source.partCount; part++) {
     let low = range.low;
     for (;;) {
-      let done = 0;
       let rest: Steps<void> | undefined;
       const last: T | undefined = source.findInPart(part, { low, high: range.high }, (entry) => {
-        if (work.isLong(entry)) return true;
+        if (meter.isLong(entry)) return true;
         if (matches(entry, residual)) rest = visit(entry);
-        done += work.on(entry);
-        return rest !== undefined || done >= stepWork;
+        return meter.add(entry) || rest !== undefined;
       });
-      work.endStep();
+      meter.finish();
       if (last === undefined) break;
       low = last.lastModified + 1;
       if (source === indexes) source = indexes.copy();
       yield;
-      if (work.isLong(last)) {
-        work.on(last);
+      if (meter.isLong(last)) {
+        meter.add(last);
         if (yield* matchesInSteps(last, residual)) rest = visit(last);
       }
       if (rest !== undefined) yield* rest;
@@ -211,18 +173,19 @@ export function* visitWanted<T extends StoredEntry>(
 function scanStep<T extends StoredEntry>(
   indexes: Indexes<T>,
   indexRange: IndexRange,
-  work: EntryWork,
+  meter: WorkMeter,
   visit: (entry: T) => boolean,
 ): T | undefined {
-  let done = 0;
   for (const entry of indexes.walk(indexRange)) {
-    if (work.isLong(entry)) return entry;
+    if (meter.isLong(entry)) return entry;
     if (isWanted(entry, indexRange) && visit(entry)) return undefined;
-    done += work.on(entry);
-    if (done >= stepWork) return entry;
+    if (meter.add(entry)) return entry;
   }
   return undefined;
 }
+
+/** Ids that are looked up in one step, about a millisecond. */
+const lookupsPerStep = 4000;
 
 /** Visits the wanted entries among those that have one of the ids. */
 export function* lookUp<T extends StoredEntry>(
@@ -232,26 +195,26 @@ export function* lookUp<T extends StoredEntry>(
   visit: Visit<T>,
 ): Steps<void> {
   let source = indexes;
-  const work = new EntryWork(plan, looksInside);
-  let done = 0;
+  const meter = meterOf(plan, looksInside);
+  let isDue = false;
+  let looked = 0;
   for (const id of plan.ids) {
     const entry = source.find(id);
     let rest: Steps<void> | undefined;
-    const isLong = entry !== undefined && work.isLong(entry);
+    const isLong = entry !== undefined && meter.isLong(entry);
     if (entry !== undefined) {
       if (!isLong && isWanted(entry, plan)) rest = visit(entry);
-      done += work.on(entry);
+      isDue = meter.add(entry);
     }
-    done += entryWork;
-    if (done < stepWork && !isLong && rest === undefined) continue;
-    work.endStep();
+    if (++looked < lookupsPerStep && !isDue && !isLong && rest === undefined) continue;
+    meter.finish();
     if (source === indexes) source = indexes.copy();
-    done = 0;
+    [isDue, looked] = [false, 0];
     yield;
     if (isLong && (yield* wantedInSteps(entry, plan))) rest = visit(entry);
     if (rest !== undefined) yield* rest;
   }
-  work.endStep();
+  meter.finish();
 }
 
 function walk<T>({ byTime, byId }: Part<T>, indexRange: IndexRange): Iterable<T> {
