@@ -5,6 +5,7 @@ import { idMutants } from './id-mutants.mjs';
 import { indexMutants } from './index-mutants.mjs';
 import { liveMutants } from './live-mutants.mjs';
 import { memoryMutants } from './memory-mutants.mjs';
+import { workMutants } from './work-mutants.mjs';
 
 /**
  * @typedef {{
@@ -25,6 +26,7 @@ export const mutants = [
   ...liveMutants,
   ...indexMutants,
   ...memoryMutants,
+  ...workMutants,
 
   // Permissions
   {

@@ -1,0 +1,66 @@
+// Planted faults in the limit of the work of a query. Each place that does the work has to note it.
+
+/** @type {'memory'} */
+const backend = 'memory';
+const counted = { backend, tests: 'test/contract/query-work.test.ts' };
+const asked = { backend, tests: 'test/http/query-work.test.ts', only: 'on memory' };
+
+/** @type {readonly import('./mutants.mjs').Mutant[]} */
+export const workMutants = [
+  {
+    ...counted,
+    name: 'queries in memory work without a limit',
+    file: 'src/backends/memory/scan.ts',
+    find: 'new WorkMeter(residual, looksInside ? budget : undefined)',
+    replace: 'new WorkMeter(residual)',
+  },
+  {
+    ...counted,
+    name: 'the work of steps that are full is not noted',
+    file: 'src/core/query/evaluate-steps.ts',
+    find: '    this.finish();\n    return true;',
+    replace: '    this.#chars = 0;\n    return true;',
+  },
+  {
+    ...counted,
+    name: 'the work of windows that SQLite tests is not noted',
+    file: 'src/backends/sqlite/selection.ts',
+    find: 'budget.spendOn((workOfEntry + bytes) * rows, weightOf(filters));',
+    replace: '',
+  },
+  {
+    ...counted,
+    name: 'the work of tests before a statement of SQLite is not noted',
+    file: 'src/backends/sqlite/selection.ts',
+    find: 'new WorkMeter(filters, budget)',
+    replace: 'new WorkMeter(filters)',
+  },
+  {
+    ...counted,
+    name: 'each page of a text search has a limit of work of its own',
+    file: 'src/engine/text-search.ts',
+    find: 'new SearchBudget(ofQuery)',
+    replace: 'new SearchBudget(undefined)',
+  },
+  {
+    ...counted,
+    name: 'counts work without a limit',
+    file: 'src/core/query/plan-page.ts',
+    find: 'residual, includeDeleted, budget };',
+    replace: 'residual, includeDeleted, budget: undefined };',
+  },
+  {
+    ...asked,
+    name: 'the setting for the work of queries has no effect',
+    file: 'src/core/query/resolve.ts',
+    find: 'new QueryBudget(limits.maxQueryWork)',
+    replace: 'new QueryBudget()',
+  },
+  {
+    ...asked,
+    name: 'totals of lists work without a limit',
+    file: 'src/engine/verbs/list.ts',
+    find: '{ filters, ids, indexes, report, budget })',
+    replace: '{ filters, ids, indexes, report })',
+  },
+];
