@@ -33,11 +33,12 @@ const permissions = shares.map((all): JsonMap =>
   Object.fromEntries(all.map(([pick, principals]) => [['read', 'write', ...entryNames.record][pick % 2]!, principals])),
 );
 const id = fc.constantFrom('r', 's', 'r_', 'rx', '10', 'q', 'q_');
+// None is unique: records that are not in the index yet are not compared, and nothing waits for that here.
 const indexes = fc.constantFrom<Json>(
   [{ text: ['s', 't'] }],
   [{ text: ['s', 't'] }],
   [{ text: ['s', 't'] }],
-  [{ text: ['s'] }, { fields: ['s'], unique: true }],
+  [{ text: ['s'] }, { fields: ['s'] }],
   [{ text: ['t', 's', 'o.k', 'o'] }, { fields: ['n'] }],
   [{ fields: ['n', 's'] }],
   [],

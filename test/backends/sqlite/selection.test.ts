@@ -570,7 +570,7 @@ describe('statements', () => {
     );
     connection.close();
 
-    expect(sql.size).toBeLessThan(300);
+    expect(sql.size).toBeLessThan(500);
   });
 });
 
