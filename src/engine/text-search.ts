@@ -165,16 +165,14 @@ async function testInOrder(
     const isNext = left > 0 && left <= entries.length;
     left -= entries.length;
     if (!isNext) continue;
-    const candidates = await findCandidates(storage, list, query, bound, await maxToLookUp(storage, list, bound));
+    const candidates = await findCandidates(storage, list, query, bound, await maxToLookUp(storage, list));
     if (candidates.areAll) return testCandidates(storage, list, query, bound, candidates, 0);
   }
   return page;
 }
 
 /** Returns the maximum number of objects that are looked up. */
-async function maxToLookUp(storage: StorageReader, list: ListKey, { search }: BoundSearch): Promise<number> {
-  // SQLite looks up all words with a prefix in one step.
-  if (wordSearchOf(search).prefixes.length > 0) return minLookedUp;
+async function maxToLookUp(storage: StorageReader, list: ListKey): Promise<number> {
   const size = await storage.countAll(list, { filters: [] });
   return Math.min(maxLookedUp, Math.max(minLookedUp, Math.floor(size * lookedUpPart)));
 }
@@ -205,7 +203,7 @@ export async function countMatches(
     report?.found([bound.index], { candidates: 0, residual: 0, isOrdered: false });
     return storage.countWords(list, wordSearchOf(bound.search, budget));
   }
-  const candidates = await findCandidates(storage, list, selection, bound, await maxToLookUp(storage, list, bound));
+  const candidates = await findCandidates(storage, list, selection, bound, await maxToLookUp(storage, list));
   noteCandidates(report, candidates, selection, bound);
   const all = candidates.areAll ? readCandidates(storage, list, selection, candidates) : walk(storage, list, selection);
   let total = 0;

@@ -78,13 +78,15 @@ export class Connection {
     if (mode !== 'wal' && !isImmutable) this.#switchToWal();
     const settings = [
       `synchronous = ${synchronous}`,
-      `query_only = ${readOnly ? 'ON' : 'OFF'}`,
       'cache_size = -16000',
       'temp_store = MEMORY',
       'journal_size_limit = 67108864',
       `busy_timeout = ${driverTimeoutMs}`,
     ];
     for (const setting of settings) this.#driver.exec(`PRAGMA ${setting}`);
+    // The words of `object_words`, in their order. Changing `temp_store` would drop it.
+    this.#driver.exec('CREATE VIRTUAL TABLE temp.object_terms USING fts5vocab(main, object_words, instance)');
+    if (readOnly) this.#driver.exec('PRAGMA query_only = ON');
     // Called with the columns of an entry; `data` is null for tombstones.
     this.#driver.function(
       'coffer_matches',

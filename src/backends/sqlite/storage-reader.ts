@@ -79,9 +79,9 @@ export class SqliteStorageReader implements StorageReader {
   }
 
   countWords(list: ListKey, search: WordSearch): Promise<number> {
-    return this.access.run((connection, cache) => {
+    return this.access.read(function* (connection, cache) {
       const row = readListRow(connection, cache, list);
-      return row === undefined ? 0 : countIds(connection, row, search);
+      return row === undefined ? 0 : yield* countIds(connection, row, search);
     });
   }
 

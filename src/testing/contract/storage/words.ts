@@ -72,6 +72,52 @@ export const wordCases: readonly StorageCase[] = [
     }
   }),
 
+  // More than SQLite looks for in one statement.
+  wordCase('objects are found by very many words and prefixes in a long list', async (probe) => {
+    const common = Array.from({ length: 240 }, (_, n) => `c${n}`);
+    const numbers = Array.from({ length: 1000 }, (_, n) => n);
+    const rest = (n: number): string => `${n % 2 === 0 ? 'even' : 'odd'} seven${n % 7} ends${n % 7}${n % 5} ends9`;
+    await seed(probe, Object.fromEntries(numbers.map((n) => [`id${n}`, `${common.join(' ')} ${rest(n)}`])));
+    const ids = (test: (n: number) => boolean): readonly string[] =>
+      numbers
+        .filter(test)
+        .map((n) => `id${n}`)
+        .toSorted();
+    const words = common.join(' ');
+    const prefixes = common.slice(10, 50).join(' ');
+    assert.deepEqual(
+      await find(probe, `${words} odd seven3`),
+      ids((n) => n % 2 === 1 && n % 7 === 3),
+    );
+    assert.deepEqual(await find(probe, `odd even ${words}`), []);
+    assert.deepEqual(
+      await find(probe, `${words} even`, `ends2 ${prefixes}`),
+      ids((n) => n % 2 === 0 && n % 7 === 2),
+    );
+    assert.deepEqual(
+      await find(probe, 'seven1', `od ${prefixes}`),
+      ids((n) => n % 2 === 1 && n % 7 === 1),
+    );
+    assert.deepEqual(
+      await find(probe, '', `ends ${prefixes}`),
+      ids(() => true),
+    );
+    assert.deepEqual(
+      await find(probe, '', `seven4 od ${prefixes}`),
+      ids((n) => n % 2 === 1 && n % 7 === 4),
+    );
+    assert.deepEqual(await find(probe, '', `nothing ${prefixes}`), []);
+    for (const search of [
+      { words: wordsOf(`${words} ends9`), prefixes: [] },
+      { words: [], prefixes: wordsOf(`ends ${prefixes}`) },
+    ]) {
+      const some = await probe.reader.findWords(records, search, 300);
+      assert.deepEqual([new Set(some.ids).size, some.ids.length, some.more], [300, 300, true]);
+      const all = await probe.reader.findWords(records, search, 1000);
+      assert.deepEqual([new Set(all.ids).size, all.ids.length, all.more], [1000, 1000, false]);
+    }
+  }),
+
   wordCase('the words of other lists are not found, and a list that never was has none', async (probe) => {
     await seed(probe, { a: 'tea' });
     await seed(probe.at(other), { b: 'tea' });
