@@ -39,7 +39,7 @@ export function isUnchanged({ ifNoneMatch }: Preconditions, timestamp: number): 
  * @throws ServiceError preconditionFailed
  */
 export function requireMatch({ ifMatch, ifNoneMatch }: Preconditions, timestamp: number, object?: StoredObject): void {
-  if (ifNoneMatch?.any === true) throw preconditionFailed(timestamp, object);
+  if (ifNoneMatch?.any === true) throw preconditionFailed(timestamp, object, object && existsAlready);
   if (ifMatch === undefined || ifMatch.any || ifMatch.timestamp === timestamp) return;
   throw preconditionFailed(timestamp, object);
 }
@@ -58,9 +58,17 @@ export function requireWritable(preconditions: Preconditions, state: LockedState
   throw preconditionFailed(timestamp);
 }
 
+/** Message of 412 when `If-None-Match: *` meets an existing object. */
+export const existsAlready = 'The object exists already, and If-None-Match: * requires that it does not.';
+
 /** Creates the 412 error. With `object` its body shows the existing object, so the caller must be allowed to read it. */
-export function preconditionFailed(timestamp: number | undefined, object?: StoredObject): ServiceError {
+export function preconditionFailed(
+  timestamp: number | undefined,
+  object?: StoredObject,
+  message?: string,
+): ServiceError {
   const options = {
+    message,
     headers: timestamp === undefined ? undefined : (timestampHeaders(timestamp) as Record<string, string>),
     // The stored text: parsing a large object could take long.
     detailsText: object === undefined ? undefined : `{"existing":${formatEntry(object)}}`,

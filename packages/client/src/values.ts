@@ -17,7 +17,8 @@ export function newId(): string {
  * @throws CofferError for ids that would make another path: without it, a deletion of `''` or `..` would delete the list
  */
 export function partOf(id: string): string {
-  if (/^\.{0,2}$/.test(id)) throw new CofferError('validation', `"${id}" is no id`);
+  if (/^\.{0,2}$/.test(id))
+    throw new CofferError('validation', `"${id}" is no id: an empty id, "." and ".." would make another path`);
   return encodeURIComponent(id);
 }
 

@@ -47,7 +47,7 @@ export interface CofferCollectionConfig<T extends object, TSchema extends Schema
   readonly onConflict?: ConflictStrategy<T>;
   /** What happens to the rows if the user may not read the list any more; default `clear`. */
   readonly whenRefused?: 'clear' | 'keep';
-  /** Called with errors of the connection. The collection goes on where it can. */
+  /** Called with refusals, and failures of polls and reads. A stream that reconnects after a failure of the network does not call it. */
   readonly onError?: (error: unknown) => void;
   /** How changes arrive; default `auto`. `none` polls every `pollMs`, for servers without live updates. */
   readonly transport?: 'auto' | 'sse' | 'poll' | 'none';
@@ -73,7 +73,7 @@ export interface CofferUtils extends UtilsRecord {
   retry: () => void;
   /** Resolves to `true` when all changes up to a timestamp are there, or to `false` after the time (default 5,000 ms). */
   awaitTimestamp: (timestamp: number, timeoutMs?: number) => Promise<boolean>;
-  /** State of the connection. */
+  /** State of the connection. It remains `live` while the stream reconnects. */
   status: () => LiveStatus | 'idle';
   /** The error of the last attempt to connect. */
   lastError: () => unknown;

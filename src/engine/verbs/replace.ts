@@ -9,7 +9,7 @@ import { readEnvelope, type Envelope, type SentData } from '../envelope.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { createdPermissions, replacedPermissions } from '../object-permissions.ts';
 import { presentState, requireOwnId } from '../visibility.ts';
-import { preconditionFailed, readPreconditions, requireWritable } from '../preconditions.ts';
+import { existsAlready, preconditionFailed, readPreconditions, requireWritable } from '../preconditions.ts';
 import { objectResponse } from '../respond.ts';
 import { objectId, type Scope } from '../scope.ts';
 import { beginWrite, byRule } from '../begin-write.ts';
@@ -55,7 +55,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
     createsOnly &&
     !(await isAllowed(kind.rules.read, context.caller, reader, context.ids))
   ) {
-    throw preconditionFailed(lockedTimestamp(begun));
+    throw preconditionFailed(lockedTimestamp(begun), undefined, existsAlready);
   }
   // A deleted object may be recreated on condition that it was not deleted again.
   requireWritable(preconditions, presentState(scope, state), state.tombstone?.lastModified);
