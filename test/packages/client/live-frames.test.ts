@@ -192,6 +192,15 @@ describe('The client that follows a list', () => {
     expect(follower.resyncs).toEqual(['flushed']);
   });
 
+  it('takes objects with an attribute `gone` for no markers', async () => {
+    const object = { ...b, id: 'c', gone: true };
+    const { follower } = follow([
+      [changes(object, 8), changes({ id: 'a', last_modified: 9, gone: true }, 9), current(9)],
+    ]);
+    await follower.until();
+    expect([...follower.copy.values()]).toEqual([object]);
+  });
+
   it('polls where streams are empty', async () => {
     const stub = stubFetch([
       ({ signal, target }) =>
