@@ -88,7 +88,7 @@ export const mutants = [
   {
     name: 'a failed precondition returns the object to callers that may not read it',
     file: 'src/engine/verbs/replace.ts',
-    find: 'throw preconditionFailed(lockedTimestamp(begun));',
+    find: 'throw preconditionFailed(lockedTimestamp(begun), undefined, existsAlready);',
     replace: 'throw preconditionFailed(lockedTimestamp(begun), state.object);',
     backend: 'memory',
   },

@@ -84,7 +84,7 @@ export class Batch {
       };
       // A conflict undoes the whole batch, also the entries that succeeded before it.
       const isUndone = conflict !== undefined && status < 400;
-      settle(isUndone ? fail(new CofferError('http', '409 Undone by another call', { status: 409 })) : own);
+      settle(isUndone ? fail(new CofferError('http', '409 Undone', { status: 409 })) : own);
     }
   }
 }

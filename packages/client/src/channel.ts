@@ -146,7 +146,8 @@ export class Channel {
         const { done, value } = await reader.read().catch((error: unknown) => {
           throw failed(error);
         });
-        if (done) return Math.random() * Math.min(1000, this.#transport.maxPauseMs);
+        // An empty stream does not get through.
+        if (done) return hasBegun || this.#mode !== 'auto' ? this.#transport.drawPause(2) : this.#beginPolling();
         hasBegun = true;
         extend(0);
         let waitMs: number | undefined;
@@ -275,10 +276,11 @@ export class Channel {
       query = page.next;
       const isLast = query === undefined;
       watch.push(page.data.toReversed(), isLast, isLast ? etag : undefined);
-      while (watch.isFull && !watch.isClosed && !signal.aborted) await watch.changed();
+      await this.#waitForRoom(watch, signal);
+      if (watch.isStalled) return;
       // Services without live updates, and caches, return at once.
       const isEarly = waits && page.data.length === 0 && performance.now() - beginning < seconds * 500;
-      if (isEarly) await rest(1000 + 1000 * Math.random(), signal);
+      if (isEarly) await rest(1000 + this.#transport.drawPause(2), signal);
     }
   }
 }

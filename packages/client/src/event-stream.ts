@@ -20,7 +20,10 @@ export function createEventReader(): (bytes: Uint8Array) => StreamEvent[] {
   let chars = 0;
   return (bytes) => {
     const events: StreamEvent[] = [];
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\r?\n/);
+    const text = decoder.decode(bytes, { stream: true });
+    rest += text;
+    // A long line is not searched again for each of its parts.
+    const lines = text.includes('\n') ? rest.split(/\r?\n/) : [rest];
     rest = lines.pop()!;
     for (const line of lines) {
       const [, name = '', value = ''] = /([^:]*):? ?(.*)/s.exec(line)!;

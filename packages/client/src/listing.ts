@@ -1,4 +1,5 @@
 // Reads a list: page by page, as one page, or completely.
+import { CofferError } from './errors.ts';
 import { check, type Reply, type Request, type Send } from './transport.ts';
 import type { ChangesOptions, ListOptions, Page, Revision } from './types.ts';
 import { bareOf, defined, preconditions } from './values.ts';
@@ -9,7 +10,7 @@ type Parameters = { readonly [K in keyof ChangesOptions<never>]?: ChangesOptions
 export function formatQuery(options: Parameters): string {
   const { filter, sort, fields, since, before, limit, gone, params } = options;
   const given = {
-    _filter: JSON.stringify(filter),
+    _filter: JSON.stringify(filter, refuseUndefined),
     _sort: sort?.join(),
     _fields: fields?.join(),
     _since: bareOf(since),
@@ -19,6 +20,12 @@ export function formatQuery(options: Parameters): string {
     ...params,
   };
   return String(new URLSearchParams(defined<Record<string, string | undefined>>(given)));
+}
+
+/** JSON leaves members that are undefined out: a selector would match more, or everything. */
+function refuseUndefined(name: string, value: unknown): unknown {
+  if (name && value === undefined) throw new CofferError('validation', `"${name}" is no value`);
+  return value;
 }
 
 /** A list with its parameters. Each page is a request of its own. */
@@ -49,7 +56,7 @@ export class Listing<C> implements AsyncIterable<Page<C>> {
   }
 
   /** Reads the first page, or returns `undefined` when the list still has the timestamp. */
-  pageIfChanged(etag: Revision): Promise<Page<C> | undefined> {
+  async pageIfChanged(etag: Revision): Promise<Page<C> | undefined> {
     return this.#read({ ...this.#get(), headers: preconditions({ ifNoneMatch: etag }) });
   }
 
@@ -80,7 +87,7 @@ export class Listing<C> implements AsyncIterable<Page<C>> {
   }
 
   /** Counts the matching live objects that the caller may see. */
-  count(): Promise<number> {
+  async count(): Promise<number> {
     return this.#send({ ...this.#get(), method: 'HEAD' }, (reply) => {
       check(reply);
       return Number(reply.headers.get('Total-Objects'));
@@ -102,14 +109,12 @@ export class Listing<C> implements AsyncIterable<Page<C>> {
 /** Reads the page in a response. The next page has the same path, so only its query counts, which proxies do not rewrite. */
 export async function readPage<C>(
   reply: Reply,
-  accept: (item: object) => object | Promise<object> = (item) => item,
+  accept: (item: object) => Promise<object> = async (item) => item,
 ): Promise<Page<C>> {
   const { data } = check(reply) as { readonly data: readonly object[] };
   const { headers } = reply;
-  const accepted: object[] = [];
-  for (const item of data) accepted.push(await accept(item));
   return defined({
-    data: accepted as C[],
+    data: (await Promise.all(data.map((item) => accept(item)))) as C[],
     etag: bareOf(headers.get('ETag') ?? ''),
     next: headers.get('Next-Page')?.replace(/^[^?]*\?/, ''),
     resync: bareOf(headers.get('Resync')),

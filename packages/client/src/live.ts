@@ -30,43 +30,44 @@ export class LiveHub {
     const { signal } = options;
     const watch = new Watch(path, options);
     let channel: Channel | undefined;
-    const end = (): void => {
+    const done = { done: true, value: undefined } as const;
+    const end = (): typeof done => {
       watch.clear();
       watch.close();
       channel?.remove(watch);
       signal?.removeEventListener('abort', end);
+      return done;
     };
-    const done = { done: true, value: undefined } as const;
     return {
       next: async () => {
-        if (signal?.aborted) end();
-        else if (channel === undefined) {
-          signal?.addEventListener('abort', end);
-          channel = this.#join(watch, options);
-        }
         try {
-          const update = await watch.next();
-          if (update === undefined) {
-            end();
-            return done;
+          if (signal?.aborted) end();
+          else if (channel === undefined) {
+            // Fails for filters that are none, which must not reach the connection of other lists.
+            watch.query();
+            signal?.addEventListener('abort', end);
+            channel = this.#join(watch, options);
           }
+          const update = await watch.next();
+          if (update === undefined) return end();
           if (watch.isStalled && !watch.hasWaiting) {
             // Its consumer is slow: a connection of its own lets the service wait for it.
             watch.isStalled = false;
             channel = this.#join(watch, { ...options, shared: false });
           }
-          const changes: object[] = [];
-          for (const item of update.changes) changes.push(await accept(item));
-          return { done: false, value: { ...update, changes: changes as (S & Stored<object>)[] } };
+          return {
+            done: false,
+            value: {
+              ...update,
+              changes: (await Promise.all(update.changes.map((item) => accept(item)))) as (S & Stored<object>)[],
+            },
+          };
         } catch (error) {
           end();
           throw error;
         }
       },
-      return: async () => {
-        end();
-        return done;
-      },
+      return: async () => end(),
     };
   }
 

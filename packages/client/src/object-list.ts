@@ -120,7 +120,7 @@ export class ObjectList<T extends object, In extends object = T> {
   }
 
   /** Deletes an object. */
-  delete(id: string, options: Omit<WriteOptions, 'permissions'> = {}): Promise<Tombstone> {
+  async delete(id: string, options: Omit<WriteOptions, 'permissions'> = {}): Promise<Tombstone> {
     const { lastModified } = options;
     const request = this.#request('DELETE', id, options);
     const path = lastModified === undefined ? request.path : `${request.path}?last_modified=${lastModified}`;
@@ -160,7 +160,7 @@ export class ObjectList<T extends object, In extends object = T> {
   }
 
   /** Reads an object with its permissions. */
-  entry(id: string, options: CallOptions & { readonly ifMatch?: Revision } = {}): Promise<Entry<T>> {
+  async entry(id: string, options: CallOptions & { readonly ifMatch?: Revision } = {}): Promise<Entry<T>> {
     return this.connection.send(this.#request('GET', id, options), async (reply) => {
       const { data = {}, permissions = {} } = check(reply) as Envelope;
       return { data: (await this.#accept(data, false)) as Stored<T>, permissions };
@@ -169,7 +169,7 @@ export class ObjectList<T extends object, In extends object = T> {
 
   /** Changes the permissions of an object. */
   permissions(id: string): PermissionsOfObject {
-    const send = (body: object, options: WriteOptions, isRepeatable: boolean): Promise<Permissions> => {
+    const send = async (body: object, options: WriteOptions, isRepeatable: boolean): Promise<Permissions> => {
       const format = Array.isArray(body) ? 'json-patch' : undefined;
       const request = { ...this.#request('PATCH', id, options, format), body, isRepeatable };
       return this.connection.send(request, (reply) => (check(reply) as Envelope).permissions ?? {});
@@ -235,7 +235,7 @@ export class ObjectList<T extends object, In extends object = T> {
    * @param explains whether an object that exists is what the call wants to write, so that a 412 comes from an earlier
    *   attempt; `undefined`: it cannot be known
    */
-  #write(
+  async #write(
     method: string,
     id: string,
     body: object | Promise<object>,

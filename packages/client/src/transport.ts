@@ -242,7 +242,6 @@ export class Transport {
     };
     const end = (): void => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
       abort();
     };
     const failed = (cause: unknown): CofferError => {
@@ -252,20 +251,22 @@ export class Transport {
     };
     const url = new URL(path.startsWith('/') ? this.root + path : path);
     const isForm = body instanceof FormData;
+    // Outside the `try`: a value that JSON does not have is no failure of the network. `undefined` is no body.
+    const content = isForm ? body : JSON.stringify(body);
     // Files may be on another host, which must not learn the credentials.
     const isOwn = url.origin === this.#origin;
     const all = new Headers(isOwn ? headers : {});
     const own = { ...(body === undefined || isForm ? {} : json), ...request.headers };
     for (const [name, value] of Object.entries(own)) all.set(name, value);
     if (isOwn && credentials !== undefined) all.set('Authorization', credentials);
-    signal?.addEventListener('abort', abort);
+    // Removed at the end, and after the time limit of a response that is not read.
+    signal?.addEventListener('abort', abort, controller);
     extend(timeoutMs);
     try {
       const response = await send(url, {
         method,
         headers: all,
-        // `undefined` is no body.
-        body: isForm ? body : JSON.stringify(body),
+        body: content,
         signal: controller.signal,
         ...(request.cache ? { cache: request.cache } : {}),
       });

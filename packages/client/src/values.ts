@@ -17,8 +17,7 @@ export function newId(): string {
  * @throws CofferError for ids that would make another path: without it, a deletion of `''` or `..` would delete the list
  */
 export function partOf(id: string): string {
-  if (/^\.{0,2}$/.test(id))
-    throw new CofferError('validation', `"${id}" is no id: an empty id, "." and ".." would make another path`);
+  if (/^\.{0,2}$/.test(id)) throw new CofferError('validation', `"${id}" is no id`);
   return encodeURIComponent(id);
 }
 
@@ -52,7 +51,9 @@ export function includes(whole: object, part: object): boolean {
 
 /** Returns whether a change removes an object from the copy: a tombstone, or a marker of an object that does not match. */
 export function isRemoval(change: object): change is Tombstone | Gone {
-  return (change as { deleted?: unknown }).deleted === true || (change as { gone?: unknown }).gone === true;
+  const { deleted, gone } = change as { deleted?: unknown; gone?: unknown };
+  // Objects may have an attribute `gone`. Markers have nothing else.
+  return deleted === true || (gone === true && Object.keys(change).length < 4);
 }
 
 /** Returns the members that are not `undefined`. */

@@ -92,7 +92,7 @@ export class Pusher {
     let open = tasks;
     for (let round = 0; open.length > 0; round++) {
       if (round === maxRounds) throw new Error(`Records change faster than they can be written: ${open[0]!.id}`);
-      await this.#lookUp(open, result.errors);
+      await this.#lookUp(open, result);
       const writes: Task[] = [];
       for (const task of open) {
         if (task.current === undefined) continue;
@@ -127,7 +127,7 @@ export class Pusher {
   }
 
   /** Reads the records whose state is not known. */
-  async #lookUp(tasks: readonly Task[], errors: unknown[]): Promise<void> {
+  async #lookUp(tasks: readonly Task[], { conflicts, errors }: Result): Promise<void> {
     const unknown = tasks.filter(({ current }) => current === undefined);
     const outcomes = await this.#execute(
       unknown.map(
@@ -139,8 +139,11 @@ export class Pusher {
     for (const [index, outcome] of outcomes.entries()) {
       const task = unknown[index]!;
       if (outcome.status === 'fulfilled') task.current = outcome.value as RecordData;
-      else if (isAbsence(outcome.reason)) task.current = null;
-      else errors.push(outcome.reason);
+      // No record has an id that is refused with 400.
+      else if (isAbsence(outcome.reason) || statusOf(outcome.reason) === 400) task.current = null;
+      else if (await this.#isReverted(task, outcome.reason)) {
+        conflicts.push(task.assumed ?? this.#context.shape.toDeleted(task.next));
+      } else errors.push(outcome.reason);
     }
   }
 

@@ -22,23 +22,28 @@ export type Codecs = Readonly<Record<string, FieldCodec>>;
  */
 export const isoDate: FieldCodec<Date, string> = {
   parse: toDate,
-  serialize: (date) => date.toISOString(),
+  serialize: fromDate,
   comparable: 'order',
 };
 
 /** `Date` in rows, and any text that `Date` understands in the service. Conditions are evaluated in the client only. */
-export const anyDate: FieldCodec<Date, string> = { parse: toDate, serialize: (date) => date.toISOString() };
+export const anyDate: FieldCodec<Date, string> = { parse: toDate, serialize: fromDate };
 
 /** `bigint` in rows, and a text of decimal digits in the service. */
 export const bigintText: FieldCodec<bigint, string> = {
-  parse: (stored) => (/^-?\d{1,400}$/.test(stored) ? BigInt(stored) : stored) as bigint,
-  serialize: String,
+  parse: (stored) => (typeof stored === 'string' && /^-?\d{1,400}$/.test(stored) ? BigInt(stored) : stored) as bigint,
+  serialize: (value) => (typeof value === 'bigint' ? String(value) : value),
   comparable: 'equality',
 };
 
-/** Values of other types, which other clients may have stored, stay as they are. */
+/** Values that are no dates, which other clients may have stored, stay as they are, and are written as they are. */
 function toDate(stored: string): Date {
-  return typeof stored === 'string' ? new Date(stored) : stored;
+  const date = new Date(typeof stored === 'string' ? stored : Number.NaN);
+  return Number.isNaN(date.getTime()) ? (stored as unknown as Date) : date;
+}
+
+function fromDate(date: Date): string {
+  return date instanceof Date ? date.toISOString() : date;
 }
 
 /** Returns the row of a stored object. */

@@ -60,7 +60,9 @@ export interface Difference {
 
 /** Compares attributes as JSON. The service maintains `schema` in records that it validates. */
 export function differenceOf(before: Record<string, unknown>, after: Record<string, unknown>): Difference {
-  const changed = Object.keys(after).filter((name) => !isSame(before[name], after[name]));
+  const changed = Object.keys(after).filter(
+    (name) => !Object.hasOwn(before, name) || !isSame(before[name], after[name]),
+  );
   const removed = Object.keys(before).filter((name) => !Object.hasOwn(after, name));
   return { changed, removed };
 }

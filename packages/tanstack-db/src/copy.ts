@@ -120,9 +120,10 @@ export class Copy<T extends object> {
       }
       const kept = new Set(objects.map(({ id }) => id));
       const until = Number(options.cursor?.cursor ?? 0);
-      // Later states come from own writes, and follow in the stream.
+      // Later states come from own writes and from subsets, and follow in the stream.
       for (const [id, version] of this.#versions)
-        if (!kept.has(id) && !(version > until && options.keeps?.(id) === true)) this.#remove(id, version);
+        if (!kept.has(id) && !(version > until && options.keeps?.(id) === true))
+          this.#remove(id, Math.min(version, until));
       for (const object of objects) if (this.#isNew(object)) this.#write(object);
     });
   }
@@ -202,6 +203,6 @@ interface ApplyOptions {
 interface ReplaceOptions {
   readonly cursor?: CopyCursor | undefined;
   readonly truncate?: boolean;
-  /** Whether an object that is missing, and is later than the cursor, is one that this client has just written. */
+  /** Whether an object that is missing, and is later than the cursor, is one that this client has just written or read. */
   readonly keeps?: (id: string) => boolean;
 }

@@ -101,7 +101,9 @@ export class Subsets {
     this.#pinned.add(id);
   }
 
-  readonly isPinned = (id: string): boolean => this.#pinned.has(id);
+  /** Whether a row belongs to a subset, or is one that this client has written. */
+  readonly holds = (id: string): boolean =>
+    this.#pinned.has(id) || [...this.#entries.values()].some(({ rows }) => rows.has(id));
 
   /** All rows were removed: TanStack DB requests what it needs again. */
   invalidate(): void {
@@ -163,9 +165,7 @@ export class Subsets {
     entry.isValid = false;
     entry.controller.abort();
     this.#remove(entry);
-    const others = [...this.#entries.values()];
-    const isNeeded = (id: string): boolean => this.#pinned.has(id) || others.some(({ rows }) => rows.has(id));
-    this.#options.forget([...entry.rows].filter((id) => !isNeeded(id)));
+    this.#options.forget([...entry.rows].filter((id) => !this.holds(id)));
   }
 
   /** Returns whether it was still the entry of its key. */
@@ -177,10 +177,10 @@ export class Subsets {
 /** Waits for a read that several requests share, until this one is cancelled. */
 function withSignal(load: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return load;
-  const cancelled = new Promise<never>((_, reject) => {
+  return new Promise((resolve, reject) => {
     const cancel = (): void => reject(signal.reason as Error);
     signal.addEventListener('abort', cancel);
+    load.then(resolve, reject).finally(() => signal.removeEventListener('abort', cancel));
     if (signal.aborted) cancel();
   });
-  return Promise.race([load, cancelled]);
 }

@@ -102,15 +102,17 @@ export class SyncRun<T extends object> {
 
   readonly unloadSubset = (options: LoadSubsetOptions): void => this.#subsets.release(options);
 
-  /** Reads everything again. Resolves when the copy is current. */
+  /** Reads everything again. Resolves when the copy is current. @throws CofferError when the service refuses access */
   async refetch(): Promise<void> {
+    if (this.#isEnded) return;
     if (this.#options.syncMode === 'on-demand') {
       this.#renew('truncate');
       await this.#started.opened;
       return;
     }
     this.#renew('replace');
-    await this.#waiting.until(() => this.#begin === 'continue', 0);
+    await this.#waiting.until(() => this.#begin === 'continue' || this.status === 'refused', 0);
+    if (this.#begin !== 'continue' && this.status === 'refused') throw this.lastError;
   }
 
   /** Connects again at once, also after the service has refused access. */
@@ -158,6 +160,7 @@ export class SyncRun<T extends object> {
   /** Ends the session; the next one begins in the given way. */
   #renew(begin: 'replace' | 'truncate'): void {
     this.#begin = begin;
+    this.status = 'connecting';
     if (begin === 'truncate') this.#cursor = undefined;
     this.#started = renewed(this.#started);
     this.#session.abort();
@@ -251,7 +254,7 @@ export class SyncRun<T extends object> {
         if (!this.#isReady) await this.#options.beforeReady?.();
         if (signal.aborted) return;
         this.#cursor = update.cursor;
-        const options = truncates ? { truncate: true } : { keeps: this.#subsets.isPinned };
+        const options = truncates ? { truncate: true } : { keeps: this.#subsets.holds };
         this.#isComplete = true;
         void this.copy.replace([...arriving.values()], { cursor: this.#position(), ...options });
         arriving = undefined;
@@ -302,7 +305,8 @@ export class SyncRun<T extends object> {
       const endRead = this.copy.beginRead();
       try {
         const objects = await this.#reader.read(plan.segments, signal);
-        if (signal.aborted) return [];
+        // What was read before the whole list was there may have been deleted since.
+        if (signal.aborted || this.#isComplete) return [];
         // What was read before the copy was emptied may lack changes since then.
         if (epoch !== this.#epoch) continue;
         await this.copy.apply(objects);
@@ -337,6 +341,7 @@ export class SyncRun<T extends object> {
     }
     // Last: queries on a collection with an error see no changes.
     if (!this.#isReady) this.#params.markError(error);
+    this.#waiting.check();
     await this.#pause(0);
     this.#started = gate();
   }
@@ -347,11 +352,12 @@ export class SyncRun<T extends object> {
     return new Promise((resolve) => {
       const end = (): void => {
         clearTimeout(timer);
+        signal.removeEventListener('abort', end);
         resolve();
       };
       const timer = milliseconds > 0 ? setTimeout(end, milliseconds) : undefined;
       this.#wake = end;
-      signal.addEventListener('abort', end, { once: true });
+      signal.addEventListener('abort', end);
       if (signal.aborted) end();
     });
   }

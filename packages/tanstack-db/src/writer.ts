@@ -86,10 +86,18 @@ export class Writer {
 
   async #writeChunk(writes: readonly Write[]): Promise<readonly PromiseSettledResult<Incoming | undefined>[]> {
     const { client, list } = this.#options;
-    const settled =
-      writes.length === 1
-        ? await Promise.allSettled(writes.map((write) => this.#send(list, write)))
-        : await client.batch((root) => writes.map((write) => this.#send(root.list<Incoming>(list.path), write)));
+    let settled;
+    try {
+      settled =
+        writes.length === 1
+          ? await Promise.allSettled(writes.map((write) => this.#send(list, write)))
+          : await client.batch((root) => writes.map((write) => this.#send(root.list<Incoming>(list.path), write)));
+    } catch (error) {
+      // Too much for one request. Alone, each may be accepted.
+      if (writes.length === 1 || !isFailure(error, 400, 413)) throw error;
+      const middle = Math.ceil(writes.length / 2);
+      return [...(await this.#writeChunk(writes.slice(0, middle))), ...(await this.#writeChunk(writes.slice(middle)))];
+    }
     return Promise.allSettled(writes.map((write, index) => this.#complete(write, settled[index]!)));
   }
 
@@ -235,8 +243,15 @@ export class Writer {
     };
   }
 
+  /** @throws CofferError of kind `validation` for values that JSON does not have, which no repetition stores */
   #storedOf(row: object): Record<string, unknown> {
-    return attributesOf(serializeRow(row, this.#options.fields));
+    try {
+      const stored = attributesOf(serializeRow(row, this.#options.fields));
+      JSON.stringify(stored);
+      return stored;
+    } catch (cause) {
+      throw new CofferError('validation', `The row cannot be stored: ${(cause as Error).message}`, { cause });
+    }
   }
 
   #revisionOf({ id, revision }: Write): number | undefined {

@@ -1,5 +1,5 @@
 // Live updates where the network or the service fails, where streams do not get through, and where consumers are slow.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   basic,
   bearer,
@@ -271,6 +271,17 @@ describe('Server-sent events', () => {
       for (let at = 0; at < bytes.length; at += size) events.push(...read(bytes.subarray(at, at + size)));
       expect(events).toEqual([{ retry: '1000' }, { id: '1.a', event: 'changes', data: '{"ä☃😀":1}' }, { data: '\nb' }]);
     }
+  });
+
+  it('are not searched again for each part of a long one', () => {
+    const long = new TextEncoder().encode(`data: ${'x'.repeat(1_000_000)}\n\n`);
+    const read = createEventReader();
+    const split = vi.spyOn(String.prototype, 'split');
+    const events = [];
+    for (let at = 0; at < long.length; at += 1000) events.push(...read(long.subarray(at, at + 1000)));
+    const searched = split.mock.contexts.reduce((sum, text) => sum + String(text).length, 0);
+    expect(events).toHaveLength(1);
+    expect(searched).toBeLessThan(2 * long.length);
   });
 
   it('have a maximum size', () => {

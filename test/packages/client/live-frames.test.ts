@@ -1,4 +1,5 @@
 // What the client makes of frames that a service sends in rare moments.
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Coffer, type ClientOptions } from '../../../packages/client/src/index.ts';
 import { Follower } from './follower.ts';
@@ -189,6 +190,55 @@ describe('The client that follows a list', () => {
     await follower.until(({ copy }) => copy.has('c'));
     expect([...follower.copy.keys()]).toEqual(['a', 'c']);
     expect(follower.resyncs).toEqual(['flushed']);
+  });
+
+  it('takes objects with an attribute `gone` for no markers', async () => {
+    const object = { ...b, id: 'c', gone: true };
+    const { follower } = follow([
+      [changes(object, 8), changes({ id: 'a', last_modified: 9, gone: true }, 9), current(9)],
+    ]);
+    await follower.until();
+    expect([...follower.copy.values()]).toEqual([object]);
+  });
+
+  it('polls where streams are empty', async () => {
+    const stub = stubFetch([
+      ({ signal, target }) =>
+        target.startsWith('/live')
+          ? new Response('', { headers: { 'Content-Type': 'text/event-stream' } })
+          : target.includes('_live=poll')
+            ? streamOf([], signal)
+            : Response.json({ data: [a] }, { headers: { ETag: '"5"' } }),
+    ]);
+    const coffer = new Coffer('http://coffer.test', { fetch: stub.fetch, maxPauseMs: 5 });
+    const follower = new Follower(coffer.list<{ n: number }>('/things').live());
+    onTestFinished(() => follower.stop());
+    await follower.until(({ copy }) => copy.has('a'));
+    expect(stub.requests.filter(({ target }) => target.startsWith('/live'))).toHaveLength(1);
+  });
+
+  it('polls on while other consumers take nothing', async () => {
+    const stub = stubFetch([
+      ({ signal, target }) => {
+        if (target.startsWith('/live')) return refusal(404, 111);
+        if (/^\/(?:things|[xy]\?_since=20).*_live=poll/.test(target)) return streamOf([], signal);
+        const timestamp = target.includes('_live=poll') ? 20 : 8;
+        return Response.json({ data: [b, a] }, { headers: { ETag: `"${timestamp}"` } });
+      },
+    ]);
+    const coffer = new Coffer('http://coffer.test', { fetch: stub.fetch, maxPauseMs: 5, live: { stallMs: 20 } });
+    const slow = ['/x', '/y'].map((path) => coffer.list(path).live({ buffer: 2 })[Symbol.asyncIterator]());
+    onTestFinished(async () => {
+      for (const each of slow) await each.return?.();
+    });
+    await Promise.all(slow.map((each) => each.next()));
+    await expect.poll(() => stub.requests.filter(({ target }) => target.includes('_live=poll')).length).toBe(2);
+    // Longer than `stallMs`.
+    await pause(200);
+    const follower = new Follower(coffer.list<{ n: number }>('/things').live());
+    onTestFinished(() => follower.stop());
+    await follower.until(({ copy }) => copy.has('a'));
+    for (const each of slow) expect((await each.next()).value).toMatchObject({ cursor: '20', changes: [a, b] });
   });
 
   it('follows the pages of a polled list, oldest first within each', async () => {

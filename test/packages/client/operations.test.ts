@@ -79,7 +79,7 @@ forEachBackend(({ name, start }) => {
       expect(await errorOf(todos.put('../app', { title: 'No' }))).toMatchObject({ status: 404 });
       // A path that ends in these would be that of the list, or of the collection.
       for (const hostile of ['', '.', '..']) {
-        expect(() => todos.delete(hostile)).toThrow(CofferError);
+        await expect(todos.delete(hostile)).rejects.toThrow(CofferError);
         expect(() => coffer.bucket('app').collection(hostile)).toThrow('is no id');
       }
       expect(await todos.list().count()).toBe(1);

@@ -1,4 +1,5 @@
 // What the client reports when a service refuses writes that it accepted before.
+import { getEventListeners } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { basic, Coffer, CofferError } from '../../../packages/client/src/index.ts';
 import type { TestService } from '../../../src/testing/index.ts';
@@ -58,5 +59,58 @@ forEachBackend(({ name, start }) => {
       const { data } = await full.list().all();
       expect(Object.fromEntries(data.map(({ id, n }) => [id, n]))).toEqual({ a: 2, c: 1 });
     });
+  });
+});
+
+describe('A call with arguments that cannot be sent', () => {
+  const requests: string[] = [];
+  const answer: typeof fetch = async (input) => {
+    requests.push(input instanceof Request ? input.url : input.toString());
+    return Response.json({ data: [] }, { status: 401 });
+  };
+  const coffer = new Coffer('http://coffer.test', { fetch: answer, timeoutMs: 20, maxPauseMs: 1 });
+
+  it('fails where a filter has an undefined member, which would match everything', async () => {
+    const filter = { owner: undefined } as never;
+    const list = coffer.list('/things');
+    const calls = [
+      () => list.deleteAll({ filter }),
+      () => list.list({ filter }).all(),
+      () => list.list({ filter }).count(),
+      () => list.list({ filter }).pageIfChanged(1),
+    ];
+    for (const call of calls) expect(await errorOf(call())).toMatchObject({ kind: 'validation' });
+    await expect(list.live({ filter })[Symbol.asyncIterator]().next()).rejects.toMatchObject({ kind: 'validation' });
+    expect(requests).toEqual([]);
+  });
+
+  it('fails at once for values that JSON does not have', async () => {
+    await expect(coffer.list('/things').put('a', { n: 1n })).rejects.toBeInstanceOf(TypeError);
+    expect(requests).toEqual([]);
+  });
+
+  it('rejects a promise, and throws nothing, for ids that are none', async () => {
+    const list = coffer.list('/things');
+    const calls = [
+      () => list.get(''),
+      () => list.put('..', {}),
+      () => list.create({ id: '.' }),
+      () => list.patch('', {}),
+      () => list.delete(''),
+      () => list.entry(''),
+      () => list.permissions('').set({}),
+    ];
+    for (const call of calls) expect(await errorOf(call())).toMatchObject({ kind: 'validation' });
+  });
+
+  it('leaves no listener behind when no new credentials are found', async () => {
+    const { signal } = new AbortController();
+    const auth = (refused?: string): string => {
+      if (refused === undefined) return 'Bearer old';
+      throw new Error('no login');
+    };
+    const lost = new Coffer('http://coffer.test', { fetch: answer, timeoutMs: 20, auth });
+    await expect(lost.list('/things').get('a', { signal })).rejects.toThrow('no login');
+    await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0);
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { describeUnstorable } from '../../../packages/rxdb/src/storable.ts';
 import { startTestService } from '../../../src/testing/index.ts';
 import { inExtent } from '../../support/extent.ts';
-import { backendNamed, contentOf, converged, errorsOf, recordsOf, until, World } from './support.ts';
+import { backendNamed, contentOf, converged, errorsOf, recordsOf, until, World, todoSchema } from './support.ts';
 
 const backends = inExtent(['memory'], ['memory', 'sqlite', 'postgresql']);
 
@@ -228,6 +228,37 @@ describe.each(backends)('A document, with a service on %s,', (backend) => {
     await until(async () => (await list.list().count()) === 2);
     await converged(todos, list);
     expect((await list.get('a'))['title']).toBe('mine');
+  });
+
+  it('of a user whose access was revoked is reverted after a restart, if the application decides so', async () => {
+    const list = await world.newList();
+    await list.put('a', { title: 'A' });
+    const guest = world.clientOf('guest');
+    const user = (await guest.info()).user!.id;
+    const access = world.client.bucket('b').collections.permissions(list.path.split('/').at(-2)!);
+    await access.add({ write: [user] });
+    const todos = await world.open();
+    await world.once(todos, list, { client: guest });
+    await access.remove({ write: [user] });
+    await (await todos.findOne('a').exec(true)).patch({ title: 'mine' });
+    world.replicate(todos, list, { client: guest, push: { onRefused: () => 'revert' } });
+    await until(async () => (await contentOf(todos))['a']?.['title'] === 'A');
+  });
+
+  it('with an id that the service refuses can be deleted, and stops others no longer', async () => {
+    const list = await world.newList();
+    const { properties } = todoSchema;
+    const schema = { ...todoSchema, properties: { ...properties, id: { type: 'string', maxLength: 1000 } } };
+    const todos = await world.open({ schema });
+    const id = 'ü'.repeat(150);
+    await todos.insert({ id, title: 'long' });
+    const state = world.replicate(todos, list);
+    const errors = errorsOf(state);
+    await until(() => errors.some(({ status }) => status === 400));
+    await (await todos.findOne(id).exec(true)).remove();
+    await state.awaitInSync();
+    await todos.insert({ id: 'b', title: 'B' });
+    await until(async () => (await list.list().count()) === 1);
   });
 
   it('may not be written by a caller without permission, and is still there', async () => {

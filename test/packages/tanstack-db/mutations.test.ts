@@ -167,8 +167,60 @@ describe.each(inExtent(['memory', 'sqlite'], ['memory', 'sqlite', 'postgresql'])
   });
 });
 
+describe('mutations of unusual rows', () => {
+  beforeEach(() => start());
+
+  it('set attributes with names that all objects of JavaScript have', async () => {
+    await fill(world, [{ id: 'a', n: 1 }] as never);
+    const items = world.items();
+    await items.preload();
+    const car = { constructor: 'Ferrari', toString: 'x', hasOwnProperty: false };
+    await items.update('a', (draft) => void Object.assign(draft, car)).when('settled');
+    expect(await stored('a')).toMatchObject(car);
+    expect(items.get('a')).toMatchObject(car);
+  });
+
+  it('change and delete rows with values that their codec does not understand', async () => {
+    const odd = { at: 'tomorrow', late: 5, big: { digits: 3 } };
+    await fill(world, [
+      { id: 'a', ...odd },
+      { id: 'b', ...odd },
+    ] as never);
+    const items = world.items({
+      fields: { at: isoDate, late: anyDate, big: bigintText } as never,
+      onConflict: 'client',
+    });
+    await items.preload();
+    expect(items.get('a')).toMatchObject(odd);
+    await items.update('a', (draft) => void (draft.n = 2)).when('settled');
+    expect(await stored('a')).toMatchObject({ ...odd, n: 2 });
+    await items.delete('b').when('settled');
+    expect(items.has('b')).toBe(false);
+  });
+
+  it('are sent in several requests where one would be too large', async () => {
+    await world.close();
+    await start('memory', { max_body_size: '10000', batch_max_requests: '10' });
+    const items = world.items();
+    await items.preload();
+    const rows = Array.from({ length: 25 }, (_, n) => ({ id: `r${n}`, name: 'x'.repeat(1500) }));
+    await items.insert(rows).when('settled');
+    expect(await world.records.list().count()).toBe(25);
+  });
+});
+
 describe('mutations that fail', () => {
   beforeEach(() => start());
+
+  it.each([
+    ['a date that is none', { id: 'a', at: new Date(Number.NaN) }],
+    ['a big integer without a codec', { id: 'a', n: 1n as never }],
+  ])('are refused for good with %s', async (_, row) => {
+    const items = world.items({ fields: { at: isoDate } });
+    await items.preload();
+    await expect(items.insert(row).when('settled')).rejects.toMatchObject({ kind: 'validation' });
+    expect(writes().filter((write) => write.endsWith(' a'))).toEqual([]);
+  });
 
   it('are rolled back when the user may not write', async () => {
     await world.client

@@ -1,4 +1,5 @@
 // The mode `progressive`: queries have their rows at once, and everything follows. And several tabs.
+import { basic, Coffer } from '@coffer/client';
 import { createLiveQueryCollection, gt, lt } from '@tanstack/db';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fill, startWorld, until, type Item, type Items, type World } from './support.ts';
@@ -64,6 +65,58 @@ describe('progressive collections', () => {
     await items.preload();
     await until(() => !few.has('r0') && (few.get('r1') as Item | undefined)?.n === 1.5 && few.has('new'));
     expect(items.size).toBe(40);
+  });
+
+  it('keep what a query has read later than the complete copy', async () => {
+    const { open, opened } = barrier();
+    let isHeld = false;
+    const items = world.items({
+      syncMode: 'progressive',
+      beforeReady: () => {
+        isHeld = true;
+        return opened;
+      },
+    });
+    await until(() => isHeld);
+    await world.records.put('new', { n: 2 });
+    const few = query(items, ({ n }) => lt(n, 5));
+    void few.preload();
+    await until(() => few.has('new'));
+    const sizes: number[] = [];
+    few.subscribeChanges(() => void sizes.push(few.size));
+    open();
+    await items.preload();
+    const { last_modified: later } = await world.records.put('later', { n: 3 });
+    await items.utils.awaitTimestamp(later, 60_000);
+    expect([items.size, few.size]).toEqual([42, 7]);
+    expect(Math.min(...sizes)).toBeGreaterThanOrEqual(6);
+  });
+
+  it('take no page that was read before the complete copy and arrives after it', async () => {
+    const { open, opened } = barrier();
+    const deleted = barrier();
+    let isRead = false;
+    const slow: typeof fetch = async (input, init) => {
+      const { href } = new URL(input instanceof Request ? input.url : input);
+      if (href.includes('/live')) await deleted.opened;
+      const response = await fetch(input, init);
+      if (!href.includes('_filter')) return response;
+      const text = await response.text();
+      isRead = true;
+      await opened;
+      return new Response(text, response);
+    };
+    const client = new Coffer(world.service.origin, { auth: basic('owner', 'secret of owner'), fetch: slow });
+    const items = world.items({ syncMode: 'progressive', client });
+    const few = query(items, ({ n }) => lt(n, 5));
+    const loaded = few.preload();
+    await until(() => isRead);
+    await world.records.delete('r0');
+    deleted.open();
+    await items.preload();
+    open();
+    await loaded;
+    expect([items.size, few.size, items.has('r0')]).toEqual([39, 4, false]);
   });
 
   it('publish no moment without rows when everything arrives', async () => {

@@ -262,6 +262,30 @@ describe.each(backends)('with a service on %s', (backend) => {
       expect(items.has('new')).toBe(true);
     });
 
+    it('rejects refetch when access was revoked, and repeats it', async () => {
+      const access = world.client.bucket('b').collections.permissions('c');
+      await access.set({ read: ['system.Everyone'] });
+      const items = world.items({ client: world.clientOf('reader') });
+      await items.preload();
+      await access.set({ read: [] });
+      await expect(items.utils.refetch()).rejects.toMatchObject({ status: 403 });
+      await access.set({ read: ['system.Everyone'] });
+      await items.utils.refetch();
+      expect(items.size).toBe(10);
+      await items.cleanup();
+      await items.utils.refetch();
+    });
+
+    it('leaves no listeners behind while it polls', async () => {
+      const warn = vi.spyOn(process, 'emitWarning');
+      const items = world.items({ transport: 'none', pollMs: 1 });
+      await items.preload();
+      world.requests.length = 0;
+      await until(() => world.requests.length > 30);
+      // Node.js warns about more than ten listeners of one signal.
+      expect(warn).not.toHaveBeenCalled();
+    });
+
     it('waits for a timestamp', async () => {
       const items = world.items();
       await items.preload();
