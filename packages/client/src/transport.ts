@@ -247,7 +247,7 @@ export class Transport {
     const failed = (cause: unknown): CofferError => {
       if (signal?.aborted) return aborted(signal);
       const reason = isLate ? 'no response' : (cause as Error).message;
-      return new CofferError(isLate ? 'timeout' : 'network', `${method} ${url.href}: ${reason}`, { cause });
+      return new CofferError(isLate ? 'timeout' : 'network', `${method} ${url}: ${reason}`, { cause });
     };
     const url = new URL(path.startsWith('/') ? this.root + path : path);
     const isForm = body instanceof FormData;
