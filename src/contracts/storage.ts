@@ -173,9 +173,6 @@ export interface StorageReader {
    */
   clocks(lists: readonly ListKey[]): Promise<ListClocks>;
 
-  /** Returns the clocks of all lists of a kind that have one: parent → timestamp. */
-  allResourceTimestamps(kind: string): Promise<ReadonlyMap<ListParent, number>>;
-
   /** Returns the parents of all lists of a kind that hold live objects, in no particular order. */
   listParents(kind: string): Promise<readonly ListParent[]>;
 

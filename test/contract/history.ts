@@ -150,7 +150,6 @@ function anyRead(start: number): fc.Arbitrary<Call<Readers>> {
         async ({ storage }: Readers, asked) => (await storage.clocks(asked)).clocks,
       ),
     ],
-    [1, call('allResourceTimestamps', fc.tuple(), ({ storage }: Readers) => storage.allResourceTimestamps('record'))],
     [1, call('countKinds', fc.tuple(), async ({ storage }: Readers) => presentKinds(await storage.countKinds()))],
     [1, call('listParents', fc.tuple(), ({ storage }: Readers) => storage.listParents('record'))],
     [

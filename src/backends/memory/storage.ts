@@ -115,14 +115,6 @@ class MemoryStorageReader implements StorageReader {
     });
   }
 
-  allResourceTimestamps(kind: string): Promise<ReadonlyMap<ListParent, number>> {
-    return this.access.run(() => {
-      const timestamps = new Map<ListParent, number>();
-      for (const { parent, clock } of this.table.lists(kind)) if (clock !== undefined) timestamps.set(parent, clock);
-      return timestamps;
-    });
-  }
-
   listParents(kind: string): Promise<readonly ListParent[]> {
     return this.access.run(() => {
       const parents: ListParent[] = [];

@@ -42,10 +42,6 @@ const ofList = 'FROM coffer_lists l WHERE l.parent = $1::text AND l.kind = $2::t
 const readClock = batchableQuery('read-clock', `SELECT l.clock ${ofList}`);
 const readCounts = batchableQuery('read-counts', `SELECT l.live, l.dead ${ofList}`);
 const countKinds = prepared('count-kinds', 'SELECT kind, sum(live), sum(dead) FROM coffer_lists GROUP BY kind');
-const readClocks = prepared(
-  'read-clocks',
-  'SELECT parent, clock FROM coffer_lists WHERE kind = $1 AND clock IS NOT NULL',
-);
 const readParents = prepared('read-parents', 'SELECT parent FROM coffer_lists WHERE kind = $1 AND live > 0');
 
 const firstLists = prepared(
@@ -134,12 +130,6 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
   clocks(lists: readonly ListKey[]): Promise<ListClocks> {
     this.access.settle();
     return readListClocks(this.access, lists);
-  }
-
-  async allResourceTimestamps(kind: string): Promise<ReadonlyMap<ListParent, number>> {
-    this.access.settle();
-    const { rows } = await this.access.run(readClocks, [kind]);
-    return new Map(rows.map(([parent, clock]) => [storedParent(parent!), Number(clock)]));
   }
 
   async listParents(kind: string): Promise<readonly ListParent[]> {

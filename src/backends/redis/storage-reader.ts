@@ -84,15 +84,6 @@ export class RedisStorageReader implements StorageReader {
     return readListClocks(this.#client, this.#keys, lists);
   }
 
-  async allResourceTimestamps(kind: string): Promise<ReadonlyMap<ListParent, number>> {
-    const timestamps = new Map<ListParent, number>();
-    await this.#eachParent(kind, async (parent) => {
-      const clock = await this.resourceTimestamp({ kind, parent });
-      if (clock !== undefined) timestamps.set(parent, clock);
-    });
-    return timestamps;
-  }
-
   async listParents(kind: string): Promise<readonly ListParent[]> {
     const parents: ListParent[] = [];
     await this.#eachParent(kind, async (parent) => {

@@ -101,13 +101,6 @@ export class SqliteStorageReader implements StorageReader {
     return this.access.read((connection, cache) => readClocks(connection, cache, lists));
   }
 
-  allResourceTimestamps(kind: string): Promise<ReadonlyMap<ListParent, number>> {
-    return this.access.run(
-      (connection) =>
-        new Map(connection.all<[ListParent, number]>('SELECT parent, clock FROM lists WHERE kind = ?', kind)),
-    );
-  }
-
   listParents(kind: string): Promise<readonly ListParent[]> {
     return this.access.run((connection) =>
       connection

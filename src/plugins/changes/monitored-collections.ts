@@ -1,8 +1,9 @@
 // The monitored collections and the newest timestamp of the records of each.
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../base/json.ts';
-import { uriBelow } from '../../core/objects/uris.ts';
+import { storedParent, uriBelow, type ListParent } from '../../core/objects/uris.ts';
 import type { Reader } from '../../engine/unit-of-work.ts';
+import { walk } from '../../engine/walk.ts';
 import type { PluginHost } from '../../http/plugin.ts';
 import type { ValuesOf } from '../../settings/definition.ts';
 import type { RedirectOptions } from './caching.ts';
@@ -46,23 +47,28 @@ export function createMonitor({
   excluded,
   host,
 }: MonitoredOptions): (reader: Reader) => Promise<readonly MonitoredEntry[]> {
-  for (const uri of resources)
-    if (!uriForm.test(uri)) throw new Error(`changes.resources: ${uri} is not the URI of a bucket or collection.`);
-  const included = new Set(resources);
-  const excludedUris = new Set(excluded);
+  const monitored = resources.map((uri) => {
+    const [, bucket, collection] = uriForm.exec(uri) ?? [];
+    if (bucket === undefined) throw new Error(`changes.resources: ${uri} is not the URI of a bucket or collection.`);
+    return { bucket, collection };
+  });
   return async ({ storage }) => {
-    const clocks = await storage.allResourceTimestamps('record');
-    const found = Array.from(clocks, async ([uri, timestamp]): Promise<MonitoredEntry | undefined> => {
-      const [, bucket = '', collection = ''] = uriForm.exec(uri) ?? [];
-      if (!(included.has(uri) || included.has(`/buckets/${bucket}`)) || excludedUris.has(uri)) return undefined;
-      // The timestamp of a list remains after the collection is deleted.
-      if (
-        (await storage.get({ kind: 'collection', parent: uriBelow('', 'buckets', bucket) }, collection)) === undefined
-      )
-        return undefined;
-      return { id: entryId(host, uri), last_modified: timestamp, bucket, collection, host };
+    const found = new Map<ListParent, Pick<MonitoredEntry, 'bucket' | 'collection'>>();
+    // Not the clocks of all lists: a service may have very many that are not monitored.
+    for (const { bucket, collection } of monitored) {
+      const parent = uriBelow('', 'buckets', bucket);
+      const ids = collection === undefined ? undefined : [collection];
+      for await (const entries of walk(storage, { kind: 'collection', parent }, { filters: [], ids })) {
+        for (const { id } of entries) found.set(uriBelow(parent, 'collections', id), { bucket, collection: id });
+      }
+    }
+    for (const uri of excluded) found.delete(storedParent(uri));
+    const lists = [...found.keys()].map((parent) => ({ kind: 'record', parent }));
+    const { clocks } = await storage.clocks(lists);
+    return [...found].flatMap(([uri, names], index) => {
+      const timestamp = clocks[index];
+      return timestamp === undefined ? [] : [{ id: entryId(host, uri), last_modified: timestamp, ...names, host }];
     });
-    return (await Promise.all(found)).filter((entry) => entry !== undefined);
   };
 }
 

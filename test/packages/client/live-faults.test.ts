@@ -279,7 +279,7 @@ describe('Server-sent events', () => {
     const split = vi.spyOn(String.prototype, 'split');
     const events = [];
     for (let at = 0; at < long.length; at += 1000) events.push(...read(long.subarray(at, at + 1000)));
-    const searched = split.mock.contexts.reduce((sum, text) => sum + String(text).length, 0);
+    const searched = split.mock.contexts.reduce<number>((sum, text) => sum + String(text).length, 0);
     expect(events).toHaveLength(1);
     expect(searched).toBeLessThan(2 * long.length);
   });

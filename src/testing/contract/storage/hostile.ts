@@ -74,7 +74,6 @@ const kept: readonly StorageCase[] = [
     }
     const parents = oddTexts.map(uriOf).toSorted();
     assert.deepEqual((await probe.reader.listParents('record')).toSorted(), parents);
-    assert.deepEqual([...(await probe.reader.allResourceTimestamps('record')).keys()].toSorted(), parents);
     const walked: string[] = [];
     for (let after: ListKey | undefined; ;) {
       const [next] = await probe.reader.lists(after, 1);
@@ -125,7 +124,6 @@ const reads: Readonly<Record<string, (reader: StorageReader, text: string) => Pr
   'clocks below a parent': async (reader, text) => (await reader.clocks([records, below(text)])).clocks,
   'clocks of a kind': async (reader, text) =>
     (await reader.clocks([{ kind: text, parent: records.parent }, records])).clocks,
-  'allResourceTimestamps of a kind': (reader, text) => reader.allResourceTimestamps(text),
   'listParents of a kind': (reader, text) => reader.listParents(text),
 };
 

@@ -262,24 +262,6 @@ const others: readonly StorageCase[] = [
     await probe.trim(0);
     assert.equal(await probe.timestamp(), clock);
   }),
-  storageCase('the clocks of all lists of a kind are listed by parent', async (probe) => {
-    const nuts = probe.at({ kind: 'record', parent: '/buckets/food/collections/nuts' });
-    const emptied = probe.at({ kind: 'record', parent: '/buckets/a/collections/b' });
-    await probe.create('x', {}, 1000);
-    await nuts.touch();
-    await emptied.create('x', {}, 2000);
-    await emptied.delete('x', { lastModified: 3000, keepTombstone: false });
-    await probe.at({ kind: 'group', parent: '/buckets/food' }).touch();
-    const clocks = await probe.reader.allResourceTimestamps('record');
-    assert.deepEqual(
-      new Map(clocks),
-      new Map([
-        [records.parent, 1000],
-        [nuts.list.parent, probe.now],
-        [emptied.list.parent, 3000],
-      ]),
-    );
-  }),
   storageCase('writes that are not awaited get timestamps in the order of the calls', async (probe) => {
     const { list } = probe;
     await probe.seed({ a: {}, b: {} });
@@ -304,10 +286,6 @@ const others: readonly StorageCase[] = [
       );
     });
     assert.deepEqual(await probe.everything(), ['x', 'y', 'z']);
-  }),
-  storageCase('a kind without lists has no clocks', async (probe) => {
-    await probe.create('x');
-    assert.equal((await probe.reader.allResourceTimestamps('group')).size, 0);
   }),
 ];
 

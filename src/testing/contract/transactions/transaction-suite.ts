@@ -25,7 +25,11 @@ async function snapshot({ storage, permission }: TransactionContext): Promise<un
   );
   return {
     lists,
-    clocks: [...(await storage.reader.allResourceTimestamps('record'))],
+    clocks: (await storage.reader.lists(undefined, 100)).map(({ kind, parent, timestamp }) => [
+      kind,
+      parent,
+      timestamp,
+    ]),
     parents: await storage.reader.listParents('record'),
     entries: await permission.reader.getObjectsPermissions([uri, '/buckets/food']).then(sorted),
     user: [...(await permission.reader.getUserPrincipals('acme:zoe'))].toSorted(),
