@@ -10,13 +10,26 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { buildPage, createBucket, environment, servePage } from './serve.mjs';
 
+const usage = `Usage: node start.mjs [options]
+
+Options
+  --data FOLDER          data of the service (data)
+  --port N               port of the page (5173)
+  --service-port N       port of the service (8888)
+  --help                 show this text`;
+
 const { values: options } = parseArgs({
   options: {
+    help: { type: 'boolean', short: 'h', default: false },
     data: { type: 'string', default: path.join(import.meta.dirname, 'data') },
     port: { type: 'string', default: '5173' },
     'service-port': { type: 'string', default: '8888' },
   },
 });
+if (options.help) {
+  console.log(usage);
+  process.exit();
+}
 const service = `http://127.0.0.1:${options['service-port']}`;
 
 /** Starts the service. Resolves when it answers. */

@@ -14,7 +14,8 @@ interface StartOptions extends CommonOptions {
 
 const examples = `
 Without a configuration file the service uses a safe profile: SQLite and a generated secret in ./data, Basic authentication,
-a personal bucket for each user, reachable from this machine only.
+a personal bucket for each user, reachable from this machine only. The folder data is made in the current folder. To keep data
+elsewhere, start there, or write a configuration file with coffer init.
 
 SIGTERM or SIGINT (Ctrl+C) stops the service after the requests in flight; a second signal stops it at once. With several
 workers, SIGHUP or SIGUSR2 restarts them one by one with the current configuration, without downtime.
