@@ -3,7 +3,8 @@ import type { FoundWords } from '../../contracts/storage.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
 import type { Access } from './access.ts';
-import { prepared } from './connection.ts';
+import { prepared, type Statement } from './connection.ts';
+import { runScan, scanTargetOf } from './list-scans.ts';
 
 // Without the list, which is in the words: a server that assumed a short list would read all of its objects.
 const found = `FROM coffer_objects e
@@ -20,7 +21,7 @@ const countIds = prepared('count-words', `SELECT (SELECT count(*) ${found}) FROM
 
 /** Returns the ids of the objects with the words. */
 export async function findWords(access: Access, list: ListKey, search: WordSearch, limit: number): Promise<FoundWords> {
-  const { rows } = await access.run(findIds, [...valuesOf(list, search), limit + 1]);
+  const { rows } = await runScan(access, searchOf(findIds, list), [...valuesOf(list, search), limit + 1]);
   const clock = rows[0]?.[0];
   const ids = rows.map(([, id]) => id).filter((id) => typeof id === 'string');
   return {
@@ -32,7 +33,13 @@ export async function findWords(access: Access, list: ListKey, search: WordSearc
 
 /** Returns the number of objects with the words. */
 export async function countWords(access: Access, list: ListKey, search: WordSearch): Promise<number> {
-  return Number((await access.run(countIds, valuesOf(list, search))).rows[0]?.[0] ?? 0);
+  return Number((await runScan(access, searchOf(countIds, list), valuesOf(list, search))).rows[0]?.[0] ?? 0);
+}
+
+/** Searches of one list take turns with each other, apart from its scans: most of them are short. */
+function searchOf(statement: Statement, list: ListKey): Statement {
+  const { of, name } = scanTargetOf(list);
+  return { ...statement, scans: { of, name: `words ${name}` } };
 }
 
 /** Words have no quotes and no percent signs. */

@@ -13,7 +13,6 @@ import { joinPage, maxBytesOfChar, maxPageBytes } from '../../core/objects/page-
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import { storedParent, type ListParent } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import { tooMuchWork } from '../../core/query/budget.ts';
 import { isExact, isWholeList, planPage, planSelection, type PagePlan } from '../../core/query/plan-page.ts';
 import { selectAmong } from '../../core/query/select-among.ts';
 import { everyTimestamp } from '../../core/query/timestamp-range.ts';
@@ -22,8 +21,8 @@ import { countKeys, searchKeys } from './key-search.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
 import type { Access } from './access.ts';
 import { countWords, findWords } from './find-words.ts';
-import { isTimeout } from './errors.ts';
-import { prepared, type Result, type Row, type SqlValue, type Statement, type ScanTarget } from './connection.ts';
+import { runScan, scanTargetOf } from './list-scans.ts';
+import { prepared, type Row, type SqlValue, type Statement } from './connection.ts';
 import { readListClocks } from './list-clocks.ts';
 import { readJoinedPage, readLongPage, readPageText } from './page-text.ts';
 import { compileCount, compilePage, readPageRows } from './page.ts';
@@ -265,20 +264,6 @@ async function askPage(access: Access, planned: PlannedPage, shape: 'text' | 'jo
   return (await access.ask(query, values))[0];
 }
 
-/**
- * Runs a statement that may scan a list.
- *
- * @throws ServiceError invalidParameters when the server stops it after too long
- */
-async function runScan(access: Access, statement: Statement, values: readonly SqlValue[]): Promise<Result> {
-  try {
-    return await access.run(statement, values);
-  } catch (error) {
-    if (statement.scans?.of !== 'list' || !isTimeout(error)) throw error;
-    throw tooMuchWork('the database stopped it after too long (postgresql_statement_timeout_seconds)');
-  }
-}
-
 function statementOf(text: string, { list, query: { filters }, plan }: PlannedPage): Statement {
   if (!isExact(plan)) return { text, scans: scanTargetOf(list) };
   if (plan.limit <= maxTextLimit) return { text };
@@ -294,8 +279,4 @@ function isPlain(values: readonly SqlValue[]): values is readonly BatchValue[] {
 /** Returns the object of a row of timestamp and text. */
 export function objectOf(id: string, row: Row | undefined): StoredObject | undefined {
   return row === undefined ? undefined : new StoredObject(id, Number(row[0]), row[1]!);
-}
-
-function scanTargetOf({ kind, parent }: ListKey): ScanTarget {
-  return { of: 'list', name: `${kind} ${parent}` };
 }

@@ -10,6 +10,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { formatAttributes } from '../../../src/core/objects/stored.ts';
 import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { storedUserId, toPrincipal, toPrincipals } from '../../../src/core/permissions/principals.ts';
+import { wordsOf } from '../../../src/core/text/words.ts';
 import { compareValues } from '../../../src/core/query/compare.ts';
 import { compare, marks, oneOf, pageQuery, sortKeys } from '../../../src/testing/contract/storage/storage-probe.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
@@ -223,10 +224,13 @@ describe('a statement that reads a list for too long', () => {
     await holder.database.within(lock, 'storage').run({ text: 'LOCK TABLE coffer_objects' }, []);
     const filters = [compare('n', 'eq', 1)];
     const page = pageQuery({ filters });
+    const tea = { words: wordsOf('tea'), prefixes: [] };
     const reads = [
       storage.reader.listAll(list, page),
       storage.reader.listText(list, page),
       storage.reader.countAll(list, { filters }),
+      storage.reader.findWords(list, tea, 10),
+      storage.reader.countWords(list, tea),
       inUnit(database, (transaction) => storage.writer(transaction).deleteAll(list, page)),
     ];
     const message = expect.stringMatching(/too much work: .*postgresql_statement_timeout_seconds.*declare an index/);
