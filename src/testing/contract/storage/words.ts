@@ -116,6 +116,11 @@ export const wordCases: readonly StorageCase[] = [
       const all = await probe.reader.findWords(records, search, 1000);
       assert.deepEqual([new Set(all.ids).size, all.ids.length, all.more], [1000, 1000, false]);
     }
+    await probe.unit(async (writer) => {
+      await writer.create(records, 'new', '{}', undefined, { keys: keysWith(`${words} odd`) });
+      assert.equal((await find(probe, `${words} odd`, '', writer)).length, 501);
+      assert.equal((await find(probe, '', `odd ${prefixes}`, writer)).length, 501);
+    });
   }),
 
   wordCase('the words of other lists are not found, and a list that never was has none', async (probe) => {
