@@ -2,13 +2,15 @@
 import { isRemoval, type Change } from '@coffer/client';
 import type { LateStates } from './late.ts';
 import type { LocalDocuments } from './local.ts';
-import type { RecentRecords } from './recent.ts';
+import { RecentRecords } from './recent.ts';
 import type { Document, RecordData, Shape } from './shape.ts';
 import type { PushesUnderWay } from './under-way.ts';
 
 export class ChangeReader {
   readonly #shape: Shape;
   readonly #recent: RecentRecords;
+  /** States before deletions. RxDB may store one that it received before, after a later pull with the deletion. */
+  readonly #removed = new RecentRecords();
   readonly #late: LateStates;
   readonly #local: LocalDocuments;
   readonly #pushes: PushesUnderWay;
@@ -51,9 +53,10 @@ export class ChangeReader {
     for (const key of keys) {
       const id = this.#shape.idOf(key);
       // RxDB may still be storing it.
-      const recent = this.#recent.get(id);
+      const recent = this.#recent.get(id) ?? this.#removed.get(id);
       const state = stored.get(key) ?? (recent && (await this.#shape.toDocument(recent)));
       if (state !== undefined) documents.push(this.#shape.toDeleted(state));
+      if (recent !== undefined) this.#removed.set(id, recent);
       this.#recent.delete(id);
     }
     return documents;

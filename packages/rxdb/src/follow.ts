@@ -64,6 +64,7 @@ export class Follower {
   }
 
   async #apply({ changes, cursor, current, resync }: Update, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
     const reader = this.#context.changes;
     // Until a copy is complete, a restart has to begin before it.
     const begin = this.#position;
@@ -83,7 +84,7 @@ export class Follower {
     } else if (copied === undefined) {
       position = Math.max(begin, Number(cursor));
     }
-    if (signal.aborted) return;
+    if (isAborted(signal)) return;
     if (current) this.#copied = undefined;
     this.#position = position;
     if (documents.length > 0) this.items.next({ documents: documents, checkpoint: { since: String(position) } });

@@ -3,7 +3,12 @@ import { replicateRxCollection } from 'rxdb/plugins/replication';
 import { Subject } from 'rxjs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Collection as Records } from '@coffer/client';
+import { ChangeReader } from '../../../packages/rxdb/src/changes.ts';
 import { LateStates, takesOver } from '../../../packages/rxdb/src/late.ts';
+import { LocalDocuments } from '../../../packages/rxdb/src/local.ts';
+import { RecentRecords } from '../../../packages/rxdb/src/recent.ts';
+import { Shape } from '../../../packages/rxdb/src/shape.ts';
+import { PushesUnderWay } from '../../../packages/rxdb/src/under-way.ts';
 import { HeldStream } from '../held-stream.ts';
 import {
   contentOf,
@@ -170,6 +175,25 @@ describe('States that a replication receives', () => {
     expect(isEqual(newer!, older!, takesOver)).toBe(false);
     late.clear();
     expect(isEqual(older!, newer!, takesOver)).toBe(false);
+  });
+});
+
+describe('Deletions that a replication receives', () => {
+  it('are passed on each time, while RxDB may be about to store an earlier state of the document', async () => {
+    const world = await World.start();
+    onTestFinished(() => world.close());
+    const todos = await world.open();
+    const shape = new Shape({ collection: todos } as never);
+    const local = new LocalDocuments(todos as never, () => expect.unreachable());
+    const late = new LateStates((document) => shape.keyOf(document));
+    const reader = new ChangeReader(shape, new RecentRecords(), late, local, new PushesUnderWay());
+    const deletion = { id: 'x', last_modified: 2, deleted: true } as const;
+    expect(await reader.read([deletion])).toEqual([]);
+    await reader.read([{ id: 'x', last_modified: 1, title: 'theirs' } as never]);
+    const deleted = [expect.objectContaining({ id: 'x', title: 'theirs', _deleted: true })];
+    // A stream that a pull has ended does not pass on what it reads.
+    expect(await reader.read([deletion])).toEqual(deleted);
+    expect(await reader.read([deletion])).toEqual(deleted);
   });
 });
 
