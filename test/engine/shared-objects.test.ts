@@ -1,4 +1,5 @@
 // The search for the objects that are shared with a caller: other requests run while very many ids are read.
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { storedUri } from '../../src/core/objects/uris.ts';
 import { findObjects, type AskedList } from '../../src/engine/access.ts';
@@ -21,7 +22,7 @@ test('ids are read in several turns of the event loop', async () => {
   const progress = { isOver: false };
   const searching = findObjects(list, anonymous, reader, {}).finally(() => (progress.isOver = true));
   let turns = 0;
-  for (; !progress.isOver; turns++) await new Promise((resolve) => setImmediate(resolve));
+  for (; !progress.isOver; turns++) await setImmediate();
   expect((await searching).at(-1)).toBe('r49999');
   expect(turns).toBeGreaterThan(3);
 });

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { storedUri } from '../../../src/core/objects/uris.ts';
-import { toPrincipal } from '../../../src/core/permissions/principals.ts';
+import { storedUserId, toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { openTestDatabase } from './temporary.ts';
 
 const bucket = storedUri('/buckets/b');
@@ -85,5 +85,17 @@ describe('the deletion below a bucket on SQLite', () => {
     expect(await unit((_, writer) => countTurns(() => writer.removePrincipalFromAces(group)))).toBeGreaterThan(3);
     expect(await permission.reader.getAccessibleObjects([group])).toEqual(new Map());
     expect((await permission.reader.getObjectPermissions(bucket))['read']).toEqual([other]);
+  });
+
+  it('leaves reads of the groups of a user, which run in steps too', async () => {
+    const { permission, unit } = await openTestDatabase({ isReaped: false });
+    const groups = Array.from({ length: 3 * members }, (_, n) => toPrincipal(`/buckets/b/groups/g${n}`));
+    await unit(async (_, writer) => {
+      for (const group of groups) await writer.addUserPrincipal(toPrincipal('user:1'), group);
+    });
+    const read = async (): Promise<void> => {
+      expect(await permission.reader.getUserPrincipals(storedUserId('user:1'))).toEqual(new Set(groups));
+    };
+    expect(await countTurns(read)).toBeGreaterThan(5);
   });
 });
