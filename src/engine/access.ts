@@ -1,9 +1,11 @@
 // The one permission check, for every access to objects. Rules are compiled when the service starts; a request only fills
 // in the ids of its path.
+import { pause } from '../base/steps.ts';
 import { ServiceError } from '../core/errors.ts';
 import { storedId, type PathIds } from '../core/objects/object-id.ts';
 import type { PermissionRule } from '../core/permissions/inheritance.ts';
 import type { Principal } from '../core/permissions/principals.ts';
+import { withoutRepetition } from '../core/query/plan-page.ts';
 import { completeCaller, type Caller } from './caller.ts';
 import type { Context } from './context.ts';
 import { haveOwners, ownsLists, type OwnedList } from './owned-lists.ts';
@@ -207,6 +209,9 @@ export async function requireListAccess(
   throw refusal(caller);
 }
 
+/** Number of ids that are read from URIs before other requests run. */
+const idsPerTurn = 10_000;
+
 /**
  * Returns the ids of the objects of a list that are shared with the caller individually.
  *
@@ -227,9 +232,13 @@ export async function findObjects(
       : (
           await reader.permission.getAccessibleObjects(knownPrincipals, { bound, withChildren: false, memberOf, limit })
         ).keys();
-  const shared = Array.from(found, (object) => object.slice(uri.length + 1));
+  const shared: string[] = [];
+  for (const object of found) {
+    shared.push(object.slice(uri.length + 1));
+    if (shared.length % idsPerTurn === 0) await pause('normal');
+  }
   const { policed } = whole;
-  if (policed === undefined) return shared;
+  if (policed === undefined) return withoutRepetition(shared);
   const confirmed: string[] = [];
   for (const id of shared) {
     if (await isConfirmed(own, caller, reader, { ...ids, [idName]: storedId(id) })) confirmed.push(id);

@@ -42,7 +42,7 @@ interface DeletionOptions {
 }
 
 /** Number of changes that are handled before other requests run. */
-const changesPerTurn = 500;
+const changesPerTurn = 100;
 
 /**
  * Finishes deletions in one list: deletes the permissions of the objects, runs the hooks of the kind and announces the

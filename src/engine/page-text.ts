@@ -12,7 +12,7 @@ import {
   type StoredEntry,
 } from '../core/objects/stored.ts';
 import { matchesInSteps } from '../core/query/evaluate-steps.ts';
-import { project } from '../core/query/project.ts';
+import { project, workOfProjection } from '../core/query/project.ts';
 import type { ListQuery, Marking } from '../core/query/resolve.ts';
 import { scoreInSteps, SearchBudget } from '../core/text/text-query.ts';
 import type { Scope } from './scope.ts';
@@ -36,13 +36,14 @@ export function* formatPage(
       : entries.map((entry) => (isTombstone(entry) ? entry : presentObject(scope, entry)));
   if (projection === undefined && goneUnless === undefined) return formatEntries(shown);
   const texts: string[] = [];
+  const projecting = projection === undefined ? 0 : workOfProjection(projection);
   let chars = 0;
   for (const entry of shown) {
     const value = isTombstone(entry) ? entryValue(entry) : yield* entryInSteps(entry);
     const isGone = goneUnless !== undefined && !isTombstone(entry) && !(yield* isShown(entry, goneUnless));
     if (isGone) texts.push(formatGone(entry));
     else texts.push(projection === undefined ? formatEntry(entry) : yield* formatInSteps(project(value, projection)));
-    chars += charsOf(entry);
+    chars += charsOf(entry) + projecting;
     if (chars < largeTextChars) continue;
     chars = 0;
     yield;

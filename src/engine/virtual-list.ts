@@ -1,9 +1,10 @@
 // Lists that are computed for each request, with the filters, sorting, pages and fields of stored lists.
 import { formatJson, type JsonObject } from '../base/json.ts';
-import { runFromNow } from '../base/steps.ts';
+import { largeTextChars } from '../base/json-steps.ts';
+import { runFromNow, type Steps } from '../base/steps.ts';
 import type { ListQuery } from '../core/query/resolve.ts';
 import { filterValues, positionOfValue, selectValues } from '../core/query/sort.ts';
-import { project } from '../core/query/project.ts';
+import { project, workOfProjection, type Projection } from '../core/query/project.ts';
 import type { Context } from './context.ts';
 import type { ResponseHeaders, ServiceResponse } from './exchange.ts';
 import { newNonce, nextPageUrl } from './pages.ts';
@@ -36,6 +37,20 @@ export async function virtualPage(
     all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
   }
   const { projection } = query;
-  const shown = projection === undefined ? values : values.map((value) => project(value, projection));
+  const shown = projection === undefined ? values : await runFromNow(projectAll(values, projection), 'normal');
   return { status: 200, headers: all, body: `{"data":${formatJson(shown)}}` };
+}
+
+function* projectAll(values: readonly JsonObject[], projection: Projection): Steps<readonly JsonObject[]> {
+  const work = workOfProjection(projection);
+  const shown: JsonObject[] = [];
+  let done = 0;
+  for (const value of values) {
+    shown.push(project(value, projection));
+    done += work;
+    if (done < largeTextChars) continue;
+    done = 0;
+    yield;
+  }
+  return shown;
 }

@@ -74,10 +74,6 @@ export class GrantTable {
     return [userId, AUTHENTICATED].flatMap((user) => this.#grants.principalsOf.get(user) ?? []);
   }
 
-  usersOf(principal: Principal): ReadonlySet<Principal> {
-    return this.#grants.usersOf.get(principal) ?? noPrincipals;
-  }
-
   /** Returns the ids of all objects that have entries. */
   *objects(): Iterable<ObjectUri> {
     for (const { objects } of this.#grants.folders.values()) yield* objects.keys();
@@ -93,30 +89,30 @@ export class GrantTable {
     return pairsWithPrefix(this.#grants.usersOf, prefix).map(([principal]) => toPrincipal(principal));
   }
 
-  /** Yields the objects and permissions that the principal is granted, on objects that match or on all. */
+  /** Yields the objects and permissions that the principal is granted, in the folders that matching objects lie in or in all. */
   *grantedTo(principal: Principal, pattern?: ObjectPattern): Iterable<readonly [ObjectUri, ReadonlySet<string>]> {
     const places = this.#grants.places.get(principal);
     if (places === undefined) return;
     const { folder, flat } = pattern ?? everywhere;
     const uris = flat ? [folder] : pairsWithPrefix(places, folder).map(([uri]) => uri);
     for (const uri of uris) {
-      for (const pair of this.#grants.folders.get(uri)?.byPrincipal.get(principal) ?? []) {
-        if (pattern === undefined || pattern.matches(pair[0])) yield pair;
-      }
+      yield* this.#grants.folders.get(uri)?.byPrincipal.get(principal) ?? [];
     }
   }
 
   /** Removes all entries of objects below the URI. */
   removeBelow(uri: ObjectUri, unit: MemoryUnit): void {
     const grants = this.#grants;
-    for (const [place, folder] of pairsWithPrefix(grants.ordered, `${uri}/`)) {
-      removeFolder(grants, place);
-      unit.record(() => {
+    const removed = pairsWithPrefix(grants.ordered, `${uri}/`);
+    if (removed.length === 0) return;
+    for (const [place] of removed) removeFolder(grants, place);
+    unit.record(() => {
+      for (const [place, folder] of removed) {
         addFolder(grants, place, folder);
         for (const principal of folder.byPrincipal.keys()) addPlace(grants, principal, place);
-      });
-      unit.afterCommit(() => this.#sweeper.add(sweepPlaces(grants, place, folder)));
-    }
+      }
+    });
+    unit.afterCommit(() => this.#sweeper.add(sweepPlaces(grants, removed)));
   }
 
   /** Removes all entries of the objects. */
@@ -186,6 +182,20 @@ export class GrantTable {
     if (!this.principalsOf(userId).has(principal)) return;
     this.#expel(userId, principal);
     unit.record(() => this.#admit(userId, principal));
+  }
+
+  /** Removes a principal from all users, and returns their number. */
+  expelAll(principal: Principal, unit: MemoryUnit): number {
+    const { principalsOf, usersOf } = this.#grants;
+    const users = usersOf.get(principal);
+    if (users === undefined) return 0;
+    usersOf.delete(principal);
+    for (const userId of users) removeFrom(principalsOf, userId, principal);
+    unit.record(() => {
+      usersOf.set(principal, users);
+      for (const userId of users) addTo(principalsOf, userId, principal);
+    });
+    return users.size;
   }
 
   flush(unit: MemoryUnit): void {
@@ -305,12 +315,14 @@ function removePlace({ places }: Grants, principal: Principal, uri: string): voi
 /** Number of principals in one step of a sweep. */
 const sweptAtOnce = 1000;
 
-/** Removes a deleted folder from the places of its principals, unless a new folder exists there. */
-function* sweepPlaces(grants: Grants, uri: string, { byPrincipal }: Folder): Steps<void> {
+/** Removes deleted folders from the places of their principals, unless a new folder exists there. */
+function* sweepPlaces(grants: Grants, removed: readonly (readonly [uri: string, folder: Folder])[]): Steps<void> {
   let count = 0;
-  for (const principal of byPrincipal.keys()) {
-    if (!grants.folders.get(uri)?.byPrincipal.has(principal)) removePlace(grants, principal, uri);
-    if (++count % sweptAtOnce === 0) yield;
+  for (const [uri, { byPrincipal }] of removed) {
+    for (const principal of byPrincipal.keys()) {
+      if (!grants.folders.get(uri)?.byPrincipal.has(principal)) removePlace(grants, principal, uri);
+      if (++count % sweptAtOnce === 0) yield;
+    }
   }
 }
 

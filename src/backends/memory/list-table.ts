@@ -39,6 +39,9 @@ export class ListContents {
   }
 }
 
+/** The contents of all empty lists, which are many after the deletion of a bucket. A list gets its own with its first entry. */
+const noContents = new ListContents();
+
 /** One list. */
 export interface ObjectList extends ListKey, ListState {
   readonly contents: ListContents;
@@ -54,7 +57,7 @@ class MutableList implements ObjectList {
   readonly parent: ListParent;
   clock: number | undefined = undefined;
   horizon = 0;
-  contents = new ListContents();
+  contents = noContents;
   version: number;
 
   constructor({ kind, parent }: ListKey, version: number) {
@@ -193,11 +196,11 @@ export class ListTable {
 
   /** Empties a list together with its parent, in one step whatever its size. */
   empty(key: ListKey, now: number, unit: MemoryUnit): void {
-    const list = this.#ensure(key, unit);
+    const list = key instanceof MutableList ? key : this.#ensure(key, unit);
     const contents = list.contents;
     const state = emptyState(list, now);
     this.#unfill(list);
-    list.contents = new ListContents();
+    list.contents = noContents;
     this.#change(list);
     this.#record(list, state, unit, () => {
       list.contents = contents;
@@ -285,6 +288,7 @@ export class ListTable {
   }
 
   #fill(list: MutableList): void {
+    if (list.contents.live === noContents.live) list.contents = new ListContents();
     const lists = this.#filled.get(list.parent);
     if (lists === undefined) this.#filled.set(list.parent, new Set([list]));
     else lists.add(list);

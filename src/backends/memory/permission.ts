@@ -14,40 +14,48 @@ import type { Steps } from '../../base/steps.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { Principal, UserId } from '../../core/permissions/principals.ts';
 import type { MemoryDatabase } from './database.ts';
-import type { GrantTable, ObjectEntries as EntriesOfObject } from './grant-table.ts';
-import { parsePattern } from '../../core/permissions/object-pattern.ts';
+import { principalsPerStep, type GrantTable, type ObjectEntries as EntriesOfObject } from './grant-table.ts';
+import { parsePattern, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
+import { lastingNames } from './sole-entries.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
-type Run = <T>(operation: () => T) => Promise<T>;
+/** Access to the tables: committed state, or the state of a unit of work. */
+interface Access {
+  run<T>(operation: () => T): Promise<T>;
+  walk<T>(steps: Steps<T>): Promise<T>;
+}
 
 /** Creates the permission backend of a memory database. */
 export function createMemoryPermission(database: MemoryDatabase): PermissionBackend {
   return {
     database,
-    reader: new MemoryPermissionReader(database.grants, (operation) => database.read(operation)),
+    reader: new MemoryPermissionReader(database.grants, {
+      run: (operation) => database.read(operation),
+      walk: (steps) => database.walk(steps),
+    }),
     writer: (transaction) => new MemoryPermissionWriter(database.grants, database.requireUnit(transaction)),
   };
 }
 
 class MemoryPermissionReader implements PermissionReader {
   protected readonly grants: GrantTable;
-  protected readonly run: Run;
+  protected readonly access: Access;
 
-  constructor(grants: GrantTable, run: Run) {
+  constructor(grants: GrantTable, access: Access) {
     this.grants = grants;
-    this.run = run;
+    this.access = access;
   }
 
   getUserPrincipals(userId: UserId): Promise<ReadonlySet<Principal>> {
-    return this.run(() => new Set(this.grants.givenTo(userId).flatMap((principals) => [...principals])));
+    return this.access.run(() => new Set(this.grants.givenTo(userId).flatMap((principals) => [...principals])));
   }
 
   getObjectPermissionPrincipals(objectId: ObjectUri, permission: string): Promise<ReadonlySet<Principal>> {
-    return this.run(() => new Set(this.grants.entriesOf(objectId)?.get(permission)));
+    return this.access.run(() => new Set(this.grants.entriesOf(objectId)?.get(permission)));
   }
 
   getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<Principal>> {
-    return this.run(() => {
+    return this.access.run(() => {
       const principals = new Set<Principal>();
       for (const { objectId, permission } of bound) {
         for (const principal of this.grants.entriesOf(objectId)?.get(permission) ?? []) principals.add(principal);
@@ -61,7 +69,7 @@ class MemoryPermissionReader implements PermissionReader {
     bound: readonly BoundPermission[],
     memberOf?: UserId,
   ): Promise<boolean> {
-    return this.run(() => {
+    return this.access.run(() => {
       const given = memberOf === undefined ? [] : this.grants.givenTo(memberOf);
       let last: string | undefined;
       let entries: EntriesOfObject | undefined;
@@ -77,54 +85,23 @@ class MemoryPermissionReader implements PermissionReader {
     });
   }
 
-  getAccessibleObjects(
-    principals: readonly Principal[],
-    { bound, withChildren = true, memberOf, limit = Infinity }: AccessibleOptions = {},
-  ): Promise<ReadonlyMap<ObjectUri, ReadonlySet<string>>> {
-    return this.run(() => {
-      const found = new Map<ObjectUri, Set<string>>();
-      const add = (objectId: ObjectUri, permission: string): void => {
-        const permissions = found.get(objectId);
-        if (permissions === undefined) found.set(objectId, new Set([permission]));
-        else permissions.add(permission);
-      };
-      const wanted = bound?.map(({ pattern, permission }) => ({
-        pattern: parsePattern(pattern, withChildren),
-        permission,
-      }));
-      const given = memberOf === undefined ? [] : this.grants.givenTo(memberOf).flatMap((groups) => [...groups]);
-      for (const principal of [...principals, ...given]) {
-        if (wanted === undefined) {
-          for (const [objectId, permissions] of this.grants.grantedTo(principal)) {
-            for (const permission of permissions) add(objectId, permission);
-          }
-        } else {
-          for (const { pattern, permission } of wanted) {
-            for (const [objectId, permissions] of this.grants.grantedTo(principal, pattern)) {
-              if (!permissions.has(permission)) continue;
-              add(objectId, permission);
-              if (found.size >= limit) return found;
-            }
-          }
-        }
-      }
-      return found;
-    });
+  getAccessibleObjects(principals: readonly Principal[], options: AccessibleOptions = {}): Promise<AccessibleObjects> {
+    return this.access.walk(findAccessible(this.grants, principals, options));
   }
 
   getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions> {
-    return this.run(() => this.permissionsOf(objectId, permissions));
+    return this.access.run(() => this.permissionsOf(objectId, permissions));
   }
 
   getObjectsPermissions(
     objectIds: readonly ObjectUri[],
     permissions?: readonly string[],
   ): Promise<readonly ObjectPermissions[]> {
-    return this.run(() => objectIds.map((objectId) => this.permissionsOf(objectId, permissions)));
+    return this.access.run(() => objectIds.map((objectId) => this.permissionsOf(objectId, permissions)));
   }
 
   entries(from: string | undefined, limit: number): Promise<WalkPage<ObjectEntries>> {
-    return this.run(() =>
+    return this.access.run(() =>
       pageOf(this.grants.objects(), from, limit, (objectId) => {
         return { objectId, permissions: this.permissionsOf(objectId, undefined) };
       }),
@@ -132,7 +109,7 @@ class MemoryPermissionReader implements PermissionReader {
   }
 
   memberships(from: string | undefined, limit: number): Promise<WalkPage<Memberships>> {
-    return this.run(() =>
+    return this.access.run(() =>
       pageOf(this.grants.users(), from, limit, (userId) => {
         return { userId, principals: [...this.grants.principalsOf(userId)] };
       }),
@@ -146,6 +123,76 @@ class MemoryPermissionReader implements PermissionReader {
       names === undefined ? [...entries] : [...entries].filter(([permission]) => names.includes(permission));
     return Object.fromEntries(wanted.map(([permission, principals]) => [permission, [...principals]]));
   }
+}
+
+type AccessibleObjects = ReadonlyMap<ObjectUri, ReadonlySet<string>>;
+
+/** What is looked for: a permission on objects that match a pattern. */
+interface Wanted {
+  readonly pattern: ObjectPattern;
+  readonly permission: string;
+}
+
+/** An object that is granted to a principal, and may be one of those looked for; `undefined`: all are looked for. */
+type Candidate = readonly [wanted: Wanted | undefined, objectId: ObjectUri, permissions: ReadonlySet<string>];
+
+/** Number of granted objects that are looked at without a pause. */
+const grantsPerStep = 1000;
+
+/** Returns the objects on which the principals have permissions. After the first pause it works on a copy. */
+function* findAccessible(
+  grants: GrantTable,
+  principals: readonly Principal[],
+  { bound, withChildren = true, memberOf, limit = Infinity }: AccessibleOptions,
+): Steps<AccessibleObjects> {
+  const all = bound?.map(({ pattern, permission }) => ({ pattern: parsePattern(pattern, withChildren), permission }));
+  const given = memberOf === undefined ? [] : grants.givenTo(memberOf).flatMap((groups) => [...groups]);
+  let rest: Iterator<Candidate> & Iterable<Candidate> = findCandidates(
+    grants,
+    [...principals, ...given],
+    all ?? [undefined],
+  );
+  const found = new Map<ObjectUri, Set<string>>();
+  for (let looked = 1; found.size < limit; looked++) {
+    const next = rest.next();
+    if (next.done === true) return found;
+    const [wanted, objectId, permissions] = next.value;
+    if (wanted === undefined) for (const permission of permissions) addAccessible(found, objectId, permission);
+    else if (permissions.has(wanted.permission) && wanted.pattern.matches(objectId)) {
+      addAccessible(found, objectId, wanted.permission);
+    }
+    if (looked % grantsPerStep !== 0) continue;
+    if (looked === grantsPerStep) rest = copyOf(rest);
+    yield;
+  }
+  return found;
+}
+
+function* findCandidates(
+  grants: GrantTable,
+  principals: readonly Principal[],
+  all: readonly (Wanted | undefined)[],
+): Generator<Candidate, void, undefined> {
+  for (const principal of principals) {
+    for (const wanted of all) {
+      for (const [objectId, permissions] of grants.grantedTo(principal, wanted?.pattern)) {
+        yield [wanted, objectId, permissions];
+      }
+    }
+  }
+}
+
+function copyOf(candidates: Iterable<Candidate>): ArrayIterator<Candidate> {
+  const copies = Array.from(candidates, ([wanted, objectId, permissions]): Candidate => {
+    return [wanted, objectId, lastingNames(permissions)];
+  });
+  return copies.values();
+}
+
+function addAccessible(found: Map<ObjectUri, Set<string>>, objectId: ObjectUri, permission: string): void {
+  const permissions = found.get(objectId);
+  if (permissions === undefined) found.set(objectId, new Set([permission]));
+  else permissions.add(permission);
 }
 
 /** Returns whether the sets share a member, in time proportional to the smaller one. */
@@ -167,40 +214,43 @@ function pageOf<Id extends string, T>(
   return { found: page.map(read), next: page.length < ahead.length ? page.at(-1) : undefined };
 }
 
+/** Number of objects whose entries are changed without a pause. */
+const objectsPerStep = 500;
+
 class MemoryPermissionWriter extends MemoryPermissionReader implements PermissionWriter {
   readonly #unit: MemoryUnit;
 
   constructor(grants: GrantTable, unit: MemoryUnit) {
-    super(grants, (operation) => unit.run(operation));
+    super(grants, unit);
     this.#unit = unit;
   }
 
   addUserPrincipal(userId: Principal, principal: Principal): Promise<void> {
-    return this.run(() => this.grants.admit(userId, principal, this.#unit));
+    return this.access.run(() => this.grants.admit(userId, principal, this.#unit));
   }
 
   removeUserPrincipal(userId: Principal, principal: Principal): Promise<void> {
-    return this.run(() => this.grants.expel(userId, principal, this.#unit));
+    return this.access.run(() => this.grants.expel(userId, principal, this.#unit));
   }
 
   removePrincipal(principal: Principal): Promise<void> {
-    return this.run(() => this.#expelAll(principal));
+    return this.access.run(() => void this.grants.expelAll(principal, this.#unit));
   }
 
   removePrincipalsBelow(prefix: string): Promise<void> {
-    return this.run(() => this.grants.principalsWithPrefix(prefix).forEach((principal) => this.#expelAll(principal)));
+    return this.#unit.walk(this.#expelBelow(prefix));
   }
 
   addPrincipalToAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void> {
-    return this.run(() => this.grants.grant(objectId, permission, principal, this.#unit));
+    return this.access.run(() => this.grants.grant(objectId, permission, principal, this.#unit));
   }
 
   removePrincipalFromAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void> {
-    return this.run(() => this.grants.revoke(objectId, permission, principal, this.#unit));
+    return this.access.run(() => this.grants.revoke(objectId, permission, principal, this.#unit));
   }
 
   removePrincipalFromAces(principal: Principal): Promise<void> {
-    return this.run(() => {
+    return this.access.run(() => {
       const granted = [...this.grants.grantedTo(principal)].map(([objectId, names]) => [objectId, [...names]] as const);
       for (const [objectId, permissions] of granted) {
         for (const permission of permissions) this.grants.revoke(objectId, permission, principal, this.#unit);
@@ -219,22 +269,38 @@ class MemoryPermissionWriter extends MemoryPermissionReader implements Permissio
   }
 
   deleteObjectPermissions(objectIds: readonly ObjectUri[]): Promise<void> {
-    return this.run(() => this.grants.removeObjects(objectIds, this.#unit));
+    return this.#unit.walk(this.#removeObjects(objectIds));
   }
 
   deletePermissionsBelow(uri: ObjectUri): Promise<void> {
-    return this.run(() => this.grants.removeBelow(uri, this.#unit));
+    return this.access.run(() => this.grants.removeBelow(uri, this.#unit));
   }
 
   flush(): Promise<void> {
-    return this.run(() => this.grants.flush(this.#unit));
+    return this.access.run(() => this.grants.flush(this.#unit));
   }
 
   *#addAll(entries: Parameters<PermissionWriter['addToAces']>[0]): Steps<void> {
-    for (const { objectId, permissions } of entries) yield* this.grants.add(objectId, permissions, this.#unit);
+    for (const [index, { objectId, permissions }] of entries.entries()) {
+      if (index > 0 && index % objectsPerStep === 0) yield;
+      yield* this.grants.add(objectId, permissions, this.#unit);
+    }
   }
 
-  #expelAll(principal: Principal): void {
-    for (const userId of this.grants.usersOf(principal)) this.grants.expel(userId, principal, this.#unit);
+  *#removeObjects(objectIds: readonly ObjectUri[]): Steps<void> {
+    for (let start = 0; start < objectIds.length; start += objectsPerStep) {
+      if (start > 0) yield;
+      this.grants.removeObjects(objectIds.slice(start, start + objectsPerStep), this.#unit);
+    }
+  }
+
+  *#expelBelow(prefix: string): Steps<void> {
+    let expelled = 0;
+    for (const principal of this.grants.principalsWithPrefix(prefix)) {
+      expelled += this.grants.expelAll(principal, this.#unit);
+      if (expelled < principalsPerStep) continue;
+      expelled = 0;
+      yield;
+    }
   }
 }

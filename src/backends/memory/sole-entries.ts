@@ -57,3 +57,8 @@ export function ownNames(granted: Map<ObjectUri, Set<string>>, objectId: ObjectU
   granted.set(objectId, own);
   return own;
 }
+
+/** Returns names that do not change any more. */
+export function lastingNames(names: ReadonlySet<string>): ReadonlySet<string> {
+  return names instanceof SoleNames ? names : new Set(names);
+}

@@ -37,6 +37,9 @@ import { PageTexts } from './page-texts.ts';
 import { countSelected, selectLivePage, selectNewest, selectPage } from './select.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
+/** Number of objects created without a pause. */
+const createdPerStep = 500;
+
 /** Access to the tables: committed state, or the state of a unit of work. */
 interface Access {
   /** Runs an operation in one step, so that its reads and writes use one snapshot. */
@@ -185,11 +188,7 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
   }
 
   createAll(list: ListKey, objects: readonly NewObject[]): Promise<readonly StoredObject[]> {
-    return this.access.run(() => {
-      const found = this.table.find(list);
-      requireTimestamps(found ?? unwritten, this.#clock.now(), objects.length);
-      return objects.map((object) => this.#writes.put(list, object, undefined));
-    });
+    return this.access.walk(this.#createAll(list, objects));
   }
 
   update(list: ListKey, id: string, text: string, lastModified?: number, keys?: IndexKeys): Promise<StoredObject> {
@@ -256,6 +255,16 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
 
   flush(): Promise<void> {
     return this.access.run(() => this.table.flush(this.#unit));
+  }
+
+  *#createAll(list: ListKey, objects: readonly NewObject[]): Steps<readonly StoredObject[]> {
+    requireTimestamps(this.table.find(list) ?? unwritten, this.#clock.now(), objects.length);
+    const stored: StoredObject[] = [];
+    for (const object of objects) {
+      if (stored.length > 0 && stored.length % createdPerStep === 0) yield;
+      stored.push(this.#writes.put(list, object, undefined));
+    }
+    return stored;
   }
 
   *#deletePage(list: ListKey, query: PageQuery): Steps<DeletedPage> {

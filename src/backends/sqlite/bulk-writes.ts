@@ -15,24 +15,43 @@ import { compileSelection, fromWhere, walkWindows } from './selection.ts';
 /** Number of rows that one statement deletes. */
 const chunkRows = 2000;
 
+/** Number of lists that are emptied without a pause. */
+const listsPerStep = 100;
+
+type NamedTuple = [...ListTuple, kind: string, parent: ListParent];
+
 /**
  * Empties every list whose parent is the URI or lies below it.
  *
  * @returns whether any of them had contents
  */
-export function deleteBelow(connection: Connection, uri: ObjectUri, now: number): boolean {
+export function* deleteBelow(connection: Connection, uri: ObjectUri, now: number): Steps<boolean> {
+  const columns = `SELECT ${listColumns}, l.kind, l.parent FROM lists l`;
+  let isAny = emptyLists(connection, connection.all<NamedTuple>(`${columns} WHERE l.parent = ?`, uri), now);
   const { low, high } = rangeBelow(uri);
-  const rows = connection.all<[...ListTuple, kind: string, parent: ListParent]>(
-    `SELECT ${listColumns}, l.kind, l.parent FROM lists l
-    WHERE (l.parent = ? OR (l.parent >= ? AND l.parent < ?)) AND (l.live > 0 OR l.dead > 0)`,
-    uri,
-    low,
-    high,
-  );
-  for (const [list, clock, horizon, live, dead, kind, parent] of rows) {
+  let last: readonly [parent: string, kind: string] = [low, ''];
+  for (;;) {
+    const rows = connection.all<NamedTuple>(
+      `${columns} WHERE (l.parent, l.kind) > (?, ?) AND l.parent < ? ORDER BY l.parent, l.kind LIMIT ?`,
+      ...last,
+      high,
+      listsPerStep,
+    );
+    isAny = emptyLists(connection, rows, now) || isAny;
+    const end = rows[listsPerStep - 1];
+    if (end === undefined) return isAny;
+    last = [end[6], end[5]];
+    yield;
+  }
+}
+
+/** Empties those of the lists that have contents; returns whether any have. */
+function emptyLists(connection: Connection, rows: readonly NamedTuple[], now: number): boolean {
+  const filled = rows.filter(([, , , live, dead]) => live > 0 || dead > 0);
+  for (const [list, clock, horizon, live, dead, kind, parent] of filled) {
     detachContents(connection, { kind, parent }, { list, clock, horizon, live, dead }, now);
   }
-  return rows.length > 0;
+  return filled.length > 0;
 }
 
 /** Deletes tombstones, list by list. Returns their number. */

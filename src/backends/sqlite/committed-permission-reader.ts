@@ -14,7 +14,6 @@ import {
   readEntries,
   readEntryRows,
   readInEntry,
-  readPrincipals,
   SqlitePermissionReader,
   type PermissionCheck,
 } from './permission-reader.ts';
@@ -46,13 +45,14 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
     return this.access.read((connection, cache) => entrySteps(connection, cache, objectId, permissions));
   }
 
-  override getUserPrincipals(userId: UserId): Promise<ReadonlySet<Principal>> {
-    return this.access.run((connection, cache) => {
+  override async getUserPrincipals(userId: UserId): Promise<ReadonlySet<Principal>> {
+    const known = await this.access.run((connection, cache) => {
       const own = recallPrincipals(connection, cache, userId);
       const all = recallPrincipals(connection, cache, everyUser);
       const isKept = !(own instanceof TooMany) && !(all instanceof TooMany);
-      return new Set(isKept ? [...own, ...all] : readPrincipals(connection, userId));
+      return isKept ? new Set([...own, ...all]) : undefined;
     });
+    return known ?? super.getUserPrincipals(userId);
   }
 }
 

@@ -9,7 +9,7 @@ import type {
   WalkPage,
 } from '../../contracts/permission.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
-import type { Principal, UserId } from '../../core/permissions/principals.ts';
+import { AUTHENTICATED, type Principal, type UserId } from '../../core/permissions/principals.ts';
 import { findAccessible, findAllAccessible } from './accessible-objects.ts';
 import type { Access } from './access.ts';
 import type { Connection, SqlValue } from './connection.ts';
@@ -31,7 +31,7 @@ export class SqlitePermissionReader implements PermissionReader {
   }
 
   getUserPrincipals(userId: UserId): Promise<ReadonlySet<Principal>> {
-    return this.access.run((connection) => new Set(readPrincipals(connection, userId)));
+    return this.access.read((connection) => readPrincipals(connection, userId));
   }
 
   getObjectPermissionPrincipals(objectId: ObjectUri, permission: string): Promise<ReadonlySet<Principal>> {
@@ -64,11 +64,12 @@ export class SqlitePermissionReader implements PermissionReader {
     principals: readonly Principal[],
     { bound, withChildren = true, memberOf, limit }: AccessibleOptions = {},
   ): Promise<AccessibleObjects> {
-    return this.access.read((connection) => {
-      const all = memberOf === undefined ? principals : [...principals, ...readPrincipals(connection, memberOf)];
+    return this.access.read(function* (connection) {
+      const given = memberOf === undefined ? [] : yield* readPrincipals(connection, memberOf);
+      const all = [...principals, ...given];
       return bound === undefined
-        ? findAllAccessible(connection, all)
-        : findAccessible(connection, all, bound, { withChildren, limit });
+        ? yield* findAllAccessible(connection, all)
+        : yield* findAccessible(connection, all, bound, { withChildren, limit });
     });
   }
 
@@ -131,9 +132,20 @@ export function findGrant(connection: Connection, { principals, bound, memberOf 
 }
 
 /** Returns the principals that count for a user. */
-export function readPrincipals(connection: Connection, userId: UserId): readonly Principal[] {
-  const sql = `SELECT principal FROM user_principals WHERE user_id IN (?, 'system.Authenticated')`;
-  return connection.all<[Principal]>(sql, userId).map(([principal]) => principal);
+function* readPrincipals(connection: Connection, userId: UserId): Steps<ReadonlySet<Principal>> {
+  const found = new Set<Principal>();
+  for (const user of [userId, AUTHENTICATED]) {
+    for (let last = ''; ;) {
+      const sql = `SELECT principal FROM user_principals WHERE user_id = ? AND principal > ? ORDER BY principal LIMIT ?`;
+      const rows = connection.all<[Principal]>(sql, user, last, rowsPerStep);
+      for (const [principal] of rows) found.add(principal);
+      const end = rows[rowsPerStep - 1];
+      if (end === undefined) break;
+      [last] = end;
+      yield;
+    }
+  }
+  return found;
 }
 
 /** Whether the principal of an entry counts for a user. An entry has few principals, but a user may be in many groups. */

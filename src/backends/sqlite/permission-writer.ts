@@ -8,9 +8,10 @@ import type {
 import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { Principal, UserId } from '../../core/permissions/principals.ts';
 import type { UnitAccess } from './access.ts';
+import type { Connection } from './connection.ts';
 import { countPrincipals, deleteEntries, Folders, grant, grantAll, replaceEntries } from './entry-rows.ts';
 import type { Changes } from './read-cache.ts';
-import { runAtOnce } from '../../base/steps.ts';
+import { runAtOnce, type Steps } from '../../base/steps.ts';
 import { splitObjectId } from '../sql/object-pattern.ts';
 import { SqlitePermissionReader } from './permission-reader.ts';
 import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
@@ -19,6 +20,19 @@ import { rangeBelow, rangeOfPrefix } from '../sql/text-range.ts';
 const maxAtOnce = 100;
 /** Number of objects whose entries are deleted without a pause. */
 const objectsPerStep = 100;
+
+/** Number of folders, and of rows of principals, that are deleted without a pause. */
+const foldersPerStep = 200;
+const deletedPerStep = 1000;
+
+interface KeyedTable {
+  readonly name: string;
+  /** Columns of the primary key. */
+  readonly key: string;
+}
+
+const memberships: KeyedTable = { name: 'user_principals', key: 'user_id, principal' };
+const entriesTable: KeyedTable = { name: 'entries', key: 'folder, name, permission, principal' };
 
 interface Result {
   readonly bound: readonly BoundPermission[];
@@ -66,16 +80,14 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   removePrincipal(principal: Principal): Promise<void> {
-    this.#changes.ofEverything();
-    return this.#run('DELETE FROM user_principals WHERE principal = ?', principal);
+    return this.#deleteInSteps(memberships, 'principal = ?', principal);
   }
 
   removePrincipalsBelow(prefix: string): Promise<void> {
-    this.#changes.ofEverything();
     const { low, high } = rangeOfPrefix(prefix);
     return high === undefined
-      ? this.#run('DELETE FROM user_principals WHERE principal >= ?', low)
-      : this.#run('DELETE FROM user_principals WHERE principal >= ? AND principal < ?', low, high);
+      ? this.#deleteInSteps(memberships, 'principal >= ?', low)
+      : this.#deleteInSteps(memberships, 'principal >= ? AND principal < ?', low, high);
   }
 
   addPrincipalToAce(objectId: ObjectUri, permission: string, principal: Principal): Promise<void> {
@@ -101,8 +113,7 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
   }
 
   removePrincipalFromAces(principal: Principal): Promise<void> {
-    this.#changes.ofEverything();
-    return this.#run('DELETE FROM entries WHERE principal = ?', principal);
+    return this.#deleteInSteps(entriesTable, 'principal = ?', principal);
   }
 
   addToAces(entries: readonly ObjectEntries[]): Promise<void> {
@@ -147,19 +158,20 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
 
   /** Deletes the folders. Their entries become unreachable, and the reaper deletes them. */
   deletePermissionsBelow(uri: ObjectUri): Promise<void> {
-    this.#results.clear();
-    this.#folders.forget();
-    this.#changes.ofEverything();
-    return this.access.run((connection) => {
-      const { low, high } = rangeBelow(uri);
-      const detached = connection.run(
-        'INSERT INTO doomed_folders (folder) SELECT folder FROM folders WHERE uri >= ? AND uri < ?',
-        low,
-        high,
-      );
-      if (detached === 0) return;
-      connection.run('DELETE FROM folders WHERE uri >= ? AND uri < ?', low, high);
-      this.#wakeReaper();
+    const { low, high } = rangeBelow(uri);
+    const below = 'SELECT folder FROM folders WHERE uri >= ? AND uri < ? ORDER BY uri LIMIT ?';
+    const wakeReaper = this.#wakeReaper;
+    return this.#changeEverything(function* (connection) {
+      for (;;) {
+        const parameters = [low, high, foldersPerStep];
+        const detached = connection.run(`INSERT INTO doomed_folders (folder) ${below}`, ...parameters);
+        if (detached > 0) {
+          connection.run(`DELETE FROM folders WHERE folder IN (${below})`, ...parameters);
+          wakeReaper();
+        }
+        if (detached < foldersPerStep) return;
+        yield;
+      }
     });
   }
 
@@ -178,6 +190,24 @@ export class SqlitePermissionWriter extends SqlitePermissionReader implements Pe
     for (const [key, { bound }] of this.#results) {
       if (bound.some(({ objectId }) => objectIds.has(objectId))) this.#results.delete(key);
     }
+  }
+
+  #deleteInSteps({ name, key }: KeyedTable, condition: string, ...parameters: readonly string[]): Promise<void> {
+    const sql = `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} WHERE ${condition} LIMIT ?)`;
+    return this.#changeEverything(function* (connection) {
+      while (connection.run(sql, ...parameters, deletedPerStep) === deletedPerStep) yield;
+    });
+  }
+
+  /** Writes in steps, and forgets what was read before them and between two of them. */
+  #changeEverything(write: (connection: Connection) => Steps<void>): Promise<void> {
+    const forget = (): void => {
+      this.#results.clear();
+      this.#folders.forget();
+    };
+    forget();
+    this.#changes.ofEverything();
+    return this.access.read(write).finally(forget);
   }
 
   #run(sql: string, ...parameters: readonly string[]): Promise<void> {

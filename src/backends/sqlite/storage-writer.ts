@@ -149,9 +149,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   deleteChildren(uri: ObjectUri): Promise<void> {
     this.#changingEverything();
-    return this.access.run((connection) => {
-      if (deleteBelow(connection, uri, this.#clock.now())) this.#wakeReaper();
-    });
+    return this.#inSteps((connection) => this.#deleteBelow(connection, uri));
   }
 
   purgeDeleted(options: PurgeOptions = {}): Promise<number> {
@@ -189,6 +187,10 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   #changingEverything(): void {
     this.#forget();
     this.#changes.ofEverything();
+  }
+
+  *#deleteBelow(connection: Connection, uri: ObjectUri): Steps<void> {
+    if (yield* deleteBelow(connection, uri, this.#clock.now())) this.#wakeReaper();
   }
 
   /** Writes in steps. Forgets rows that were read before, and between two steps: a later step may change them. */

@@ -1,5 +1,5 @@
 // The single writer of a database file. The next user is the one whose units have run for the shortest time; units of one
-// user run in the order of their calls. Each unit has a savepoint. One COMMIT and one flush make the units of a group
+// user run in the order of their calls. Each unit can be rolled back alone. One COMMIT and one flush make the units of a group
 // durable, and then their requests are answered.
 import type { Transaction } from '../../contracts/database.ts';
 import { FairQueue } from '../../base/fair-queue.ts';
@@ -11,6 +11,7 @@ import type { Connection } from './connection.ts';
 import { isBusy, translateError, type BackendName } from './errors.ts';
 import { LongUnits } from './long-units.ts';
 import type { Changes } from './read-cache.ts';
+import { endsOfFirst, endsOfLater, type UnitEnds } from './unit-ends.ts';
 
 export interface WriterQueueOptions {
   /** Number of units after which a group is committed although more are waiting. */
@@ -67,13 +68,15 @@ export class WriterUnit implements Transaction {
   readonly #queue: WriterQueue;
   readonly #group: CommitGroup;
   readonly #connection: Connection;
+  readonly #ends: UnitEnds;
   readonly #release: () => void;
   #open = true;
 
-  constructor(queue: WriterQueue, group: CommitGroup, connection: Connection, release: () => void) {
+  constructor(queue: WriterQueue, group: CommitGroup, connection: Connection, ends: UnitEnds, release: () => void) {
     this.#queue = queue;
     this.#group = group;
     this.#connection = connection;
+    this.#ends = ends;
     this.#release = release;
   }
 
@@ -107,14 +110,14 @@ export class WriterUnit implements Transaction {
 
   async commit(): Promise<void> {
     if (!this.#open) throw new Error('the transaction has ended already');
-    this.#end(['RELEASE unit']);
+    this.#end(this.#ends.commit);
     return this.#group.outcome;
   }
 
   /** Resolves with the group, because the unit may have seen what earlier units of the group wrote. */
   async rollback(): Promise<void> {
     if (!this.#open) return;
-    this.#end(['ROLLBACK TO unit', 'RELEASE unit']);
+    this.#end(this.#ends.rollback);
     await this.#group.outcome.catch(() => undefined);
   }
 
@@ -269,8 +272,9 @@ export class WriterQueue {
   }
 
   #grant(group: CommitGroup): void {
+    const isFirst = group.units === 0;
     try {
-      this.#connection.run('SAVEPOINT unit');
+      if (!isFirst) this.#connection.run('SAVEPOINT unit');
     } catch (error) {
       // Thrown before any unit could begin. The group ends here, and the waiting units start another one.
       this.noteFailure(error);
@@ -281,7 +285,7 @@ export class WriterQueue {
     group.units++;
     const { priority, userId, resolve } = this.#nextWaiter();
     const grantedAt = performance.now();
-    const unit = new WriterUnit(this, group, this.#connection, () => {
+    const unit = new WriterUnit(this, group, this.#connection, isFirst ? endsOfFirst : endsOfLater, () => {
       this.#current = undefined;
       if (priority === 'normal') {
         const tookMs = performance.now() - grantedAt;

@@ -61,6 +61,14 @@ export type PagePlan = (SelectionPlan | IndexRange) &
 /** Whether a backend reads pages in the order of ids: always, only when no filter is left to test, or never. */
 export type IdOrder = 'always' | 'unfiltered' | 'never';
 
+const uniqueLists = new WeakSet<readonly string[]>();
+
+/** Notes that each id of a long list is given once, so that plans need not compare all of them. Returns the list. */
+export function withoutRepetition(ids: readonly string[]): readonly string[] {
+  uniqueLists.add(ids);
+  return ids;
+}
+
 /** Plans a read of all selected entries, such as a count. */
 export function planSelection({ filters, ids, includeDeleted = false, budget }: Selection): SelectionPlan {
   let range = everyTimestamp;
@@ -76,7 +84,7 @@ export function planSelection({ filters, ids, includeDeleted = false, budget }: 
   const conditions = { range, residual, includeDeleted, budget };
   return wanted === undefined
     ? { by: 'scan', ...conditions }
-    : { by: 'lookup', ids: [...new Set(wanted)], ...conditions };
+    : { by: 'lookup', ids: uniqueLists.has(wanted) ? wanted : [...new Set(wanted)], ...conditions };
 }
 
 /** Plans a read of one page. */

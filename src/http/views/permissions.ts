@@ -1,6 +1,7 @@
 // `/permissions`: the permissions of the caller, object by object. A virtual list, computed from the access-control entries and
 // settings for each request.
 import type { JsonObject } from '../../base/json.ts';
+import { pause } from '../../base/steps.ts';
 import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
 import { createUriParser, storedUri, type ObjectUri } from '../../core/objects/uris.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
@@ -119,6 +120,9 @@ async function listPermissions(
   return virtualPage(context, options.engine, entries, query, headers);
 }
 
+/** Number of objects that are looked at before other requests run. */
+const objectsPerTurn = 500;
+
 async function collectEntries(
   options: PermissionsOptions,
   kinds: readonly CompiledKind[],
@@ -126,8 +130,11 @@ async function collectEntries(
   reader: Reader,
 ): Promise<readonly JsonObject[]> {
   const explicit = new Map<ObjectUri, Set<string>>();
-  for (const [uri, names] of await reader.permission.getAccessibleObjects(caller.knownPrincipals))
+  let copied = 0;
+  for (const [uri, names] of await reader.permission.getAccessibleObjects(caller.knownPrincipals)) {
+    if (++copied % objectsPerTurn === 0) await pause('normal');
     explicit.set(uri, new Set(names));
+  }
   for (const kind of kinds) {
     const granted = entriesBySettings(kinds, kind, caller);
     if (granted.length === 0) continue;
@@ -139,7 +146,9 @@ async function collectEntries(
   }
   const parse = createUriParser(kinds.map(({ name, uriTemplate }) => [name, uriTemplate]));
   const entries: JsonObject[] = [];
+  let looked = 0;
   for (const [uri, names] of explicit) {
+    if (++looked % objectsPerTurn === 0) await pause('normal');
     const address = parse(uri);
     const kind = address === undefined ? undefined : options.kinds.get(address.kind);
     if (address === undefined || kind === undefined) continue;

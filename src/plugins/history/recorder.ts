@@ -2,6 +2,7 @@
 // in the same transaction.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
+import { pause } from '../../base/steps.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { storedUri, uriBelow, type ObjectUri } from '../../core/objects/uris.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
@@ -72,6 +73,9 @@ function isRecorded({ excludedUris, excludedUserIds }: RecordedScope, change: Ch
   return !isWithin(change, excludedUris);
 }
 
+/** Number of changes that are recorded before other requests run. */
+const changesPerTurn = 500;
+
 async function recordInBucket(
   kind: CompiledKind,
   { clock, explicitPermissions, trim }: RecorderOptions,
@@ -81,15 +85,19 @@ async function recordInBucket(
   const { ids } = changes[0]!;
   const list = kind.listKey(ids, anonymous);
   const now = clock.now();
-  const entries = changes.map((change) => ({ id: randomUUID(), change, text: formatHistoryEntry(change, now) }));
   // Sent together, because only the entries depend on the lock.
   const [, readers] = await Promise.all([
     storage.lock(list),
     explicitPermissions ? findReaders(changes, permission) : undefined,
   ]);
-  await storage.createAll(list, entries);
-  if (readers !== undefined) {
-    const uri = kind.listUri(ids);
+  const uri = kind.listUri(ids);
+  for (let start = 0; start < changes.length; start += changesPerTurn) {
+    if (start > 0) await pause('urgent');
+    const entries = changes
+      .slice(start, start + changesPerTurn)
+      .map((change) => ({ id: randomUUID(), change, text: formatHistoryEntry(change, now) }));
+    await storage.createAll(list, entries);
+    if (readers === undefined) continue;
     await permission.addToAces(
       entries.map(({ id, change }) => ({
         objectId: storedUri(`${uri}/${id}`),

@@ -14,8 +14,10 @@ import { openConnection, temporaryPath } from './temporary.ts';
 /** Records the transactions that it ran. */
 class WatchedConnection extends Connection {
   readonly ends: string[] = [];
+  savepoints = 0;
 
   override run(sql: string, ...parameters: readonly SqlValue[]): number {
+    if (sql.startsWith('SAVEPOINT')) this.savepoints++;
     if (sql === 'COMMIT' || sql === 'ROLLBACK') this.ends.push(sql);
     return super.run(sql, ...parameters);
   }
@@ -128,6 +130,22 @@ describe('the writer queue', () => {
     const second = write(queue, 2);
     await Promise.all([first, second]);
     expect(connection.ends).toEqual(['COMMIT']);
+  });
+
+  it('gives savepoints, in which SQLite is slow, only to units after the first of a group; each can be undone', async () => {
+    const { queue, connection, committed } = await openQueue();
+    const all = [1, 2, 3, 4].map(async (n) => {
+      const unit = await queue.begin();
+      expect(connection.savepoints).toBe(n - 1);
+      insert(unit, n);
+      await (n % 2 === 1 ? unit.rollback() : unit.commit());
+    });
+    await Promise.all(all);
+    expect(committed()).toEqual([2, 4]);
+    expect(connection.ends).toEqual(['ROLLBACK', 'COMMIT']);
+    await write(queue, 5);
+    expect(connection.savepoints).toBe(3);
+    expect(committed()).toEqual([2, 4, 5]);
   });
 
   it('answers no unit before its group is committed, and all of them then', async () => {

@@ -12,6 +12,7 @@ import {
   planPage,
   planSelection,
   timeRangeKey,
+  withoutRepetition,
   type IdOrder,
   type PagePlan,
   type SelectionPlan,
@@ -209,5 +210,13 @@ describe('the plan of a page', () => {
   it('drops sort keys after one that is unique in the list', () => {
     expect(plan({ sort: [...newest, ...byTitle] }).sort).toEqual(newest);
     expect(plan({ sort: [...byTitle, ...byId] }).sort).toEqual(byTitle);
+  });
+
+  it('copies no list of ids that is known to have each of them once', () => {
+    const ids = ['b', 'a', 'b'];
+    expect(planSelection({ filters: [], ids })).toMatchObject({ by: 'lookup', ids: ['b', 'a'] });
+    const long = withoutRepetition(['b', 'a']);
+    const found = planSelection({ filters: [], ids: long });
+    expect(found.by === 'lookup' && found.ids === long).toBe(true);
   });
 });
