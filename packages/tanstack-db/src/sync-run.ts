@@ -131,12 +131,15 @@ export class SyncRun<T extends object> {
     if (this.#isEnded || states.length === 0) return;
     // A pause between polls ends.
     this.#wake();
-    const absent = states.filter((state) => state['absent'] === true).map(({ id }) => id);
+    const absent = states.filter((state) => state['absent'] === true);
     const present = states.filter((state) => state['absent'] !== true);
+    // Others may have created the record again, which the stream tells without the deletion before it.
+    const isLeft = ({ id, last_modified }: Incoming): boolean =>
+      this.copy.has(id) && !this.copy.hasReached(id, last_modified + 1);
     const isReached = (): boolean =>
       present.every(
         ({ id, last_modified }) => this.copy.hasReached(id, last_modified) || this.#isPast(last_modified),
-      ) && absent.every((id) => !this.copy.has(id));
+      ) && absent.every((state) => !isLeft(state));
     const { confirmTimeoutMs, filter } = this.#options;
     if (await this.#waiting.until(isReached, confirmTimeoutMs)) return;
     const visible = present.map((state) => {
@@ -144,7 +147,7 @@ export class SyncRun<T extends object> {
       return { id: state.id, last_modified: state.last_modified, gone: true };
     });
     void this.copy.apply(visible);
-    this.copy.forget(absent);
+    this.copy.forget(absent.filter(isLeft).map(({ id }) => id));
   }
 
   /** Waits until the stream has reached a timestamp. Returns whether it has within the time. */

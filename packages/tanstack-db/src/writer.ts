@@ -155,7 +155,7 @@ export class Writer {
   async #settle(write: Write, server: Incoming | undefined): Promise<Incoming | undefined> {
     const { list, onConflict } = this.#options;
     const { type, id, base, local } = write;
-    if (type === 'delete' && server === undefined) return absentState(id);
+    if (type === 'delete' && server === undefined) return this.#absentState(write);
     if (server !== undefined) {
       // A write whose response was lost, or one that only this client has made meanwhile.
       if (type !== 'delete' && isUnchanged(local, server)) return server;
@@ -181,7 +181,7 @@ export class Writer {
       case 'server':
         break;
     }
-    return server ?? absentState(id);
+    return server ?? this.#absentState(write);
   }
 
   #conflictOf({ type, id, base, local }: Write, server: Incoming | undefined): Conflict {
@@ -259,6 +259,11 @@ export class Writer {
     return own?.replaced.has(revision) === true ? own.latest : revision;
   }
 
+  /** The state of a record that others have deleted, since the last state that this client knew. */
+  #absentState(write: Write): Incoming {
+    return { id: write.id, last_modified: this.#revisionOf(write) ?? 0, absent: true };
+  }
+
   #remember({ id, type, revision }: Write, latest: number): void {
     const own = this.#own.get(id);
     const isContinued = own !== undefined && (own.replaced.has(revision) || own.latest === revision);
@@ -269,11 +274,6 @@ export class Writer {
     this.#own.set(id, { replaced, latest });
     if (this.#own.size > maxRemembered) this.#own.delete(this.#own.keys().next().value!);
   }
-}
-
-/** The state of a record that others have deleted. */
-function absentState(id: string): Incoming {
-  return { id, last_modified: 0, absent: true };
 }
 
 function isConflict(error: unknown): error is CofferError {

@@ -68,6 +68,17 @@ describe('conflicts', () => {
     expect(items.get('a')?.name).toBe('x');
   });
 
+  it('keeps a record that others have created again after it was found deleted', async () => {
+    const onConflict = async (): Promise<'server'> => {
+      await world.records.put('a', { n: 7 });
+      return 'server';
+    };
+    const items = await deaf({ onConflict, confirmTimeoutMs: 50 });
+    await world.records.delete('a');
+    await edit(items, { n: 2 });
+    await until(() => items.get('a')?.n === 7);
+  });
+
   it('writes the state of the client as a whole', async () => {
     const items = await deaf({ onConflict: 'client' });
     await world.records.patch('a', { n: 10, name: 'other', more: true });
