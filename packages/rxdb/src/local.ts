@@ -27,6 +27,12 @@ export class LocalDocuments {
     return new Map(found.map((document) => [document[schema.primaryPath] as string, document]));
   }
 
+  /** Returns the states that the service is known to have, by primary key. */
+  async knownStates(keys: readonly string[]): Promise<Map<string, Stored>> {
+    const states = await getAssumedMasterState(this.#state().internalReplicationState!, [...keys]);
+    return new Map(Object.entries(states).map(([key, { docData }]) => [key, docData as Stored]));
+  }
+
   /**
    * Stores states as those that the service has. RxDB does it when all documents of a push were written, and ignores what it
    * receives for them until then.
@@ -50,9 +56,8 @@ export class LocalDocuments {
   async known(): Promise<string[]> {
     const documents = (await this.#collection.find().exec()) as readonly { readonly primary: string }[];
     const keys = documents.map((document) => document.primary);
-    const { internalReplicationState, push } = this.#state();
-    if (push === undefined) return keys;
-    const states = await getAssumedMasterState(internalReplicationState!, keys);
-    return keys.filter((key) => states[key] !== undefined && !(states[key].docData as { _deleted?: boolean })._deleted);
+    if (this.#state().push === undefined) return keys;
+    const states = await this.knownStates(keys);
+    return keys.filter((key) => states.has(key) && states.get(key)!['_deleted'] !== true);
   }
 }

@@ -57,6 +57,8 @@ export class Pusher {
   #queue: Promise<unknown> = Promise.resolve();
   /** Rows whose state was reached. RxDB passes them again if another one has failed, and others may have changed them since. */
   readonly #reached = new WeakSet<Row>();
+  /** States that RxDB passes as edits, and that the collection no longer has. */
+  readonly #outdated = new WeakSet<Document>();
 
   constructor(context: PusherContext) {
     this.#context = context;
@@ -68,18 +70,27 @@ export class Pusher {
    * @throws the first error that is no conflict, after all other documents were written
    */
   push(rows: readonly Row[]): Promise<Document[]> {
-    const { shape, underWay } = this.#context;
-    const keys = rows.map(nextOf).flatMap((next) => (next === null ? [] : [shape.keyOf(next)]));
+    const { underWay } = this.#context;
+    const keys = this.#keysOf(rows);
     // After a pause, the previous call may still be running.
     const result = this.#queue.then(() => underWay.during(keys, () => this.#push(rows)));
     this.#queue = result.catch(() => undefined);
     return result;
   }
 
+  /** Returns whether a state is no edit, so that its conflict has nothing to resolve. */
+  isOutdated(state: Document): boolean {
+    return this.#outdated.has(state);
+  }
+
+  #keysOf(rows: readonly Row[]): string[] {
+    return rows.map(nextOf).flatMap((next) => (next === null ? [] : [this.#context.shape.keyOf(next)]));
+  }
+
   async #push(rows: readonly Row[]): Promise<Document[]> {
     const result: Result = { conflicts: [], reached: [], errors: [] };
     try {
-      await this.#writeAll(await this.#begin(rows), result);
+      await this.#writeAll(await this.#begin(rows, result), result);
     } finally {
       for (const { row } of result.reached) this.#reached.add(row);
       await this.#context.local.setKnown(result.reached.map(({ next }) => next));
@@ -105,13 +116,25 @@ export class Pusher {
     }
   }
 
-  async #begin(rows: readonly Row[]): Promise<Task[]> {
-    const { shape, recent } = this.#context;
+  async #begin(rows: readonly Row[], { conflicts }: Result): Promise<Task[]> {
+    const { shape, recent, local } = this.#context;
     const tasks: Task[] = [];
+    const keys = this.#keysOf(rows);
+    const [stored, reported] = await Promise.all([local.find(keys), local.knownStates(keys)]);
     for (const row of rows) {
       const next = nextOf(row);
       // Withheld or reached in an earlier attempt.
       if (next === null || this.#reached.has(row)) continue;
+      const [present, ofService] = [stored, reported].map((states) => states.get(shape.keyOf(next)));
+      if (present && ofService && shape.hasState(present, shape.stateOf(ofService))) {
+        // There is no edit. RxDB reads the documents that have changed, and what the service has of them later.
+        if (shape.hasState(present, next)) withhold(row);
+        else {
+          this.#outdated.add(next);
+          conflicts.push(shape.stateOf(present));
+        }
+        continue;
+      }
       const assumed: Document | undefined = row.assumedMasterState;
       const id = shape.idOf(shape.keyOf(next));
       const isNew = assumed === undefined || assumed._deleted;
@@ -173,8 +196,7 @@ export class Pusher {
     for (const task of tasks) {
       const attributes = await shape.toAttributes(task.next, task.current);
       if (attributes === null) {
-        // RxDB does not report it as sent.
-        (task.row as { newDocumentState: unknown }).newDocumentState = null;
+        withhold(task.row);
         continue;
       }
       const fault = task.next._deleted ? undefined : describeUnstorable(attributes);
@@ -285,6 +307,11 @@ export class Pusher {
     const size = Number((await client.info({ signal })).settings['batch_max_requests']);
     return size >= 1 ? size : defaultBatchSize;
   }
+}
+
+/** Withholds a row: RxDB does not report it as sent. */
+function withhold(row: Row): void {
+  (row as { newDocumentState: unknown }).newDocumentState = null;
 }
 
 /** Returns the state that a row sends, or `null` if it is withheld. */

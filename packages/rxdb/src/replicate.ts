@@ -82,7 +82,8 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
     const { paused } = events;
     const handler = withAttachments ? input.conflictHandler : keepingAttachments(input.conflictHandler);
     input.conflictHandler = {
-      resolve: (conflict, context) => handler.resolve(conflict, context),
+      resolve: async (conflict, context) =>
+        pusher.isOutdated(conflict.newDocumentState) ? conflict.realMasterState : handler.resolve(conflict, context),
       isEqual: late.ignoring((one, other, context) => handler.isEqual(one, other, context)),
     };
     state.subs.push(

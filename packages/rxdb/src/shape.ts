@@ -85,11 +85,12 @@ export class Shape {
 
   /** Returns whether the collection, which has stored a state, has this state of the document. */
   hasState(stored: Readonly<Record<string, unknown>>, state: Document): boolean {
-    const [one, other] = [stored, state].map((each) => ({
-      ...this.#select(each),
-      _deleted: each['_deleted'] === true,
-    }));
-    return this.isEqual(one!, other!);
+    return this.isEqual(this.stateOf(stored), this.stateOf(state));
+  }
+
+  /** Returns the state of a document, without what RxDB adds to it. */
+  stateOf(stored: Readonly<Record<string, unknown>>): Document {
+    return { ...this.#select(stored), _deleted: stored['_deleted'] === true };
   }
 
   async #attributesOf(document: Document): Promise<Record<string, unknown> | null> {

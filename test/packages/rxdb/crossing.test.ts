@@ -118,6 +118,48 @@ describe('A replication that continues after a pause', () => {
   });
 });
 
+describe('A replication that RxDB gives a state of the service as an edit', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.start();
+  });
+  afterAll(() => world.close());
+
+  // RxDB reads the documents that have changed, and what the service has of them later.
+  it.each([
+    ['an earlier one than it has', 'first', { title: 'second' }],
+    ['an earlier one than it has, of a document that it regards as new', 'first', undefined],
+    ['the present one', 'second', { title: 'first' }],
+  ])('does not push %s', async (_, title, assumed) => {
+    const list = await world.newList();
+    await list.put('a', { title: 'second' });
+    let conflicts = 0;
+    const todos = await world.open({
+      conflictHandler: {
+        isEqual: (one: Todo, other: Todo) => one.title === other.title,
+        resolve: () => (conflicts += 1),
+      },
+    });
+    const state = world.replicate(todos, list);
+    await state.awaitInSync();
+    expect(await contentOf(todos)).toMatchObject({ a: { title: 'second' } });
+    const { input } = state.internalReplicationState!;
+    const document = (shown: { title: string }): object => ({ id: 'a', ...shown, _deleted: false });
+    const row = { assumedMasterState: assumed && document(assumed), newDocumentState: document({ title }) };
+    const refused = await input.replicationHandler.masterWrite([row as never]);
+    expect(refused).toEqual(title === 'second' ? [] : [expect.objectContaining({ title: 'second' })]);
+    for (const realMasterState of refused) {
+      const conflict = { ...row, realMasterState } as never;
+      expect(await input.conflictHandler.resolve(conflict, 'replication-resolve-conflict')).toBe(realMasterState);
+    }
+    expect(conflicts).toBe(0);
+    expect(await list.get('a')).toMatchObject({ title: 'second' });
+    // An edit on top of it is pushed.
+    await (await todos.findOne('a').exec(true)).incrementalPatch({ title: 'third' });
+    await until(async () => (await list.get('a'))['title'] === 'third');
+  });
+});
+
 function newSignal(): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let resolve!: () => void;
   const promise = new Promise<void>((done) => {
