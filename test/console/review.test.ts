@@ -1,4 +1,4 @@
-// Reviews of signed collections in the console: differences, requests, approvals, refusals, and who may do what.
+// Reviews of signed collections in the console: differences, requests, approvals, refusals, and permitted actions.
 import { afterAll, expect, it } from 'vitest';
 import type { TestClient } from '../../src/testing/index.ts';
 import { createKeys } from '../support/signing.ts';
@@ -86,7 +86,7 @@ describeConsole('Reviews in the console', { settings, fill }, (stage) => {
     await visitor.signIn('rae');
     await visitor.go(view);
     await page.getByText('50 is enough').waitFor();
-    const rights = page.getByRole('region', { name: 'Who may do what' }).first();
+    const rights = page.getByRole('region', { name: 'Permitted actions' }).first();
     await expect.poll(() => rights.getByRole('row').nth(1).innerText()).toMatch(/limits-editors \(1\)\s+no$/);
     await expect.poll(() => rights.getByRole('row').nth(2).innerText()).toMatch(/review\s+yes$/);
     await stage.press('Approve and sign');
@@ -140,7 +140,7 @@ describeConsole('Reviews in the console', { settings, fill }, (stage) => {
     await page.getByText('1 added, 1 changed, 1 removed').waitFor();
     for (const name of ['Request review', 'Roll back'])
       expect(await page.getByRole('button', { name, exact: true }).count()).toBe(0);
-    const answers = page.getByRole('region', { name: 'Who may do what' }).first().locator('tbody td:last-child');
+    const answers = page.getByRole('region', { name: 'Permitted actions' }).first().locator('tbody td:last-child');
     expect(await answers.allInnerTexts()).toEqual(['no', 'no', 'no', 'no', 'no']);
     await stage.checkView('review-reader');
   });

@@ -38,7 +38,7 @@ export function searchedFields(indexes: Json | undefined): readonly string[] | u
   return isMap(found) ? (member(found, 'text') as readonly string[]) : undefined;
 }
 
-/** How well a record matches; `undefined` when it does not. */
+/** Returns how well a record matches; `undefined` when it does not. */
 export function scoreOf(map: JsonMap, terms: readonly Term[], fields: readonly string[]): number | undefined {
   const texts = fields.flatMap((name, place) => {
     const value = valueAt(map, name);

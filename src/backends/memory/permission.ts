@@ -127,13 +127,13 @@ class MemoryPermissionReader implements PermissionReader {
 
 type AccessibleObjects = ReadonlyMap<ObjectUri, ReadonlySet<string>>;
 
-/** What is looked for: a permission on objects that match a pattern. */
+/** Names a permission on the objects that match a pattern. */
 interface Wanted {
   readonly pattern: ObjectPattern;
   readonly permission: string;
 }
 
-/** An object that is granted to a principal, and may be one of those looked for; `undefined`: all are looked for. */
+/** Names an object that is granted to a principal, and the permission that it may fit; `undefined`: every object fits. */
 type Candidate = readonly [wanted: Wanted | undefined, objectId: ObjectUri, permissions: ReadonlySet<string>];
 
 /** Number of granted objects that are looked at without a pause. */
@@ -147,11 +147,7 @@ function* findAccessible(
 ): Steps<AccessibleObjects> {
   const all = bound?.map(({ pattern, permission }) => ({ pattern: parsePattern(pattern, withChildren), permission }));
   const given = memberOf === undefined ? [] : grants.givenTo(memberOf).flatMap((groups) => [...groups]);
-  let rest: Iterator<Candidate> & Iterable<Candidate> = findCandidates(
-    grants,
-    [...principals, ...given],
-    all ?? [undefined],
-  );
+  let rest: IterableIterator<Candidate> = findCandidates(grants, [...principals, ...given], all ?? [undefined]);
   const found = new Map<ObjectUri, Set<string>>();
   for (let looked = 1; found.size < limit; looked++) {
     const next = rest.next();

@@ -206,40 +206,41 @@ describe.each(backends)('A document, with a service on %s,', (backend) => {
     });
   });
 
-  it('of a user whose access was revoked meanwhile stays here, and is sent when access is back', async () => {
+  /** Shares a list with a record with a guest, whose collection has it. */
+  async function shared() {
     const list = await world.newList();
     await list.put('a', { title: 'A' });
     const guest = world.clientOf('guest');
-    const user = (await guest.info()).user!.id;
+    const rights = { write: [(await guest.info()).user!.id] };
     const access = world.client.bucket('b').collections.permissions(list.path.split('/').at(-2)!);
-    await access.add({ write: [user] });
+    const grant = async (): Promise<unknown> => access.add(rights);
+    const revoke = async (): Promise<unknown> => access.remove(rights);
+    await grant();
     const todos = await world.open();
     await world.once(todos, list, { client: guest });
+    return { list, guest, todos, grant, revoke };
+  }
+
+  it('of a user whose access was revoked meanwhile stays here, and is sent when access is back', async () => {
+    const { list, guest, todos, grant, revoke } = await shared();
     await (await todos.findOne('a').exec(true)).patch({ title: 'mine' });
     await todos.insert({ id: 'b', title: 'mine' });
-    await access.remove({ write: [user] });
+    await revoke();
     const state = world.replicate(todos, list, { client: guest });
     const errors = errorsOf(state);
     await until(() => ['RC_PULL', 'RC_PUSH'].every((code) => errors.some((error) => error.code === code)));
     expect(new Set(errors.map(({ status }) => status))).toEqual(new Set([403]));
     expect(await contentOf(todos)).toMatchObject({ a: { title: 'mine' }, b: { title: 'mine' } });
     expect(await recordsOf(list)).toEqual({ a: { id: 'a', title: 'A' } });
-    await access.add({ write: [user] });
+    await grant();
     await until(async () => (await list.list().count()) === 2);
     await converged(todos, list);
     expect((await list.get('a'))['title']).toBe('mine');
   });
 
   it('of a user whose access was revoked is reverted after a restart, if the application decides so', async () => {
-    const list = await world.newList();
-    await list.put('a', { title: 'A' });
-    const guest = world.clientOf('guest');
-    const user = (await guest.info()).user!.id;
-    const access = world.client.bucket('b').collections.permissions(list.path.split('/').at(-2)!);
-    await access.add({ write: [user] });
-    const todos = await world.open();
-    await world.once(todos, list, { client: guest });
-    await access.remove({ write: [user] });
+    const { list, guest, todos, revoke } = await shared();
+    await revoke();
     await (await todos.findOne('a').exec(true)).patch({ title: 'mine' });
     world.replicate(todos, list, { client: guest, push: { onRefused: () => 'revert' } });
     await until(async () => (await contentOf(todos))['a']?.['title'] === 'A');

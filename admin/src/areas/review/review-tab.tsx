@@ -224,7 +224,7 @@ interface RightsProps {
   readonly mayWrite: 'yes' | 'with write permission' | 'no';
 }
 
-/** Who may do what. */
+/** Lists the actions of a review, and the users who may take them. */
 function Rights({ route, members, state, mayWrite }: RightsProps): JSX.Element {
   const who = {
     editors: (
@@ -246,11 +246,11 @@ function Rights({ route, members, state, mayWrite }: RightsProps): JSX.Element {
     return isMember === undefined ? 'unknown' : refusalOf(action, state) === undefined ? 'yes' : 'no';
   };
   return (
-    <section class="panel" aria-label="Who may do what">
-      <h2>Who may do what</h2>
+    <section class="panel" aria-label="Permitted actions">
+      <h2>Permitted actions</h2>
       <Scroll label="Actions and their users">
         <table class="rights">
-          <caption class="hidden">Who may do what</caption>
+          <caption class="hidden">Permitted actions</caption>
           <thead>
             <tr>
               <th scope="col">action</th>
