@@ -52,6 +52,10 @@ export class Channel {
     this.#mode = mode;
   }
 
+  get #isPolling(): boolean {
+    return this.#mode === 'poll' || performance.now() < this.#pollUntil;
+  }
+
   hasRoom(watch: Watch): boolean {
     const groups = groupsOf([watch, ...this.#watches]);
     return groups.size <= maxLists && queryOf(groups).length < maxAddressChars;
@@ -71,7 +75,7 @@ export class Channel {
   async #run(): Promise<void> {
     this.#isRunning = true;
     // What was polled before may have been missing lists.
-    this.#pollUntil = this.#mode === 'poll' ? Infinity : 0;
+    this.#pollUntil = 0;
     for (;;) {
       await pause(gatheringMs);
       if (this.#watches.size === 0) break;
@@ -79,7 +83,7 @@ export class Channel {
       const { signal } = this.#restart;
       let waitMs: number;
       try {
-        waitMs = performance.now() < this.#pollUntil ? await this.#poll(signal) : await this.#stream(signal);
+        waitMs = this.#isPolling ? await this.#poll(signal) : await this.#stream(signal);
       } catch (error) {
         if (signal.aborted) continue;
         waitMs = this.#failed(error);
@@ -102,7 +106,7 @@ export class Channel {
   #close(watch: Watch, error: CofferError): void {
     this.#watches.delete(watch);
     // What looked like a service without streams may have been the refusal of these lists.
-    if (this.#watches.size === 0 && this.#mode !== 'poll') this.#pollUntil = 0;
+    if (this.#watches.size === 0) this.#pollUntil = 0;
     watch.close(error);
   }
 
@@ -218,8 +222,9 @@ export class Channel {
 
   /** A list may not be read, or its changes are not known any more. Returns a pause if it is tried again. */
   async #refused(group: readonly Watch[], frame: Frame, session: Session): Promise<number | undefined> {
-    const { code: status = 0 } = frame;
-    const isLost = status === 410;
+    const status = frame.code!;
+    // A complete copy needs nothing that is not known any more: it is the service that has gone.
+    const isLost = status === 410 && group[0]!.cursor !== '0';
     const isAgain =
       isLost ||
       (status === 401 && group[0]!.refusals === 0 && (await this.#transport.renew(session.opened.credentials)));
@@ -247,7 +252,7 @@ export class Channel {
         } catch (error) {
           await rest(this.#failed(error, [watch]), signal);
         }
-        if (performance.now() < this.#pollUntil) waiting.push(watch);
+        if (this.#isPolling) waiting.push(watch);
       }
     };
     // Two lists at the same time: browsers open six connections to a service.
@@ -265,7 +270,6 @@ export class Channel {
     while (query !== undefined) {
       const request = { method: 'GET', path: `${watch.path}?${query}`, signal, cache: 'no-store' } as const;
       const reply = await this.#transport.request(request);
-      // A complete copy needs nothing that is not known any more: it is the service that has gone.
       if (reply.status === 410 && watch.cursor !== '0') return watch.restart('horizon');
       const page = await readPage<Parameters<Watch['push']>[0][number]>(reply);
       // A list that is older than the cursor was restored from a backup.

@@ -10,7 +10,7 @@ type Parameters = { readonly [K in keyof ChangesOptions<never>]?: ChangesOptions
 export function formatQuery(options: Parameters): string {
   const { filter, sort, fields, since, before, limit, gone, params } = options;
   const given = {
-    _filter: JSON.stringify(filter, refuseUndefined),
+    _filter: JSON.stringify(filter, refuseOthers),
     _sort: sort?.join(),
     _fields: fields?.join(),
     _since: bareOf(since),
@@ -22,9 +22,10 @@ export function formatQuery(options: Parameters): string {
   return String(new URLSearchParams(defined<Record<string, string | undefined>>(given)));
 }
 
-/** JSON leaves members that are undefined out: a selector would match more, or everything. */
-function refuseUndefined(name: string, value: unknown): unknown {
-  if (name && value === undefined) throw new CofferError('validation', `"${name}" is no value`);
+/** JSON leaves out members that are undefined, and makes null of NaN: a selector would match more, or everything. */
+function refuseOthers(name: string, value: unknown): unknown {
+  if (name && value !== null && JSON.stringify([value]) === '[null]')
+    throw new CofferError('validation', `"${name}" is no value`);
   return value;
 }
 

@@ -1,8 +1,7 @@
 // A list of objects of one kind, with the operations on the list and on its objects.
-import type { CofferError } from './errors.ts';
 import { Listing, formatQuery, readPage } from './listing.ts';
 import type { LiveHub } from './live.ts';
-import { check, type Reply, type Request, type Send, type Transport } from './transport.ts';
+import { check, errorOf, type Request, type Send, type Transport } from './transport.ts';
 import type {
   CallOptions,
   Change,
@@ -253,7 +252,7 @@ export class ObjectList<T extends object, In extends object = T> {
     };
     return this.connection.send(prepare(), async (reply) => {
       if (reply.status === 412 && (reply.isRepeated || options.repeated)) {
-        const existing = existingOf(reply);
+        const { existing } = errorOf(reply.status, reply.body);
         const { data = {} } = sent as { readonly data?: object };
         if (existing && explains?.(comparable(existing, data), comparable(data, data))) {
           return (await this.#accept(existing, false)) as Stored<T>;
@@ -302,13 +301,4 @@ function comparable(data: object, sent: object): object {
   // The service adds the timestamp of the schema to records with validation.
   if (!Object.hasOwn(sent, 'schema')) delete (attributes as { schema?: unknown }).schema;
   return attributes;
-}
-
-function existingOf(reply: Reply): object | undefined {
-  try {
-    check(reply);
-    return undefined;
-  } catch (error) {
-    return (error as CofferError).existing;
-  }
 }

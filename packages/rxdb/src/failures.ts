@@ -21,7 +21,8 @@ export function rest(milliseconds: number, signal: AbortSignal): Promise<void> {
       signal.removeEventListener('abort', end);
       resolve();
     };
-    const timer = setTimeout(end, milliseconds);
+    // Longer times would end at once.
+    const timer = setTimeout(end, Math.min(milliseconds, 2 ** 31 - 1));
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
   });

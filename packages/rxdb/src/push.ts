@@ -116,7 +116,7 @@ export class Pusher {
     }
   }
 
-  async #begin(rows: readonly Row[], { conflicts }: Result): Promise<Task[]> {
+  async #begin(rows: readonly Row[], result: Result): Promise<Task[]> {
     const { shape, recent, local } = this.#context;
     const tasks: Task[] = [];
     const keys = this.#keysOf(rows);
@@ -131,12 +131,23 @@ export class Pusher {
         if (shape.hasState(present, next)) withhold(row);
         else {
           this.#outdated.add(next);
-          conflicts.push(shape.stateOf(present));
+          result.conflicts.push(shape.stateOf(present));
         }
         continue;
       }
       const assumed: Document | undefined = row.assumedMasterState;
-      const id = shape.idOf(shape.keyOf(next));
+      let id: string;
+      try {
+        id = shape.idOf(shape.keyOf(next));
+      } catch (cause) {
+        // Such as half of a surrogate pair.
+        await this.#refuse(
+          { next, current: null },
+          this.#unstorable({ next }, 'its primary key makes no id', cause),
+          result,
+        );
+        continue;
+      }
       const isNew = assumed === undefined || assumed._deleted;
       let current: Task['current'];
       if (isNew) current = next._deleted ? undefined : null;
@@ -185,14 +196,11 @@ export class Pusher {
   }
 
   /** Writes documents. Returns those whose record has changed meanwhile. */
-  async #write(tasks: readonly Task[], { conflicts, reached, errors }: Result): Promise<Task[]> {
+  async #write(tasks: readonly Task[], result: Result): Promise<Task[]> {
     const { recent, late, shape } = this.#context;
+    const { reached } = result;
     const calls: Call[] = [];
     const attempts: Task[] = [];
-    const refuse = async (task: Task, error: unknown): Promise<void> => {
-      if (await this.#isReverted(task, error)) conflicts.push(await this.#stateOf(task));
-      else errors.push(error);
-    };
     for (const task of tasks) {
       const attributes = await shape.toAttributes(task.next, task.current);
       if (attributes === null) {
@@ -201,10 +209,7 @@ export class Pusher {
       }
       const fault = task.next._deleted ? undefined : describeUnstorable(attributes);
       if (fault !== undefined) {
-        await refuse(
-          task,
-          new CofferError('validation', `The document "${shape.keyOf(task.next)}" cannot be stored: ${fault}`),
-        );
+        await this.#refuse(task, this.#unstorable(task, fault), result);
         continue;
       }
       calls.push(this.#callFor(task, attributes));
@@ -231,7 +236,7 @@ export class Pusher {
         // Others have deleted it, later than its last known state.
         if (task.current) late.reach(shape.keyFor(task.id), task.current.last_modified + 1);
       } else {
-        await refuse(task, error);
+        await this.#refuse(task, error, result);
       }
     }
     return again;
@@ -245,7 +250,18 @@ export class Pusher {
     return (list) => list.put(id, attributes, condition);
   }
 
-  async #isReverted({ next }: Task, error: unknown): Promise<boolean> {
+  #unstorable({ next }: Pick<Task, 'next'>, fault: string, cause?: unknown): CofferError {
+    const key = this.#context.shape.keyOf(next);
+    return new CofferError('validation', `The document "${key}" cannot be stored: ${fault}`, { cause });
+  }
+
+  /** Ends a write with its error, or undoes it. */
+  async #refuse(task: Pick<Task, 'next' | 'current'>, error: unknown, { conflicts, errors }: Result): Promise<void> {
+    if (await this.#isReverted(task, error)) conflicts.push(await this.#stateOf(task));
+    else errors.push(error);
+  }
+
+  async #isReverted({ next }: Pick<Task, 'next'>, error: unknown): Promise<boolean> {
     const { onRefused, local, shape } = this.#context;
     if (!isFailure(error)) return false;
     const isTaken = error.status === 409 && (error.details as { field?: unknown } | undefined)?.field !== undefined;
@@ -258,7 +274,7 @@ export class Pusher {
   }
 
   /** Returns the state of the service before a write that it has refused. */
-  async #stateOf({ current, next }: Task): Promise<Document> {
+  async #stateOf({ current, next }: Pick<Task, 'next' | 'current'>): Promise<Document> {
     const { shape } = this.#context;
     return current ? shape.toDocument(current) : shape.toDeleted(next);
   }

@@ -58,7 +58,7 @@ export interface Difference {
   readonly removed: readonly string[];
 }
 
-/** Compares attributes as JSON. The service maintains `schema` in records that it validates. */
+/** Compares attributes as JSON. */
 export function differenceOf(before: Record<string, unknown>, after: Record<string, unknown>): Difference {
   const changed = Object.keys(after).filter(
     (name) => !Object.hasOwn(before, name) || !isSame(before[name], after[name]),
@@ -70,7 +70,10 @@ export function differenceOf(before: Record<string, unknown>, after: Record<stri
 /** Whether a stored object has these attributes and no others. */
 export function isUnchanged(attributes: Record<string, unknown>, server: Incoming): boolean {
   const { changed, removed } = differenceOf(attributes, attributesOf(server));
-  return [...changed, ...removed].every((name) => name === 'schema');
+  const states = [attributes, server];
+  // The service maintains the timestamp of the schema in records that it validates.
+  const isMaintained = states.every(({ schema = 0 }) => typeof schema === 'number');
+  return [...changed, ...removed].every((name) => name === 'schema' && isMaintained);
 }
 
 /** Compares values as the service receives them. */

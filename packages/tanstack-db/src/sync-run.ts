@@ -171,14 +171,13 @@ export class SyncRun<T extends object> {
   }
 
   async #run(): Promise<void> {
-    await this.copy.readPersisted();
-    this.#cursor = this.copy.storedCursor(this.#source);
-    // The rows of a persisted copy are usable without a connection.
-    if (this.#cursor !== undefined) this.#markReady();
+    let isRead = false;
     let failures = 0;
     while (!this.#isEnded) {
       this.#session = new AbortController();
       try {
+        if (!isRead) await this.#readPersisted();
+        isRead = true;
         await (this.#options.syncMode === 'on-demand' ? this.#followChanges() : this.#followAll());
         failures = 0;
         await this.#pause(firstPauseMs);
@@ -188,6 +187,13 @@ export class SyncRun<T extends object> {
         await this.#fail(error, failures++);
       }
     }
+  }
+
+  async #readPersisted(): Promise<void> {
+    await this.copy.readPersisted();
+    if (this.#begin === 'continue') this.#cursor = this.copy.storedCursor(this.#source);
+    // The rows of a persisted copy are usable without a connection.
+    if (this.#cursor !== undefined) this.#markReady();
   }
 
   /** Follows changes of rows that are loaded. */
@@ -323,7 +329,8 @@ export class SyncRun<T extends object> {
   /** Waits before the next session: a growing time, or for `retry` if the service refuses access. */
   async #fail(error: unknown, failures: number): Promise<void> {
     this.lastError = error;
-    this.#options.onError?.(error);
+    // In a task of its own: what it throws does not end the run.
+    queueMicrotask(() => this.#options.onError?.(error));
     const isRefused = isFailure(error, 401, 403, 404);
     if (!isRefused) {
       this.status = 'waiting';

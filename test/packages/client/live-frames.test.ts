@@ -5,7 +5,7 @@ import { Coffer, type ClientOptions } from '../../../packages/client/src/index.t
 import { Follower } from './follower.ts';
 import { frame, idOf, streamOf, stubFetch, type Script, type StubRequest } from './stub-service.ts';
 
-function follow(scripts: readonly Script[], options: ClientOptions = {}) {
+function follow(scripts: readonly Script[], options: ClientOptions = {}, since = 0) {
   const stub = stubFetch(
     scripts.map(
       (script) =>
@@ -14,7 +14,7 @@ function follow(scripts: readonly Script[], options: ClientOptions = {}) {
     ),
   );
   const coffer = new Coffer('http://coffer.test', { fetch: stub.fetch, maxPauseMs: 5, ...options });
-  const follower = new Follower(coffer.list<{ n: number }>('/things').live());
+  const follower = new Follower(coffer.list<{ n: number }>('/things').live({ since }));
   onTestFinished(() => follower.stop());
   return { follower, requests: stub.requests };
 }
@@ -124,9 +124,16 @@ describe('The client that follows a list', () => {
   });
 
   it('begins anew when its place is refused as too old', async () => {
-    const { follower } = follow([[frame('refused', { watch: 0, code: 410, errno: 107 })], [changes(a, 5), current(5)]]);
+    const scripts = [[frame('refused', { watch: 0, code: 410, errno: 107 })], [changes(a, 5), current(5)]];
+    const { follower } = follow(scripts, {}, 3);
     await follower.until();
     expect(follower.resyncs).toEqual(['horizon']);
+  });
+
+  it('ends when a complete copy is refused as too old', async () => {
+    const { follower, requests } = follow([[frame('refused', { watch: 0, code: 410, errno: 107 })]]);
+    expect(await follower.ended).toMatchObject({ kind: 'http', status: 410, errno: 107 });
+    expect(requests).toHaveLength(1);
   });
 
   it('begins anew when the whole request is refused because its place is too old', async () => {

@@ -70,8 +70,11 @@ describe('A call with arguments that cannot be sent', () => {
   };
   const coffer = new Coffer('http://coffer.test', { fetch: answer, timeoutMs: 20, maxPauseMs: 1 });
 
-  it('fails where a filter has an undefined member, which would match everything', async () => {
-    const filter = { owner: undefined } as never;
+  it.each([
+    ['an undefined member, which would match everything', { owner: undefined }],
+    ['a number that JSON does not have, which would match null', { any: [{ n: [1, Number.NaN] }] }],
+  ])('fails where a filter has %s', async (_, given) => {
+    const filter = given as never;
     const list = coffer.list('/things');
     const calls = [
       () => list.deleteAll({ filter }),

@@ -333,4 +333,23 @@ describe('Values that the service cannot store', () => {
     expect(messages.get('d')).toContain('null characters and lone surrogates are not allowed');
     expect(Object.keys(await recordsOf(list))).toEqual(['c']);
   });
+
+  it('are refused as primary keys, which others pass', async () => {
+    const world = await World.start(startTestService);
+    onTestFinished(() => world.close());
+    const list = await world.newList();
+    const todos = await world.open();
+    await todos.bulkInsert(['a', 'half\ud800'].map((id) => ({ id, title: 'x' })));
+    const refused: string[] = [];
+    const push = {
+      onRefused: (error: Error) => {
+        refused.push(error.message);
+        return 'revert' as const;
+      },
+    };
+    await world.once(todos, list, { push });
+    expect(refused).toEqual([expect.stringContaining('its primary key makes no id')]);
+    expect(Object.keys(await contentOf(todos))).toEqual(['a']);
+    expect(Object.keys(await recordsOf(list))).toEqual(['a']);
+  });
 });

@@ -146,6 +146,14 @@ describe('conflicts', () => {
     expect(await stored('a')).toMatchObject({ n: 2 });
   });
 
+  it('sees a conflict in an attribute of the application that is named like the timestamp of a schema', async () => {
+    await world.records.put('a', { schema: 'x' });
+    const items = await deaf({ onConflict: 'fail' });
+    await world.records.put('a', { schema: 'theirs' });
+    await expect(edit(items, { schema: 'mine' } as never)).rejects.toThrow('has changed');
+    expect(await stored('a')).toMatchObject({ schema: 'theirs' });
+  });
+
   it('sees no conflict in own changes that have not arrived', async () => {
     const items = await deaf({ onConflict: 'fail' });
     await Promise.all([edit(items, { n: 2 }), edit(items, { name: 'y' }), edit(items, { n: 3 })]);

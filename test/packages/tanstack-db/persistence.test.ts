@@ -70,6 +70,24 @@ describe.each(inExtent(['memory'], ['memory', 'sqlite', 'postgresql']))(
       await second.cleanup();
     });
 
+    it('are read again after the store has failed', async () => {
+      const first = persisted();
+      await until(() => first.size === 10);
+      await first.cleanup();
+      await world.records.delete('r0');
+      const { query } = database;
+      let failures = 0;
+      database.query = async (sql, params) => {
+        if (sql.includes('metadata IS NOT NULL') && failures++ < 1) throw new Error('the disk is busy');
+        return query(sql, params);
+      };
+      const errors: unknown[] = [];
+      const second = persisted({ onError: (error) => errors.push(error) });
+      await until(() => second.size === 9 && second.utils.status() === 'live');
+      expect(errors).toHaveLength(1);
+      await second.cleanup();
+    });
+
     it('are ready without a connection', async () => {
       const first = persisted();
       await until(() => first.size === 10);

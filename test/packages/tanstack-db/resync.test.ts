@@ -21,6 +21,10 @@ async function follow(items: Items) {
   return query;
 }
 
+function thrown(error: Error): never {
+  throw error;
+}
+
 const modes = ['eager', 'on-demand', 'progressive'] as const;
 
 const backends = inExtent(['memory'], ['memory', 'sqlite', 'postgresql']);
@@ -136,6 +140,27 @@ describe.each(backends)('with a service on %s', (backend) => {
       await until(() => again.size === 10 && query.size === 10);
       await world.records.put('new', { n: 3 });
       await until(() => again.has('new'));
+    });
+
+    it('goes on although the application fails to handle an error', async () => {
+      const uncaught: unknown[] = [];
+      const listeners = process.listeners('uncaughtException');
+      process.removeAllListeners('uncaughtException').on('uncaughtException', (error) => uncaught.push(error));
+      onTestFinished(() => {
+        process.removeAllListeners('uncaughtException');
+        for (const listener of listeners) process.on('uncaughtException', listener);
+      });
+      const { proxy, client } = await throughProxy();
+      const fault = new Error('a fault of the application');
+      const options = { transport: 'none', pollMs: 20, client, onError: () => thrown(fault) } as const;
+      const items = world.items({ syncMode, ...options });
+      const query = await follow(items);
+      proxy.refuse();
+      await until(() => uncaught.length > 0);
+      proxy.mend();
+      await world.records.put('new', { n: 1 });
+      await until(() => query.has('new'));
+      expect(uncaught[0]).toBe(fault);
     });
 
     it('keeps the rows of a user without access, if told so', async () => {
