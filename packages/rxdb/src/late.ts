@@ -21,7 +21,7 @@ export class LateStates {
   readonly #keyOf: (document: Document) => string;
   /** By primary key, the timestamp of the latest state that was pushed, found by a push, or passed to RxDB. */
   readonly #reached = new Map<string, number>();
-  readonly #pulled = new WeakMap<object, number>();
+  readonly #marked = new WeakMap<object, number>();
 
   constructor(keyOf: (document: Document) => string) {
     this.#keyOf = keyOf;
@@ -49,10 +49,21 @@ export class LateStates {
     return Object.assign(document, { [timestampOf]: timestamp });
   }
 
-  /** Modifier of RxDB for documents that were pulled: takes the mark off the copy that will be stored. */
+  /** Marks a state of the service that conflicts with an edit. It is the latest one that is known. */
+  markConflict(document: Document): Document {
+    return this.mark(document, this.#reached.get(this.#keyOf(document)) ?? 0);
+  }
+
+  /** Returns whether a state was marked, and RxDB has had a later one since then. */
+  isReplaced(document: Document): boolean {
+    const timestamp = this.#marked.get(document);
+    return timestamp !== undefined && this.isLate(this.#keyOf(document), timestamp);
+  }
+
+  /** Modifier of RxDB for documents that were received: takes the mark off the copy that will be stored. */
   readonly unmark = (document: Marked): Document => {
     const { [timestampOf]: timestamp } = document;
-    if (timestamp !== undefined) this.#pulled.set(document, timestamp);
+    if (timestamp !== undefined) this.#marked.set(document, timestamp);
     delete document[timestampOf];
     return document;
   };
@@ -61,9 +72,8 @@ export class LateStates {
   ignoring(isEqual: Compare): Compare {
     return (pulled, other, context) => {
       // In other contexts, a document may be one that RxDB has stored since.
-      const timestamp = context === takesOver ? this.#pulled.get(pulled) : undefined;
-      const isLate = timestamp !== undefined && this.isLate(this.#keyOf(pulled), timestamp);
-      return isLate || isEqual(pulled, other, context);
+      const isReplaced = context === takesOver && this.isReplaced(pulled);
+      return isReplaced || isEqual(pulled, other, context);
     };
   }
 

@@ -96,7 +96,7 @@ export class Pusher {
       await this.#context.local.setKnown(result.reached.map(({ next }) => next));
     }
     if (result.errors.length > 0) throw result.errors[0];
-    return result.conflicts;
+    return result.conflicts.map((state) => this.#context.late.markConflict(state));
   }
 
   async #writeAll(tasks: readonly Task[], result: Result): Promise<void> {
@@ -275,8 +275,10 @@ export class Pusher {
 
   /** Returns the state of the service before a write that it has refused. */
   async #stateOf({ current, next }: Pick<Task, 'next' | 'current'>): Promise<Document> {
-    const { shape } = this.#context;
-    return current ? shape.toDocument(current) : shape.toDeleted(next);
+    const { shape, late } = this.#context;
+    if (!current) return shape.toDeleted(next);
+    late.reach(shape.keyFor(current.id), current.last_modified);
+    return shape.toDocument(current);
   }
 
   /** Sends requests, in batches that the service accepts. */

@@ -51,7 +51,7 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
   const recent = new RecentRecords();
   const late = new LateStates((document) => shape.keyOf(document));
   const local = new LocalDocuments(collection, () => state);
-  const underWay = new PushesUnderWay();
+  const underWay = new PushesUnderWay(signal);
   const changes = new ChangeReader(shape, recent, late, local, underWay);
   const selection = pull?.filter === undefined ? {} : { filter: pull.filter };
   const puller = new Puller(list, changes, { ...selection, signal });
@@ -82,8 +82,18 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
     const { paused } = events;
     const handler = withAttachments ? input.conflictHandler : keepingAttachments(input.conflictHandler);
     input.conflictHandler = {
-      resolve: async (conflict, context) =>
-        pusher.isOutdated(conflict.newDocumentState) ? conflict.realMasterState : handler.resolve(conflict, context),
+      resolve: async (conflict, context) => {
+        const { newDocumentState: edit, realMasterState: actual } = conflict;
+        late.unmark(actual);
+        if (pusher.isOutdated(edit)) return actual;
+        const resolved = await handler.resolve(conflict, context);
+        if (shape.isEqual(resolved, actual))
+          underWay.expectOutcome(shape.keyOf(edit), await local.watchOutcome(edit, actual, shape));
+        if (!late.isReplaced(actual)) return resolved;
+        // RxDB has ignored the later state because of the edit. It sends the edit again, which is compared with that state.
+        const { _attachments: _, ...again } = edit;
+        return again;
+      },
       isEqual: late.ignoring((one, other, context) => handler.isEqual(one, other, context)),
     };
     state.subs.push(

@@ -1,10 +1,54 @@
 // States that others write while the response to a push is on its way: RxDB would ignore them, because it does not know yet
 // that the push has succeeded.
 import { firstValueFrom } from 'rxjs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Collection as Records } from '@coffer/client';
+import { ChangeReader } from '../../../packages/rxdb/src/changes.ts';
 import { HeldStream } from '../held-stream.ts';
 import { contentOf, converged, until, World, type Replication, type Stored, type Todo, type Todos } from './support.ts';
+
+describe('A replication whose conflict takes time to resolve', () => {
+  it('takes what others write meanwhile, although the resolution is the state before', async () => {
+    const world = await World.start();
+    onTestFinished(() => world.close());
+    const list = await world.newList();
+    const reads = vi.spyOn(ChangeReader.prototype, 'read');
+    onTestFinished(() => reads.mockRestore());
+    const hasReceived = (title: string): boolean =>
+      reads.mock.calls.some(([changes]) => changes.some((change) => 'title' in change && change.title === title));
+    const released = newSignal();
+    const resolved: string[] = [];
+    const conflictHandler = {
+      isEqual: (one: Todo, other: Todo) => one.title === other.title,
+      resolve: async ({ realMasterState }: { realMasterState: Todo }) => {
+        resolved.push(realMasterState.title);
+        if (resolved.length === 1) {
+          await list.put('a', { title: 'later' });
+          released.resolve();
+          await until(() => hasReceived('later'));
+        }
+        return realMasterState;
+      },
+    };
+    const todos = await world.open({ conflictHandler });
+    let waits = false;
+    const delayed: typeof fetch = async (url, init = {}) => {
+      if (waits && new URL(String(url)).pathname.endsWith('/records')) await released.promise;
+      return fetch(url, init);
+    };
+    const state = world.replicate(todos, list, { client: world.clientOf('owner', { fetch: delayed }) });
+    await state.awaitInitialReplication();
+    await state.pause();
+    await todos.insert({ id: 'a', title: 'mine' });
+    await list.put('a', { title: 'theirs' });
+    // The pull after the pause is answered while the conflict of the push is being resolved.
+    waits = true;
+    await state.start();
+    await converged(todos, list);
+    expect(await contentOf(todos)).toMatchObject({ a: { title: 'later' } });
+    expect(resolved).toEqual(['theirs', 'later']);
+  });
+});
 
 describe('A replication that continues after a pause', () => {
   let world: World;
