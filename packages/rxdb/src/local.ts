@@ -38,7 +38,7 @@ export class LocalDocuments {
     const key = shape.keyOf(edit);
     const revision = async (): Promise<string | undefined> => {
       const states = await getAssumedMasterState(this.#state().internalReplicationState!, [key]);
-      return states[key]?.metaDocument._rev;
+      return states[key]?.metaDocument['_rev'];
     };
     const before = await revision();
     return async () => {

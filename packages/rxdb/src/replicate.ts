@@ -91,7 +91,7 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
           underWay.expectOutcome(shape.keyOf(edit), await local.watchOutcome(edit, actual, shape));
         if (!late.isReplaced(actual)) return resolved;
         // RxDB has ignored the later state because of the edit. It sends the edit again, which is compared with that state.
-        const { _attachments: _, ...again } = edit;
+        const { _attachments: __, ...again } = edit;
         return again;
       },
       isEqual: late.ignoring((one, other, context) => handler.isEqual(one, other, context)),

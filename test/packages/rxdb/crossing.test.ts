@@ -33,7 +33,7 @@ describe('A replication whose conflict takes time to resolve', () => {
     const todos = await world.open({ conflictHandler });
     let waits = false;
     const delayed: typeof fetch = async (url, init = {}) => {
-      if (waits && new URL(String(url)).pathname.endsWith('/records')) await released.promise;
+      if (waits && new URL(new Request(url).url).pathname.endsWith('/records')) await released.promise;
       return fetch(url, init);
     };
     const state = world.replicate(todos, list, { client: world.clientOf('owner', { fetch: delayed }) });
