@@ -8,11 +8,15 @@ const timestampOf = Symbol('last_modified');
 
 type Compare = AnyConflictHandler['isEqual'];
 
-/**
- * Context in which RxDB asks whether the collection has a received state already. RxDB does not document it: a test fails if
- * it is renamed, and the package accepts only versions that were tested.
- */
+// Contexts of comparisons. RxDB does not document them: tests fail if they are renamed, and the package accepts only versions that
+// were tested.
+
+/** RxDB asks whether the collection has a received state already. */
 export const takesOver = 'downstream-check-if-equal-1';
+/** RxDB asks whether the document has no edit. If it has one, RxDB ignores the received state. */
+const keepsEdit = 'downstream-check-if-equal-0';
+/** RxDB asks whether an edit was taken back. If so, it is not pushed. */
+const endsEdit = 'upstream-check-if-equal';
 const maxEntries = 10_000;
 
 type Marked = Document & { [timestampOf]?: number };
@@ -21,6 +25,8 @@ export class LateStates {
   readonly #keyOf: (document: Document) => string;
   /** By primary key, the timestamp of the latest state that was pushed, found by a push, or passed to RxDB. */
   readonly #reached = new Map<string, number>();
+  /** Primary keys of documents for which RxDB has ignored a received state, until the next push shows what the service has. */
+  readonly #ignored = new Set<string>();
   readonly #marked = new WeakMap<object, number>();
 
   constructor(keyOf: (document: Document) => string) {
@@ -68,13 +74,29 @@ export class LateStates {
     return document;
   };
 
-  /** Returns a comparison for which late states are equal to what the collection has, so that RxDB ignores them. */
+  /**
+   * Returns a comparison for which late states are equal to what the collection has, so that RxDB ignores them. Where RxDB has
+   * ignored a state because of an edit, the edit is pushed, even if it was taken back: otherwise that state would be missed.
+   */
   ignoring(isEqual: Compare): Compare {
-    return (pulled, other, context) => {
+    return (one, other, context) => {
       // In other contexts, a document may be one that RxDB has stored since.
-      const isReplaced = context === takesOver && this.isReplaced(pulled);
-      return isReplaced || isEqual(pulled, other, context);
+      if (context === takesOver && this.isReplaced(one)) return true;
+      const result = isEqual(one, other, context);
+      const key = this.#keyOf(one);
+      if (context === keepsEdit && !result) this.#ignored.add(key);
+      return result && !(context === endsEdit && this.#ignored.has(key));
     };
+  }
+
+  /** Returns whether RxDB has ignored a state of the document. */
+  hasIgnored(key: string): boolean {
+    return this.#ignored.has(key);
+  }
+
+  /** Called when the collection has the state of the service. */
+  settle(key: string): void {
+    this.#ignored.delete(key);
   }
 
   /** Forgets what was pushed and received, because the service may have lost it. */

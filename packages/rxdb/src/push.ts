@@ -92,8 +92,14 @@ export class Pusher {
     try {
       await this.#writeAll(await this.#begin(rows, result), result);
     } finally {
-      for (const { row } of result.reached) this.#reached.add(row);
-      await this.#context.local.setKnown(result.reached.map(({ next }) => next));
+      const { shape, late, local } = this.#context;
+      for (const { row, next, assumed } of result.reached) {
+        this.#reached.add(row);
+        late.settle(shape.keyOf(next));
+        // Pushed only to learn what the service has.
+        if (assumed && shape.isEqual(assumed, next)) withhold(row);
+      }
+      await local.setKnown(result.reached.map(({ next }) => next));
     }
     if (result.errors.length > 0) throw result.errors[0];
     return result.conflicts.map((state) => this.#context.late.markConflict(state));
@@ -117,7 +123,7 @@ export class Pusher {
   }
 
   async #begin(rows: readonly Row[], result: Result): Promise<Task[]> {
-    const { shape, recent, local } = this.#context;
+    const { shape, recent, local, late } = this.#context;
     const tasks: Task[] = [];
     const keys = this.#keysOf(rows);
     const [stored, reported] = await Promise.all([local.find(keys), local.knownStates(keys)]);
@@ -125,8 +131,9 @@ export class Pusher {
       const next = nextOf(row);
       // Withheld or reached in an earlier attempt.
       if (next === null || this.#reached.has(row)) continue;
-      const [present, ofService] = [stored, reported].map((states) => states.get(shape.keyOf(next)));
-      if (present && ofService && shape.hasState(present, shape.stateOf(ofService))) {
+      const key = shape.keyOf(next);
+      const [present, ofService] = [stored, reported].map((states) => states.get(key));
+      if (!late.hasIgnored(key) && present && ofService && shape.hasState(present, shape.stateOf(ofService))) {
         // There is no edit. RxDB reads the documents that have changed, and what the service has of them later.
         if (shape.hasState(present, next)) withhold(row);
         else {
@@ -138,7 +145,7 @@ export class Pusher {
       const assumed: Document | undefined = row.assumedMasterState;
       let id: string;
       try {
-        id = shape.idOf(shape.keyOf(next));
+        id = shape.idOf(key);
       } catch (cause) {
         // Such as half of a surrogate pair.
         await this.#refuse(
@@ -183,7 +190,7 @@ export class Pusher {
 
   /** Returns what to do: `write`, nothing because the wanted state is reached, or the state that conflicts. */
   async #decide({ id, current, next, assumed }: Task): Promise<'write' | 'reached' | Document> {
-    const { shape, late } = this.#context;
+    const { shape, late, recent } = this.#context;
     const isNew = assumed === undefined || assumed._deleted;
     if (!current) {
       if (next._deleted) return 'reached';
@@ -192,6 +199,7 @@ export class Pusher {
     const actual = await shape.toDocument(current);
     if (!isNew && !shape.isEqual(actual, next) && shape.isEqual(actual, assumed)) return 'write';
     late.reach(shape.keyFor(id), current.last_modified);
+    recent.set(id, current);
     return shape.isEqual(actual, next) ? 'reached' : actual;
   }
 

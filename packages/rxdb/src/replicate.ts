@@ -83,10 +83,11 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
     const handler = withAttachments ? input.conflictHandler : keepingAttachments(input.conflictHandler);
     input.conflictHandler = {
       resolve: async (conflict, context) => {
-        const { newDocumentState: edit, realMasterState: actual } = conflict;
+        const { assumedMasterState: assumed, newDocumentState: edit, realMasterState: actual } = conflict;
         late.unmark(actual);
         if (pusher.isOutdated(edit)) return actual;
-        const resolved = await handler.resolve(conflict, context);
+        const isTakenBack = assumed !== undefined && shape.isEqual(assumed, edit);
+        const resolved = isTakenBack ? actual : await handler.resolve(conflict, context);
         if (shape.isEqual(resolved, actual))
           underWay.expectOutcome(shape.keyOf(edit), await local.watchOutcome(edit, actual, shape));
         if (!late.isReplaced(actual)) return resolved;

@@ -50,6 +50,34 @@ describe('A replication whose conflict takes time to resolve', () => {
   });
 });
 
+describe('A replication whose user takes an edit back', () => {
+  it('takes what others have written, which the edit would have conflicted with', async () => {
+    const world = await World.start();
+    onTestFinished(() => world.close());
+    const list = await world.newList();
+    await list.put('a', { title: 'first' });
+    let conflicts = 0;
+    const conflictHandler = {
+      isEqual: (one: Todo, other: Todo) => one.title === other.title,
+      resolve: async ({ newDocumentState, realMasterState }: Record<string, Todo>) => {
+        conflicts += 1;
+        if (conflicts === 1) await (await todos.findOne('a').exec(true)).incrementalPatch({ title: 'first' });
+        return conflicts === 1 ? realMasterState : newDocumentState;
+      },
+    };
+    const todos = await world.open({ conflictHandler });
+    const state = world.replicate(todos, list);
+    await state.awaitInitialReplication();
+    await state.pause();
+    await (await todos.findOne('a').exec(true)).incrementalPatch({ title: 'mine' });
+    await list.put('a', { title: 'theirs' });
+    await state.start();
+    await converged(todos, list);
+    expect(await contentOf(todos)).toMatchObject({ a: { title: 'theirs' } });
+    expect(conflicts).toBe(1);
+  });
+});
+
 describe('A replication that continues after a pause', () => {
   let world: World;
   let list: Records<Stored>;
