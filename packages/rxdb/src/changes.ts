@@ -28,11 +28,8 @@ export class ChangeReader {
    * push has replaced since then, such as echoes of own writes.
    */
   async read(all: readonly Change<object>[]): Promise<Document[]> {
-    const keys = all.map(({ id }) => this.#shape.keyFor(id));
-    while (this.#pushes.concern(keys)) await this.#pushes.end(keys);
+    await this.#pushes.end(all.map(({ id }) => this.#shape.keyFor(id)));
     const changes = all.filter((change) => !this.#late.isLate(this.#shape.keyFor(change.id), change.last_modified));
-    // At once, before anything is awaited: conflicts are compared with it.
-    for (const change of changes) this.#late.reach(this.#shape.keyFor(change.id), change.last_modified);
     const removed = changes.filter((change) => isRemoval(change)).map(({ id }) => this.#shape.keyFor(id));
     const deleted = new Map((await this.remove(removed)).map((document) => [this.#shape.keyOf(document), document]));
     const documents: Document[] = [];

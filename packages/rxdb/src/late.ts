@@ -25,9 +25,9 @@ export class LateStates {
   readonly #keyOf: (document: Document) => string;
   /** By primary key, the timestamp of the latest state that was pushed, found by a push, or passed to RxDB. */
   readonly #reached = new Map<string, number>();
-  /** Primary keys of documents for which RxDB has ignored a received state, until the next push shows what the service has. */
+  /** Primary keys of documents for which RxDB may have ignored a received state, until a push shows what the service has. */
   readonly #ignored = new Set<string>();
-  readonly #marked = new WeakMap<object, number>();
+  readonly #pulled = new WeakMap<object, number>();
 
   constructor(keyOf: (document: Document) => string) {
     this.#keyOf = keyOf;
@@ -55,46 +55,41 @@ export class LateStates {
     return Object.assign(document, { [timestampOf]: timestamp });
   }
 
-  /** Marks a state of the service that conflicts with an edit. It is the latest one that is known. */
-  markConflict(document: Document): Document {
-    return this.mark(document, this.#reached.get(this.#keyOf(document)) ?? 0);
-  }
-
-  /** Returns whether a state was marked, and RxDB has had a later one since then. */
-  isReplaced(document: Document): boolean {
-    const timestamp = this.#marked.get(document);
-    return timestamp !== undefined && this.isLate(this.#keyOf(document), timestamp);
-  }
-
-  /** Modifier of RxDB for documents that were received: takes the mark off the copy that will be stored. */
+  /** Modifier of RxDB for documents that were pulled: takes the mark off the copy that will be stored. */
   readonly unmark = (document: Marked): Document => {
     const { [timestampOf]: timestamp } = document;
-    if (timestamp !== undefined) this.#marked.set(document, timestamp);
+    if (timestamp !== undefined) this.#pulled.set(document, timestamp);
     delete document[timestampOf];
     return document;
   };
 
   /**
-   * Returns a comparison for which late states are equal to what the collection has, so that RxDB ignores them. Where RxDB has
-   * ignored a state because of an edit, the edit is pushed, even if it was taken back: otherwise that state would be missed.
+   * Returns a comparison for which late states are equal to what the collection has, so that RxDB ignores them. Documents of which
+   * RxDB may have ignored a state are pushed, also without an edit.
    */
   ignoring(isEqual: Compare): Compare {
     return (one, other, context) => {
-      // In other contexts, a document may be one that RxDB has stored since.
-      if (context === takesOver && this.isReplaced(one)) return true;
-      const result = isEqual(one, other, context);
       const key = this.#keyOf(one);
-      if (context === keepsEdit && !result) this.#ignored.add(key);
-      return result && !(context === endsEdit && this.#ignored.has(key));
+      // In other contexts, a document may be one that RxDB has stored since.
+      const timestamp = context === takesOver ? this.#pulled.get(one) : undefined;
+      if (timestamp !== undefined && this.isLate(key, timestamp)) return true;
+      const result = isEqual(one, other, context);
+      if (context === keepsEdit && !result) this.mayIgnore(key);
+      return result && !(context === endsEdit && this.mayHaveIgnored(key));
     };
   }
 
-  /** Returns whether RxDB has ignored a state of the document. */
-  hasIgnored(key: string): boolean {
+  /** Called when RxDB has an edit of a document: it ignores states that it receives for it. */
+  mayIgnore(key: string): void {
+    this.#ignored.add(key);
+  }
+
+  /** Returns whether RxDB may have ignored a state of the document. */
+  mayHaveIgnored(key: string): boolean {
     return this.#ignored.has(key);
   }
 
-  /** Called when the collection has the state of the service. */
+  /** Called when a push finds that the service has the state of the collection. */
   settle(key: string): void {
     this.#ignored.delete(key);
   }

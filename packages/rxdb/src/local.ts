@@ -3,7 +3,7 @@ import { getAssumedMasterState, getMetaWriteRow, stripAttachmentsDataFromMetaWri
 import type { RxReplicationState } from 'rxdb/plugins/replication';
 import type { AnyCollection, Fields } from './any.ts';
 import type { CofferCheckpoint } from './options.ts';
-import type { Document, Shape } from './shape.ts';
+import type { Document } from './shape.ts';
 
 /** A replication of documents with any schema. */
 export type AnyReplication = RxReplicationState<Fields, CofferCheckpoint>;
@@ -31,22 +31,6 @@ export class LocalDocuments {
   async knownStates(keys: readonly string[]): Promise<Map<string, Stored>> {
     const states = await getAssumedMasterState(this.#state().internalReplicationState!, [...keys]);
     return new Map(Object.entries(states).map(([key, { docData }]) => [key, docData as Stored]));
-  }
-
-  /** Returns a function that tells whether RxDB has stored a state of the service in place of an edit. */
-  async watchOutcome(edit: Document, state: Document, shape: Shape): Promise<() => Promise<boolean>> {
-    const key = shape.keyOf(edit);
-    const revision = async (): Promise<string | undefined> => {
-      const states = await getAssumedMasterState(this.#state().internalReplicationState!, [key]);
-      return states[key]?.metaDocument['_rev'];
-    };
-    const before = await revision();
-    return async () => {
-      if ((await revision()) !== before) return true;
-      // RxDB stores no outcome when there is a later edit, which it will push.
-      const stored = (await this.find([key])).get(key);
-      return stored !== undefined && ![edit, state].some((each) => shape.hasState(stored, each));
-    };
   }
 
   /**

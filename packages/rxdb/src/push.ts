@@ -57,8 +57,8 @@ export class Pusher {
   #queue: Promise<unknown> = Promise.resolve();
   /** Rows whose state was reached. RxDB passes them again if another one has failed, and others may have changed them since. */
   readonly #reached = new WeakSet<Row>();
-  /** States that RxDB passes as edits, and that the collection no longer has. */
-  readonly #outdated = new WeakSet<Document>();
+  /** States that RxDB passes as edits, although the collection has what the service is known to have. */
+  readonly #noEdits = new WeakSet<Document>();
 
   constructor(context: PusherContext) {
     this.#context = context;
@@ -78,9 +78,9 @@ export class Pusher {
     return result;
   }
 
-  /** Returns whether a state is no edit, so that its conflict has nothing to resolve. */
-  isOutdated(state: Document): boolean {
-    return this.#outdated.has(state);
+  /** Returns whether a state is an edit. If not, its conflict has nothing to resolve. */
+  isEdit(state: Document): boolean {
+    return !this.#noEdits.has(state);
   }
 
   #keysOf(rows: readonly Row[]): string[] {
@@ -92,17 +92,14 @@ export class Pusher {
     try {
       await this.#writeAll(await this.#begin(rows, result), result);
     } finally {
-      const { shape, late, local } = this.#context;
-      for (const { row, next, assumed } of result.reached) {
+      for (const { row, next } of result.reached) {
         this.#reached.add(row);
-        late.settle(shape.keyOf(next));
-        // Pushed only to learn what the service has.
-        if (assumed && shape.isEqual(assumed, next)) withhold(row);
+        this.#settle(row, next);
       }
-      await local.setKnown(result.reached.map(({ next }) => next));
+      await this.#context.local.setKnown(result.reached.map(({ next }) => next));
     }
     if (result.errors.length > 0) throw result.errors[0];
-    return result.conflicts.map((state) => this.#context.late.markConflict(state));
+    return result.conflicts;
   }
 
   async #writeAll(tasks: readonly Task[], result: Result): Promise<void> {
@@ -133,26 +130,28 @@ export class Pusher {
       if (next === null || this.#reached.has(row)) continue;
       const key = shape.keyOf(next);
       const [present, ofService] = [stored, reported].map((states) => states.get(key));
-      if (!late.hasIgnored(key) && present && ofService && shape.hasState(present, shape.stateOf(ofService))) {
-        // There is no edit. RxDB reads the documents that have changed, and what the service has of them later.
-        if (shape.hasState(present, next)) withhold(row);
-        else {
-          this.#outdated.add(next);
+      const isEdit = !(present && ofService && shape.hasState(present, shape.stateOf(ofService)));
+      if (!isEdit) {
+        this.#noEdits.add(next);
+        if (!shape.hasState(present, next)) {
+          // RxDB reads the documents that have changed, and what the service has of them later.
           result.conflicts.push(shape.stateOf(present));
+          continue;
         }
-        continue;
+        if (!late.mayHaveIgnored(key)) {
+          withhold(row);
+          continue;
+        }
       }
-      const assumed: Document | undefined = row.assumedMasterState;
+      const assumed: Document | undefined = isEdit ? row.assumedMasterState : next;
       let id: string;
       try {
         id = shape.idOf(key);
       } catch (cause) {
-        // Such as half of a surrogate pair.
-        await this.#refuse(
-          { next, current: null },
-          this.#unstorable({ next }, 'its primary key makes no id', cause),
-          result,
-        );
+        // Such as half of a surrogate pair. No record has it.
+        const error = this.#unstorable({ next }, 'its primary key makes no id', cause);
+        if (isEdit) await this.#refuse({ next, current: null }, error, result);
+        else this.#settle(row, next);
         continue;
       }
       const isNew = assumed === undefined || assumed._deleted;
@@ -182,6 +181,7 @@ export class Pusher {
       if (outcome.status === 'fulfilled') task.current = outcome.value as RecordData;
       // No record has an id that is refused with 400.
       else if (isAbsence(outcome.reason) || statusOf(outcome.reason) === 400) task.current = null;
+      else if (!this.isEdit(task.next) && permanent.has(statusOf(outcome.reason))) this.#settle(task.row, task.next);
       else if (await this.#isReverted(task, outcome.reason)) {
         conflicts.push(task.assumed ?? this.#context.shape.toDeleted(task.next));
       } else errors.push(outcome.reason);
@@ -258,6 +258,13 @@ export class Pusher {
     return (list) => list.put(id, attributes, condition);
   }
 
+  /** Called when it is known what the service has of a document. */
+  #settle(row: Row, next: Document): void {
+    const { late, shape } = this.#context;
+    late.settle(shape.keyOf(next));
+    if (!this.isEdit(next)) withhold(row);
+  }
+
   #unstorable({ next }: Pick<Task, 'next'>, fault: string, cause?: unknown): CofferError {
     const key = this.#context.shape.keyOf(next);
     return new CofferError('validation', `The document "${key}" cannot be stored: ${fault}`, { cause });
@@ -283,10 +290,8 @@ export class Pusher {
 
   /** Returns the state of the service before a write that it has refused. */
   async #stateOf({ current, next }: Pick<Task, 'next' | 'current'>): Promise<Document> {
-    const { shape, late } = this.#context;
-    if (!current) return shape.toDeleted(next);
-    late.reach(shape.keyFor(current.id), current.last_modified);
-    return shape.toDocument(current);
+    const { shape } = this.#context;
+    return current ? shape.toDocument(current) : shape.toDeleted(next);
   }
 
   /** Sends requests, in batches that the service accepts. */

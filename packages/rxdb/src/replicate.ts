@@ -51,7 +51,7 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
   const recent = new RecentRecords();
   const late = new LateStates((document) => shape.keyOf(document));
   const local = new LocalDocuments(collection, () => state);
-  const underWay = new PushesUnderWay(signal);
+  const underWay = new PushesUnderWay();
   const changes = new ChangeReader(shape, recent, late, local, underWay);
   const selection = pull?.filter === undefined ? {} : { filter: pull.filter };
   const puller = new Puller(list, changes, { ...selection, signal });
@@ -83,17 +83,12 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
     const handler = withAttachments ? input.conflictHandler : keepingAttachments(input.conflictHandler);
     input.conflictHandler = {
       resolve: async (conflict, context) => {
-        const { assumedMasterState: assumed, newDocumentState: edit, realMasterState: actual } = conflict;
-        late.unmark(actual);
-        if (pusher.isOutdated(edit)) return actual;
-        const isTakenBack = assumed !== undefined && shape.isEqual(assumed, edit);
-        const resolved = isTakenBack ? actual : await handler.resolve(conflict, context);
-        if (shape.isEqual(resolved, actual))
-          underWay.expectOutcome(shape.keyOf(edit), await local.watchOutcome(edit, actual, shape));
-        if (!late.isReplaced(actual)) return resolved;
-        // RxDB has ignored the later state because of the edit. It sends the edit again, which is compared with that state.
-        const { _attachments: __, ...again } = edit;
-        return again;
+        const { newDocumentState: edit, realMasterState: actual } = conflict;
+        if (!pusher.isEdit(edit)) return actual;
+        const resolved = await handler.resolve(conflict, context);
+        // RxDB has the edit until it has stored this.
+        if (shape.isEqual(resolved, actual)) late.mayIgnore(shape.keyOf(edit));
+        return resolved;
       },
       isEqual: late.ignoring((one, other, context) => handler.isEqual(one, other, context)),
     };
