@@ -4,6 +4,8 @@ import type { Incoming } from './copy.ts';
 import { isFailure } from './failures.ts';
 import type { Condition } from './selector.ts';
 
+type Updates = AsyncIterable<LiveUpdate<Incoming>>;
+
 export interface PollOptions {
   readonly since: string | undefined;
   readonly filter?: Condition;
@@ -39,4 +41,19 @@ export async function* pollChanges(
     yield { changes: page.data.toReversed(), cursor, current: true };
     await pause();
   }
+}
+
+/** Polls where the service has no live updates, which it says before the first update. */
+export async function* orPolls(followed: Updates, poll: () => Updates): AsyncGenerator<LiveUpdate<Incoming>> {
+  let hasBegun = false;
+  try {
+    for await (const update of followed) {
+      hasBegun = true;
+      yield update;
+    }
+    return;
+  } catch (error) {
+    if (hasBegun || !isFailure(error, 400, 405, 501)) throw error;
+  }
+  yield* poll();
 }

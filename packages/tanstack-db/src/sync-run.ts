@@ -6,7 +6,7 @@ import { Copy, type CopyCursor, type Incoming, type LoadSubsetOptions, type Sync
 import { isFailure } from './failures.ts';
 import { matchesCondition } from './match.ts';
 import { planSubset, type Plan } from './plan.ts';
-import { pollChanges } from './poll.ts';
+import { orPolls, pollChanges } from './poll.ts';
 import type { Condition } from './selector.ts';
 import { SubsetReader } from './subset-reader.ts';
 import { Subsets } from './subsets.ts';
@@ -378,21 +378,6 @@ function collect(copy: Map<string, Incoming>, changes: readonly Incoming[]): voi
     if (isRemoval(change)) copy.delete(change.id);
     else copy.set(change.id, change);
   }
-}
-
-/** Polls where the service has no live updates, which it says before the first update. */
-async function* orPolls(followed: AsyncIterable<Update>, poll: () => AsyncIterable<Update>): AsyncGenerator<Update> {
-  let hasBegun = false;
-  try {
-    for await (const update of followed) {
-      hasBegun = true;
-      yield update;
-    }
-    return;
-  } catch (error) {
-    if (hasBegun || !isFailure(error, 400, 405, 501)) throw error;
-  }
-  yield* poll();
 }
 
 function evaluate(where: IR.BasicExpression | undefined): (row: object) => boolean {

@@ -99,7 +99,7 @@ export async function runHistory(world: World, { strategies, isPaused, steps }: 
         break;
       case 'restart':
         await replicas.get(each.by)!.restart();
-        edits.get(each.by)!.mayForget ||= each.by === 'rxdb';
+        edits.get(each.by)!.mayForget ||= each.by === 'rxdb' || each.by === 'tanstack';
         break;
       case 'delay the stream': {
         // Until the next such step of the client.

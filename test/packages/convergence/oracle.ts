@@ -14,7 +14,8 @@ export interface Edits {
   /**
    * Whether the client may have taken a write of its own, whose response was lost, for one of others. That ends a conflict
    * about a later edit of that record as its strategy says. kinto.js compares the timestamps that it knows alone
-   * (`importChange`), and RxDB forgets at a restart what it has sent.
+   * (`importChange`), and RxDB forgets at a restart what it has sent. TanStack DB stores what it receives only when no transaction
+   * waits: after a restart, a record that this client has created before can be missing, until the list is read again.
    */
   mayForget: boolean;
 }
