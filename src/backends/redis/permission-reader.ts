@@ -18,8 +18,10 @@ import { parseEntries, type Entries, type PermissionLog } from './permission-log
 import { PermissionWalk } from './permission-walk.ts';
 import { script } from './script.ts';
 
-/** Maximum number of fields in one request. */
+/** Maximum number of fields, or of members of a sorted set, in one request. The server runs one request at a time. */
 const fieldChunk = 1000;
+/** Maximum number of requests that one search sends at once. */
+const requestChunk = 200;
 
 /** Reads sets, whose number comes first, and then fields of hashes, preceded by the number of fields of each hash. */
 const lookScript = script(`
@@ -112,22 +114,20 @@ export class RedisPermissionReader implements PermissionReader {
     own: readonly Principal[],
     { bound, withChildren = true, memberOf, limit = Infinity }: AccessibleOptions = {},
   ): Promise<ReadonlyMap<ObjectUri, ReadonlySet<string>>> {
-    const principals = await this.#withPrincipalsOf(memberOf, own);
+    const principals = new Set(await this.#withPrincipalsOf(memberOf, own));
     const wanted = bound?.map(({ pattern, permission }) => ({
       pattern: parsePattern(pattern, withChildren),
       permission,
     }));
     const found = new Map<ObjectUri, Set<string>>();
-    const ids = new Set(await this.#candidates(principals, wanted));
+    const ids = await this.#candidates(principals, wanted);
     for (const id of this.log()?.granted() ?? []) ids.add(id);
     const all = [...ids];
-    // With a limit, entries are loaded in pieces until enough objects are found.
-    const piece = limit === Infinity ? all.length : Math.max(limit, fieldChunk);
-    for (let start = 0; start < all.length && found.size < limit; start += piece) {
-      for (const [objectId, entries] of await this.#load(all.slice(start, start + piece))) {
+    for (let start = 0; start < all.length && found.size < limit; start += fieldChunk) {
+      for (const [objectId, entries] of await this.#load(all.slice(start, start + fieldChunk))) {
         const names = new Set<string>();
         for (const [permission, allowed] of entries) {
-          if (!principals.some((principal) => allowed.has(principal))) continue;
+          if (!haveCommon(principals, allowed)) continue;
           if (wanted?.some((each) => each.permission === permission && each.pattern.matches(objectId)) === false)
             continue;
           names.add(permission);
@@ -195,27 +195,41 @@ export class RedisPermissionReader implements PermissionReader {
     return toPrincipals((await this.#client.read('permission', 'SMEMBERS', key)) as readonly string[]);
   }
 
-  /** Returns the ids of a parent's objects with the principal in their entries. */
-  async #grantedIn(parent: string, principal: Principal): Promise<readonly ObjectUri[]> {
+  /** Adds the ids of a parent's objects with the principal in their entries. */
+  async #addGrantedIn(parent: string, principal: Principal, add: (objectId: ObjectUri) => void): Promise<void> {
     const grants = grantsOf(principal);
     const key = this.#keys.granted(parent);
-    const members = await this.#client.read('permission', 'ZRANGEBYLEX', key, ...rangeOfGrants(grants));
-    return (members as readonly string[]).map((member) => storedUri(member.slice(grants.length)));
+    const [first, high] = rangeOfGrants(grants);
+    let low = first;
+    for (;;) {
+      const range = [key, low, high, 'LIMIT', 0, fieldChunk] as const;
+      const members = (await this.#client.read('permission', 'ZRANGEBYLEX', ...range)) as readonly string[];
+      for (const member of members) add(storedUri(member.slice(grants.length)));
+      if (members.length < fieldChunk) return;
+      low = `(${members.at(-1)}`;
+    }
   }
 
   /** Returns the objects that may grant something to the principals, as stored. */
   async #candidates(
-    principals: readonly Principal[],
+    principals: ReadonlySet<Principal>,
     wanted: readonly Wanted[] | undefined,
-  ): Promise<readonly ObjectUri[]> {
-    if (wanted?.length === 0) return [];
-    const found = principals.map(async (principal) => {
-      const parents = await this.#parentsOf(principal, wanted);
-      const ids = await Promise.all(parents.map((parent) => this.#grantedIn(parent, principal)));
-      return ids.flat();
-    });
-    const ids = (await Promise.all(found)).flat();
-    return wanted === undefined ? ids : ids.filter((id) => wanted.some(({ pattern }) => pattern.matches(id)));
+  ): Promise<Set<ObjectUri>> {
+    const ids = new Set<ObjectUri>();
+    if (wanted?.length === 0) return ids;
+    const add = (id: ObjectUri): void => {
+      if (wanted === undefined || wanted.some(({ pattern }) => pattern.matches(id))) ids.add(id);
+    };
+    for (const some of inChunks([...principals], requestChunk)) {
+      const pairs = some.map(async (principal) => {
+        const parents = await this.#parentsOf(principal, wanted);
+        return parents.map((parent) => [parent, principal] as const);
+      });
+      for (const few of inChunks((await Promise.all(pairs)).flat(), requestChunk)) {
+        await Promise.all(few.map(([parent, principal]) => this.#addGrantedIn(parent, principal, add)));
+      }
+    }
+    return ids;
   }
 
   /** Returns the parents to search: one when the patterns name it, otherwise all where the principal may be in an entry. */
@@ -307,4 +321,14 @@ export class RedisPermissionReader implements PermissionReader {
 
 function formatEntries(entries: Iterable<readonly [string, ReadonlySet<Principal>]>): ObjectPermissions {
   return Object.fromEntries(Array.from(entries, ([permission, principals]) => [permission, [...principals]]));
+}
+
+function haveCommon<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
+  const [few, many] = a.size < b.size ? [a, b] : [b, a];
+  for (const item of few) if (many.has(item)) return true;
+  return false;
+}
+
+function* inChunks<T>(items: readonly T[], size: number): Generator<readonly T[], void, undefined> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
