@@ -23,16 +23,38 @@ const fieldChunk = 1000;
 /** Maximum number of requests that one search sends at once. */
 const requestChunk = 200;
 
-/** Reads sets, whose number comes first, and then fields of hashes, preceded by the number of fields of each hash. */
+/** Number of principals of a user above which a check reads only those that the entries name. */
+const manyPrincipals = 1000;
+
+/**
+ * Reads sets, and then fields of hashes. Arguments: the number of sets, the size above which only those members of a set are
+ * read that the entries in the fields name (0: none), then the number of fields of each hash, and the fields.
+ */
 const lookScript = script(`
-local found, at = {}, 2
-for n, key in ipairs(KEYS) do
-  if n <= tonumber(ARGV[1]) then found[n] = redis.call('SMEMBERS', key)
-  else
-    local count = tonumber(ARGV[at])
-    found[n] = redis.call('HMGET', key, unpack(ARGV, at + 1, at + count))
-    at = at + count + 1
+local sets, many = tonumber(ARGV[1]), tonumber(ARGV[2])
+local found, at = {}, 3
+for n = sets + 1, #KEYS do
+  local count = tonumber(ARGV[at])
+  found[n] = redis.call('HMGET', KEYS[n], unpack(ARGV, at + 1, at + count))
+  at = at + count + 1
+end
+local function findNamed(key)
+  local members, seen = {}, {}
+  for n = sets + 1, #KEYS do
+    for _, text in ipairs(found[n]) do
+      for _, principals in pairs(text and cjson.decode(text) or {}) do
+        for _, principal in ipairs(principals) do
+          if not seen[principal] and redis.call('SISMEMBER', key, principal) == 1 then members[#members + 1] = principal end
+          seen[principal] = true
+        end
+      end
+    end
   end
+  return members
+end
+for n = 1, sets do
+  local isLarge = many > 0 and redis.call('SCARD', KEYS[n]) > many
+  found[n] = isLarge and findNamed(KEYS[n]) or redis.call('SMEMBERS', KEYS[n])
 end
 return found
 `);
@@ -102,7 +124,9 @@ export class RedisPermissionReader implements PermissionReader {
   ): Promise<boolean> {
     if (bound.length === 0) return false;
     const ids = bound.map(({ objectId }) => objectId);
-    const { entries, principals: groups } = await this.#look(ids, memberOf);
+    // Changes of the unit may name principals that the stored entries do not.
+    const isStored = this.log()?.isEmpty !== false;
+    const { entries, principals: groups } = await this.#look(ids, memberOf, isStored ? manyPrincipals : 0);
     return bound.some(({ objectId, permission }) => {
       const allowed = entries.get(objectId)?.get(permission);
       if (allowed === undefined) return false;
@@ -245,12 +269,16 @@ export class RedisPermissionReader implements PermissionReader {
     return (await this.#look(objectIds, undefined)).entries;
   }
 
-  /** Returns entries as `#load` does, and the principals that a user has by memberships at the same moment. */
-  async #look(objectIds: readonly ObjectUri[], userId: UserId | undefined): Promise<Seen> {
+  /**
+   * Returns entries as `#load` does, and the principals that a user has by memberships at the same moment.
+   *
+   * @param many number of principals above which those that no entry names may be left out; 0: never
+   */
+  async #look(objectIds: readonly ObjectUri[], userId: UserId | undefined, many = 0): Promise<Seen> {
     await this.settled();
     const log = this.log();
     const users = userId === undefined ? [] : [...new Set([userId, AUTHENTICATED])];
-    const { members, found } = await this.#readStored(objectIds, users);
+    const { members, found } = await this.#readStored(objectIds, users, many);
     const entries = new Map<ObjectUri, Entries>();
     for (const [objectId, stored] of found) {
       const after = log === undefined ? stored : log.entriesAfter(objectId, stored);
@@ -274,7 +302,7 @@ export class RedisPermissionReader implements PermissionReader {
    * Reads stored entries and memberships. On a single server all belong to one moment. Otherwise a check could combine a
    * permission that a group has lost with a membership that was added later.
    */
-  async #readStored(objectIds: readonly ObjectUri[], users: readonly Principal[]): Promise<Stored> {
+  async #readStored(objectIds: readonly ObjectUri[], users: readonly Principal[], many = 0): Promise<Stored> {
     const parts = this.#partsOf(objectIds);
     const sets = users.map((user) => this.#keys.memberships(user));
     let members: readonly (readonly Principal[])[];
@@ -289,7 +317,7 @@ export class RedisPermissionReader implements PermissionReader {
       texts = replies as (string | null)[][];
     } else {
       const keys = [...sets, ...parts.map(({ key }) => key)];
-      const args: (string | number)[] = [sets.length];
+      const args: (string | number)[] = [sets.length, many];
       for (const { ids } of parts) args.push(ids.length, ...ids);
       const reply = await this.#client.queryAnywhere('permission', lookScript, keys, args);
       members = (reply as string[][]).slice(0, sets.length).map(toPrincipals);

@@ -95,3 +95,31 @@ describe('the search for shared objects', () => {
     expect(waiting).toBeLessThan(250);
   });
 });
+
+describe('a permission check of a user in very many groups', () => {
+  const check = (reader: Pick<PermissionBackend['reader'], 'checkPermission'>, permitted: string): Promise<boolean> =>
+    reader.checkPermission([self], [{ objectId: collection, permission: permitted }], user);
+
+  it('reads only the groups that the entries name', async () => {
+    await write(async (writer) => {
+      await joinGroups(writer);
+      await writer.addPrincipalToAce(collection, 'read', last);
+      await writer.addPrincipalToAce(collection, 'write', toPrincipal('/buckets/b/groups/other'));
+    });
+    expect(await check(permission.reader, 'read')).toBe(true);
+    expect(await check(permission.reader, 'write')).toBe(false);
+    // The set of all users is small, and is read as a whole.
+    expect(await countCalls('smembers', () => check(permission.reader, 'read'))).toBe(1);
+  });
+
+  it('sees the changes of its unit of work', async () => {
+    await write(joinGroups);
+    await write(async (writer) => {
+      expect(await check(writer, 'read')).toBe(false);
+      await writer.addPrincipalToAce(collection, 'read', last);
+      expect(await check(writer, 'read')).toBe(true);
+      await writer.removeUserPrincipal(self, last);
+      expect(await check(writer, 'read')).toBe(false);
+    });
+  });
+});
