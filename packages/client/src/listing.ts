@@ -10,7 +10,7 @@ type Parameters = { readonly [K in keyof ChangesOptions<never>]?: ChangesOptions
 export function formatQuery(options: Parameters): string {
   const { filter, sort, fields, since, before, limit, gone, params } = options;
   const given = {
-    _filter: JSON.stringify(filter, refuseOthers),
+    _filter: JSON.stringify(filter, refuseUnlikeJson),
     _sort: sort?.join(),
     _fields: fields?.join(),
     _since: bareOf(since),
@@ -23,7 +23,7 @@ export function formatQuery(options: Parameters): string {
 }
 
 /** JSON leaves out members that are undefined, and makes null of NaN: a selector would match more, or everything. */
-function refuseOthers(name: string, value: unknown): unknown {
+function refuseUnlikeJson(name: string, value: unknown): unknown {
   if (name && value !== null && JSON.stringify([value]) === '[null]')
     throw new CofferError('validation', `"${name}" is no value`);
   return value;

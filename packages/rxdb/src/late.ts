@@ -1,5 +1,6 @@
 // States of records that arrive after a later state was pushed or received: RxDB must not take them. It compares a state that it receives
-// with the collection at the moment when it stores it. Only then is it known which writes were pushed meanwhile.
+// with the collection at the moment when it stores it. Only then is it known which writes were pushed meanwhile. And states that
+// arrive while a document has an unsent edit: RxDB ignores them.
 import type { AnyConflictHandler } from './any.ts';
 import type { Document } from './shape.ts';
 
@@ -25,7 +26,10 @@ export class LateStates {
   readonly #keyOf: (document: Document) => string;
   /** By primary key, the timestamp of the latest state that was pushed, found by a push, or passed to RxDB. */
   readonly #reached = new Map<string, number>();
-  /** Primary keys of documents for which RxDB may have ignored a received state, until a push shows what the service has. */
+  /**
+   * Primary keys of documents for which RxDB may have ignored a received state, until a push shows what the service has. At most one
+   * for each document with an edit.
+   */
   readonly #ignored = new Set<string>();
   readonly #pulled = new WeakMap<object, number>();
 

@@ -149,7 +149,7 @@ export class Pusher {
         id = shape.idOf(key);
       } catch (cause) {
         // Such as half of a surrogate pair. No record has it.
-        const error = this.#unstorable({ next }, 'its primary key makes no id', cause);
+        const error = this.#unstorable(next, 'its primary key makes no id', cause);
         if (isEdit) await this.#refuse({ next, current: null }, error, result);
         else this.#settle(row, next);
         continue;
@@ -217,7 +217,7 @@ export class Pusher {
       }
       const fault = task.next._deleted ? undefined : describeUnstorable(attributes);
       if (fault !== undefined) {
-        await this.#refuse(task, this.#unstorable(task, fault), result);
+        await this.#refuse(task, this.#unstorable(task.next, fault), result);
         continue;
       }
       calls.push(this.#callFor(task, attributes));
@@ -265,7 +265,7 @@ export class Pusher {
     if (!this.isEdit(next)) withhold(row);
   }
 
-  #unstorable({ next }: Pick<Task, 'next'>, fault: string, cause?: unknown): CofferError {
+  #unstorable(next: Document, fault: string, cause?: unknown): CofferError {
     const key = this.#context.shape.keyOf(next);
     return new CofferError('validation', `The document "${key}" cannot be stored: ${fault}`, { cause });
   }

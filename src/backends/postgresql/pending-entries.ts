@@ -1,5 +1,6 @@
 // Changes of entries that a unit of work holds back, so that those of many objects are sent as a few statements. Only the
 // last change of each entry is kept. Other statements of the unit are sent after them.
+import { inChunks } from '../../base/in-chunks.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
@@ -111,7 +112,7 @@ export class PendingEntries {
     const folders = [...this.#folders];
     this.#folders.clear();
     for (const [folder, { removed, entries }] of folders) {
-      for (const chunk of inChunks([...removed])) this.#send(removeObjects, [folder, chunk]);
+      for (const chunk of inChunks([...removed], chunkRows)) this.#send(removeObjects, [folder, chunk]);
       this.#flushFolder(folder, [...entries.values()]);
     }
   }
@@ -134,13 +135,13 @@ export class PendingEntries {
       else names.push(name);
     }
     for (const [permission, names] of emptied) {
-      for (const chunk of inChunks(names)) this.#send(emptyEntries, [folder, chunk, permission]);
+      for (const chunk of inChunks(names, chunkRows)) this.#send(emptyEntries, [folder, chunk, permission]);
     }
     const added = entries.filter(({ principals }) => principals.size > 0);
     if (added.length > 0) this.#send(addFolder, [folder]);
     for (const isFresh of [true, false]) {
       const rows = added.filter((entry) => (entry.isFresh && !entry.isReplaced) === isFresh).flatMap(rowsOf);
-      for (const chunk of inChunks(rows)) {
+      for (const chunk of inChunks(rows, chunkRows)) {
         this.#send(isFresh ? addNewToFolder : addToFolder, [folder, ...columnsOf(chunk)]);
       }
     }
@@ -189,10 +190,4 @@ function columnsOf(rows: readonly EntryRow[]): readonly SqlValue[] {
     // An empty array stands for principals that all equal their keys.
     textArray(principals.every((principal) => principal === null) ? [] : principals),
   ];
-}
-
-function inChunks<T>(rows: readonly T[]): readonly (readonly T[])[] {
-  const chunks: (readonly T[])[] = [];
-  for (let start = 0; start < rows.length; start += chunkRows) chunks.push(rows.slice(start, start + chunkRows));
-  return chunks;
 }

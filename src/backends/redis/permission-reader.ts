@@ -1,5 +1,6 @@
 // Reads of the permission contract. The entries of an object are one text, so a check reads one field per object. Sorted
 // sets of grants lead from principals to objects.
+import { inChunks } from '../../base/in-chunks.ts';
 import type {
   AccessibleOptions,
   BoundPermission,
@@ -355,8 +356,4 @@ function haveCommon<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
   const [few, many] = a.size < b.size ? [a, b] : [b, a];
   for (const item of few) if (many.has(item)) return true;
   return false;
-}
-
-function* inChunks<T>(items: readonly T[], size: number): Generator<readonly T[], void, undefined> {
-  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }

@@ -1,4 +1,5 @@
 // Reads of the permission contract, for committed state and for units of work.
+import { inChunks } from '../../base/in-chunks.ts';
 import type {
   AccessibleOptions,
   BoundPermission,
@@ -41,7 +42,7 @@ export class SqlitePermissionReader implements PermissionReader {
   getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<Principal>> {
     return this.access.run((connection) => {
       const principals = new Set<Principal>();
-      for (const chunk of inChunks(bound)) {
+      for (const chunk of inChunks(bound, boundPerStatement)) {
         const { sql, parameters } = fromEntries(chunk);
         for (const [principal] of connection.all<[Principal]>(`SELECT e.principal ${sql}`, ...parameters)) {
           principals.add(principal);
@@ -106,15 +107,6 @@ export class SqlitePermissionReader implements PermissionReader {
   }
 }
 
-function inChunks(bound: readonly BoundPermission[]): readonly (readonly BoundPermission[])[] {
-  if (bound.length <= boundPerStatement) return bound.length === 0 ? [] : [bound];
-  const chunks: (readonly BoundPermission[])[] = [];
-  for (let start = 0; start < bound.length; start += boundPerStatement) {
-    chunks.push(bound.slice(start, start + boundPerStatement));
-  }
-  return chunks;
-}
-
 /** The arguments of `checkPermission`. */
 export interface PermissionCheck {
   readonly principals: readonly Principal[];
@@ -160,7 +152,7 @@ function isAnyEntry(
   condition: string,
   parameter: SqlValue,
 ): boolean {
-  return inChunks(bound).some((chunk) => {
+  return inChunks(bound, boundPerStatement).some((chunk) => {
     const { sql, parameters } = fromEntries(chunk);
     return connection.get<[number]>(`SELECT 1 ${sql} AND ${condition} LIMIT 1`, ...parameters, parameter) !== undefined;
   });

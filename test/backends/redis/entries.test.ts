@@ -1,64 +1,26 @@
 // The commit writes the permission entries of each object once, with an exact index, in one declared slot.
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { storedParent } from '../../../src/core/objects/uris.ts';
 import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { migrate } from '../../../src/maintenance/schemas.ts';
 import { createService } from '../../../src/app/service.ts';
-import { systemClock } from '../../../src/base/clock.ts';
 import { requireOneSlot } from '../../../src/backends/redis/client.ts';
 import { commitScript } from '../../../src/backends/redis/commit-script.ts';
-import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
 import { grantsOf, Keys, unescapeTag } from '../../../src/backends/redis/keys.ts';
-import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
 import { silentLogger } from '../../../src/contracts/logger.ts';
 import { loadSettings } from '../../../src/backends/load-settings.ts';
-import { findRedisAddress } from '../../../src/backends/redis/address.ts';
-import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
-import { RedisProcess } from '../../support/redis.ts';
-import type { PermissionBackend, PermissionWriter } from '../../../src/testing/contract/plain-contracts.ts';
+import { RedisPermissionTest } from '../../support/redis-permission.ts';
+import type { PermissionWriter } from '../../../src/testing/contract/plain-contracts.ts';
 
 const keys = new Keys('test:');
-let server: RedisProcess;
-let outside: Redis;
-let database: RedisDatabase;
-let permission: PermissionBackend;
-
-beforeAll(async () => {
-  server = await RedisProcess.start();
-  outside = new Redis(server.url);
-  database = await openRedisDatabase({ address: findRedisAddress(server.url)!, clock: systemClock, prefix: 'test:' });
-  permission = createRedisPermission(database);
-}, 120_000);
-
-afterAll(async () => {
-  outside.disconnect();
-  await database.close();
-  await server.remove();
-});
-
-beforeEach(async () => {
-  await outside.flushall();
-});
-
-async function write(work: (writer: PermissionWriter) => Promise<unknown>): Promise<void> {
-  await inUnit(database, (transaction) => work(permission.writer(transaction)));
-}
-
-/** Counts the executions of each of the commands during the work. */
-async function countCalls(commands: readonly string[], work: () => Promise<void>): Promise<readonly number[]> {
-  await outside.config('RESETSTAT');
-  await work();
-  const stats = await outside.info('commandstats');
-  return commands.map((name) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0));
-}
+const redis = new RedisPermissionTest('test:');
 
 /** Returns the contents of the hashes of entries: key of the grants, and the member for each principal and object. */
 async function expectedGrants(): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const key of await outside.keys('{test:=*}e')) {
-    for (const [objectId, text] of Object.entries(await outside.hgetall(key))) {
+  for (const key of await redis.outside.keys('{test:=*}e')) {
+    for (const [objectId, text] of Object.entries(await redis.outside.hgetall(key))) {
       const principals = new Set(Object.values(JSON.parse(text) as Record<string, string[]>).flat());
       for (const principal of principals)
         found.push(`${key.slice(0, -1)}g ${grantsOf(toPrincipal(principal))}${objectId}`);
@@ -69,8 +31,8 @@ async function expectedGrants(): Promise<readonly string[]> {
 
 async function storedGrants(): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const key of await outside.keys('{test:=*}g')) {
-    for (const member of await outside.zrange(key, 0, -1)) found.push(`${key} ${member}`);
+  for (const key of await redis.outside.keys('{test:=*}g')) {
+    for (const member of await redis.outside.zrange(key, 0, -1)) found.push(`${key} ${member}`);
   }
   return found.toSorted();
 }
@@ -78,8 +40,8 @@ async function storedGrants(): Promise<readonly string[]> {
 /** Returns for each principal the parents where it may be in an entry. */
 async function places(): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const key of await outside.keys('{test:@*}p')) {
-    for (const place of await outside.smembers(key)) found.push(`${keys.granted(unescapeTag(place))} ${key}`);
+  for (const key of await redis.outside.keys('{test:@*}p')) {
+    for (const place of await redis.outside.smembers(key)) found.push(`${keys.granted(unescapeTag(place))} ${key}`);
   }
   return found.toSorted();
 }
@@ -88,33 +50,35 @@ describe('the entries of an object', () => {
   const many = Array.from({ length: 2000 }, (_, n) => `user:${n}`);
 
   it.each(['together', 'one by one'])('are read and written once when principals are added %s', async (how) => {
-    const steps = await countCalls(['hget', 'hset', 'hdel'], () =>
-      write(async (writer) => {
+    const steps = await redis.countCalls(['hget', 'hset', 'hdel'], () =>
+      redis.write(async (writer) => {
         if (how === 'together') await writer.addToAces([{ objectId: '/a/long', permissions: { read: many } }]);
         else for (const principal of many) await writer.addPrincipalToAce('/a/long', 'read', principal);
       }),
     );
     expect(steps).toEqual([1, 1, 0]);
-    expect(await permission.reader.getObjectPermissions('/a/long')).toEqual({ read: many });
+    expect(await redis.permission.reader.getObjectPermissions('/a/long')).toEqual({ read: many });
   });
 
   it('are read and written once when principals are added, replaced and removed', async () => {
-    await write((writer) => writer.addToAces([{ objectId: '/a/b', permissions: { read: many, write: ['zoe'] } }]));
-    const steps = await countCalls(['hget', 'hset', 'hdel', 'zrem'], () =>
-      write(async (writer) => {
+    await redis.write((writer) =>
+      writer.addToAces([{ objectId: '/a/b', permissions: { read: many, write: ['zoe'] } }]),
+    );
+    const steps = await redis.countCalls(['hget', 'hset', 'hdel', 'zrem'], () =>
+      redis.write(async (writer) => {
         for (const principal of many) await writer.removePrincipalFromAce('/a/b', 'read', principal);
         await writer.replaceObjectPermissions('/a/b', { write: ['tom'] });
         await writer.addPrincipalToAce('/a/b', 'read', 'user:7');
       }),
     );
     expect(steps).toEqual([1, 1, 0, many.length]);
-    expect(await permission.reader.getObjectPermissions('/a/b')).toEqual({ read: ['user:7'], write: ['tom'] });
+    expect(await redis.permission.reader.getObjectPermissions('/a/b')).toEqual({ read: ['user:7'], write: ['tom'] });
   });
 
   it('may have more principals than a call takes arguments', async () => {
     const most = Array.from({ length: 60_000 }, (_, n) => `u${n}`);
-    await write((writer) => writer.replaceObjectPermissions('/a/b', { read: most }));
-    expect((await permission.reader.getObjectPermissionPrincipals('/a/b', 'read')).size).toBe(most.length);
+    await redis.write((writer) => writer.replaceObjectPermissions('/a/b', { read: most }));
+    expect((await redis.permission.reader.getObjectPermissionPrincipals('/a/b', 'read')).size).toBe(most.length);
   });
 
   it('are indexed exactly after any changes of a unit in any order', async () => {
@@ -125,9 +89,9 @@ describe('the entries of an object', () => {
     const changes = fc.array(fc.array(change, { minLength: 1, maxLength: 6 }), { maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(changes, async (units) => {
-        await outside.flushall();
+        await redis.outside.flushall();
         for (const unit of units) {
-          await write(async (writer) => {
+          await redis.write(async (writer) => {
             for (const each of unit) await applyChange(writer, each.kind, each.objectId, each.principal);
           });
         }
@@ -187,13 +151,15 @@ describe('the keys of a script', () => {
     ]) {
       expect(() => requireOneSlot(wrong), JSON.stringify(wrong)).toThrow(/a key|one slot/);
     }
-    await expect(database.client.query('storage', commitScript, ['{a}x', '{b}x'], [])).rejects.toThrow('one slot');
+    await expect(redis.database.client.query('storage', commitScript, ['{a}x', '{b}x'], [])).rejects.toThrow(
+      'one slot',
+    );
   });
 
   it('are the only keys that the commit uses on a cluster', async () => {
     const [meta, objects] = keys.list({ kind: 'record', parent: storedParent('/a') });
     const commit = (declared: readonly string[], operations: readonly string[]): Promise<unknown> =>
-      database.client.run('storage', commitScript, declared, ['test:', '1', 'v', '0', 'mark', ...operations]);
+      redis.database.client.run('storage', commitScript, declared, ['test:', '1', 'v', '0', 'mark', ...operations]);
     await expect(commit([meta], ['exists', objects, 'x'])).rejects.toThrow('undeclared');
     await expect(commit([keys.granted('/a')], ['grant', '/a', '/a/b', 'read', '1', 'zoe'])).rejects.toThrow(
       'undeclared',
@@ -207,29 +173,29 @@ describe('a database of layout 1', () => {
   const place = keys.tag('/buckets/a');
 
   async function writeLayout1(): Promise<void> {
-    await outside.hset(keys.schema(), 'layout', 1);
-    await outside.zadd(`${keys.shard('/buckets/a')}e`, 0, '/buckets/a');
-    for (const principal of ['zoe', 'tom']) await outside.sadd(keys.places(toPrincipal(principal)), '/buckets/a');
-    await outside.hset(`${place}e`, '/buckets/a/groups/g', '{"read":["zoe","tom"],"write":["zoe"]}');
-    await outside.hset(`${place}e`, '/buckets/a/groups/h', '{"read":["tom"]}');
-    await outside.sadd(`${place}q`, 'zoe', 'tom');
-    await outside.sadd(`${place}g:zoe`, '/buckets/a/groups/g');
-    await outside.sadd(`${place}g:tom`, '/buckets/a/groups/g', '/buckets/a/groups/h');
+    await redis.outside.hset(keys.schema(), 'layout', 1);
+    await redis.outside.zadd(`${keys.shard('/buckets/a')}e`, 0, '/buckets/a');
+    for (const principal of ['zoe', 'tom']) await redis.outside.sadd(keys.places(toPrincipal(principal)), '/buckets/a');
+    await redis.outside.hset(`${place}e`, '/buckets/a/groups/g', '{"read":["zoe","tom"],"write":["zoe"]}');
+    await redis.outside.hset(`${place}e`, '/buckets/a/groups/h', '{"read":["tom"]}');
+    await redis.outside.sadd(`${place}q`, 'zoe', 'tom');
+    await redis.outside.sadd(`${place}g:zoe`, '/buckets/a/groups/g');
+    await redis.outside.sadd(`${place}g:tom`, '/buckets/a/groups/g', '/buckets/a/groups/h');
   }
 
   it('is migrated to this layout, also after an interruption', async () => {
     await writeLayout1();
-    expect(await database.initializeSchema({ dryRun: true })).toHaveLength(1);
-    expect(await outside.exists(keys.granted('/buckets/a'))).toBe(0);
+    expect(await redis.database.initializeSchema({ dryRun: true })).toHaveLength(1);
+    expect(await redis.outside.exists(keys.granted('/buckets/a'))).toBe(0);
     for (let n = 0; n < 2; n++) {
-      expect(await database.initializeSchema({ dryRun: false })).toHaveLength(1);
+      expect(await redis.database.initializeSchema({ dryRun: false })).toHaveLength(1);
       expect(await storedGrants()).toEqual(await expectedGrants());
-      expect(await outside.keys(`${place}g:*`)).toEqual([]);
-      expect([...(await permission.reader.getAccessibleObjects(['tom'])).keys()].toSorted()).toEqual([
+      expect(await redis.outside.keys(`${place}g:*`)).toEqual([]);
+      expect([...(await redis.permission.reader.getAccessibleObjects(['tom'])).keys()].toSorted()).toEqual([
         '/buckets/a/groups/g',
         '/buckets/a/groups/h',
       ]);
-      expect(await database.initializeSchema({ dryRun: false })).toEqual([]);
+      expect(await redis.database.initializeSchema({ dryRun: false })).toEqual([]);
       await writeLayout1();
     }
   });
@@ -237,29 +203,29 @@ describe('a database of layout 1', () => {
   it('is migrated when an object has more principals than fit into one call', async () => {
     await writeLayout1();
     const read = Array.from({ length: 120_000 }, (_, n) => `basicauth:${n}`);
-    await outside.hset(`${place}e`, '/buckets/a/groups/long', JSON.stringify({ read }));
-    await database.initializeSchema({ dryRun: false });
+    await redis.outside.hset(`${place}e`, '/buckets/a/groups/long', JSON.stringify({ read }));
+    await redis.database.initializeSchema({ dryRun: false });
     expect(await storedGrants()).toEqual(await expectedGrants());
   });
 
   it('is migrated by `coffer migrate` only, while the start marks an empty one', async () => {
-    await database.initializeSchema({ dryRun: true });
-    expect(database.needsMigration).toBe(false);
+    await redis.database.initializeSchema({ dryRun: true });
+    expect(redis.database.needsMigration).toBe(false);
     await writeLayout1();
     const settings = loadSettings({
       cwd: '/nowhere',
       environment: {
         SVC_STORAGE_BACKEND: 'redis',
         SVC_PERMISSION_BACKEND: 'redis',
-        SVC_STORAGE_URL: server.url,
-        SVC_PERMISSION_URL: server.url,
+        SVC_STORAGE_URL: redis.server.url,
+        SVC_PERMISSION_URL: redis.server.url,
         SVC_REDIS_PREFIX: 'test:',
       },
     });
     await expect(createService({ settings, logger: silentLogger })).rejects.toThrow(
       /run `coffer migrate`[^]*Redis layout/,
     );
-    expect(await outside.hget(keys.schema(), 'layout')).toBe('1');
+    expect(await redis.outside.hget(keys.schema(), 'layout')).toBe('1');
     await migrate(settings, { dryRun: false });
     const service = await createService({ settings, logger: silentLogger });
     await service.close();
@@ -268,11 +234,11 @@ describe('a database of layout 1', () => {
   it('is closed to writers of the older version before the migration starts', async () => {
     await writeLayout1();
     // The first operation of a commit of layout 1.
-    const probe = (): Promise<number> => outside.setrange(`${keys.schema()}!`, 0, '');
+    const probe = (): Promise<number> => redis.outside.setrange(`${keys.schema()}!`, 0, '');
     await probe();
-    await database.initializeSchema({ dryRun: false });
+    await redis.database.initializeSchema({ dryRun: false });
     await expect(probe()).rejects.toThrow('WRONGTYPE');
-    await write((writer) => writer.addPrincipalToAce('/buckets/a/groups/h', 'write', 'zoe'));
+    await redis.write((writer) => writer.addPrincipalToAce('/buckets/a/groups/h', 'write', 'zoe'));
     expect(await storedGrants()).toEqual(await expectedGrants());
   });
 });
