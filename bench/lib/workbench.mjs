@@ -93,9 +93,10 @@ export class Workbench {
     const all = { ...place, settings: { ...place.settings, ...settings, ...plugins } };
     const profiling = [];
     if (this.#profiles !== undefined) {
-      mkdirSync(this.#profiles, { recursive: true });
-      const name = `${place.backend}-${new Date().toISOString().replaceAll(/[:.]/g, '-')}.cpuprofile`;
-      profiling.push('--cpu-prof', `--cpu-prof-dir=${this.#profiles}`, `--cpu-prof-name=${name}`);
+      // A folder for each server: its worker threads write profiles as well.
+      const folder = path.join(this.#profiles, `${place.backend}-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
+      mkdirSync(folder, { recursive: true });
+      profiling.push('--cpu-prof', `--cpu-prof-dir=${folder}`);
     }
     const program = await startServer(
       this.#folder,

@@ -6,8 +6,6 @@ interface TopNOptions<T> {
   readonly weigh?: (item: T) => number;
   /** Items are kept up to the first one that exceeds this total weight, but at least two. */
   readonly max?: number;
-  /** Learns of items that are no longer kept. */
-  readonly dropped?: (items: readonly T[]) => void;
 }
 
 export class TopN<T> {
@@ -21,11 +19,11 @@ export class TopN<T> {
   constructor(
     wanted: number,
     compare: (a: T, b: T) => number,
-    { weigh = () => 0, max = Infinity, dropped = () => undefined }: TopNOptions<T> = {},
+    { weigh = () => 0, max = Infinity }: TopNOptions<T> = {},
   ) {
     this.#wanted = wanted;
     this.#compare = compare;
-    this.#options = { weigh, max, dropped };
+    this.#options = { weigh, max };
   }
 
   /** The last item that is kept. Items that do not come before it are dropped. `undefined` while all items are kept. */
@@ -34,17 +32,17 @@ export class TopN<T> {
   }
 
   /** Whether an item comes after all that are kept. */
-  refuses(item: T): boolean {
+  #refuses(item: T): boolean {
     return this.#worst !== undefined && this.#compare(item, this.#worst) >= 0;
   }
 
   /** Adds an item unless it is refused. Returns the rest of the work when there is some, which has to be done before the next item. */
   add(item: T): Steps<void> | undefined {
     const options = this.#options;
-    if (this.refuses(item)) return undefined;
+    if (this.#refuses(item)) return undefined;
     this.#items.push(item);
     this.#weight += options.weigh(item);
-    const isFull = this.#items.length >= 2 * this.#wanted + 100 || this.#weight > 2 * options.max;
+    const isFull = this.#items.length >= 2 * this.#wanted + 20 || this.#weight > 2 * options.max;
     return isFull ? this.#shrink() : undefined;
   }
 
@@ -55,7 +53,7 @@ export class TopN<T> {
   }
 
   *#shrink(): Steps<void> {
-    const { weigh, max, dropped } = this.#options;
+    const { weigh, max } = this.#options;
     const sorted = yield* sortInSteps(this.#items, this.#compare);
     let count = 0;
     this.#weight = 0;
@@ -64,6 +62,5 @@ export class TopN<T> {
     }
     if (count < sorted.length || count === this.#wanted) this.#worst = sorted[count - 1];
     this.#items = sorted.slice(0, count);
-    dropped(sorted.slice(count));
   }
 }

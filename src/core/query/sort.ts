@@ -3,9 +3,9 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import { isTombstone, type StoredEntry } from '../objects/stored.ts';
-import type { Field, PagePosition, PageQuery, Selection, SortKey } from './ast.ts';
-import { compareText, compareValues } from './compare.ts';
-import { isIdField, isTimestampField, lastModifiedField, readEntryField, readField } from './fields.ts';
+import type { PagePosition, PageQuery, Selection, SortKey } from './ast.ts';
+import { compareValues } from './compare.ts';
+import { lastModifiedField, readEntryField, readField } from './fields.ts';
 import { matchesValue } from './evaluate.ts';
 import { workOfEntry } from './budget.ts';
 import { weightOf } from './evaluate-steps.ts';
@@ -21,57 +21,14 @@ export function comparePositions(a: PagePosition, b: PagePosition, sort: readonl
   return 0;
 }
 
-/** Reads the value of a sort key. */
-export type KeyReader = (entry: StoredEntry) => JsonValue | undefined;
-
-/** Returns functions that read the values of sort keys, each of which remembers the value of its last entry. */
-export function readersOf(sort: readonly SortKey[]): readonly KeyReader[] {
-  return sort.map(({ field }) => lastValue(field));
-}
-
-/**
- * Returns the order of a list as a comparison function, for entries with short values.
- *
- * @param readers read the keys of the first one of two entries
- */
-export function compareEntries(
-  sort: readonly SortKey[],
-  readers: readonly KeyReader[] = readersOf(sort),
-): (a: StoredEntry, b: StoredEntry) => number {
-  const comparators = sort.map((key, number) => compareByKey(key, readers[number]!));
-  const [first] = comparators;
-  if (comparators.length === 1 && first !== undefined) return first;
+/** Returns the order of a list as a comparison function, for entries with short values. */
+export function compareEntries(sort: readonly SortKey[]): (a: StoredEntry, b: StoredEntry) => number {
   return (a, b) => {
-    for (const compare of comparators) {
-      const difference = compare(a, b);
-      if (difference !== 0) return difference;
+    for (const key of sort) {
+      const difference = compareValues(readEntryField(a, key.field), readEntryField(b, key.field));
+      if (difference !== 0) return inDirection(key, difference);
     }
     return 0;
-  };
-}
-
-function compareByKey(key: SortKey, left: KeyReader): (a: StoredEntry, b: StoredEntry) => number {
-  const { field } = key;
-  const sign = inDirection(key, 1);
-  if (isTimestampField(field)) {
-    return (a, b) => sign * (a.lastModified - b.lastModified);
-  }
-  if (isIdField(field)) return (a, b) => sign * compareText(a.id, b.id);
-  // Sorting compares one entry with many, and so does the search for the first entries.
-  const right = lastValue(field);
-  return (a, b) => sign * compareValues(left(a), right(b));
-}
-
-/** Returns a function that reads a field, and remembers its value in the last entry. */
-function lastValue(field: Field): KeyReader {
-  let last: StoredEntry | undefined;
-  let value: JsonValue | undefined;
-  return (entry) => {
-    if (entry !== last) {
-      last = entry;
-      value = readEntryField(entry, field);
-    }
-    return value;
   };
 }
 
