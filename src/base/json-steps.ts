@@ -29,6 +29,9 @@ const stepWork = 100_000;
 /** Members or items per step, when all take about the same time. */
 const membersPerStep = stepWork / valueCost;
 
+/** Work on an object besides its text, in members. */
+const objectCost = 10;
+
 /** Counts members until the next pause is due. */
 export class StepBudget {
   #left = membersPerStep;
@@ -39,6 +42,11 @@ export class StepBudget {
     if (this.#left > 0) return false;
     this.#left = membersPerStep;
     return true;
+  }
+
+  /** Returns whether the step should end with reading or writing an object with so many characters. */
+  spendOnObject(chars: number): boolean {
+    return this.spend(objectCost + chars / valueCost);
   }
 }
 

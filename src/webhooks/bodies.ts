@@ -1,6 +1,6 @@
 // Formats an event as request bodies: the payload with the objects, split into several bodies at the size limit.
 import { formatJson, isJsonObject, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
-import { copyMembers, formatInSteps } from '../base/json-steps.ts';
+import { copyMembers, formatInSteps, StepBudget } from '../base/json-steps.ts';
 import type { Steps } from '../base/steps.ts';
 import { formatPayload } from '../core/events/payload.ts';
 import { entryInSteps, entryValue, isTombstone, type StoredEntry } from '../core/objects/stored.ts';
@@ -25,6 +25,7 @@ export function* formatBodies(event: ResourceEvent, { maxBytes, hiddenFields }: 
   let pending: string[] = [];
   let size = 0;
   let isCut = false;
+  const budget = new StepBudget();
   const flush = (): void => {
     bodies.push(frame(pending, isCut));
     [pending, size, isCut] = [[], 0, false];
@@ -40,6 +41,7 @@ export function* formatBodies(event: ResourceEvent, { maxBytes, hiddenFields }: 
     pending.push(text);
     size += bytes;
     isCut ||= isTooLarge;
+    if (budget.spendOnObject(whole.length)) yield;
   }
   if (pending.length > 0 || bodies.length === 0) flush();
   return bodies;

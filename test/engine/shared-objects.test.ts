@@ -1,10 +1,10 @@
 // The search for the objects that are shared with a caller: other requests run while very many ids are read.
-import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { storedUri } from '../../src/core/objects/uris.ts';
 import { findObjects, type AskedList } from '../../src/engine/access.ts';
 import { anonymous } from '../../src/engine/caller.ts';
 import type { Reader } from '../../src/engine/unit-of-work.ts';
+import { countTurns } from '../support/turns.ts';
 
 const uris = Array.from({ length: 50_000 }, (_, n) => storedUri(`/p/records/r${n}`));
 const found = new Map(uris.map((uri) => [uri, new Set(['read'])]));
@@ -19,10 +19,7 @@ const list = {
 } as unknown as AskedList;
 
 test('ids are read in several turns of the event loop', async () => {
-  const progress = { isOver: false };
-  const searching = findObjects(list, anonymous, reader, {}).finally(() => (progress.isOver = true));
-  let turns = 0;
-  for (; !progress.isOver; turns++) await setImmediate();
-  expect((await searching).at(-1)).toBe('r49999');
+  const { result, turns } = await countTurns(findObjects(list, anonymous, reader, {}));
+  expect(result.at(-1)).toBe('r49999');
   expect(turns).toBeGreaterThan(3);
 });

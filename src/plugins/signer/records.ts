@@ -1,16 +1,22 @@
 // Records of whole collections, read in the order of their ids: the text to sign, and the difference of two
 // collections. Memory use is one page of a list plus the result.
-import { runFromNow, type Steps } from '../../base/steps.ts';
+import { StepBudget } from '../../base/json-steps.ts';
+import { pause, runFromNow, type Steps } from '../../base/steps.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
-import { entryInSteps, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
+import { charsOf, entryInSteps, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import { compareText } from '../../core/query/compare.ts';
 import { byId, walk } from '../../engine/walk.ts';
 import { formatCanonicalInSteps } from './canonical-json.ts';
 
-/** Yields the live objects of a list in the order of their ids. */
+/** Yields the live objects of a list in the order of their ids, with pauses in which other requests run. */
 async function* readById(storage: StorageReader, list: ListKey): AsyncGenerator<StoredObject, undefined> {
+  const budget = new StepBudget();
   for await (const entries of walk(storage, list, { filters: [] }, byId)) {
-    for (const entry of entries) if (!isTombstone(entry)) yield entry;
+    for (const entry of entries) {
+      if (isTombstone(entry)) continue;
+      yield entry;
+      if (budget.spendOnObject(charsOf(entry))) await pause('urgent');
+    }
   }
   return undefined;
 }

@@ -1,5 +1,4 @@
 // Work on many objects or principals in memory: the event loop turns meanwhile.
-import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
 import { createMemoryPermission } from '../../../src/backends/memory/permission.ts';
@@ -7,15 +6,7 @@ import { createMemoryStorage } from '../../../src/backends/memory/storage.ts';
 import { storedUri } from '../../../src/core/objects/uris.ts';
 import { storedUserId, toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { createTestClock } from '../../../src/testing/index.ts';
-
-/** Returns the result of the work, and the number of turns of the event loop until its end. */
-async function countTurns<T>(work: Promise<T>): Promise<{ readonly result: T; readonly turns: number }> {
-  const progress = { isOver: false };
-  const watched = work.finally(() => (progress.isOver = true));
-  let turns = 0;
-  for (; !progress.isOver; turns++) await setImmediate();
-  return { result: await watched, turns };
-}
+import { countTurns } from '../../support/turns.ts';
 
 const collection = storedUri('/buckets/b/collections/c');
 const uris = Array.from({ length: 10_000 }, (_, n) => storedUri(`${collection}/records/r${n}`));
