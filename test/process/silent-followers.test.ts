@@ -14,7 +14,7 @@ describe('followers who do not read', () => {
       SVC_INCLUDES: 'prometheus',
       SVC_LIVE_MAX_SECONDS: '1',
       SVC_LIVE_MAX_STREAMS: String(2 * followers),
-      SVC_REQUEST_TIMEOUT_SECONDS: '30',
+      SVC_REQUEST_TIMEOUT_SECONDS: '10',
       SVC_IDLE_TIMEOUT_SECONDS: '2',
     });
     for (const list of [long, short])
