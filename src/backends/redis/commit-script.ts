@@ -188,13 +188,14 @@ end
 `;
 
 const memberships = `
-function operations.registerPrincipal()
-  local shard, principal = take(), take()
-  call('ZADD', shard .. 'h', 0, principal)
-end
+local registered = {}
+-- Gives a user a principal, on a server that holds every slot.
 function operations.join()
-  local principal, user = take(), take()
+  local shard, principal, user = take(), take(), take()
+  if not registered[principal] then call('ZADD', shard .. 'h', 0, principal) end
+  registered[principal] = true
   call('SADD', who(principal) .. 'u', user)
+  call('SADD', who(user) .. 'm', principal)
 end
 function operations.admit()
   local user, principal = take(), take()
@@ -214,6 +215,7 @@ function operations.expelAll()
 end
 function operations.expelBelow()
   local prefix, shards = take(), takeMany()
+  registered = {}
   for _, shard in ipairs(shards) do
     for _, principal in ipairs(members(shard .. 'h', prefix)) do
       expelAll(principal)
@@ -222,6 +224,7 @@ function operations.expelBelow()
   end
 end
 function operations.clearMemberships()
+  registered = {}
   for _, shard in ipairs(takeMany()) do
     for _, principal in ipairs(members(shard .. 'h', '')) do expelAll(principal) end
     unlink(shard .. 'h')

@@ -126,20 +126,8 @@ export function localEntryWrites(change: ObjectChange): Program {
 
 function membershipWrites(change: MembershipChange, keys: Keys): Program {
   switch (change.kind) {
-    case 'admit': {
-      const { userId, principal } = change;
-      return [
-        'registerPrincipal',
-        keys.shard(principal),
-        principal,
-        'join',
-        principal,
-        userId,
-        'admit',
-        userId,
-        principal,
-      ];
-    }
+    case 'admit':
+      return ['join', keys.shard(change.principal), change.principal, change.userId];
     case 'expel':
       return ['expel', change.userId, change.principal];
     case 'expelAll':
