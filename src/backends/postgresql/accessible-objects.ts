@@ -1,5 +1,7 @@
 // Finds the objects on which principals have permissions. The index by principal finds the folders that a pattern allows;
 // the rest of the pattern is compared here.
+import { StepBudget } from '../../base/json-steps.ts';
+import { runFromNow, type Steps } from '../../base/steps.ts';
 import type { BoundPattern } from '../../contracts/permission.ts';
 import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
@@ -10,8 +12,6 @@ import { prepared, type Row } from './connection.ts';
 import { Parameters } from './parameters.ts';
 import { keyOfText } from './text-key.ts';
 
-type Found = Map<ObjectUri, Set<string>>;
-
 const readAll = prepared(
   'read-accessible',
   `SELECT DISTINCT e.parent, e.name, e.permission FROM coffer_entries e
@@ -20,10 +20,11 @@ const readAll = prepared(
 
 /** Returns every entry of the principals. */
 export async function findAllAccessible(access: Access, principals: readonly Principal[]): Promise<AccessibleObjects> {
-  const found: Found = new Map();
   const { rows } = await access.run(readAll, [principals.map(keyOfText)]);
-  for (const row of rows) addAccessible(found, objectIdOf(row), row[2]!);
-  return found;
+  return runFromNow(
+    collectAccessible(rows, () => true),
+    'normal',
+  );
 }
 
 /** Returns the entries of the principals that match one of the patterns. */
@@ -33,8 +34,7 @@ export async function findAccessible(
   bound: readonly BoundPattern[],
   { withChildren, limit }: { readonly withChildren: boolean; readonly limit?: number | undefined },
 ): Promise<AccessibleObjects> {
-  const found: Found = new Map();
-  if (principals.length === 0 || bound.length === 0) return found;
+  if (principals.length === 0 || bound.length === 0) return new Map();
   const parameters = new Parameters();
   const keys = parameters.add(principals.map(keyOfText), 'text[]');
   const patterns = bound.map(({ pattern, permission }) => ({ ...compilePattern(pattern, withChildren), permission }));
@@ -57,15 +57,25 @@ export async function findAccessible(
   // UNION, not UNION ALL: an object is returned once, even when several principals and patterns find it.
   const { text, values } = parameters.bind(arms.join(' UNION '));
   const { rows } = await access.run({ text }, values);
-  for (const row of rows) {
-    const objectId = objectIdOf(row);
-    const [, , permission] = row;
-    const isWanted = patterns.some((pattern) => pattern.permission === permission && pattern.matches(objectId));
-    if (isWanted) addAccessible(found, objectId, permission!);
-  }
-  return found;
+  const isWanted = (objectId: ObjectUri, permission: string): boolean =>
+    patterns.some((pattern) => pattern.permission === permission && pattern.matches(objectId));
+  return runFromNow(collectAccessible(rows, isWanted), 'normal');
 }
 
-function objectIdOf([parent, name]: Row): ObjectUri {
-  return storedUri(`${parent}${name}`);
+/** Work on a row, in members (`StepBudget`). */
+const membersOfRow = 2;
+
+/** Returns the wanted permissions of rows, which are very many when a user shares very many records. */
+export function* collectAccessible(
+  rows: readonly Row[],
+  isWanted: (objectId: ObjectUri, permission: string) => boolean,
+): Steps<AccessibleObjects> {
+  const found = new Map<ObjectUri, Set<string>>();
+  const budget = new StepBudget();
+  for (const [parent, name, permission] of rows) {
+    const objectId = storedUri(`${parent}${name}`);
+    if (isWanted(objectId, permission!)) addAccessible(found, objectId, permission!);
+    if (budget.spend(membersOfRow)) yield;
+  }
+  return found;
 }
