@@ -61,6 +61,14 @@ export const workMutants = [
     tests: 'test/backends/sqlite/find-words.test.ts',
   },
   {
+    backend,
+    name: 'a search asks for a common word of a long list first',
+    file: 'src/backends/sqlite/find-words.ts',
+    find: 'counts.get(a)! - counts.get(b)!',
+    replace: '0',
+    tests: 'test/backends/sqlite/find-words.test.ts',
+  },
+  {
     ...counted,
     name: 'each page of a text search has a limit of work of its own',
     file: 'src/engine/text-search.ts',

@@ -1,6 +1,6 @@
 // Searches for words, in an index of SQLite that triggers maintain from the column `words` of objects. A statement with several
 // words looks at the objects of all of them before it returns a row, and a prefix makes it collect all of its objects. Others
-// would wait for that in long lists. There the index finds one word, and the words of its objects are tested here.
+// would wait for that when these are many. Then the index finds the rarest word, and the words of its objects are tested here.
 import type { Steps } from '../../base/steps.ts';
 import type { QueryBudget } from '../../core/query/budget.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
@@ -9,6 +9,8 @@ import type { ListRow } from './lists.ts';
 
 /** Objects times words that one statement may look at: about 20 milliseconds. */
 const lookedAtOnce = 200_000;
+/** Number of words up to which the objects of each one are counted. */
+const maxCounted = 8;
 /** A prefix takes as long as so many words. */
 const wordsOfPrefix = 10;
 
@@ -24,29 +26,54 @@ export function* findIds(
   limit: number,
 ): Steps<{ readonly ids: readonly string[]; readonly more: boolean }> {
   const ids: string[] = [];
-  yield* visitObjects(connection, list, search, limit + 1, (id) => ids.push(id) > limit);
+  const plan = yield* planSearch(connection, list, search);
+  yield* visitObjects(connection, list, plan, limit + 1, (id) => ids.push(id) > limit);
   return { ids: ids.slice(0, limit), more: ids.length > limit };
 }
 
 /** Returns the number of objects with the words. */
 export function* countIds(connection: Connection, list: ListRow, search: WordSearch): Steps<number> {
-  const isOneWord = search.words.length === 1 && search.prefixes.length === 0;
-  if (isOneWord || isShort(list, search)) {
+  const plan = yield* planSearch(connection, list, search);
+  if (plan.isAtOnce) {
     const sql = 'SELECT count(*) FROM object_words WHERE object_words MATCH ?';
     return connection.get<[number]>(sql, queryOf(list, search))?.[0] ?? 0;
   }
   let count = 0;
-  yield* visitObjects(connection, list, search, Infinity, () => {
+  yield* visitObjects(connection, list, plan, Infinity, () => {
     count++;
     return false;
   });
   return count;
 }
 
-/** Whether a statement may look for everything at once. */
-function isShort({ live }: ListRow, { words, prefixes }: Terms): boolean {
-  return live * (words.length + prefixes.length * wordsOfPrefix) <= lookedAtOnce;
+interface SearchPlan extends WordSearch {
+  /** Whether one statement looks for everything. Otherwise it looks for the first word. */
+  readonly isAtOnce: boolean;
 }
+
+/** Plans a search, with its words and prefixes in the order in which they are looked for. Counts words in long lists. */
+function* planSearch(connection: Connection, list: ListRow, search: WordSearch): Steps<SearchPlan> {
+  const { words, prefixes } = search;
+  const isOneWord = words.length === 1 && prefixes.length === 0;
+  const isShort = list.live * (words.length + prefixes.length * wordsOfPrefix) <= lookedAtOnce;
+  if (isOneWord || isShort) return { ...search, isAtOnce: true };
+  // Long words are rare.
+  const byLength = { ...search, words: words.toSorted(longestFirst), prefixes: prefixes.toSorted(longestFirst) };
+  if (words.length > maxCounted) return { ...byLength, isAtOnce: false };
+  // Each word is counted up to its part of what a statement may look at.
+  const most = Math.ceil(lookedAtOnce / words.length);
+  const counts = new Map<string, number>();
+  for (const word of words) {
+    const sql = 'SELECT count(*) FROM (SELECT 1 FROM object_words WHERE object_words MATCH ? LIMIT ?)';
+    counts.set(word, connection.get<[number]>(sql, queryOf(list, { words: [word], prefixes: [] }), most)?.[0] ?? 0);
+    yield;
+  }
+  const isAtOnce = prefixes.length === 0 && [...counts.values()].every((count) => count < most);
+  const rarestFirst = byLength.words.toSorted((a, b) => counts.get(a)! - counts.get(b)!);
+  return { ...byLength, words: rarestFirst, isAtOnce };
+}
+
+const longestFirst = (a: string, b: string): number => b.length - a.length;
 
 /** Visits the id of an object; returns whether the search ends with it. */
 type Visit = (id: string) => boolean;
@@ -55,20 +82,18 @@ type Visit = (id: string) => boolean;
 function* visitObjects(
   connection: Connection,
   list: ListRow,
-  search: WordSearch,
+  search: SearchPlan,
   wanted: number,
   visit: Visit,
 ): Steps<void> {
   const rows = new Rows(connection, search.budget, visit);
   const atOnce = Math.min(rowsPerStep, wanted);
-  if (isShort(list, search)) {
+  if (search.isAtOnce) {
     // Each further statement would collect the objects of a prefix again.
     yield* rows.visit(queryOf(list, search), search.prefixes.length > 0 ? wanted : atOnce);
     return;
   }
-  // Long words are rare.
-  const words = search.words.toSorted(longestFirst);
-  const prefixes = search.prefixes.toSorted(longestFirst);
+  const { words, prefixes } = search;
   const [word] = words;
   if (word !== undefined) {
     const parts = partsOf(words.slice(1), prefixes);
@@ -86,8 +111,6 @@ function* visitObjects(
     if (yield* rows.visit(queryOf(list, { words: [found], prefixes: [] }), atOnce, test)) return;
   }
 }
-
-const longestFirst = (a: string, b: string): number => b.length - a.length;
 
 /** A test of the words of an object, which spaces separate and enclose. */
 interface Test {

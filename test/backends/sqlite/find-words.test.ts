@@ -63,6 +63,27 @@ describe('searches for words on SQLite', () => {
     connection.close();
   });
 
+  it('look for rare words of a long list in one statement, after they were counted', async () => {
+    const { connection, list } = await open();
+    const long = { ...list, live: 1_000_000 };
+    const search = { words: wordsOf('odd common7 common8'), prefixes: [] };
+    const { result, pauses } = run(findIds(connection, long, search, objects));
+    expect(result.ids).toHaveLength(objects / 2);
+    expect(new Set(connection.asked.map(({ query }) => query.split(' AND ').length))).toEqual(new Set([3]));
+    expect(pauses).toBeGreaterThanOrEqual(search.words.length);
+    expect(run(countIds(connection, long, search)).result).toBe(objects / 2);
+    connection.close();
+  });
+
+  it('look for the rarest word of a long list, when there are prefixes too', async () => {
+    const { connection, list } = await open();
+    const search = { words: wordsOf('common7 w31'), prefixes: wordsOf('od') };
+    const { result } = run(findIds(connection, { ...list, live: 1_000_000 }, search, 10));
+    expect(result).toEqual({ ids: ['r31'], more: false });
+    expect(connection.asked.map(({ query, rows }) => [query.includes('w31'), rows])).toEqual([[true, 1]]);
+    connection.close();
+  });
+
   it('go through the words with a prefix in a long list, and find each object once', async () => {
     const { connection, list } = await open();
     const { result, pauses } = run(countIds(connection, list, prefixes));
