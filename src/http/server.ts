@@ -12,7 +12,6 @@ import { compileAllowedHosts, type IsAllowedHost } from './allowed-hosts.ts';
 import { requestBatcher } from './request-batching.ts';
 import { Connections } from './connections.ts';
 import { encodeBody } from './encode-body.ts';
-import { responseBatcher } from './response-batching.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
 import { listen, type ListenAddress, type Listening } from './listening.ts';
 import type { LoadShedder } from './load-shedder.ts';
@@ -291,7 +290,7 @@ class Shell {
     }
     if (isLast) head.push('Connection', 'close');
     if (isEmpty) {
-      responseBatcher.add(outgoing.writeHead(status, head), '');
+      outgoing.writeHead(status, head).end();
       return undefined;
     }
     if (body instanceof OpenBody) {
@@ -315,9 +314,8 @@ class Shell {
       else endInSteps(outgoing, body);
       return { sent: whenSent(incoming.socket, outgoing) };
     }
-    responseBatcher.add(outgoing, body, encoding, () => {
-      this.#memory.holdUnsent(incoming, outgoing);
-    });
+    outgoing.end(body, encoding);
+    if (outgoing.writableLength > 0) this.#memory.holdUnsent(incoming, outgoing);
     return undefined;
   }
 
