@@ -4,7 +4,7 @@ import type { Result, Row, SqlValue, Statement, ScanTarget } from './connection.
 import type { Dialect } from './dialect.ts';
 import type { BackendName } from './errors.ts';
 import type { QueryBatchers } from './query-batcher.ts';
-import type { LongReads } from './long-reads.ts';
+import { charsOf, type LongReads } from './long-reads.ts';
 import { answersOf, arraysOf, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 import type { SmallLists } from './small-lists.ts';
 import type { PostgresUnit } from './unit.ts';
@@ -12,6 +12,8 @@ import type { PostgresUnit } from './unit.ts';
 export interface Access {
   /** Runs a statement that reads. */
   run(statement: Statement, values: readonly SqlValue[]): Promise<Result>;
+  /** Reads what is long, and prepares it, when its turn comes: others would hold theirs in memory meanwhile. */
+  inTurn<T extends object>(target: ScanTarget, read: () => Promise<T>): Promise<T>;
   /** Returns the rows of a query. */
   ask(query: BatchableQuery, values: readonly BatchValue[]): Promise<readonly Row[]>;
   /** Returns the rows of the query for each list of values, of which at least one is given, in their order. */
@@ -47,10 +49,11 @@ export function accessCommitted(
   const run: Access['run'] = (statement, values) => {
     const { scans } = statement;
     if (scans === undefined) return pool.run(backend, statement, values);
-    return longReads[scans.of].run(scans.name, () => pool.run(backend, statement, values));
+    return longReads[scans.of].run(scans.name, () => pool.run(backend, statement, values), charsOf);
   };
   return {
     run,
+    inTurn: (target, read) => longReads[target.of].run(target.name, read, () => Infinity),
     ask: (query, values) => batchers.ask(backend, query, values),
     askAll: (query, valueLists) =>
       valueLists.length > maxBatched
@@ -81,6 +84,7 @@ export function accessUnit(
   return {
     unit,
     run,
+    inTurn: (_, read) => read(),
     ask: async ({ alone }, values) => (await run(alone, values)).rows,
     askAll: (query, valueLists) => runTogether(run, query, valueLists),
     send: (statement, values) => unit.send(backend, statement, values),

@@ -12,8 +12,8 @@ export type Row = readonly (string | null)[];
 
 /** Rows that take long to scan when they are many. */
 export interface ScanTarget {
-  /** A whole list, a page that may be long, or the principals of an object. */
-  readonly of: 'list' | 'page' | 'entries';
+  /** A whole list, a page that may be long, a page that is, or the principals of an object. */
+  readonly of: 'list' | 'page' | 'longPage' | 'entries';
   /** Unique name among the targets of its kind. */
   readonly name: string;
 }

@@ -63,6 +63,7 @@ export function openPostgresDatabase({
   const ofKind = {
     list: new LongReads({ atOnce: longReads, longMs: 50 }),
     page: new LongReads({ atOnce: longReads, longMs: 50 }),
+    longPage: new LongReads({ atOnce: longReads, longMs: 0 }),
     // Their results have hundreds of kilobytes. Several at a time would keep the service itself busy.
     entries: new LongReads({ atOnce: longReads, longMs: 10 }),
   };

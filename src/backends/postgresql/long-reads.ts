@@ -4,6 +4,11 @@
 import { TaskLimit } from '../../base/task-limit.ts';
 import type { Result } from './connection.ts';
 
+/**
+ * Maximum number of reads of short lists at the same time. A list that was short may have become long: then so many reads find
+ * out together, and each of them holds a page.
+ */
+const shortAtOnce = 8;
 /** Maximum number of lists whose length is remembered. */
 const maxKnown = 10_000;
 /**
@@ -12,7 +17,7 @@ const maxKnown = 10_000;
  */
 const shortPart = 1 / 4;
 /** Length of a result, in characters, from which a read is long however fast it was. */
-const longChars = 262_144;
+const longChars = 1_000_000;
 
 export interface LongReadsOptions {
   /** Maximum number of reads at the same time; 0 means unlimited. */
@@ -30,6 +35,7 @@ export class LongReads {
   readonly #known = new Map<string, boolean>();
   readonly #ofLong: TaskLimit;
   readonly #ofUnknown: TaskLimit;
+  readonly #ofShort: TaskLimit;
 
   constructor({ atOnce, longMs, now = (): number => performance.now() }: LongReadsOptions) {
     this.#now = now;
@@ -37,35 +43,31 @@ export class LongReads {
     const limit = { atOnce: atOnce === 0 ? Infinity : atOnce, waiting: Infinity };
     this.#ofLong = new TaskLimit(limit);
     this.#ofUnknown = new TaskLimit(limit);
+    this.#ofShort = new TaskLimit({ ...limit, atOnce: Math.max(limit.atOnce, shortAtOnce) });
   }
 
   /**
    * Runs a read of the list when its turn comes.
    *
    * @param list unique name of the list
+   * @param sizeOf returns the length of a result in characters
    */
-  async run(list: string, read: () => Promise<Result>): Promise<Result> {
-    const measured = (): Promise<Result> => this.#measure(list, read);
-    switch (this.#known.get(list)) {
-      case true:
-        return this.#ofLong.run(measured);
-      case false:
-        return measured();
-      case undefined: {
-        // While this read waited, one before it may have found out.
-        const result = await this.#ofUnknown.run(async () => (this.#known.has(list) ? undefined : measured()));
-        return result ?? this.run(list, read);
-      }
-    }
+  async run<T extends object>(list: string, read: () => Promise<T>, sizeOf: (result: T) => number): Promise<T> {
+    const isLong = this.#known.get(list);
+    const turns = isLong === undefined ? this.#ofUnknown : isLong ? this.#ofLong : this.#ofShort;
+    // While this read waited, one before it may have found out that the list is short, or long.
+    const isStill = (): boolean => isLong === true || this.#known.get(list) === isLong;
+    const result = await turns.run(async () => (isStill() ? this.#measure(list, read, sizeOf) : undefined));
+    return result ?? this.run(list, read, sizeOf);
   }
 
-  async #measure(list: string, read: () => Promise<Result>): Promise<Result> {
+  async #measure<T>(list: string, read: () => Promise<T>, sizeOf: (result: T) => number): Promise<T> {
     const began = this.#now();
     // A list whose read failed counts as long until another read shows the opposite.
     let isShort = false;
     try {
       const result = await read();
-      isShort = charsOf(result) < longChars;
+      isShort = sizeOf(result) < longChars;
       return result;
     } finally {
       this.#note(list, this.#now() - began, isShort);
@@ -82,7 +84,8 @@ export class LongReads {
   }
 }
 
-function charsOf({ rows }: Result): number {
+/** Returns the length of all texts of a result. */
+export function charsOf({ rows }: Result): number {
   let chars = 0;
   for (const row of rows) for (const value of row) chars += value?.length ?? 0;
   return chars;

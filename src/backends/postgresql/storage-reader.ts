@@ -22,7 +22,7 @@ import type { WordSearch } from '../../core/text/text-query.ts';
 import type { Access } from './access.ts';
 import { countWords, findWords } from './find-words.ts';
 import { runScan, scanTargetOf } from './list-scans.ts';
-import { prepared, type Row, type SqlValue, type Statement } from './connection.ts';
+import { prepared, type Row, type SqlValue, type ScanTarget } from './connection.ts';
 import { readListClocks } from './list-clocks.ts';
 import { readJoinedPage, readLongPage, readPageText } from './page-text.ts';
 import { compileCount, compilePage, readPageRows } from './page.ts';
@@ -227,8 +227,10 @@ async function readText(access: Access, list: ListKey, query: PageQuery): Promis
     const page = readJoinedPage(await askPage(access, planned, 'joined'), query.limit);
     if (page !== undefined && page.text.length * maxBytesOfChar <= (query.maxBytes ?? Infinity)) return page;
   }
-  const [row] = await selectAll(access, planned, 'long');
-  return runFromNow(readLongPage(row, query.limit, query.maxBytes ?? maxPageBytes), 'normal');
+  return access.inTurn(longPageOf(list), async () => {
+    const [row] = await selectAll(access, planned, 'long');
+    return runFromNow(readLongPage(row, query.limit, query.maxBytes ?? maxPageBytes), 'normal');
+  });
 }
 
 interface PlannedPage {
@@ -243,13 +245,19 @@ function planQuery(list: ListKey, query: PageQuery): PlannedPage {
 }
 
 /** Reads a page of any length. */
-async function selectRows(access: Access, planned: PlannedPage): Promise<Page> {
-  return readPageRows(await selectAll(access, planned, 'rows'), planned.query);
+function selectRows(access: Access, planned: PlannedPage): Promise<Page> {
+  return access.inTurn(longPageOf(planned.list), async () => {
+    return readPageRows(await selectAll(access, planned, 'rows'), planned.query);
+  });
 }
 
-async function selectAll(access: Access, planned: PlannedPage, shape: 'rows' | 'long'): Promise<readonly Row[]> {
-  const { text, values } = compilePage(await access.dialect(), planned.list, planned.plan, shape);
-  return (await runScan(access, statementOf(text, planned), values)).rows;
+function longPageOf(list: ListKey): ScanTarget {
+  return { of: 'longPage', name: scanTargetOf(list).name };
+}
+
+async function selectAll(access: Access, { list, plan }: PlannedPage, shape: 'rows' | 'long'): Promise<readonly Row[]> {
+  const { text, values } = compilePage(await access.dialect(), list, plan, shape);
+  return (await runScan(access, isExact(plan) ? { text } : { text, scans: scanTargetOf(list) }, values)).rows;
 }
 
 /** Reads the row of a page that comes in one. */
@@ -257,19 +265,21 @@ async function askPage(access: Access, planned: PlannedPage, shape: 'text' | 'jo
   const { list, plan } = planned;
   const { text, values } = compilePage(await access.dialect(), list, plan, shape);
   const query = isExact(plan) ? pages.query(text) : undefined;
-  if (query === undefined || !isPlain(values))
-    return (await runScan(access, statementOf(text, planned), values)).rows[0];
+  if (query !== undefined && isPlain(values) && plan.limit <= maxBatchedLimit) {
+    return (await access.ask(query, values))[0];
+  }
   // A long page takes a connection of its own.
-  if (plan.limit > maxBatchedLimit) return (await access.run({ ...query.alone, isQuick: false }, values)).rows[0];
-  return (await access.ask(query, values))[0];
+  const statement = query !== undefined && isPlain(values) ? { ...query.alone, isQuick: false } : { text };
+  return (await runScan(access, { ...statement, scans: targetOf(planned) }, values)).rows[0];
 }
 
-function statementOf(text: string, { list, query: { filters }, plan }: PlannedPage): Statement {
-  if (!isExact(plan)) return { text, scans: scanTargetOf(list) };
-  if (plan.limit <= maxTextLimit) return { text };
+/** Returns what a read scans, which takes turns: the list, or a page that may be long. */
+function targetOf({ list, query: { filters }, plan }: PlannedPage): ScanTarget {
+  const scanned = scanTargetOf(list);
+  if (!isExact(plan)) return scanned;
   // Pages that start at a time are mostly short, even if the whole list is long.
   const start = planSelection({ filters }).range.low > everyTimestamp.low ? 'since' : 'all';
-  return { text, scans: { of: 'page', name: `${start} ${scanTargetOf(list).name}` } };
+  return { of: 'page', name: `${start} ${scanned.name}` };
 }
 
 function isPlain(values: readonly SqlValue[]): values is readonly BatchValue[] {

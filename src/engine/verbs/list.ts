@@ -39,11 +39,11 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   const ahead = needsClock ? undefined : planAhead(scope);
   // All in parallel, but only callers with access learn that a parent is missing. The clock is read before the objects: read
   // after them, it would let the client assume that it has seen changes in between.
-  const [access, above, clock, firstPage] = await Promise.all([
+  const [access, above, clock, pageAhead] = await Promise.all([
     requireReadAccess(scope),
     findAbove(scope, reader),
     needsClock ? reader.storage.resourceTimestamp(list) : undefined,
-    ahead === undefined ? undefined : selectPage(scope, ahead.query, { ...ahead.query, limit: ahead.limit }),
+    ahead === undefined ? undefined : PageAhead.read(scope, ahead.query, ahead.limit),
   ]);
   if (above.missing !== undefined) throw above.missing;
   const preconditions = readPreconditions(context);
@@ -70,14 +70,40 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   const { goneUnless } = asked;
   const query = goneUnless === undefined ? asked : { ...asked, goneUnless: { ...goneUnless, search: bound?.search } };
   if (bound !== undefined && goneUnless === undefined) return searchList(scope, access, query, { headers, bound });
-  const isWhole = access.ids === undefined && (firstPage?.more === false || ahead?.limit === query.limit);
+  const isAll = access.ids === undefined && access.isPartial !== true;
+  const isWhole = isAll && (pageAhead?.more === false || ahead?.limit === query.limit);
+  if (!isWhole) pageAhead?.take();
   const page =
     access.isPartial === true
       ? await readManyShared(scope, query, headers)
-      : await readPage(scope, access, query, { headers, firstPage: isWhole ? firstPage : undefined });
+      : await readPage(scope, access, query, { headers, firstPage: pageAhead?.take() });
   if (parameters.live === undefined || page.body !== emptyPageBody || page.headers[resyncHeader] !== undefined)
     return page;
   return requireLive(scope).wait(scope, parameters, page, readList);
+}
+
+/**
+ * A page that is read before it is known to be needed. It is taken out once: one that is not needed may be long, and must not
+ * stay in memory while the request waits for another one.
+ */
+class PageAhead {
+  readonly more: boolean;
+  #page: Page | PageText | undefined;
+
+  private constructor(page: Page | PageText) {
+    this.more = page.more;
+    this.#page = page;
+  }
+
+  static async read(scope: Scope, query: ListQuery, limit: number): Promise<PageAhead> {
+    return new PageAhead(await selectPage(scope, query, { ...query, limit }));
+  }
+
+  take(): Page | PageText | undefined {
+    const page = this.#page;
+    this.#page = undefined;
+    return page;
+  }
 }
 
 /** Returns what serves live updates, when settings allow them. */

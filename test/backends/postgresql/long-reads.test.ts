@@ -1,7 +1,7 @@
 // Reads that scan long lists take turns, and delay no other reads.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Result } from '../../../src/backends/postgresql/connection.ts';
-import { LongReads } from '../../../src/backends/postgresql/long-reads.ts';
+import { charsOf, LongReads } from '../../../src/backends/postgresql/long-reads.ts';
 
 let time = 0;
 beforeEach(() => {
@@ -38,7 +38,7 @@ class Read {
 function begin(reads: LongReads, list: string, count: number): { read: Read; answer: Promise<Result> }[] {
   return Array.from({ length: count }, () => {
     const read = new Read();
-    return { read, answer: reads.run(list, read.run) };
+    return { read, answer: reads.run(list, read.run, charsOf) };
   });
 }
 
@@ -66,6 +66,21 @@ describe('reads of long lists', () => {
     only!.read.end(49);
     await only!.answer;
     expect(underWay(begin(reads, 'a', 4))).toEqual([true, true, true, true]);
+  });
+
+  it('are few at the same time when the list was short, and take turns once one of them was long', async () => {
+    const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
+    const [only] = begin(reads, 'a', 1);
+    await settle();
+    only!.read.end(1);
+    await only!.answer;
+    const begun = begin(reads, 'a', 20);
+    await settle();
+    expect(underWay(begun).filter(Boolean)).toHaveLength(8);
+    for (const { read } of begun.slice(0, 8)) read.end(1, 'x'.repeat(1_000_000));
+    await settle();
+    await settle();
+    expect(underWay(begun).filter(Boolean)).toHaveLength(9);
   });
 
   it('of unknown lists take turns of their own', async () => {
@@ -135,7 +150,7 @@ describe('reads of long lists', () => {
   it('take turns when their results are long, however fast they were', async () => {
     const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
     const [only] = begin(reads, 'a', 1);
-    only!.read.end(1, 'x'.repeat(300_000));
+    only!.read.end(1, 'x'.repeat(1_000_000));
     await only!.answer;
     const begun = begin(reads, 'a', 3);
     await settle();
