@@ -227,10 +227,11 @@ async function readText(access: Access, list: ListKey, query: PageQuery): Promis
     const page = readJoinedPage(await askPage(access, planned, 'joined'), query.limit);
     if (page !== undefined && page.text.length * maxBytesOfChar <= (query.maxBytes ?? Infinity)) return page;
   }
-  return access.inTurn(longPageOf(list), async () => {
+  const read = async (): Promise<PageText> => {
     const [row] = await selectAll(access, planned, 'long');
     return runFromNow(readLongPage(row, query.limit, query.maxBytes ?? maxPageBytes), 'normal');
-  });
+  };
+  return inTurn(access, planned, read);
 }
 
 interface PlannedPage {
@@ -245,19 +246,29 @@ function planQuery(list: ListKey, query: PageQuery): PlannedPage {
 }
 
 /** Reads a page of any length. */
-function selectRows(access: Access, planned: PlannedPage): Promise<Page> {
-  return access.inTurn(longPageOf(planned.list), async () => {
-    return readPageRows(await selectAll(access, planned, 'rows'), planned.query);
-  });
+async function selectRows(access: Access, planned: PlannedPage): Promise<Page> {
+  const read = async (): Promise<Page> => readPageRows(await selectAll(access, planned, 'rows'), planned.query);
+  return inTurn(access, planned, read);
 }
 
-function longPageOf(list: ListKey): ScanTarget {
-  return { of: 'longPage', name: scanTargetOf(list).name };
+/**
+ * Reads and prepares a page with a long text in its turn. Of pages with few entries only those with a long text are read in this
+ * way, so each of them is long.
+ */
+function inTurn<T extends object>(
+  access: Access,
+  { list, query, plan }: PlannedPage,
+  read: () => Promise<T>,
+): Promise<T> {
+  if (!isExact(plan) || query.limit > maxTextLimit) return read();
+  return access.inTurn({ of: 'longPage', name: scanTargetOf(list).name }, read);
 }
 
-async function selectAll(access: Access, { list, plan }: PlannedPage, shape: 'rows' | 'long'): Promise<readonly Row[]> {
+async function selectAll(access: Access, planned: PlannedPage, shape: 'rows' | 'long'): Promise<readonly Row[]> {
+  const { list, plan, query } = planned;
   const { text, values } = compilePage(await access.dialect(), list, plan, shape);
-  return (await runScan(access, isExact(plan) ? { text } : { text, scans: scanTargetOf(list) }, values)).rows;
+  const hasTurn = isExact(plan) && query.limit <= maxTextLimit;
+  return (await runScan(access, hasTurn ? { text } : { text, scans: targetOf(planned) }, values)).rows;
 }
 
 /** Reads the row of a page that comes in one. */
