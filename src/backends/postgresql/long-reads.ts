@@ -17,7 +17,7 @@ const maxKnown = 10_000;
  */
 const shortPart = 1 / 4;
 /** Length of a result, in characters, from which a read is long however fast it was. */
-const longChars = 1_000_000;
+const longChars = 262_144;
 
 export interface LongReadsOptions {
   /** Maximum number of reads at the same time; 0 means unlimited. */

@@ -227,11 +227,10 @@ async function readText(access: Access, list: ListKey, query: PageQuery): Promis
     const page = readJoinedPage(await askPage(access, planned, 'joined'), query.limit);
     if (page !== undefined && page.text.length * maxBytesOfChar <= (query.maxBytes ?? Infinity)) return page;
   }
-  const read = async (): Promise<PageText> => {
+  return inTurn(access, planned, async () => {
     const [row] = await selectAll(access, planned, 'long');
     return runFromNow(readLongPage(row, query.limit, query.maxBytes ?? maxPageBytes), 'normal');
-  };
-  return inTurn(access, planned, read);
+  });
 }
 
 interface PlannedPage {
@@ -246,29 +245,24 @@ function planQuery(list: ListKey, query: PageQuery): PlannedPage {
 }
 
 /** Reads a page of any length. */
-async function selectRows(access: Access, planned: PlannedPage): Promise<Page> {
-  const read = async (): Promise<Page> => readPageRows(await selectAll(access, planned, 'rows'), planned.query);
-  return inTurn(access, planned, read);
+function selectRows(access: Access, planned: PlannedPage): Promise<Page> {
+  return inTurn(access, planned, async () => readPageRows(await selectAll(access, planned, 'rows'), planned.query));
 }
 
-/**
- * Reads and prepares a page with a long text in its turn. Of pages with few entries only those with a long text are read in this
- * way, so each of them is long.
- */
-function inTurn<T extends object>(
-  access: Access,
-  { list, query, plan }: PlannedPage,
-  read: () => Promise<T>,
-): Promise<T> {
-  if (!isExact(plan) || query.limit > maxTextLimit) return read();
-  return access.inTurn({ of: 'longPage', name: scanTargetOf(list).name }, read);
+/** Reads and prepares a page in its turn when it is known to be long. */
+function inTurn<T extends object>(access: Access, planned: PlannedPage, read: () => Promise<T>): Promise<T> {
+  return hasLongText(planned) ? access.inTurn({ of: 'longPage', name: scanTargetOf(planned.list).name }, read) : read();
+}
+
+/** Whether a page that is read with all texts is long: of those with few entries only the ones that have a long text are. */
+function hasLongText({ query: { limit }, plan }: PlannedPage): boolean {
+  return isExact(plan) && limit <= maxTextLimit;
 }
 
 async function selectAll(access: Access, planned: PlannedPage, shape: 'rows' | 'long'): Promise<readonly Row[]> {
-  const { list, plan, query } = planned;
-  const { text, values } = compilePage(await access.dialect(), list, plan, shape);
-  const hasTurn = isExact(plan) && query.limit <= maxTextLimit;
-  return (await runScan(access, hasTurn ? { text } : { text, scans: targetOf(planned) }, values)).rows;
+  const { text, values } = compilePage(await access.dialect(), planned.list, planned.plan, shape);
+  const scans = hasLongText(planned) ? {} : { scans: targetOf(planned) };
+  return (await runScan(access, { text, ...scans }, values)).rows;
 }
 
 /** Reads the row of a page that comes in one. */
