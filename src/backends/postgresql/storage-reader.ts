@@ -284,7 +284,9 @@ function targetOf({ list, query: { filters }, plan }: PlannedPage): ScanTarget {
   if (!isExact(plan)) return scanned;
   // Pages that start at a time are mostly short, even if the whole list is long.
   const start = planSelection({ filters }).range.low > everyTimestamp.low ? 'since' : 'all';
-  return { of: 'page', name: `${start} ${scanned.name}` };
+  // Of a long list, pages with few entries may be short.
+  const size = plan.limit <= maxTextLimit ? 'few' : 'many';
+  return { of: 'page', name: `${start} ${size} ${scanned.name}` };
 }
 
 function isPlain(values: readonly SqlValue[]): values is readonly BatchValue[] {
