@@ -45,4 +45,13 @@ export const memoryMutants = [
     backend: 'memory',
     tests: 'test/base/json-steps.test.ts',
   },
+  {
+    name: 'a long object is read from Redis before memory is reserved',
+    file: 'src/backends/redis/list-reads.ts',
+    find: '      requireRoom?.(lengths.reduce((sum, length) => sum + length, 0));\n',
+    replace: '',
+    backend: 'memory',
+    tests: 'test/contract/redis.test.ts',
+    only: 'remote backend',
+  },
 ];

@@ -131,9 +131,20 @@ export interface FoundWords {
   readonly more: boolean;
 }
 
+/**
+ * Reserves memory for a long text, given an upper limit of its length in characters. An exception ends the read before the
+ * text is in memory.
+ */
+export type RequireRoom = (chars: number) => void;
+
 export interface StorageReader {
-  /** Returns the live object; `undefined` when absent or deleted. */
-  get(list: ListKey, id: string): Promise<StoredObject | undefined>;
+  /**
+   * Returns the live object; `undefined` when absent or deleted.
+   *
+   * @param requireRoom called before a long text is requested from a remote backend. Many requests can wait for theirs, and
+   *   all of them may arrive together.
+   */
+  get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined>;
 
   /** Returns one page of a list, with entries and clock from one snapshot. Uses memory for the page only. */
   listAll(list: ListKey, query: PageQuery): Promise<Page>;

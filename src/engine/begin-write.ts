@@ -8,7 +8,7 @@ import { isAllowed, refusal, requireAllowed, type AccessRule } from './access.ts
 import { mayWriteConditionally, needsListTimestamp, type WriteTarget } from './conditional-write.ts';
 import { hasUniqueIndex } from './list-indexes.ts';
 import { findAbove, holdAbove, idsWith, requireNoIssues, type Above, type Scope } from './scope.ts';
-import { requireRoom } from './stored-work.ts';
+import { requireRoom, roomFor, type StoredWork } from './stored-work.ts';
 import type { Reader, Writer } from './unit-of-work.ts';
 
 /** Throws unless the caller may write the object, given whether it exists. */
@@ -77,7 +77,7 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   const ahead = await readAhead(scope, plan, reader, isSingleStatement && readsPermissions);
   const { object, permissions, above } = ahead;
   const exists = object !== undefined;
-  const room = requireRoom(context, object, plan.rewrites === true ? 'rewrite' : 'show');
+  const room = requireRoom(context, object, workOf(plan));
   if (room !== undefined) await room;
   const checking = check();
   const checked = checking instanceof Promise ? await checking : checking;
@@ -111,6 +111,10 @@ function announceSiblings(scope: Scope): void {
   context.unit.expect({ list, ids, uris });
 }
 
+function workOf({ rewrites = false }: Pick<WritePlan<unknown>, 'rewrites'>): StoredWork {
+  return rewrites ? 'rewrite' : 'show';
+}
+
 interface Ahead {
   readonly object: StoredObject | undefined;
   readonly permissions: ObjectPermissions | undefined;
@@ -120,13 +124,14 @@ interface Ahead {
 /** Reads what the write depends on before anything is locked, and authorizes the caller. */
 async function readAhead<T>(
   scope: Scope,
-  { id, authorize, expects }: WritePlan<T>,
+  plan: WritePlan<T>,
   reader: Reader,
   readsPermissions: boolean,
 ): Promise<Ahead> {
   const { list, context } = scope;
+  const { id, authorize, expects } = plan;
   const find = (): Promise<StoredObject | undefined> | undefined =>
-    id === undefined ? undefined : reader.storage.get(list, id);
+    id === undefined ? undefined : reader.storage.get(list, id, roomFor(context, workOf(plan)));
   const readEntries = (): Promise<ObjectPermissions> | undefined =>
     readsPermissions ? readPermissions(scope, reader) : undefined;
   if (!context.unit.isRemote) {

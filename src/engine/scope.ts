@@ -19,6 +19,7 @@ import type { CompiledKind } from './compiled-kind.ts';
 import type { CompleteLists } from './complete-lists.ts';
 import type { Context } from './context.ts';
 import { withOwners } from './owned-lists.ts';
+import { roomFor } from './stored-work.ts';
 import type { Reader, Writer } from './unit-of-work.ts';
 
 /** Options that writes depend on. */
@@ -176,7 +177,7 @@ export interface Above {
 
 /** Finds the object above a list, for callers with errors to report before a missing one. */
 export function findAbove(scope: Scope<unknown>, reader: Reader): Promise<Above> {
-  return lookAbove(scope, (list, id) => reader.storage.get(list, id));
+  return lookAbove(scope, (list, id) => reader.storage.get(list, id, roomFor(scope.context, 'show')));
 }
 
 /** Finds the object above a list, and keeps it from being deleted until the commit. */

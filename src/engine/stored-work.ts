@@ -2,6 +2,7 @@
 // Batches count the text that their entries read and rewrite.
 import { countValues, largeTextChars } from '../base/json-steps.ts';
 import { pause, runFromNow } from '../base/steps.ts';
+import type { RequireRoom } from '../contracts/storage.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { Context } from './context.ts';
 import type { MemoryAccount } from './exchange.ts';
@@ -13,10 +14,15 @@ export type StoredWork = 'show' | 'rewrite';
 export const charsOfTurn = 1_000_000;
 /** Bytes per character while a text is sent: the row, the body, and its bytes. */
 const bytesOfShown = 4;
-/** Bytes per character while attributes are rewritten: texts before and after, parts of both, and the response. */
-const bytesOfRewritten = 8;
+/** For `rewrite`: texts before and after, parts of both, and the response. */
+const bytesPerChar: Readonly<Record<StoredWork, number>> = { show: bytesOfShown, rewrite: 8 };
 /** Bytes per member: its name and value, in the attributes and in copies of them. */
 const bytesOfMember = 220;
+
+/** Returns what reserves memory for work on an object before its text is read. */
+export function roomFor({ request: { memory } }: Context, work: StoredWork): RequireRoom | undefined {
+  return memory && ((chars) => memory.admit(chars * bytesPerChar[work]));
+}
 
 /**
  * Counts the text of a stored object and reserves memory for work on it; returns `undefined` when done at once.
@@ -31,15 +37,16 @@ export function requireRoom(
   if (object === undefined || memory === undefined) return undefined;
   memory.takeStored(object.text.length);
   if (!object.isLarge) return undefined;
+  // At once: many requests may have read theirs.
+  memory.admit(object.text.length * bytesPerChar[work]);
   if (work === 'rewrite') return requireRewriting(memory, object);
-  memory.admit(object.text.length * bytesOfShown);
   // Other requests run between two large responses.
   return object.text.length < charsOfTurn ? undefined : pause('normal');
 }
 
 async function requireRewriting(memory: MemoryAccount, object: StoredObject): Promise<void> {
   const values = await runFromNow(countValues(object.text), 'normal');
-  memory.admit(object.text.length * bytesOfRewritten + values * bytesOfMember);
+  memory.admit(object.text.length * bytesPerChar.rewrite + values * bytesOfMember);
 }
 
 /**

@@ -6,8 +6,10 @@ import { changeState, type ListChange, type ListState } from '../../core/lists/l
 import { compareLists } from '../../core/objects/list-order.ts';
 import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
+import type { RequireRoom } from '../../contracts/storage.ts';
 import { textArray } from './array-text.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
+import { textOrLength } from './long-texts.ts';
 import { ExpectedObjectsOfUnit, type UrisOfList } from './expected-objects.ts';
 import type { Inheritance } from './shared-transaction.ts';
 import type { ListsOfUnit, PostgresUnit } from './unit.ts';
@@ -73,25 +75,21 @@ const lockRow = prepared('lock-list', selectRow);
 // Units wait for lists in one order only, so they never deadlock. A unit that holds a later list locks with NOWAIT. When the
 // lock is refused, the unit is retried with all its lists in order, which costs less than a deadlock found by the server.
 const lockEarlierRow: Statement = { ...prepared('lock-earlier-list', `${selectRow} NOWAIT`), failsOnLock: true };
-const readEntry = prepared(
-  'read-entry',
-  `SELECT o.last_modified, o.data, t.last_modified FROM coffer_lists l
+const fromEntry = `FROM coffer_lists l
   LEFT JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list AND o.id = $3
   LEFT JOIN coffer_tombstones t ON t.parent = l.parent AND t.list = l.list AND t.id = $3
-  WHERE l.parent = $1 AND l.kind = $2`,
-);
+  WHERE l.parent = $1 AND l.kind = $2`;
+const readEntry = prepared('read-entry', `SELECT t.last_modified, o.last_modified, ${textOrLength('o')} ${fromEntry}`);
+const readLongEntry = prepared('read-long-entry', `SELECT t.last_modified, o.last_modified, o.data ${fromEntry}`);
 /** Looks up an id as the first row of a range, in an order that only the index by id has. */
 const lookUp = (table: string, alias: string): string =>
   `FROM coffer_${table} ${alias} WHERE ${alias}.parent = $1
     AND ${alias}.list = (SELECT l.list FROM coffer_lists l WHERE l.parent = $1 AND l.kind = $2)
     AND ${alias}.id >= k.id AND ${alias}.id <= k.id ORDER BY ${alias}.id LIMIT 1`;
-// Long texts are left out and read by themselves, so that no result becomes long.
 const readEntries = prepared(
   'read-list-entries',
-  `SELECT k.id, o.last_modified, o.data, t.last_modified FROM unnest((SELECT $3::text[])) AS k (id)
-  LEFT JOIN LATERAL (
-    SELECT o.last_modified, CASE WHEN octet_length(o.data) <= 65536 THEN o.data END AS data ${lookUp('objects', 'o')}
-  ) o ON true
+  `SELECT k.id, t.last_modified, o.* FROM unnest((SELECT $3::text[])) AS k (id)
+  LEFT JOIN LATERAL (SELECT o.last_modified, ${textOrLength('o')} ${lookUp('objects', 'o')}) o ON true
   LEFT JOIN LATERAL (SELECT t.last_modified ${lookUp('tombstones', 't')}) t ON true`,
 );
 /** The server keeps plans that it makes while tables are small, and then reads a table of one page faster than its index. */
@@ -232,9 +230,9 @@ export class ListLocks implements ListsOfUnit {
   }
 
   /** Returns what is stored under the id in a list that is locked already; `undefined` for other lists. */
-  async findKnown(key: ListKey, id: string): Promise<Entry | undefined> {
+  async findKnown(key: ListKey, id: string, requireRoom?: RequireRoom): Promise<Entry | undefined> {
     const known = this.#lists.get(keyOfList(key));
-    return known === undefined ? undefined : this.#entryOf(known, id);
+    return known === undefined ? undefined : this.#entryOf(known, id, requireRoom);
   }
 
   /** Keeps a list whose row was locked and read, unless another call has done so meanwhile. */
@@ -286,11 +284,11 @@ export class ListLocks implements ListsOfUnit {
     if (count > 0) this.#added.add(keyOfList(key));
   }
 
-  async #entryOf(list: ListLock, id: string | undefined): Promise<Entry> {
+  async #entryOf(list: ListLock, id: string | undefined, requireRoom?: RequireRoom): Promise<Entry> {
     if (id === undefined) return absent;
     const known = list.entries.get(id);
     if (known !== undefined) return known;
-    return this.#keepEntries(list, id, await this.#readEntries(list.key, id));
+    return this.#keepEntries(list, id, await this.#readEntries(list.key, id), requireRoom);
   }
 
   /** Reads what is stored under the id, and under others that are expected. */
@@ -307,13 +305,22 @@ export class ListLocks implements ListsOfUnit {
   }
 
   /** Keeps what was read. Returns the entry of the id, which is read by itself if its text is long. */
-  async #keepEntries(list: ListLock, id: string, rows: ReadonlyMap<string, Row | undefined>): Promise<Entry> {
-    const name = keyOfList(list.key);
+  async #keepEntries(
+    list: ListLock,
+    id: string,
+    rows: ReadonlyMap<string, Row | undefined>,
+    requireRoom?: RequireRoom,
+  ): Promise<Entry> {
+    const { key } = list;
     for (const [of, row] of rows) {
-      this.#expected.forgetId(name, of);
-      if (row === undefined || row[0] === null || row[1] !== null) keepEntry(list, of, row);
+      this.#expected.forgetId(keyOfList(key), of);
+      if (typeof row?.[3] !== 'string') keepEntry(list, of, row);
     }
-    return list.entries.get(id) ?? this.#entryOf(list, id);
+    if (!list.entries.has(id)) {
+      requireRoom?.(Number(rows.get(id)?.[3]));
+      keepEntry(list, id, (await this.#unit.run('storage', readLongEntry, [key.parent, key.kind, id])).rows[0]);
+    }
+    return list.entries.get(id) ?? absent;
   }
 
   #keep(key: ListKey, row: Row | undefined): ListLock | undefined {
@@ -333,7 +340,7 @@ function keepEntry(list: ListLock, id: string, row: Row | undefined): void {
   if (!list.entries.has(id)) list.entries.set(id, row === undefined ? absent : entryOf(id, row));
 }
 
-function entryOf(id: string, [modified, data, deleted]: Row): Entry {
+function entryOf(id: string, [deleted, modified, data]: Row): Entry {
   return {
     object: typeof data === 'string' ? new StoredObject(id, Number(modified), data) : undefined,
     tombstone: typeof deleted === 'string' ? { id, lastModified: Number(deleted), deleted: true } : undefined,

@@ -7,6 +7,7 @@ import type {
   ListSummary,
   Page,
   PageText,
+  RequireRoom,
   StorageReader,
 } from '../../contracts/storage.ts';
 import { joinPage, maxBytesOfChar, maxPageBytes } from '../../core/objects/page-text.ts';
@@ -24,6 +25,7 @@ import { countWords, findWords } from './find-words.ts';
 import { runScan, scanTargetOf } from './list-scans.ts';
 import { prepared, type Row, type SqlValue, type ScanTarget } from './connection.ts';
 import { readListClocks } from './list-clocks.ts';
+import { textOrLength } from './long-texts.ts';
 import { readJoinedPage, readLongPage, readPageText } from './page-text.ts';
 import { compileCount, compilePage, readPageRows } from './page.ts';
 import { batchableQuery, StatementNames, type BatchValue } from './batchable-query.ts';
@@ -32,10 +34,7 @@ import { batchableQuery, StatementNames, type BatchValue } from './batchable-que
 const fromObject = `FROM coffer_objects o WHERE o.parent = $1::text
   AND o.list = (SELECT l.list FROM coffer_lists l WHERE l.parent = $1::text AND l.kind = $2::text) AND o.id = $3::text`;
 // Objects of several requests come in one answer. A long text would delay the others, so it is read by itself.
-const readObject = batchableQuery(
-  'read-object',
-  `SELECT o.last_modified, CASE WHEN octet_length(o.data) <= 65536 THEN o.data END ${fromObject}`,
-);
+const readObject = batchableQuery('read-object', `SELECT o.last_modified, ${textOrLength('o')} ${fromObject}`);
 export const readLongObject = prepared('read-long-object', `SELECT o.last_modified, o.data ${fromObject}`);
 const ofList = 'FROM coffer_lists l WHERE l.parent = $1::text AND l.kind = $2::text';
 const readClock = batchableQuery('read-clock', `SELECT l.clock ${ofList}`);
@@ -68,10 +67,11 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
     this.access = access;
   }
 
-  async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
+  async get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined> {
     const values = [list.parent, list.kind, id];
     const [row] = await this.access.ask(readObject, values);
     if (row?.[1] !== null) return objectOf(id, row);
+    requireRoom?.(Number(row[2]));
     return objectOf(id, (await this.access.run(readLongObject, values)).rows[0]);
   }
 

@@ -12,6 +12,7 @@ import type {
   KeyedObject,
   LockedState,
   NewObject,
+  RequireRoom,
   Restoration,
   StorageWriter,
 } from '../../contracts/storage.ts';
@@ -75,13 +76,13 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     access.unit.keepBack(() => this.#pending.flush());
   }
 
-  override async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    const known = await this.#lists.findKnown(list, id);
+  override async get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined> {
+    const known = await this.#lists.findKnown(list, id, requireRoom);
     if (known !== undefined) return known.object;
     const name = keyOfObject(list, id);
     const shared = this.#shared.get(name);
     if (shared !== undefined) return shared;
-    const object = await super.get(list, id);
+    const object = await super.get(list, id, requireRoom);
     if (object !== undefined) this.#seen.set(name, object);
     return object;
   }

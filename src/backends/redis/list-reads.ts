@@ -1,12 +1,15 @@
 // Reads of one list. Each is a script and so a snapshot: clock, version and entries belong together. Every commit replaces the
 // version, so two reads that found the same version have seen the same list.
+import { largeTextChars } from '../../base/json-steps.ts';
 import type { ListState } from '../../core/lists/list-state.ts';
 import type { KeyRange, KeyRows } from '../../core/index/find-entries.ts';
 import { boundsOf, parseMember } from './index-members.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
+import type { RequireRoom } from '../../contracts/storage.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
+import { unlimited, type Allowance } from './long-reads.ts';
 import { script } from './script.ts';
 
 /** Which entries a read selects: live objects, tombstones, or both. */
@@ -35,6 +38,19 @@ export interface ListHead extends VersionedList {
   readonly entries: readonly (StoredEntry | undefined)[];
 }
 
+interface RangeOptions {
+  readonly isDescending: boolean;
+  readonly limit: number;
+  readonly allowance: Allowance;
+}
+
+export interface HeadOptions {
+  /** Default: unlimited. */
+  readonly allowance?: Allowance;
+  /** Called before long texts are read. */
+  readonly requireRoom?: RequireRoom | undefined;
+}
+
 const rangeScript = script(`
 local function walk(key)
   if ARGV[2] == '1' then
@@ -61,17 +77,17 @@ while #ids < limit and (live[a] or dead[b]) do
     b = b + 2
   end
 end
-local rows, bytes, most = {}, 0, tonumber(ARGV[6])
+local rows, bytes, most, keepsFirst = {}, 0, tonumber(ARGV[6]), ARGV[7] == '1'
 for n = 1, #ids do
   local text = false
   if alive[n] then
     text = redis.call('HGET', KEYS[2], ids[n])
     bytes = bytes + #text
+    if bytes > most and not (keepsFirst and n == 1) then break end
   end
   rows[#rows + 1] = ids[n]
   rows[#rows + 1] = scores[n]
   rows[#rows + 1] = text
-  if bytes > most then break end
 end
 local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], rows, #ids }
@@ -79,20 +95,22 @@ return { state[1], state[2], state[3], rows, #ids }
 
 const noLimit = Number.MAX_SAFE_INTEGER;
 
-/** Number of bytes after which a script reads no more texts. The reader runs it again for the rest. */
-const maxReplyBytes = 8_000_000;
-
-/** Common part of the head scripts: the state of the list, and the object or tombstone of each id. */
+/**
+ * Common part of the head scripts: the state of the list, and the object or tombstone of each id. Instead of texts longer than
+ * `longest`, if that is above 0, their lengths are returned.
+ */
 const readHead = `
-local function readHead(ids, first, most)
+local function readHead(ids, first, most, keepsFirst, longest)
   local rows, bytes = {}, 0
   for n = first, #ids do
-    local text = redis.call('HGET', KEYS[2], ids[n])
+    local length = longest > 0 and redis.call('HSTRLEN', KEYS[2], ids[n]) or 0
+    local text = length
+    if length <= longest then text = redis.call('HGET', KEYS[2], ids[n]) end
+    if type(text) == 'string' then bytes = bytes + #text end
+    if bytes > most and not (keepsFirst and n == first) then break end
     rows[#rows + 1] = redis.call('ZSCORE', KEYS[3], ids[n])
     rows[#rows + 1] = redis.call('ZSCORE', KEYS[4], ids[n])
     rows[#rows + 1] = text
-    if text then bytes = bytes + #text end
-    if bytes > most then break end
   end
   local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
   return { state[1], state[2], state[3], redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4]), rows }
@@ -100,7 +118,7 @@ end
 `;
 
 const headScript = script(`${readHead}
-return readHead(ARGV, 2, tonumber(ARGV[1]))
+return readHead(ARGV, 4, tonumber(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[3]))
 `);
 
 /**
@@ -117,7 +135,7 @@ if ARGV[2] ~= '0' then
   redis.call('SET', KEYS[5], ARGV[1], 'PX', ARGV[2])
   if next == ARGV[1] then redis.call('DEL', KEYS[6]) end
 end
-return readHead(ARGV, 4, math.huge)
+return readHead(ARGV, 4, math.huge, true, 0)
 `);
 
 /** Duration of a lease that no commit ends. */
@@ -182,28 +200,50 @@ export class ListReads {
     this.#keys = keys;
   }
 
-  /** Reads the first entries in the range, by timestamp. */
+  /**
+   * Reads the first entries in the range, by timestamp.
+   *
+   * @throws ReadIsLong
+   */
   async range(
     list: ListKey,
     part: Part,
     { low, high }: TimestampRange,
-    { isDescending, limit }: { readonly isDescending: boolean; readonly limit: number },
+    { isDescending, limit, allowance }: RangeOptions,
   ): Promise<ListRange> {
-    const args = [part, isDescending ? '1' : '0', formatBound(low), formatBound(high), limit, maxReplyBytes];
+    const order = [part, isDescending ? '1' : '0', formatBound(low), formatBound(high), limit];
+    const args = [...order, ...limitOf(allowance)];
     const reply = (await this.#client.query('storage', rangeScript, this.#keys.list(list), args)) as Reply;
     const rows = reply[3] as readonly (string | null)[];
     const entries: StoredEntry[] = [];
     for (let at = 0; at < rows.length; at += 3) entries.push(entryOf(rows[at]!, rows[at + 1]!, rows[at + 2] ?? null));
     const selected = Number(reply[4]);
+    allowance.take(entries, entries.length < selected);
     return { ...versionOf(reply), entries, more: entries.length < selected || selected === limit };
   }
 
-  /** Reads the state of a list and the entries of all ids, or of the first ids when the texts are long. */
-  async head(list: ListKey, ids: readonly string[]): Promise<ListHead> {
-    const args = [maxReplyBytes, ...ids];
+  /**
+   * Reads the state of a list and the entries of all ids, or of the first ids when the texts are long.
+   *
+   * @throws ReadIsLong
+   */
+  async head(
+    list: ListKey,
+    ids: readonly string[],
+    { allowance = unlimited, requireRoom }: HeadOptions = {},
+  ): Promise<ListHead> {
+    const args = [...limitOf(allowance), requireRoom === undefined ? 0 : largeTextChars, ...ids];
     const reply = (await this.#client.query('storage', headScript, this.#keys.list(list), args)) as Reply;
     const rows = reply[5] as readonly unknown[];
-    return headOf(reply, ids.slice(0, rows.length / 3));
+    const lengths = rows.filter((value) => typeof value === 'number');
+    if (lengths.length > 0) {
+      requireRoom?.(lengths.reduce((sum, length) => sum + length, 0));
+      return this.head(list, ids, { allowance });
+    }
+    const head = headOf(reply, ids.slice(0, rows.length / 3));
+    const entries = head.entries.filter((entry) => entry !== undefined);
+    allowance.take(entries, head.entries.length < ids.length);
+    return head;
   }
 
   /** Reads the head, unless another process than the marked one has a lease on the list. With `takes` this one takes a lease. */
@@ -267,6 +307,11 @@ function headOf(reply: Reply, ids: readonly string[]): ListHead {
     return dead === null ? undefined : entryOf(id, dead, null);
   });
   return { ...versionOf(reply), live: Number(reply[3]), dead: Number(reply[4]), entries };
+}
+
+function limitOf(allowance: Allowance): readonly [bytes: number, keepsFirst: string] {
+  const { bytes, isFirstKept } = allowance.next();
+  return [bytes, isFirstKept ? '1' : '0'];
 }
 
 function versionOf([clock, version, horizon]: Reply): ListVersion {

@@ -8,10 +8,12 @@ import {
   type KeyRange,
   type KeyRows,
 } from '../../core/index/find-entries.ts';
+import type { RequireRoom } from '../../contracts/storage.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { ListOverlay } from './list-overlay.ts';
-import type { ListReads, ListVersion, Part } from './list-reads.ts';
+import { unlimited, type Allowance } from './long-reads.ts';
+import type { ListHead, ListReads, ListVersion, Part } from './list-reads.ts';
 
 /** The list was written between two reads of a view. The reader starts again with a new view. */
 export class ListChanged extends Error {}
@@ -19,27 +21,33 @@ export class ListChanged extends Error {}
 /** Maximum number of ids, or timestamps, that one script reads. */
 const idChunk = 1000;
 
+export interface ListViewOptions {
+  /** Overlay of the unit that reads; absent: committed state. */
+  readonly overlay?: ListOverlay;
+  /** Makes the error to throw when the version of the list differs from that of the overlay or the first read. */
+  readonly whenStale?: () => Error;
+  /** Limit of what is read; default: none. */
+  readonly allowance?: Allowance | undefined;
+}
+
 export class ListView {
   readonly list: ListKey;
   readonly #reads: ListReads;
   readonly #overlay: ListOverlay | undefined;
   readonly #whenStale: () => Error;
+  readonly #allowance: Allowance;
   #version: ListVersion | undefined;
 
-  /**
-   * @param overlay overlay of the unit that reads; absent: committed state
-   * @param whenStale makes the error to throw when the version of the list differs from that of the overlay or the first read
-   */
   constructor(
     reads: ListReads,
     list: ListKey,
-    overlay?: ListOverlay,
-    whenStale: () => Error = () => new ListChanged(),
+    { overlay, whenStale = (): Error => new ListChanged(), allowance = unlimited }: ListViewOptions,
   ) {
     this.list = list;
     this.#reads = reads;
     this.#overlay = overlay;
     this.#whenStale = whenStale;
+    this.#allowance = allowance;
   }
 
   /** Returns clock and horizon of the version that was read. */
@@ -61,9 +69,12 @@ export class ListView {
     }
     let { low, high } = range;
     let next = 0;
+    const options = { isDescending, limit: size, allowance: this.#allowance };
     while (low <= high) {
-      const read = await this.#reads.range(this.list, part, { low, high }, { isDescending, limit: size });
+      const read = await this.#reads.range(this.list, part, { low, high }, options);
       this.#verify(read);
+      // Nothing but a text that needs a turn.
+      if (read.more && read.entries.length === 0) continue;
       const last = read.more ? read.entries.at(-1)?.lastModified : undefined;
       const passed = changes.slice(next).filter((entry) => last === undefined || isBefore(entry, last, isDescending));
       next += passed.length;
@@ -74,27 +85,49 @@ export class ListView {
     }
   }
 
-  /** Returns the entries of the ids that exist. */
-  async byIds(ids: readonly string[]): Promise<readonly StoredEntry[]> {
-    const unknown = ids.filter((id) => this.#overlay?.knows(id) !== true);
-    const read = new Map<string, StoredEntry | undefined>();
-    for (let first = 0; first < unknown.length;) {
-      const head = await this.#reads.head(this.list, unknown.slice(first, first + idChunk));
-      this.#verify(head);
-      for (const entry of head.entries) {
-        const id = unknown[first++]!;
-        this.#overlay?.learn(id, entry);
-        read.set(id, entry);
-      }
+  /** Yields the entries of the ids that exist, in no particular order, as far as one reply holds them. */
+  async *eachById(ids: readonly string[]): AsyncGenerator<readonly StoredEntry[], void, undefined> {
+    const overlay = this.#overlay;
+    const unknown = overlay === undefined ? ids : ids.filter((id) => !overlay.knows(id));
+    if (unknown.length < ids.length) {
+      yield ids.flatMap((id) => (overlay?.knows(id) === true ? (overlay.find(id) ?? []) : []));
     }
-    const found = ids.map((id) => (this.#overlay === undefined ? read.get(id) : this.#overlay.find(id)));
-    return found.filter((entry) => entry !== undefined);
+    for await (const [, entries] of this.#readHeads(unknown)) {
+      yield entries.flatMap((entry) => (entry === undefined || overlay?.shows(entry) === false ? [] : [entry]));
+    }
+  }
+
+  /**
+   * Lets the overlay know what the server has of the ids.
+   *
+   * @param requireRoom called before long texts are read
+   */
+  async learn(overlay: ListOverlay, ids: readonly string[], requireRoom?: RequireRoom): Promise<void> {
+    const unknown = ids.filter((id) => !overlay.knows(id));
+    for await (const [read, entries] of this.#readHeads(unknown, requireRoom)) {
+      for (const [index, id] of read.entries()) overlay.learn(id, entries[index]);
+    }
+  }
+
+  /** Yields ids with what the server has of them. */
+  async *#readHeads(
+    ids: readonly string[],
+    requireRoom?: RequireRoom,
+  ): AsyncGenerator<readonly [ids: readonly string[], entries: ListHead['entries']], void, undefined> {
+    for (let first = 0; first < ids.length;) {
+      const chunk = ids.slice(first, first + idChunk);
+      const head = await this.#reads.head(this.list, chunk, { allowance: this.#allowance, requireRoom });
+      this.#verify(head);
+      first += head.entries.length;
+      yield [chunk.slice(0, head.entries.length), head.entries];
+    }
   }
 
   /** Returns the entries with these ids; `undefined` for those that the unit may have changed. */
   async committedByIds(ids: readonly string[]): Promise<readonly (StoredEntry | undefined)[]> {
     if (ids.length === 0 || this.#overlay?.isDirty === true) return ids.map(() => undefined);
-    const entries = new Map((await this.byIds(ids)).map((entry) => [entry.id, entry]));
+    const entries = new Map<string, StoredEntry>();
+    for await (const found of this.eachById(ids)) for (const entry of found) entries.set(entry.id, entry);
     return ids.map((id) => entries.get(id));
   }
 
@@ -130,20 +163,24 @@ export class ListView {
     return read;
   }
 
-  /** Returns the entries that have one of the timestamps. */
-  async byTimestamps(timestamps: ReadonlySet<number>): Promise<readonly StoredEntry[]> {
+  /** Returns the entries that have one of the timestamps, which the overlay then knows. */
+  async byTimestamps(overlay: ListOverlay, timestamps: ReadonlySet<number>): Promise<readonly StoredEntry[]> {
     const all = [...timestamps];
     const ids = new Set<string>();
-    for (const [id, entry] of this.#overlay?.changed ?? []) {
+    for (const [id, entry] of overlay.changed) {
       if (entry !== undefined && timestamps.has(entry.lastModified)) ids.add(id);
     }
-    for (let first = 0; first < all.length && this.#overlay?.isEmptied !== true; first += idChunk) {
+    for (let first = 0; first < all.length && !overlay.isEmptied; first += idChunk) {
       const read = await this.#reads.idsAt(this.list, all.slice(first, first + idChunk));
       this.#verify(read);
       for (const id of read.ids) ids.add(id);
     }
+    await this.learn(overlay, [...ids]);
     // The overlay may have given the entries of the server other timestamps.
-    return (await this.byIds([...ids])).filter(({ lastModified }) => timestamps.has(lastModified));
+    return [...ids].flatMap((id) => {
+      const entry = overlay.find(id);
+      return entry !== undefined && timestamps.has(entry.lastModified) ? [entry] : [];
+    });
   }
 
   /** Returns the number of entries with a timestamp in the range. */

@@ -77,9 +77,6 @@ export async function countSelected(view: ListView, part: Part, selection: Selec
   return total;
 }
 
-/** Number of named entries that are in memory at once. */
-const idsAtOnce = 1000;
-
 /** Yields the wanted entries in pieces: in the direction of the plan, newest first for a scan, unordered for a lookup. */
 async function* readCandidates(
   view: ListView,
@@ -88,8 +85,7 @@ async function* readCandidates(
   piece: number,
 ): AsyncGenerator<readonly StoredEntry[], void, undefined> {
   if (plan.by === 'lookup') {
-    for (let start = 0; start < plan.ids.length; start += idsAtOnce) {
-      const found = await view.byIds(plan.ids.slice(start, start + idsAtOnce));
+    for await (const found of view.eachById(plan.ids)) {
       const entries = found.filter((entry) => (isTombstone(entry) ? part !== 'live' : part !== 'dead'));
       yield await runFromNow(filterWanted(entries, plan), 'normal');
     }

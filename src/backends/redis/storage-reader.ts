@@ -1,7 +1,15 @@
 // Reads of the storage contract. When a committed list is written during a read in pieces, the read starts again with
 // larger pieces, and in the end with a single one. So clock and entries always belong together.
 import { BackendError } from '../../contracts/errors.ts';
-import type { KindCount, ListClocks, ListSummary, Page, PageText, StorageReader } from '../../contracts/storage.ts';
+import type {
+  KindCount,
+  ListClocks,
+  ListSummary,
+  Page,
+  PageText,
+  RequireRoom,
+  StorageReader,
+} from '../../contracts/storage.ts';
 import type { ListState } from '../../core/lists/list-state.ts';
 import { runFromNow } from '../../base/steps.ts';
 import { joinPage } from '../../core/objects/page-text.ts';
@@ -13,6 +21,7 @@ import { unescapeTag, type Keys } from './keys.ts';
 import { readListClocks } from './list-clocks.ts';
 import type { ListReads } from './list-reads.ts';
 import { ListChanged, ListView } from './list-view.ts';
+import type { LongReads } from './long-reads.ts';
 import { listsAfter } from './registries.ts';
 import { countSelected, selectPage } from './select.ts';
 
@@ -20,33 +29,41 @@ import { countSelected, selectPage } from './select.ts';
 const firstPiece = 1000;
 const pieceGrowth = 4;
 
+/** What reads of one database share. */
+export interface RedisReads {
+  readonly client: RedisClient;
+  readonly keys: Keys;
+  readonly reads: ListReads;
+  readonly longReads: LongReads;
+}
+
 export class RedisStorageReader implements StorageReader {
   protected readonly reads: ListReads;
+  protected readonly longReads: LongReads;
   readonly #client: RedisClient;
   readonly #keys: Keys;
 
-  constructor(client: RedisClient, keys: Keys, reads: ListReads) {
+  constructor({ client, keys, reads, longReads }: RedisReads) {
     this.#client = client;
     this.#keys = keys;
     this.reads = reads;
+    this.longReads = longReads;
   }
 
-  async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    const [entry] = (await this.reads.head(list, [id])).entries;
+  async get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined> {
+    const [entry] = (await this.reads.head(list, [id], { requireRoom })).entries;
     return entry === undefined || isTombstone(entry) ? undefined : entry;
   }
 
   listAll(list: ListKey, query: PageQuery): Promise<Page> {
-    const part = query.includeDeleted === true ? 'both' : 'live';
-    return this.look(list, async (view, piece) => {
-      const page = await selectPage(view, part, query, piece);
-      const { clock, horizon } = await view.state();
-      return { timestamp: clock, horizon, ...page };
-    });
+    return this.look(list, (view, piece) => readPage(view, query, piece));
   }
 
-  async listText(list: ListKey, query: PageQuery): Promise<PageText> {
-    return runFromNow(joinPage(await this.listAll(list, query), query.maxBytes), 'normal');
+  listText(list: ListKey, query: PageQuery): Promise<PageText> {
+    // Joined in the same turn, so that few long pages are in memory before their requests have reserved some.
+    return this.look(list, async (view, piece) => {
+      return runFromNow(joinPage(await readPage(view, query, piece), query.maxBytes), 'normal');
+    });
   }
 
   countAll(list: ListKey, selection: Selection): Promise<number> {
@@ -117,14 +134,16 @@ export class RedisStorageReader implements StorageReader {
   }
 
   /** Repeats the work until all its reads have seen one version of the list. */
-  protected async look<T>(list: ListKey, work: (view: ListView, piece: number) => Promise<T>): Promise<T> {
-    for (let piece = firstPiece; ; piece *= pieceGrowth) {
-      try {
-        return await work(new ListView(this.reads, list), piece);
-      } catch (error) {
-        if (!(error instanceof ListChanged)) throw error;
+  protected look<T>(list: ListKey, work: (view: ListView, piece: number) => Promise<T>): Promise<T> {
+    return this.longReads.run(async (allowance) => {
+      for (let piece = firstPiece; ; piece *= pieceGrowth) {
+        try {
+          return await work(new ListView(this.reads, list, { allowance }), piece);
+        } catch (error) {
+          if (!(error instanceof ListChanged)) throw error;
+        }
       }
-    }
+    });
   }
 
   /** Returns the parents of all lists of a kind that were ever written. */
@@ -144,4 +163,10 @@ export class RedisStorageReader implements StorageReader {
       await Promise.all(parents.slice(first, first + firstPiece).map(visit));
     }
   }
+}
+
+async function readPage(view: ListView, query: PageQuery, piece: number): Promise<Page> {
+  const page = await selectPage(view, query.includeDeleted === true ? 'both' : 'live', query, piece);
+  const { clock, horizon } = await view.state();
+  return { timestamp: clock, horizon, ...page };
 }

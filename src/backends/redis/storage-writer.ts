@@ -12,6 +12,7 @@ import type {
   ListClocks,
   LockedState,
   NewObject,
+  RequireRoom,
   Restoration,
   StorageWriter,
 } from '../../contracts/storage.ts';
@@ -21,13 +22,11 @@ import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone, type IndexKeys } from '../../core/objects/stored.ts';
 import type { ListParent, ObjectUri } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import type { RedisClient } from './client.ts';
-import type { Keys } from './keys.ts';
 import type { ListOverlay } from './list-overlay.ts';
-import type { ListReads } from './list-reads.ts';
 import { ListView } from './list-view.ts';
+import type { Allowance } from './long-reads.ts';
 import { selectNewest, selectPage } from './select.ts';
-import { RedisStorageReader } from './storage-reader.ts';
+import { RedisStorageReader, type RedisReads } from './storage-reader.ts';
 import type { RedisUnit } from './unit.ts';
 
 /**
@@ -40,15 +39,15 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   /** Sends the reads of each call at once, and lets the calls take effect one after another. */
   readonly #inOrder = new InOrder();
 
-  constructor(client: RedisClient, keys: Keys, reads: ListReads, unit: RedisUnit) {
-    super(client, keys, reads);
+  constructor(shared: RedisReads, unit: RedisUnit) {
+    super(shared);
     this.#unit = unit;
   }
 
-  override async get(list: ListKey, id: string): Promise<StoredObject | undefined> {
+  override async get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined> {
     const overlay = await this.#unit.findOverlay(list);
-    if (overlay === undefined) return super.get(list, id);
-    await this.#learn(overlay, id);
+    if (overlay === undefined) return super.get(list, id, requireRoom);
+    await this.#learn(overlay, id, requireRoom);
     return overlay.findLive(id);
   }
 
@@ -137,7 +136,9 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   async deleteAll(list: ListKey, query: PageQuery): Promise<DeletedPage> {
     const overlay = await this.#unit.overlay(list);
-    const { entries, more } = await selectPage(this.#view(overlay), 'live', query, piece);
+    const { entries, more } = await this.longReads.run((allowance) =>
+      selectPage(this.#view(overlay, allowance), 'live', query, piece),
+    );
     const objects = entries.filter((entry) => entry instanceof StoredObject);
     for (const { id } of objects) await this.#unit.outlive(list, id);
     const deletions = requireDeletions(overlay.state, this.#unit.now, objects);
@@ -179,8 +180,8 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     const overlay = await this.#unit.overlay(list);
     const view = this.#view(overlay);
     // `put` requires that the overlay knows what it replaces.
-    await view.byIds([...gone, ...entries.map(({ id }) => id)]);
-    const inTheWay = await view.byTimestamps(new Set(entries.map(({ lastModified }) => lastModified)));
+    await view.learn(overlay, [...gone, ...entries.map(({ id }) => id)]);
+    const inTheWay = await view.byTimestamps(overlay, new Set(entries.map(({ lastModified }) => lastModified)));
     for (const id of gone) overlay.put(id, undefined);
     for (const { id } of inTheWay) overlay.put(id, undefined);
     for (const entry of entries) overlay.put(entry.id, entry);
@@ -189,7 +190,10 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   async setKeys(list: ListKey, objects: readonly KeyedObject[]): Promise<void> {
     const overlay = await this.#unit.overlay(list);
-    await this.#view(overlay).byIds(objects.map(({ id }) => id));
+    await this.#view(overlay).learn(
+      overlay,
+      objects.map(({ id }) => id),
+    );
     for (const { id, lastModified, keys } of objects) {
       const old = overlay.findLive(id);
       if (old?.lastModified !== lastModified) continue;
@@ -203,7 +207,8 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   protected override async look<T>(list: ListKey, work: (view: ListView, size: number) => Promise<T>): Promise<T> {
     const overlay = await this.#unit.findOverlay(list);
-    return overlay === undefined ? super.look(list, work) : work(this.#view(overlay), piece);
+    if (overlay === undefined) return super.look(list, work);
+    return this.longReads.run((allowance) => work(this.#view(overlay, allowance), piece));
   }
 
   protected override async registeredKinds(): Promise<ReadonlySet<string>> {
@@ -254,8 +259,10 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     purge.count += count;
   }
 
-  #view(overlay: ListOverlay): ListView {
-    return new ListView(this.reads, overlay.list, overlay, () => this.#unit.loseOver(overlay.list));
+  /** @param allowance default: unlimited */
+  #view(overlay: ListOverlay, allowance?: Allowance): ListView {
+    const whenStale = (): Error => this.#unit.loseOver(overlay.list);
+    return new ListView(this.reads, overlay.list, { overlay, whenStale, allowance });
   }
 
   async #overlayOf(list: ListKey, id: string): Promise<ListOverlay> {
@@ -266,8 +273,8 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   }
 
   /** Reads what the server has of an id, unless the overlay knows it. */
-  async #learn(overlay: ListOverlay, id: string): Promise<void> {
-    if (!overlay.knows(id)) await this.#view(overlay).byIds([id]);
+  async #learn(overlay: ListOverlay, id: string, requireRoom?: RequireRoom): Promise<void> {
+    if (!overlay.knows(id)) await this.#view(overlay).learn(overlay, [id], requireRoom);
   }
 
   /** Records an entry that a selection found. */

@@ -1,14 +1,16 @@
 // The storage backend of a Redis database.
 import type { StorageBackend } from '../../contracts/storage.ts';
 import type { RedisDatabase } from './database.ts';
+import { LongReads } from './long-reads.ts';
 import { RedisStorageReader } from './storage-reader.ts';
 import { RedisStorageWriter } from './storage-writer.ts';
 
 export function createRedisStorage(database: RedisDatabase): StorageBackend {
   const { client, keys, reads } = database;
+  const shared = { client, keys, reads, longReads: new LongReads() };
   return {
     database,
-    reader: new RedisStorageReader(client, keys, reads),
-    writer: (transaction) => new RedisStorageWriter(client, keys, reads, database.requireUnit(transaction)),
+    reader: new RedisStorageReader(shared),
+    writer: (transaction) => new RedisStorageWriter(shared, database.requireUnit(transaction)),
   };
 }

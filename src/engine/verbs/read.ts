@@ -10,7 +10,7 @@ import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.t
 import { askGroupAccessAhead, presentObject } from '../visibility.ts';
 import { cacheControl, notModified, objectResponse, partialResponse } from '../respond.ts';
 import { missingObject, objectId, requireNoIssues, findAbove, type Scope } from '../scope.ts';
-import { requireRoom } from '../stored-work.ts';
+import { requireRoom, roomFor } from '../stored-work.ts';
 import { warnOfIgnoredFields } from '../warnings.ts';
 
 /** Returns an object, or the requested fields of it. */
@@ -22,7 +22,7 @@ export async function readObject(scope: Scope): Promise<ServiceResponse> {
   // caller may decide whether the permissions are shown.
   const [, object, permissions, byGroup] = await Promise.all([
     requireAllowed(kind.rules.read, context.caller, reader, context.ids),
-    reader.storage.get(list, id),
+    reader.storage.get(list, id, roomFor(context, 'show')),
     kind.isShareable ? reader.permission.getObjectPermissions(kind.objectUri(context.ids)) : {},
     askGroupAccessAhead(scope, id),
   ]);

@@ -4,6 +4,7 @@ import { ExactNumber, parseJson, type JsonObject } from '../../../base/json.ts';
 import { UnicityError } from '../../../contracts/errors.ts';
 import { isTombstone } from '../../../core/objects/stored.ts';
 import type { StorageCase } from '../contract-case.ts';
+import type { StorageReader } from '../plain-contracts.ts';
 import { ascending, compare, records, storageCase } from './storage-probe.ts';
 
 const singles: readonly StorageCase[] = [
@@ -48,6 +49,37 @@ const singles: readonly StorageCase[] = [
       assert.deepEqual(await probe.at(list).attributes('x'), { list: `${list.kind} of ${list.parent}` });
       assert.equal(await probe.at(list).count(), 1);
     }
+  }),
+  storageCase('a long text is read from a remote backend after memory for it was reserved', async (probe) => {
+    const text = 'é'.repeat(70_000);
+    await probe.create('long', { text });
+    await probe.create('other', { text });
+    await probe.create('short', { text: 'é' });
+    const reserved: number[] = [];
+    const refused = new Error('no memory');
+    const refuse = (): void => {
+      throw refused;
+    };
+    const isRemote = probe.database.isRemote === true;
+    const requireRefused = async (read: Promise<unknown>): Promise<void> => {
+      if (isRemote) await assert.rejects(read, (error) => error === refused);
+      else await read;
+    };
+    const look = async (reader: StorageReader): Promise<void> => {
+      await requireRefused(reader.get(records, 'long', refuse));
+      const found = await reader.get(records, 'long', (chars) => reserved.push(chars));
+      assert.deepEqual(found?.attributes, { text });
+      assert.equal((await reader.get(records, 'short', refuse))?.id, 'short');
+      assert.equal(await reader.get(records, 'none', refuse), undefined);
+    };
+    await look(probe.reader);
+    await probe.unit(look);
+    await probe.unit(async (writer) => {
+      await writer.lock(records, 'other');
+      await look(writer);
+    });
+    assert.equal(reserved.length, isRemote ? 3 : 0);
+    for (const chars of reserved) assert.ok(chars >= 70_000, `${chars} characters`);
   }),
   storageCase('an update replaces all attributes', async (probe) => {
     await probe.create('x', { a: 1, b: 2 });

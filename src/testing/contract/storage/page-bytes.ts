@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { PageQuery } from '../../../core/query/ast.ts';
 import { positionOf } from '../../../core/query/sort.ts';
 import type { StorageCase } from '../contract-case.ts';
-import { sortKeys, storageCase, type StorageProbe } from './storage-probe.ts';
+import { pageQuery, sortKeys, storageCase, type StorageProbe } from './storage-probe.ts';
 
 /** Lengths of texts: some that backends read with their rows, and some that they read separately. */
 const lengths = [3000, 40, 20_000, 1200, 7000, 9000, 90_000, 10, 5000, 12_000];
@@ -53,6 +53,26 @@ export const pageBytesCases: readonly StorageCase[] = [
       });
       assert.deepEqual(filtered.flat(), names.slice(4));
     }
+  }),
+  storageCase('pages have every entry when their texts are longer than one reply of a server', async (probe) => {
+    const millions = [0.2, 0.9, 1.5, 0.1, 4, 3, 0.3];
+    const ids = millions.map((_, index) => `r${index}`);
+    for (const [n, length] of millions.entries()) await probe.create(ids[n]!, { n, text: 'x'.repeat(length * 1e6) });
+    for (const maxBytes of [2e6, 50e6]) {
+      assert.deepEqual((await readPages(probe, { maxBytes })).flat(), ids);
+      assert.deepEqual(
+        (await readPages(probe, { maxBytes, sort: sortKeys('-last_modified') })).flat(),
+        ids.toReversed(),
+      );
+      assert.deepEqual((await readPages(probe, { maxBytes, ids: ids.slice(1, 5) })).flat(), ids.slice(1, 5));
+      assert.deepEqual((await readPages(probe, { maxBytes, sort: sortKeys('-n') })).flat(), ids.toReversed());
+    }
+    const left = await probe.unit(async (writer) => {
+      await writer.delete(probe.list, 'r2');
+      const { entries } = await writer.listAll(probe.list, pageQuery({ ids, sort: oldestFirst, maxBytes: 50e6 }));
+      return entries.map(({ id }) => id);
+    });
+    assert.deepEqual(left, ids.toSpliced(2, 1));
   }),
   storageCase('tombstones do not count towards the limit', async (probe) => {
     await seedLong(probe);

@@ -1,0 +1,87 @@
+// Many requests about large objects that arrive together at a process with a heap of 256 MB (S32). Each of them needs to read
+// an object before it knows how much memory that takes.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inExtent } from '../support/extent.ts';
+import { backends } from '../support/server-process.ts';
+import { largeBodies, megabyte, users, Victim, visitDuring, type Answer } from './memory-attacks.ts';
+
+const [, , , plain = ''] = largeBodies(9.9 * megabyte);
+const burstSize = inExtent(40, 60);
+const large = '/buckets/b/collections/described';
+const shared = '/buckets/shared/collections/c/records';
+
+/** Name, and what the request of this number does. */
+type Burst = readonly [name: string, send: (user: string, n: number) => Promise<Answer>];
+
+describe.each(inExtent(['sqlite', 'postgresql', 'redis'], backends))(
+  'requests that arrive together on %s',
+  { timeout: 120_000 },
+  (backend) => {
+    let victim: Victim;
+    // What is stored in memory takes memory.
+    const places = Array.from(
+      { length: backend === 'memory' ? 3 : inExtent(8, 24) },
+      (_, n) => `/buckets/b/collections/place${n}`,
+    );
+
+    beforeAll(async () => {
+      victim = await Victim.start(backend, 256, { SVC_MEMORY_WAIT_SECONDS: '1' });
+      for (const place of places) {
+        await victim.send('owner', 'PUT', place, '{}');
+        expect((await victim.send('owner', 'PUT', `${place}/records/r`, plain)).status).toBe(201);
+      }
+      expect((await victim.send('owner', 'PUT', large, plain)).status).toBe(201);
+      expect((await victim.send('owner', 'PUT', `${large}/records/r`, '{}')).status).toBe(201);
+      await victim.send('owner', 'PUT', '/buckets/shared', '{}');
+      await victim.send('owner', 'PUT', '/buckets/shared/collections/c', '{}');
+      const readable = plain.replace('{', '{"permissions":{"read":["system.Authenticated"]},');
+      for (let n = 0; n < places.length / 3; n++)
+        expect((await victim.send('owner', 'PUT', `${shared}/r${n}`, readable)).status).toBe(201);
+    }, 60_000);
+    afterAll(async () => {
+      await victim.stop();
+    });
+
+    /** Runs the requests in parallel to a visitor, who has to be served; answers have to be served or refused as promised. */
+    async function burst(send: (user: string, n: number) => Promise<Answer>): Promise<void> {
+      const all = Promise.all(Array.from({ length: burstSize }, (_, n) => send(users[n % users.length]!, n)));
+      const visits = await visitDuring(victim, all);
+      expect([...visits].filter((status) => status !== 200 && status !== 201)).toEqual([]);
+      const statuses = (await all).map(({ status }) => status);
+      expect(statuses.filter((status) => ![200, 201, 503].includes(status))).toEqual([]);
+      expect(statuses.some((status) => status < 300)).toBe(true);
+    }
+
+    const placeOf = (n: number): string => `${places[n % places.length]!}/records/r`;
+    const sendBatch = (user: string, defaults: object, n: number): Promise<Answer> => {
+      const requests = [placeOf(n), placeOf(n + 1)].map((path) => ({ path }));
+      return victim.send(user, 'POST', '/batch', JSON.stringify({ defaults, requests }));
+    };
+    const short: readonly Burst[] = [
+      ['read objects', (user, n) => victim.send(user, 'GET', placeOf(n))],
+      ['read lists', (user, n) => victim.send(user, 'GET', placeOf(n).slice(0, -2))],
+      ['change objects', (user, n) => victim.send(user, 'PATCH', placeOf(n), `{"data":{"b":${n}}}`)],
+      ['create below a large object', (user, n) => victim.send(user, 'PUT', `${large}/records/n${n}`, '{}')],
+      ['change in batches', (user, n) => sendBatch(user, { method: 'PATCH', body: { data: { c: n } } }, n)],
+    ];
+    const others: readonly Burst[] = [
+      ['read attributes of objects', (user, n) => victim.send(user, 'GET', `${placeOf(n)}?_fields=b`)],
+      ['filter lists', (user, n) => victim.send(user, 'GET', `${placeOf(n).slice(0, -2)}?not_b=1`)],
+      ['read shared objects', (user) => victim.send(user, 'GET', shared)],
+      ['search shared objects', (user) => victim.send(user, 'GET', `${shared}?not_b=1&_sort=b`)],
+      [
+        'replace permissions',
+        (user, n) => victim.send(user, 'PATCH', placeOf(n), `{"permissions":{"read":["u${n}"]}}`),
+      ],
+      ['read below a large object', (user) => victim.send(user, 'GET', `${large}/records/r`)],
+      ['list below a large object', (user) => victim.send(user, 'GET', `${large}/records`)],
+      ['read in batches', (user, n) => sendBatch(user, { method: 'GET' }, n)],
+    ];
+    const last: readonly Burst[] = [
+      ['delete lists', (user, n) => victim.send(user, 'DELETE', placeOf(n).slice(0, -2))],
+    ];
+    it.each([...short, ...inExtent([], others), ...last])('%s', async (_, send) => {
+      await burst(send);
+    });
+  },
+);
