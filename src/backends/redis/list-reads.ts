@@ -96,17 +96,16 @@ return { state[1], state[2], state[3], rows, #ids }
 const noLimit = Number.MAX_SAFE_INTEGER;
 
 /**
- * Common part of the head scripts: the state of the list, and the object or tombstone of each id. Instead of texts longer than
- * `longest`, if that is above 0, their lengths are returned.
+ * Common part of the head scripts: the state of the list, and the object or tombstone of each id. Texts longer than
+ * `longest` are replaced by their lengths.
  */
 const readHead = `
 local function readHead(ids, first, most, keepsFirst, longest)
   local rows, bytes = {}, 0
   for n = first, #ids do
-    local length = longest > 0 and redis.call('HSTRLEN', KEYS[2], ids[n]) or 0
-    local text = length
-    if length <= longest then text = redis.call('HGET', KEYS[2], ids[n]) end
-    if type(text) == 'string' then bytes = bytes + #text end
+    local text = redis.call('HGET', KEYS[2], ids[n])
+    if text and #text > longest then text = #text
+    elseif text then bytes = bytes + #text end
     if bytes > most and not (keepsFirst and n == first) then break end
     rows[#rows + 1] = redis.call('ZSCORE', KEYS[3], ids[n])
     rows[#rows + 1] = redis.call('ZSCORE', KEYS[4], ids[n])
@@ -135,7 +134,7 @@ if ARGV[2] ~= '0' then
   redis.call('SET', KEYS[5], ARGV[1], 'PX', ARGV[2])
   if next == ARGV[1] then redis.call('DEL', KEYS[6]) end
 end
-return readHead(ARGV, 4, math.huge, true, 0)
+return readHead(ARGV, 4, math.huge, true, math.huge)
 `);
 
 /** Duration of a lease that no commit ends. */
@@ -232,7 +231,7 @@ export class ListReads {
     ids: readonly string[],
     { allowance = unlimited, requireRoom }: HeadOptions = {},
   ): Promise<ListHead> {
-    const args = [...limitOf(allowance), requireRoom === undefined ? 0 : largeTextChars, ...ids];
+    const args = [...limitOf(allowance), requireRoom === undefined ? noLimit : largeTextChars, ...ids];
     const reply = (await this.#client.query('storage', headScript, this.#keys.list(list), args)) as Reply;
     const rows = reply[5] as readonly unknown[];
     const lengths = rows.filter((value) => typeof value === 'number');
