@@ -126,6 +126,11 @@ export class ListLocks implements ListsOfUnit {
     unit.reportLists(this);
   }
 
+  /** Number of locked lists. */
+  get size(): number {
+    return this.#lists.size;
+  }
+
   contended(): readonly ListKey[] {
     return [...this.#wanted.values()];
   }

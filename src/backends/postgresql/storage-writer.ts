@@ -65,6 +65,9 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   readonly #shared = new Map<string, StoredObject>();
   /** Objects that were read without a lock. */
   readonly #seen = new Map<string, StoredObject>();
+  readonly #recent = new Map<string, StoredObject>();
+  /** Number of lists that the unit had when the first of the recent objects was read. */
+  #listsOfRecent = 0;
   readonly #pending: PendingObjects;
 
   constructor(access: UnitAccess, lists: ListLocks, clock: Clock, wakeReaper: () => void) {
@@ -80,11 +83,24 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const known = await this.#lists.findKnown(list, id, requireRoom);
     if (known !== undefined) return known.object;
     const name = keyOfObject(list, id);
-    const shared = this.#shared.get(name);
-    if (shared !== undefined) return shared;
+    const earlier = this.#shared.get(name) ?? this.#recentObjects.get(name);
+    if (earlier !== undefined) return earlier;
     const object = await super.get(list, id, requireRoom);
-    if (object !== undefined) this.#seen.set(name, object);
+    if (object !== undefined) {
+      this.#seen.set(name, object);
+      this.#recentObjects.set(name, object);
+    }
     return object;
+  }
+
+  /**
+   * Returns the objects that were read without a lock since the unit last got a list. While it waited for one, others may have
+   * changed what was read before. The entries of a batch read the same few objects each.
+   */
+  get #recentObjects(): Map<string, StoredObject> {
+    if (this.#listsOfRecent !== this.#lists.size) this.#recent.clear();
+    this.#listsOfRecent = this.#lists.size;
+    return this.#recent;
   }
 
   /** Reads an object after a lock. It is known already when an earlier unit of the transaction keeps it. */
@@ -265,6 +281,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     this.#lists.forget();
     this.#shared.clear();
     this.#seen.clear();
+    this.#recent.clear();
   }
 
   /** Holds back a change of an id, which later calls see at once. */

@@ -39,14 +39,14 @@ const send = (
     { auth: row.user ?? 'alice', ...options },
   );
 
-async function open(includes = ''): Promise<void> {
+async function open(given: Readonly<Record<string, string>>): Promise<void> {
   const database = await cloneDatabase();
   ({ drop } = database);
   proxy = await CountingProxy.start(database.url);
   const settings = {
     ...postgresqlSettings(proxy.url),
     experimental_permissions_endpoint: 'true',
-    includes,
+    ...given,
     // One connection for reads and one for the unit of work, so that none is opened during a count.
     storage_pool_size: '2',
     storage_max_overflow: '0',
@@ -167,11 +167,19 @@ const rowsWithPlugins: readonly Row[] = [
   { name: '25 DELETE', ...sent(batchOfEach('DELETE')), after: putEach, status: 200, cost: [6, 29] },
 ];
 
+/** With schemas of the bucket, which is read once for all entries of a batch. */
+const rowsWithSchemas: readonly Row[] = [
+  { name: '25 POST', ...sent(batch('POST', records)), status: 200, cost: [5, 12] },
+  { name: '25 PUT of new records', ...sent(batch('PUT', `${records}/batch-#`)), status: 200, cost: [5, 16] },
+  { name: '25 PATCH', ...sent(batchOfEach('PATCH')), after: putEach, status: 200, cost: [5, 14] },
+];
+
 describe.each([
-  ['', rows],
-  ['history quotas', rowsWithPlugins],
-])('on PostgreSQL with the plugins "%s"', (includes, costs) => {
-  beforeAll(() => open(includes));
+  ['no plugins', {}, rows],
+  ['history and quotas', { includes: 'history quotas' }, rowsWithPlugins],
+  ['schema validation', { experimental_collection_schema_validation: 'true' }, rowsWithSchemas],
+])('on PostgreSQL with %s', (_, settings, costs) => {
+  beforeAll(() => open(settings));
   afterAll(close);
 
   it.each(costs)('$name costs $cost.0 round trips and $cost.1 statements.', async (row) => {
