@@ -17,6 +17,7 @@ import type {
   StorageWriter,
 } from '../../contracts/storage.ts';
 import { keyOfObject } from '../../core/lists/list-key.ts';
+import { RecentObjects } from '../../core/lists/recent-objects.ts';
 import { mayBeTaken, putChange, removalChange } from '../../core/lists/list-state.ts';
 import type { PurgeOptions } from '../../core/lists/purge.ts';
 import { StoredObject, type ListKey, type IndexKeys } from '../../core/objects/stored.ts';
@@ -65,9 +66,7 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   readonly #shared = new Map<string, StoredObject>();
   /** Objects that were read without a lock. */
   readonly #seen = new Map<string, StoredObject>();
-  readonly #recent = new Map<string, StoredObject>();
-  /** Number of lists that the unit had when the first of the recent objects was read. */
-  #listsOfRecent = 0;
+  readonly #recent = new RecentObjects();
   readonly #pending: PendingObjects;
 
   constructor(access: UnitAccess, lists: ListLocks, clock: Clock, wakeReaper: () => void) {
@@ -83,24 +82,15 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const known = await this.#lists.findKnown(list, id, requireRoom);
     if (known !== undefined) return known.object;
     const name = keyOfObject(list, id);
-    const earlier = this.#shared.get(name) ?? this.#recentObjects.get(name);
+    const { size } = this.#lists;
+    const earlier = this.#shared.get(name) ?? this.#recent.find(size, list, id);
     if (earlier !== undefined) return earlier;
     const object = await super.get(list, id, requireRoom);
     if (object !== undefined) {
       this.#seen.set(name, object);
-      this.#recentObjects.set(name, object);
+      this.#recent.keep(size, list, object);
     }
     return object;
-  }
-
-  /**
-   * Returns the objects that were read without a lock since the unit last got a list. While it waited for one, others may have
-   * changed what was read before. The entries of a batch read the same few objects each.
-   */
-  get #recentObjects(): Map<string, StoredObject> {
-    if (this.#listsOfRecent !== this.#lists.size) this.#recent.clear();
-    this.#listsOfRecent = this.#lists.size;
-    return this.#recent;
   }
 
   /** Reads an object after a lock. It is known already when an earlier unit of the transaction keeps it. */

@@ -16,6 +16,8 @@ import type {
   Restoration,
   StorageWriter,
 } from '../../contracts/storage.ts';
+import { RecentObjects } from '../../core/lists/recent-objects.ts';
+import { keyOfObject } from '../../core/lists/list-key.ts';
 import { mayBeTaken, restoredClock, type ListState } from '../../core/lists/list-state.ts';
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
@@ -38,6 +40,9 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   readonly #unit: RedisUnit;
   /** Sends the reads of each call at once, and lets the calls take effect one after another. */
   readonly #inOrder = new InOrder();
+  /** Objects with a shared lock, which stay until the unit ends. */
+  readonly #shared = new Map<string, StoredObject>();
+  readonly #recent = new RecentObjects();
 
   constructor(shared: RedisReads, unit: RedisUnit) {
     super(shared);
@@ -46,16 +51,30 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   override async get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined> {
     const overlay = await this.#unit.findOverlay(list);
-    if (overlay === undefined) return super.get(list, id, requireRoom);
-    await this.#learn(overlay, id, requireRoom);
-    return overlay.findLive(id);
+    if (overlay !== undefined) return this.#findLive(overlay, id, requireRoom);
+    const lists = this.#unit.size;
+    const earlier = this.#shared.get(keyOfObject(list, id)) ?? this.#recent.find(lists, list, id);
+    if (earlier !== undefined) return earlier;
+    const object = await super.get(list, id, requireRoom);
+    if (object !== undefined) this.#recent.keep(lists, list, object);
+    return object;
   }
 
   async lockShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
     await this.#unit.lockShared(list, id);
-    const object = await this.get(list, id);
-    if (object !== undefined) this.#unit.relyOn(list, id);
+    const overlay = await this.#unit.findOverlay(list);
+    if (overlay !== undefined) return this.#findLive(overlay, id);
+    const name = keyOfObject(list, id);
+    const object = this.#shared.get(name) ?? (await super.get(list, id));
+    if (object === undefined) return undefined;
+    this.#shared.set(name, object);
+    this.#unit.relyOn(list, id);
     return object;
+  }
+
+  async #findLive(overlay: ListOverlay, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined> {
+    await this.#learn(overlay, id, requireRoom);
+    return overlay.findLive(id);
   }
 
   override async resourceTimestamp(list: ListKey): Promise<number | undefined> {

@@ -71,6 +71,11 @@ export class RedisUnit implements Transaction {
     return [...this.#ready.values()];
   }
 
+  /** Number of overlays. */
+  get size(): number {
+    return this.#ready.size;
+  }
+
   get now(): number {
     return this.#host.clock.now();
   }
