@@ -1,6 +1,6 @@
 // Reads of the storage contract. When a committed list is written during a read in pieces, the read starts again with
 // larger pieces, and in the end with a single one. So clock and entries always belong together.
-import { BackendError } from '../../contracts/errors.ts';
+import { BackendError, BackendUnavailable } from '../../contracts/errors.ts';
 import type {
   KindCount,
   ListClocks,
@@ -28,6 +28,11 @@ import { countSelected, selectPage } from './select.ts';
 /** Number of entries fetched at once when they have to be filtered or sorted. */
 const firstPiece = 1000;
 const pieceGrowth = 4;
+/**
+ * Maximum number of reads of a list that is written meanwhile. A piece of long texts is limited by their length, so such a list
+ * may never be read in one piece.
+ */
+const maxAttempts = 8;
 
 /** What reads of one database share. */
 export interface RedisReads {
@@ -136,11 +141,14 @@ export class RedisStorageReader implements StorageReader {
   /** Repeats the work until all its reads have seen one version of the list. */
   protected look<T>(list: ListKey, work: (view: ListView, piece: number) => Promise<T>): Promise<T> {
     return this.longReads.run(async (allowance) => {
-      for (let piece = firstPiece; ; piece *= pieceGrowth) {
+      let piece = firstPiece;
+      for (let attempt = 1; ; attempt++) {
         try {
           return await work(new ListView(this.reads, list, { allowance }), piece);
         } catch (error) {
           if (!(error instanceof ListChanged)) throw error;
+          if (attempt === maxAttempts) throw changesTooFast(error);
+          piece *= pieceGrowth;
         }
       }
     });
@@ -163,6 +171,12 @@ export class RedisStorageReader implements StorageReader {
       await Promise.all(parents.slice(first, first + firstPiece).map(visit));
     }
   }
+}
+
+function changesTooFast(cause: ListChanged): BackendUnavailable {
+  const message =
+    'A list was written again and again while its long texts were read. Write less often, or read shorter pages';
+  return new BackendUnavailable('storage', message, { cause, reason: 'The list changes faster than it can be read.' });
 }
 
 async function readPage(view: ListView, query: PageQuery, piece: number): Promise<Page> {
