@@ -63,7 +63,7 @@ async function writeStorage(backends: OpenBackends): Promise<boolean> {
 }
 
 async function readStorage({ storage }: Reader): Promise<boolean> {
-  await storage.get(list, 'check');
+  await storage.get(list, 'check', undefined);
   return true;
 }
 

@@ -141,8 +141,8 @@ export interface StorageReader {
   /**
    * Returns the live object; `undefined` when absent or deleted.
    *
-   * @param requireRoom called before a long text is requested from a remote backend. Many requests can wait for theirs, and
-   *   all of them may arrive together.
+   * @param requireRoom called for a long text: before it is requested from a remote backend, or when it was read from a file.
+   *   Many requests can wait for theirs, and all of them may arrive together.
    */
   get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined>;
 

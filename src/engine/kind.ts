@@ -12,6 +12,7 @@ import type { Caller } from './caller.ts';
 import type { Context } from './context.ts';
 import type { Method } from './endpoint.ts';
 import type { Change } from './events/event.ts';
+import type { ServiceRequest } from './exchange.ts';
 import type { UnitOfWork, Writer } from './unit-of-work.ts';
 
 /** Reports an attribute that is not acceptable; `name` is relative to the attributes (`members.0`). */
@@ -34,8 +35,7 @@ export interface PendingWrite {
   readonly old: StoredObject | undefined;
   readonly writer: Viewer;
   readonly unit: UnitOfWork;
-  /** As in `ServiceRequest`. */
-  readonly clientAddress: string | undefined;
+  readonly request: ServiceRequest;
 }
 
 /** A caller who reads or writes an object. */

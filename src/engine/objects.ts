@@ -14,6 +14,7 @@ import { finishDeletions } from './delete-objects.ts';
 import type { ServiceRequest } from './exchange.ts';
 import { haveOwners, parseOwner, withOwners } from './owned-lists.ts';
 import { openScope, type WriteOptions, type Scope } from './scope.ts';
+import { roomFor } from './stored-work.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { changeObject, type ObjectChange, type Written } from './write-object.ts';
 
@@ -140,14 +141,11 @@ export class Objects {
     if (!(await this.isAllowed(context, place, permission))) throw refusal(context.caller);
   }
 
-  /** Returns the live object, or `undefined`. */
-  find(
-    { unit, caller }: Pick<Context, 'unit' | 'caller'>,
-    { kind, ids }: ObjectPlace,
-  ): Promise<StoredObject | undefined> {
+  /** Returns the live object, or `undefined`. Reserves memory for showing a long one. */
+  find({ unit, caller, request }: Actor, { kind, ids }: ObjectPlace): Promise<StoredObject | undefined> {
     const found = this.kind(kind);
     const list = found.listKey(withOwners(found.owned, ids, caller), caller);
-    return unit.reader.storage.get(list, ids[found.idName]!);
+    return unit.reader.storage.get(list, ids[found.idName]!, roomFor({ request }, 'show'));
   }
 
   /**

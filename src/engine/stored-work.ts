@@ -3,9 +3,10 @@
 import { countValues, largeTextChars } from '../base/json-steps.ts';
 import { pause, runFromNow } from '../base/steps.ts';
 import type { RequireRoom } from '../contracts/storage.ts';
-import { isTombstone, type StoredEntry, type StoredObject } from '../core/objects/stored.ts';
+import { isTombstone, type ListKey, type StoredEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { Context } from './context.ts';
-import type { MemoryAccount } from './exchange.ts';
+import type { MemoryAccount, ServiceRequest } from './exchange.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 /** `show`: the text is sent as stored. `rewrite`: the attributes are parsed, changed and written. */
 export type StoredWork = 'show' | 'rewrite';
@@ -19,8 +20,11 @@ const bytesPerChar: Readonly<Record<StoredWork, number>> = { show: bytesOfShown,
 /** Bytes per member: its name and value, in the attributes and in copies of them. */
 const bytesOfMember = 220;
 
+/** Whose memory is reserved. */
+export type OfRequest = { readonly request: Pick<ServiceRequest, 'memory'> };
+
 /** Returns what reserves memory for work on an object before its text is read. */
-export function roomFor({ request: { memory } }: Context, work: StoredWork): RequireRoom | undefined {
+export function roomFor({ request: { memory } }: OfRequest, work: StoredWork): RequireRoom | undefined {
   return memory && ((chars) => memory.admit(chars * bytesPerChar[work]));
 }
 
@@ -30,7 +34,7 @@ export function roomFor({ request: { memory } }: Context, work: StoredWork): Req
  * @throws MemoryAwaited, or ServiceError requestTooLarge, also by rejection
  */
 export function requireRoom(
-  { request: { memory } }: Context,
+  { request: { memory } }: OfRequest,
   object: StoredObject | undefined,
   work: StoredWork,
 ): Promise<void> | undefined {
@@ -42,6 +46,21 @@ export function requireRoom(
   if (work === 'rewrite') return requireRewriting(memory, object);
   // Other requests run between two large responses.
   return object.text.length < charsOfTurn ? undefined : pause('normal');
+}
+
+/**
+ * Returns an object whose attributes will be parsed, after memory for that was reserved.
+ *
+ * @throws MemoryAwaited, also by rejection
+ */
+export async function findToParse(
+  { unit, request }: OfRequest & { readonly unit: Pick<UnitOfWork, 'reader'> },
+  list: ListKey,
+  id: string,
+): Promise<StoredObject | undefined> {
+  const object = await unit.reader.storage.get(list, id, roomFor({ request }, 'rewrite'));
+  if (object?.isLarge === true && request.memory !== undefined) await requireRewriting(request.memory, object);
+  return object;
 }
 
 async function requireRewriting(memory: MemoryAccount, object: StoredObject): Promise<void> {

@@ -2,7 +2,8 @@
 // and kinds can name it without importing what implements it (`database-unit.ts`).
 import type { ConditionalWrite, ExpectedObjects } from '../contracts/database.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
-import type { StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
+import type { RequireRoom, StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
+import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import type { Action } from '../core/events/payload.ts';
 import type { CommitListener } from './commit-listener.ts';
 import type { Change, ChangeEvent, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './events/event.ts';
@@ -14,8 +15,13 @@ export interface Stores {
   readonly commits?: CommitListener | undefined;
 }
 
+/** Each read of an object says what reserves memory for a long text, or that nothing does. */
+export interface ReservingReader extends StorageReader {
+  get(list: ListKey, id: string, requireRoom: RequireRoom | undefined): Promise<StoredObject | undefined>;
+}
+
 export interface Reader {
-  readonly storage: StorageReader;
+  readonly storage: ReservingReader;
   readonly permission: PermissionReader;
 }
 

@@ -274,7 +274,7 @@ function pendingWrite(
     old,
     writer: viewerOf(scope),
     unit: context.unit,
-    clientAddress: context.request.clientAddress,
+    request: context.request,
   };
 }
 

@@ -3,6 +3,7 @@ import { getKey } from '../base/json.ts';
 import { uriBelow } from '../core/objects/uris.ts';
 import type { Context } from '../engine/context.ts';
 import type { ResourceKind } from '../engine/kind.ts';
+import { findToParse } from '../engine/stored-work.ts';
 import type { ResourceOptions } from './options.ts';
 import { validateRecord } from './schema-validation.ts';
 
@@ -47,7 +48,7 @@ async function recordCacheSeconds({ cacheSeconds }: ResourceOptions, context: Co
     cacheSeconds(`${bucket}_${collection}_record_cache_expires_seconds`) ??
     cacheSeconds(`${bucket}_record_cache_expires_seconds`);
   const list = { kind: 'collection', parent: uriBelow('', 'buckets', bucket) };
-  const stored = await context.unit.reader.storage.get(list, collection);
+  const stored = await findToParse(context, list, collection);
   const byCollection = stored === undefined ? undefined : getKey(stored.attributes, 'cache_expires');
   return typeof byCollection === 'number' ? Math.max(bySetting ?? -1, byCollection) : bySetting;
 }

@@ -7,6 +7,7 @@ import { invalidParameters } from '../core/errors.ts';
 import { isSameObject, type StoredObject } from '../core/objects/stored.ts';
 import { uriBelow } from '../core/objects/uris.ts';
 import { validateAgainst } from '../core/schema/validate.ts';
+import { findToParse } from '../engine/stored-work.ts';
 import type { PendingWrite } from '../engine/kind.ts';
 
 /** Validates by an attribute of the bucket, such as `group:schema`. */
@@ -57,13 +58,14 @@ function* mark(attributes: JsonObject, timestamp: number): Steps<JsonObject> {
   return marked;
 }
 
-function findBucket({ ids, unit }: PendingWrite): Promise<StoredObject | undefined> {
-  return unit.reader.storage.get({ kind: 'bucket', parent: '' }, ids['bucket_id']!);
+function findBucket(write: PendingWrite): Promise<StoredObject | undefined> {
+  return findToParse(write, { kind: 'bucket', parent: '' }, write.ids['bucket_id']!);
 }
 
-function findCollection({ ids, unit }: PendingWrite): Promise<StoredObject | undefined> {
+function findCollection(write: PendingWrite): Promise<StoredObject | undefined> {
+  const { ids } = write;
   const list = { kind: 'collection', parent: uriBelow('', 'buckets', ids['bucket_id']!) };
-  return unit.reader.storage.get(list, ids['collection_id']!);
+  return findToParse(write, list, ids['collection_id']!);
 }
 
 async function schemaOf(object: StoredObject | undefined, attribute: string): Promise<JsonObject | undefined> {

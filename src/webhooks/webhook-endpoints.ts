@@ -20,6 +20,7 @@ import {
   readPlainParameters,
 } from '../engine/plain-parameters.ts';
 import type { EngineOptions } from '../engine/scope.ts';
+import { roomFor } from '../engine/stored-work.ts';
 import { emptyDeadLetters, readFailures, takeDeadLetter, type FailurePosition } from './dead-letters.ts';
 import type { Webhook } from './listener.ts';
 import { deadKind, parseDelivery, pendingKind } from './outbox.ts';
@@ -158,7 +159,8 @@ function taking(id: string, summary: string, options: Options, retry: boolean): 
       const [parent, failure] = place;
       // A request for an unknown failure must not create a list, or wait for writers.
       const list = { kind: deadKind(webhook.name), parent };
-      if ((await context.unit.reader.storage.get(list, failure)) === undefined) throw new ServiceError('missingObject');
+      const found = await context.unit.reader.storage.get(list, failure, roomFor(context, 'show'));
+      if (found === undefined) throw new ServiceError('missingObject');
       const { storage }: { readonly storage: StorageWriter } = await context.unit.writer();
       const isTaken = await takeDeadLetter(
         storage,

@@ -13,6 +13,16 @@ const shared = '/buckets/shared/collections/c/records';
 /** Name, and what the request of this number does. */
 type Burst = readonly [name: string, send: (user: string, n: number) => Promise<Answer>];
 
+/** Runs the requests in parallel to a visitor, who has to be served; answers have to be served or refused as promised. */
+async function burst(victim: Victim, send: Burst[1]): Promise<void> {
+  const all = Promise.all(Array.from({ length: burstSize }, (_, n) => send(users[n % users.length]!, n)));
+  const visits = await visitDuring(victim, all);
+  expect([...visits].filter((status) => status !== 200 && status !== 201)).toEqual([]);
+  const statuses = (await all).map(({ status }) => status);
+  expect(statuses.filter((status) => ![200, 201, 503].includes(status))).toEqual([]);
+  expect(statuses.some((status) => status < 300)).toBe(true);
+}
+
 describe.each(inExtent(['sqlite', 'postgresql', 'redis'], backends))(
   'requests that arrive together on %s',
   { timeout: 120_000 },
@@ -41,16 +51,6 @@ describe.each(inExtent(['sqlite', 'postgresql', 'redis'], backends))(
     afterAll(async () => {
       await victim.stop();
     });
-
-    /** Runs the requests in parallel to a visitor, who has to be served; answers have to be served or refused as promised. */
-    async function burst(send: (user: string, n: number) => Promise<Answer>): Promise<void> {
-      const all = Promise.all(Array.from({ length: burstSize }, (_, n) => send(users[n % users.length]!, n)));
-      const visits = await visitDuring(victim, all);
-      expect([...visits].filter((status) => status !== 200 && status !== 201)).toEqual([]);
-      const statuses = (await all).map(({ status }) => status);
-      expect(statuses.filter((status) => ![200, 201, 503].includes(status))).toEqual([]);
-      expect(statuses.some((status) => status < 300)).toBe(true);
-    }
 
     const placeOf = (n: number): string => `${places[n % places.length]!}/records/r`;
     const sendBatch = (user: string, defaults: object, n: number): Promise<Answer> => {
@@ -81,7 +81,63 @@ describe.each(inExtent(['sqlite', 'postgresql', 'redis'], backends))(
       ['delete lists', (user, n) => victim.send(user, 'DELETE', placeOf(n).slice(0, -2))],
     ];
     it.each([...short, ...inExtent([], others), ...last])('%s', async (_, send) => {
-      await burst(send);
+      await burst(victim, send);
+    });
+  },
+);
+
+// Plugins and schemas read objects too, by themselves and for every request.
+describe.each(inExtent([], backends.slice(1)))(
+  'requests to plugins that arrive together on %s',
+  { timeout: 120_000 },
+  (backend) => {
+    let victim: Victim;
+    const withData = (members: string): string => plain.replace('{"data":{', `{"data":{${members},`);
+    const collectionOf = (n: number): string => `/buckets/plugins/collections/schema${n % users.length}`;
+    const own = '/buckets/default/collections/c';
+    const holderOf = (n: number): string => `holder${n % users.length}`;
+
+    beforeAll(async () => {
+      victim = await Victim.start(backend, 256, {
+        SVC_MEMORY_WAIT_SECONDS: '1',
+        SVC_INCLUDES: 'default_bucket history changes accounts',
+        SVC_EXPERIMENTAL_COLLECTION_SCHEMA_VALIDATION: 'true',
+        SVC_MULTIAUTH_POLICIES: 'account basicauth',
+        SVC_MULTIAUTH_POLICY_ACCOUNT_USE: 'coffer.plugins.accounts.authentication.AccountsAuthenticationPolicy',
+        SVC_ACCOUNT_CREATE_PRINCIPALS: 'system.Everyone',
+        SVC_ACCOUNT_WRITE_PRINCIPALS: 'system.Authenticated',
+      });
+      await victim.send('owner', 'PUT', '/buckets/plugins', '{"permissions":{"write":["system.Authenticated"]}}');
+      for (const [n, user] of users.entries()) {
+        const described = await victim.send(user, 'PUT', collectionOf(n), withData('"schema":{"type":"object"}'));
+        const bucket = await victim.send(user, 'PUT', '/buckets/default', plain);
+        const collection = await victim.send(user, 'PUT', own, '{}');
+        const holder = holderOf(n);
+        const account = await victim.send(holder, 'PUT', `/accounts/${holder}`, withData('"password":"secret"'));
+        expect([described, bucket, collection, account].map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+      }
+    }, 60_000);
+    afterAll(async () => {
+      await victim.stop();
+    });
+
+    const bursts: readonly Burst[] = [
+      ['log in', (_, n) => victim.send(holderOf(n), 'PUT', `/buckets/b/collections/small/records/r${n}`, '{}')],
+      ['read changesets', (user, n) => victim.send(user, 'GET', `${collectionOf(n)}/changeset?_expected=0`)],
+      ['read snapshots', (user, n) => victim.send(user, 'GET', snapshotOf(n))],
+      ['validate', (user, n) => victim.send(user, 'PUT', `${collectionOf(n)}/records/r${n}`, '{"data":{"a":1}}')],
+      ['read personal lists', (user) => victim.send(user, 'GET', `${own}/records`)],
+      ['create personal records', (user, n) => victim.send(user, 'PUT', `${own}/records/r${n}`, '{}')],
+      ['create personal records in batches', (user, n) => victim.send(user, 'POST', '/batch', personalBatch(n))],
+    ];
+    const snapshotOf = (n: number): string =>
+      `/buckets/plugins/snapshot/collections/schema${n % users.length}@2795263848971`;
+    const personalBatch = (n: number): string => {
+      const requests = [1, 2, 3].map((entry) => ({ path: `${own}/records/batch${n}-${entry}` }));
+      return JSON.stringify({ defaults: { method: 'PUT' }, requests });
+    };
+    it.each(bursts)('%s', async (_, send) => {
+      await burst(victim, send);
     });
   },
 );

@@ -6,6 +6,7 @@ import type {
   ListSummary,
   Page,
   PageText,
+  RequireRoom,
   StorageReader,
 } from '../../contracts/storage.ts';
 import { joinPage } from '../../core/objects/page-text.ts';
@@ -36,23 +37,26 @@ export class SqliteStorageReader implements StorageReader {
     this.access = access;
   }
 
-  get(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    return this.access.run((connection, cache) => {
+  async get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined> {
+    const read = await this.access.run((connection, cache) => {
       if (cache === undefined) return readObject(connection, list, id);
       const seen = { isLong: false };
       const object = cache.object(list, id, () => {
-        const read = readShortObject(connection, list, id, maxBytesAtOnce);
-        if (read !== 'long') return read;
+        const short = readShortObject(connection, list, id, maxBytesAtOnce);
+        if (short !== 'long') return short;
         seen.isLong = true;
         return undefined;
       });
-      return seen.isLong ? this.#getLong(list, id) : object;
+      return seen.isLong ? 'long' : object;
     });
+    const object = read === 'long' ? await this.#getLong(list, id) : read;
+    if (object?.isLarge === true) requireRoom?.(object.text.length);
+    return object;
   }
 
   /**
-   * Reads a long text in a turn of the event loop of its own. The request processes it before the next long text is read,
-   * so that of many requests at once only one holds a text in memory.
+   * Reads a long text in a turn of the event loop of its own. The request reserves memory for it before the next long text is
+   * read, so that of many requests at once only one holds a text without.
    */
   async #getLong(list: ListKey, id: string): Promise<StoredObject | undefined> {
     await pause('normal');

@@ -12,6 +12,7 @@ import type {
   KeyedObject,
   LockedState,
   NewObject,
+  RequireRoom,
   Restoration,
   StorageWriter,
 } from '../../contracts/storage.ts';
@@ -58,15 +59,17 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     this.#wakeReaper = wakeReaper;
   }
 
-  override get(list: ListKey, id: string): Promise<StoredObject | undefined> {
+  override async get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined> {
     const key = keyOfObject(list, id);
     const parent = this.#parents.get(key);
     if (parent !== undefined) return parent;
-    return this.access.run((connection) => {
-      const object = readObject(connection, list, id);
-      if (object?.isLarge === true) this.#lastLarge = { key, object };
-      return object;
+    const object = await this.access.run((connection) => {
+      const read = readObject(connection, list, id);
+      if (read?.isLarge === true) this.#lastLarge = { key, object: read };
+      return read;
     });
+    if (object?.isLarge === true) requireRoom?.(object.text.length);
+    return object;
   }
 
   /** Takes no lock: the unit is the only writer of the file from its start to its end. */

@@ -58,9 +58,9 @@ export class Validation {
   }
 
   /** Issues the activation key of a new account, and sends it after the commit. */
-  async begin({ id, unit, clientAddress }: PendingWrite, attributes: JsonObject): Promise<void> {
+  async begin({ id, unit, request }: PendingWrite, attributes: JsonObject): Promise<void> {
     const { activation } = this.#options;
-    const key = await activation.issue(id, requesterOf(clientAddress));
+    const key = await activation.issue(id, requesterOf(request.clientAddress));
     unit.onAbandon(() => activation.revoke(id));
     unit.afterCommit(() => this.#post('activation', id, attributes, { 'activation-key': key }));
   }
@@ -141,7 +141,7 @@ export class Validation {
   async #mailPassword(unit: UnitOfWork, list: ListKey, { id, mailContext, requester }: ResetRequest): Promise<void> {
     const { temporary, logger, resetMailsPerHour } = this.#options;
     try {
-      const account = await unit.reader.storage.get(list, id);
+      const account = await unit.reader.storage.get(list, id, undefined);
       if (account === undefined) return;
       // Counted for existing accounts only, so that invented names cannot fill the security state.
       const ofAccount = { requester: undefined, isBoundElsewhere: true };

@@ -27,14 +27,14 @@ const maxAttempts = 5;
 
 /** Checks the permission of the caller and reads the form before anything is locked. */
 export async function receiveUpload(attachments: AttachmentService, arrival: Arrival): Promise<void> {
-  const { request, unit, caller, ids, isAlias } = arrival;
+  const { request, caller, ids, isAlias } = arrival;
   // A batch contains no forms. The handler returns the error.
   if (request.body.stream === undefined) return;
   if (isAlias) {
     // The target of the alias is not known yet. The alias refuses anonymous callers.
     if (caller.userId === undefined) return;
   } else {
-    await requireWriteAccess(attachments, { unit, caller, ids });
+    await requireWriteAccess(attachments, arrival);
   }
   const { bucket, collection } = recordIdsOf(ids);
   const rules = isAlias ? attachments.rules.defaults : attachments.rules.of({ bucket, collection });
@@ -44,10 +44,10 @@ export async function receiveUpload(attachments: AttachmentService, arrival: Arr
 /** Requires permission to write the existing record, or to create it. Called before the form is read. */
 async function requireWriteAccess(
   { host }: AttachmentService,
-  { unit, caller, ids }: Pick<Arrival, 'unit' | 'caller' | 'ids'>,
+  { unit, caller, request, ids }: Omit<Arrival, 'isAlias'>,
 ): Promise<void> {
   const kind = host.objects.kind('record');
-  const actor = { unit, caller };
+  const actor = { unit, caller, request };
   const exists = (await host.objects.find(actor, { kind: 'record', ids })) !== undefined;
   await requireAllowed(exists ? kind.rules.write : kind.rules.create, caller, unit.reader, ids);
   if (exists || (await host.objects.find(actor, { kind: 'collection', ids })) !== undefined) return;

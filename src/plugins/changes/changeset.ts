@@ -17,6 +17,7 @@ import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts'
 import { listParameters } from '../../engine/list-parameters.ts';
 import { noteMissedDeletions, resyncHeader } from '../../engine/missed-deletions.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
+import { findToParse } from '../../engine/stored-work.ts';
 import { responseExpansion } from '../../http/request-memory.ts';
 import { cacheHeadersFor, parameter, readSince, redirect, redirectWhenTooOld, withoutQuotes } from './caching.ts';
 import { monitorCollection } from './monitor-list.ts';
@@ -142,7 +143,7 @@ async function collectionChangeset(
   const { storage } = context.unit.reader;
   const { bucket_id: bucket = '', collection_id: id = '' } = context.ids;
   const read = (): Promise<StoredObject | undefined> =>
-    storage.get({ kind: 'collection', parent: uriBelow('', 'buckets', bucket) }, id);
+    findToParse(context, { kind: 'collection', parent: uriBelow('', 'buckets', bucket) }, id);
   const list = { kind: 'record', parent: host.objects.uri({ kind: 'collection', ids: context.ids }) };
   const filters: readonly Filter[] =
     since === undefined ? [] : [{ field: lastModifiedField, operator: 'gt', value: since }];

@@ -10,7 +10,7 @@ import { storedUserId } from '../../core/permissions/principals.ts';
 import { isConfirmed, refusal } from '../../engine/access.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
 import type { Actor, ObjectPlace, Objects } from '../../engine/objects.ts';
-import type { UnitOfWork } from '../../engine/unit-of-work.ts';
+import { roomFor } from '../../engine/stored-work.ts';
 import type { AliasedRequest, AliasRequest } from '../../http/alias.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { personalBucketId, personalBucketSecret } from './personal-bucket.ts';
@@ -54,7 +54,7 @@ async function resolve(
   if (childId === 'default' || rest.at(-1) === 'default') throw defaultIsNoId('path');
   const id = personalId(host, personalBucketId(secret, caller.userId));
   const prepare = async (): Promise<void> => {
-    if (!creating.includes(request.method)) return requireBucket(unit, id, below);
+    if (!creating.includes(request.method)) return requireBucket({ unit, request }, id, below);
     const actor = { unit, caller, request };
     const bucket = host.objects.place('bucket', { bucket_id: id });
     if (!(request.method === 'PUT' && below === '')) await createIfMissing(host.objects, actor, bucket);
@@ -103,8 +103,12 @@ async function createIfMissing(objects: Objects, actor: Actor, place: ObjectPlac
   }
 }
 
-async function requireBucket({ reader }: UnitOfWork, id: ObjectId, below: string): Promise<void> {
-  if ((await reader.storage.get(buckets, id)) !== undefined) return;
+async function requireBucket(
+  { unit, request }: Pick<Actor, 'unit' | 'request'>,
+  id: ObjectId,
+  below: string,
+): Promise<void> {
+  if ((await unit.reader.storage.get(buckets, id, roomFor({ request }, 'show'))) !== undefined) return;
   throw notFound(below === '' ? 'missingObject' : 'missingParent', 'bucket', id);
 }
 

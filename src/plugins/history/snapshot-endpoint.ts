@@ -8,6 +8,7 @@ import type { OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint, type ParameterRule } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Objects } from '../../engine/objects.ts';
+import { roomFor } from '../../engine/stored-work.ts';
 import { responseExpansion } from '../../http/request-memory.ts';
 import { ChangeLog } from './change-log.ts';
 import { bucketUri, recordedKinds } from './object-uris.ts';
@@ -68,7 +69,7 @@ async function respond({ objects, scope, maxBytes }: SnapshotOptions, context: C
   const collectionId = ids['collection_id']!;
   const { storage } = reader;
   const collections = objects.kind('collection').listKey(ids, anonymous);
-  const exists = (await storage.get(collections, collectionId)) !== undefined;
+  const exists = (await storage.get(collections, collectionId, roomFor(context, 'show'))) !== undefined;
   const history = objects.kind('history').listKey(ids, anonymous);
   // A batch is recorded at its end. Until then its changes are not in the history.
   const done = unit.changes.filter(({ kind }) => recordedKinds.includes(kind));

@@ -58,10 +58,12 @@ export async function refuseTargetChange(
   if (changed !== undefined) throw invalid(`${changed} cannot be changed.`);
 }
 
-async function isNeeded(service: SignerService, { unit }: RequestScope, id: CollectionId): Promise<boolean> {
+async function isNeeded(service: SignerService, { unit, request }: RequestScope, id: CollectionId): Promise<boolean> {
   const route = service.routes.to(id);
   if (route === undefined) return false;
-  return (await findCollection({ service, actor: { unit, caller: pluginCaller } }, route.source)) !== undefined;
+  return (
+    (await findCollection({ service, actor: { unit, request, caller: pluginCaller } }, route.source)) !== undefined
+  );
 }
 
 /** @throws ServiceError forbidden when the bucket held previews or destinations of existing sources */
@@ -76,11 +78,11 @@ export async function refuseBucketDeletion(service: SignerService, scope: Reques
 
 async function hasSource(
   service: SignerService,
-  { unit }: RequestScope,
+  { unit, request }: RequestScope,
   { bucket, collection }: Place,
 ): Promise<boolean> {
   if (collection !== undefined) {
-    const actor = { unit, caller: pluginCaller };
+    const actor = { unit, request, caller: pluginCaller };
     return (await findCollection({ service, actor }, { bucket, collection })) !== undefined;
   }
   const list = { kind: 'collection', parent: placeUri({ bucket, collection: undefined }) };

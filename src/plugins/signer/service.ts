@@ -47,7 +47,7 @@ export function collectionPlace(objects: Objects, { bucket, collection }: Collec
 
 /** Returns the stored collection, or `undefined` when it does not exist. */
 export function findCollection(
-  { service: { host }, actor }: Pick<Work, 'service'> & { readonly actor: Pick<Actor, 'unit' | 'caller'> },
+  { service: { host }, actor }: Pick<Work, 'service'> & { readonly actor: Actor },
   id: CollectionId,
 ): Promise<StoredObject | undefined> {
   return host.objects.find(actor, collectionPlace(host.objects, id));
