@@ -67,6 +67,7 @@ describe.each(inExtent(['sqlite', 'postgresql', 'redis'], backends))(
     const others: readonly Burst[] = [
       ['read attributes of objects', (user, n) => victim.send(user, 'GET', `${placeOf(n)}?_fields=b`)],
       ['filter lists', (user, n) => victim.send(user, 'GET', `${placeOf(n).slice(0, -2)}?not_b=1`)],
+      ['find by ids', (user, n) => victim.send(user, 'GET', `${placeOf(n).slice(0, -2)}?in_id=r,s`)],
       ['read shared objects', (user) => victim.send(user, 'GET', shared)],
       ['search shared objects', (user) => victim.send(user, 'GET', `${shared}?not_b=1&_sort=b`)],
       [

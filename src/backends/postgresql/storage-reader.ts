@@ -255,13 +255,14 @@ function inTurn<T extends object>(access: Access, planned: PlannedPage, read: ()
 }
 
 /** Whether a page that is read with all texts is long: of those with few entries only the ones that have a long text are. */
-function hasLongText({ query: { limit }, plan }: PlannedPage): boolean {
-  return isExact(plan) && limit <= maxTextLimit;
+function hasLongText({ query: { limit } }: PlannedPage): boolean {
+  return limit <= maxTextLimit;
 }
 
 async function selectAll(access: Access, planned: PlannedPage, shape: 'rows' | 'long'): Promise<readonly Row[]> {
   const { text, values } = compilePage(await access.dialect(), planned.list, planned.plan, shape);
-  const scans = hasLongText(planned) ? {} : { scans: targetOf(planned) };
+  // What scans a list takes a turn for that too.
+  const scans = hasLongText(planned) && isExact(planned.plan) ? {} : { scans: targetOf(planned) };
   return (await runScan(access, { text, ...scans }, values)).rows;
 }
 
