@@ -512,6 +512,27 @@ describeScenarios(
   { settings: { ...settings, account_password_min_length: '10', account_password_max_length: '60' } },
 );
 
+const bio = (length: number): string => `"bio":"${'x'.repeat(length)}"`;
+describeScenarios(
+  'lengths of accounts',
+  [
+    {
+      name: 'An account that is too long is refused, because each request reads it.',
+      given: [
+        {
+          request: `nobody: PUT /accounts/{alice.name} {"data":{"password":"{alice.password}",${bio(66_000)}}}`,
+          issues: [['body', 'data']],
+        },
+        alice,
+      ],
+      request: `PATCH /accounts/{alice.name} {"data":{${bio(60_000)}}}`,
+      status: 200,
+      then: [{ request: `PATCH /accounts/{alice.name} {"data":{"more":"${'y'.repeat(6_000)}"}}`, status: 400 }],
+    },
+  ],
+  { settings },
+);
+
 describeScenarios(
   'accounts that only administrators create',
   [

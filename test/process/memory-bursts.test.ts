@@ -96,26 +96,19 @@ describe.each(inExtent([], backends.slice(1)))(
     const withData = (members: string): string => plain.replace('{"data":{', `{"data":{${members},`);
     const collectionOf = (n: number): string => `/buckets/plugins/collections/schema${n % users.length}`;
     const own = '/buckets/default/collections/c';
-    const holderOf = (n: number): string => `holder${n % users.length}`;
 
     beforeAll(async () => {
       victim = await Victim.start(backend, 256, {
         SVC_MEMORY_WAIT_SECONDS: '1',
-        SVC_INCLUDES: 'default_bucket history changes accounts',
+        SVC_INCLUDES: 'default_bucket history changes',
         SVC_EXPERIMENTAL_COLLECTION_SCHEMA_VALIDATION: 'true',
-        SVC_MULTIAUTH_POLICIES: 'account basicauth',
-        SVC_MULTIAUTH_POLICY_ACCOUNT_USE: 'coffer.plugins.accounts.authentication.AccountsAuthenticationPolicy',
-        SVC_ACCOUNT_CREATE_PRINCIPALS: 'system.Everyone',
-        SVC_ACCOUNT_WRITE_PRINCIPALS: 'system.Authenticated',
       });
       await victim.send('owner', 'PUT', '/buckets/plugins', '{"permissions":{"write":["system.Authenticated"]}}');
       for (const [n, user] of users.entries()) {
         const described = await victim.send(user, 'PUT', collectionOf(n), withData('"schema":{"type":"object"}'));
         const bucket = await victim.send(user, 'PUT', '/buckets/default', plain);
         const collection = await victim.send(user, 'PUT', own, '{}');
-        const holder = holderOf(n);
-        const account = await victim.send(holder, 'PUT', `/accounts/${holder}`, withData('"password":"secret"'));
-        expect([described, bucket, collection, account].map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+        expect([described, bucket, collection].map(({ status }) => status)).toEqual([201, 201, 201]);
       }
     }, 60_000);
     afterAll(async () => {
@@ -123,7 +116,6 @@ describe.each(inExtent([], backends.slice(1)))(
     });
 
     const bursts: readonly Burst[] = [
-      ['log in', (_, n) => victim.send(holderOf(n), 'PUT', `/buckets/b/collections/small/records/r${n}`, '{}')],
       ['read changesets', (user, n) => victim.send(user, 'GET', `${collectionOf(n)}/changeset?_expected=0`)],
       ['read snapshots', (user, n) => victim.send(user, 'GET', snapshotOf(n))],
       ['validate', (user, n) => victim.send(user, 'PUT', `${collectionOf(n)}/records/r${n}`, '{"data":{"a":1}}')],

@@ -1,5 +1,6 @@
 // Accounts as a kind of object: their owners, checks, stored passwords and visibility.
 import { getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
+import { isLargeJson, largeTextChars } from '../../base/json-steps.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatAttributes, StoredObject } from '../../core/objects/stored.ts';
 import type { Complain, PendingWrite, ResourceKind, Viewer } from '../../engine/kind.ts';
@@ -73,6 +74,11 @@ function checkAttributes(
   complain: Complain,
   { validation, passwordLength: { min, max } }: AccountKindOptions,
 ): JsonObject {
+  // Every request of a user reads the account, before any memory is reserved.
+  if (isLargeJson(attributes)) {
+    const description = `an account has at most ${largeTextChars} characters`;
+    throw invalidParameters([{ location: 'body', name: 'data', description }]);
+  }
   const password = getKey(attributes, 'password');
   if (password === undefined) complain('password', 'Required');
   else if (typeof password !== 'string' || password === '') complain('password', 'expected a text that is not empty');

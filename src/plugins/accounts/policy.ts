@@ -12,10 +12,9 @@ import { addressGroup } from '../../http/address-group.ts';
 import { parseBasic } from '../../http/authentication/basic.ts';
 import { cacheSecret, digest, equalDigests } from './account-cache.ts';
 import { isShown } from './account-kind.ts';
-import { accountIds, accountUri, policyName } from './account.ts';
+import { accountIds, accountList, accountUri, policyName } from './account.ts';
 import type { OneTimeCodes } from './one-time-codes.ts';
 import type { Passwords } from './passwords.ts';
-import { StoredLogins } from './stored-logins.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface AccountsPolicyOptions {
@@ -40,7 +39,6 @@ export class AccountsPolicy implements AuthenticationPolicy {
   readonly name = policyName;
   readonly challenge: string;
   readonly #options: AccountsPolicyOptions;
-  readonly #logins: StoredLogins;
   /**
    * Slow checks in progress, by account and address, then by password. Concurrent requests with the same credentials share
    * one check.
@@ -51,7 +49,6 @@ export class AccountsPolicy implements AuthenticationPolicy {
 
   constructor(options: AccountsPolicyOptions) {
     this.#options = options;
-    this.#logins = new StoredLogins(options.storage);
     this.challenge = `Basic realm="${options.realm}"`;
     this.#renewed = new LRUCache({ max: 10_000, ttl: Math.max(1, options.cacheTtlSeconds * 250) });
   }
@@ -59,12 +56,13 @@ export class AccountsPolicy implements AuthenticationPolicy {
   async authenticate({ headers, address }: Credentials): Promise<string | undefined> {
     const login = this.#parse(headers['authorization']);
     if (login === undefined) return undefined;
-    const { cache, secret, cacheTtlSeconds } = this.#options;
+    const { cache, storage, secret, cacheTtlSeconds } = this.#options;
     const accountSecret = cacheSecret(secret, login.user);
     const key = digest(accountSecret, address === undefined ? '' : addressGroup(address));
     const wasBeingChecked = this.#checks.has(key);
-    const [stored, verified] = await Promise.all([this.#logins.find(login.user), cache.get(key)]);
-    const { hash, isValidated } = stored;
+    const [account, verified] = await Promise.all([storage.get(accountList, login.user), cache.get(key)]);
+    const password = account === undefined ? undefined : getKey(account.attributes, 'password');
+    const hash = typeof password === 'string' ? password : undefined;
     // Bound to the hash, so that the cache entry becomes invalid when any process changes the password.
     const fingerprint = digest(`${accountSecret}${hash ?? ''}`, login.password);
     const isQuick = !wasBeingChecked && !this.#checks.has(key);
@@ -74,6 +72,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
       isRight = await this.#checkOnce(login, { key, hash, fingerprint, address });
       if (isRight) await cache.set(key, fingerprint, cacheTtlSeconds);
     }
+    const isValidated = account === undefined || getKey(account.attributes, 'validated') !== false;
     return isRight && isValidated ? login.user : undefined;
   }
 
