@@ -6,8 +6,11 @@ import { charsOf } from '../../core/objects/stored.ts';
 
 /** Number of bytes that a read takes without a turn. */
 const shortBytes = 1_000_000;
-/** Maximum length of the texts of a reply in bytes, except for a single text. The reader asks again for the rest. */
-const maxReplyBytes = 8_000_000;
+/**
+ * Maximum length of the texts of a reply in bytes, except for a single text. The reader asks again for the rest. A page of the
+ * default maximum size comes in one reply, so that it needs no second one if the list is written all the time.
+ */
+const maxReplyBytes = 12_000_000;
 /** Number of turns at the same time: one reads while the other one prepares what it has read. */
 const turnsAtOnce = 2;
 
