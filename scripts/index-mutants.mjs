@@ -93,6 +93,7 @@ export const indexMutants = [
   {
     ...plans,
     name: 'a value that is cut off is not found by equality',
+    tests: requests.tests,
     find: '  } else if (isCut) {',
     replace: '  } else if (isCut && bounds.length > 0) {',
   },

@@ -245,6 +245,23 @@ forEachBackend((backend) => {
       expect((await send('PATCH', `${records}/c`, { email: 'x' })).status).toBe(409);
     });
 
+    it('are complete when they are unique and records have different values', async () => {
+      await send('PUT', `${records}/a`, { email: 'x' });
+      await send('PUT', `${records}/b`, { email: 'y' });
+      await declare({ fields: ['email'], unique: true });
+      await ready(1);
+      expect((await send('POST', records, { email: 'y' })).status).toBe(409);
+    });
+
+    it('find records by values that are longer than a key', async () => {
+      await declare({ fields: ['n'] });
+      await ready(1);
+      const long = 'x'.repeat(1500);
+      for (const end of ['1', '2']) await send('PUT', `${records}/r${end}`, { n: long + end });
+      expect(await idsOf(`n=${long}2`)).toEqual(['r2']);
+      expect(await idsOf(`n=${long}3`)).toEqual([]);
+    });
+
     it('forget what was stored while they were not declared', async () => {
       await declare({ fields: ['n'] });
       await ready(1);
