@@ -52,6 +52,6 @@ export const memoryMutants = [
     replace: '',
     backend: 'memory',
     tests: 'test/contract/redis.test.ts',
-    only: 'remote backend',
+    only: 'outside of the process',
   },
 ];
