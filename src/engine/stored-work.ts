@@ -20,7 +20,7 @@ const bytesPerChar: Readonly<Record<StoredWork, number>> = { show: bytesOfShown,
 /** Bytes per member: its name and value, in the attributes and in copies of them. */
 const bytesOfMember = 220;
 
-/** Whose memory is reserved. */
+/** The request whose memory is reserved. */
 export type OfRequest = { readonly request: Pick<ServiceRequest, 'memory'> };
 
 /** Returns what reserves memory for work on an object before its text is read. */

@@ -2,6 +2,7 @@
 import { request as ask, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
 import { cloneDatabase } from '../support/postgresql.ts';
 import { ServerProcess, Workspace, type Backend } from '../support/server-process.ts';
 
@@ -172,6 +173,26 @@ export async function readCurrent(socket: Socket): Promise<number> {
 export async function fill(victim: Victim, megabytes: number): Promise<void> {
   const body = `{"data":{"text":"${'x'.repeat(megabyte)}"}}`;
   for (let n = 0; n < megabytes; n++) await victim.send('owner', 'PUT', `${list}/long${n}`, body);
+}
+
+/**
+ * Runs the requests in parallel to small requests of another user, which have to succeed. Their own statuses have to be among
+ * the allowed ones, and a 503 has to name a time.
+ */
+export async function attack(
+  victim: Victim,
+  requests: readonly Promise<Answer>[],
+  allowed: readonly number[],
+): Promise<readonly Answer[]> {
+  const all = Promise.all(requests);
+  const visits = await visitDuring(victim, all);
+  expect([...visits].filter((status) => status !== 200 && status !== 201)).toEqual([]);
+  const answers = await all;
+  for (const { status, headers } of answers) {
+    expect(allowed).toContain(status);
+    if (status === 503) expect(headers['retry-after']).toBeDefined();
+  }
+  return answers;
 }
 
 /** Reads and writes a little in turn until the work is done; the statuses it got, each once. */

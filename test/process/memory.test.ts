@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { backends } from '../support/server-process.ts';
 import {
+  attack as attackAllowing,
   fill,
   inflatedBatch,
   largeBodies,
@@ -45,18 +46,8 @@ describe.each(inExtent(['sqlite', 'postgresql'], backends))(
     let victim: Victim;
     let idleBytes = 0;
 
-    /** Runs the requests in parallel to a visitor, who has to be served; answers have to be served or refused as promised. */
-    async function attack(requests: readonly Promise<Answer>[]): Promise<readonly Answer[]> {
-      const all = Promise.all(requests);
-      const visits = await visitDuring(victim, all);
-      expect([...visits].filter((status) => status !== 200 && status !== 201)).toEqual([]);
-      const answers = await all;
-      for (const { status, headers } of answers) {
-        expect(allowed).toContain(status);
-        if (status === 503) expect(headers['retry-after']).toBeDefined();
-      }
-      return answers;
-    }
+    const attack = (requests: readonly Promise<Answer>[]): Promise<readonly Answer[]> =>
+      attackAllowing(victim, requests, allowed);
 
     function statuses(answers: readonly Answer[]): ReadonlySet<number> {
       return new Set(answers.map(({ status }) => status));

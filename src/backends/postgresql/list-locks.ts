@@ -317,8 +317,9 @@ export class ListLocks implements ListsOfUnit {
     requireRoom?: RequireRoom,
   ): Promise<Entry> {
     const { key } = list;
+    const name = keyOfList(key);
     for (const [of, row] of rows) {
-      this.#expected.forgetId(keyOfList(key), of);
+      this.#expected.forgetId(name, of);
       if (typeof row?.[3] !== 'string') keepEntry(list, of, row);
     }
     if (!list.entries.has(id)) {

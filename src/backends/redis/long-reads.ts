@@ -1,8 +1,7 @@
 // Reads of lists with long texts. The length of a reply is not known before it arrives, and the replies of many reads may
 // arrive together. So a read takes a limited length at once. One that needs more starts again when its turn comes.
 import { TaskLimit } from '../../base/task-limit.ts';
-import type { StoredEntry } from '../../core/objects/stored.ts';
-import { charsOf } from '../../core/objects/stored.ts';
+import { charsOf, type StoredEntry } from '../../core/objects/stored.ts';
 
 /** Number of bytes that a read takes without a turn. */
 const shortBytes = 1_000_000;
@@ -21,7 +20,7 @@ export interface ReplyLimit {
   readonly isFirstKept: boolean;
 }
 
-/** What a read may take. */
+/** The length of the texts that a read may take. */
 export interface Allowance {
   /**
    * Returns the limit of the next reply.

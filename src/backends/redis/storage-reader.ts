@@ -34,7 +34,7 @@ const pieceGrowth = 4;
  */
 const maxAttempts = 8;
 
-/** What reads of one database share. */
+/** The parts that all reads of one database share. */
 export interface RedisReads {
   readonly client: RedisClient;
   readonly keys: Keys;
