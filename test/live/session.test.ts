@@ -121,7 +121,7 @@ describe('sessions for live updates', () => {
       'x',
       value.slice(0, -2),
       ...changesOfLast(value),
-      `A${value.slice(1)}`,
+      `${value.startsWith('A') ? 'B' : 'A'}${value.slice(1)}`,
       `${value}=`,
       `${value}.`,
       value + value,
