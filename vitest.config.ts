@@ -25,7 +25,7 @@ export default defineConfig({
     // The files of a process share the modules of `src`, which keep nothing between them: loading these anew for each
     // file was a quarter of all work.
     isolate: false,
-    globalSetup: ['test/support/global-setup.ts', 'test/support/redis-setup.ts'],
+    globalSetup: ['test/support/console-setup.ts', 'test/support/shared-postgresql.ts', 'test/support/redis-setup.ts'],
     reporters: ['default', './test/support/skip-reporter.ts'],
     runner: './test/support/runner.ts',
     restoreMocks: true,

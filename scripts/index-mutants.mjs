@@ -5,6 +5,9 @@ const backend = 'memory';
 const encoding = { file: 'src/core/query/encode-value.ts', backend, tests: 'test/core/index/encode-value.test.ts' };
 const plans = { file: 'src/core/index/plan-index.ts', backend, tests: 'test/contract/indexed-lists.test.ts' };
 const search = { file: 'src/core/index/find-entries.ts', backend, tests: 'test/contract/indexed-lists.test.ts' };
+const inOrder = { tests: 'test/contract/long-indexed-lists.test.ts' };
+const ranges = { file: 'src/core/index/page-ranges.ts', backend: /** @type {const} */ ('postgresql'), ...inOrder };
+const ordered = { file: 'src/backends/postgresql/ordered-page.ts', backend: ranges.backend, ...inOrder };
 const small = { file: 'src/backends/sql/small-list.ts', backend, tests: 'test/contract/indexed-lists.test.ts' };
 const text = { backend };
 const found = { tests: 'test/http/text-search.test.ts', only: 'on memory' };
@@ -117,6 +120,30 @@ export const indexMutants = [
     replace: 'other !== undefined',
   },
   {
+    ...ranges,
+    name: 'one of several alternatives counts as all of a page',
+    find: 'alternatives.length > 0 || ',
+    replace: '',
+  },
+  {
+    ...ranges,
+    name: 'values that are cut off one by one count as one',
+    find: ' || more.length > 0) return',
+    replace: ') return',
+  },
+  {
+    ...ordered,
+    name: 'keys that were cut off are not noticed',
+    find: "page.uncertain === undefined ? ''",
+    replace: "page !== undefined ? ''",
+  },
+  {
+    ...ordered,
+    name: 'the last key is shown in the order of the index',
+    find: 'if (range.isReverse !== page.isNewestFirst) return',
+    replace: 'if (range !== undefined) return',
+  },
+  {
     ...small,
     name: 'a range of a small list includes its end',
     find: 'if (places[middle]!.text < text) low',
@@ -135,7 +162,9 @@ export const indexMutants = [
     replace: 'places.slice(from, Math.min(to, from + limit)).toReversed()',
   },
   {
-    ...search,
+    ...ranges,
+    backend,
+    tests: search.tests,
     name: 'the next page leaves out objects with equal keys',
     find: 'return [ties, rest].filter(isPossible);',
     replace: 'return [rest].filter(isPossible);',

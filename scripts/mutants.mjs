@@ -13,7 +13,7 @@ import { workMutants } from './work-mutants.mjs';
  *   file: string,
  *   find: string,
  *   replace: string,
- *   backend: 'memory' | 'sqlite',
+ *   backend: 'memory' | 'sqlite' | 'postgresql',
  *   tests?: string,
  *   only?: string,
  * }} Mutant `name` describes the fault. `find` occurs exactly once in the file. `backend` is the backend that shows the fault.
@@ -168,9 +168,9 @@ export const mutants = [
   },
   {
     name: 'a page begins with the last object of the previous page',
-    file: 'src/engine/verbs/list.ts',
-    find: 'const last = more ? entries.at(-1) : undefined;',
-    replace: 'const last = more ? (entries.at(-2) ?? entries.at(-1)) : undefined;',
+    file: 'src/core/objects/page-text.ts',
+    find: 'last: entries.at(-1),',
+    replace: 'last: entries.at(-2) ?? entries.at(-1),',
     backend: 'memory',
   },
 

@@ -22,9 +22,12 @@ Options
   --seed S      seed of the histories (1)
   --help        show this text`;
 
-/** Configuration without a database server: memory and SQLite need none. */
+/** Configuration that starts a database server for faults that need one. */
 const config = `export default {
-  test: { pool: 'forks', include: [process.env.COFFER_MUTANT_TESTS], restoreMocks: true, testTimeout: 60_000 },
+  test: {
+    globalSetup: process.env.COFFER_PROVE_BACKEND === 'postgresql' ? ['test/support/shared-postgresql.ts'] : [],
+    pool: 'forks', include: [process.env.COFFER_MUTANT_TESTS], restoreMocks: true, testTimeout: 60_000,
+  },
 };\n`;
 const modelTests = 'test/model/model.test.ts';
 const vitest = path.join('node_modules', 'vitest', 'vitest.mjs');

@@ -26,8 +26,8 @@ export interface OpenBackends {
   close(): Promise<void>;
 }
 
-/** Whether no database server is there: planted faults are looked for without. */
-const isAlone = process.env['COFFER_PROVE_BACKEND'] !== undefined;
+/** The backend of a planted fault, which is looked for without other servers: with that of PostgreSQL, or with none. */
+const planted = process.env['COFFER_PROVE_BACKEND'];
 
 /** @param name prefix of keys on Redis */
 export async function openAllBackends(name: string): Promise<OpenBackends> {
@@ -46,16 +46,18 @@ export async function openAllBackends(name: string): Promise<OpenBackends> {
       permission: createSqlitePermission(sqlite),
     })),
   ];
-  const redisServer = isAlone ? undefined : await openTestServer();
-  if (redisServer !== undefined) {
-    const address = findRedisAddress(redisServer.url)!;
-    const redis = await openRedisDatabase({ address, clock, prefix: `${name}-${process.pid}:` });
+  const redisServer = planted === undefined ? await openTestServer() : undefined;
+  if (planted === undefined || planted === 'postgresql') {
     // With the cache of small lists and without, each on a database of its own.
     for (const cacheBytes of [undefined, 0]) {
       const url = await createDatabase();
       await migrateDatabase(url);
       opened.push(openPostgres(clock, { url }, cacheBytes));
     }
+  }
+  if (redisServer !== undefined) {
+    const address = findRedisAddress(redisServer.url)!;
+    const redis = await openRedisDatabase({ address, clock, prefix: `${name}-${process.pid}:` });
     opened.push({
       database: redis,
       storage: createRedisStorage(redis),

@@ -3,10 +3,10 @@ import {
   findCandidates,
   findCount,
   type Candidates,
-  type KeyRange,
   type KeyRow,
   type KeyRows,
 } from '../../core/index/find-entries.ts';
+import type { KeyRange } from '../../core/index/page-ranges.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Steps } from '../../base/steps.ts';

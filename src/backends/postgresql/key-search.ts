@@ -6,10 +6,10 @@ import {
   inlineBytesOf,
   maxInlineBytes,
   type Candidates,
-  type KeyRange,
   type KeyRow,
   type KeyRows,
 } from '../../core/index/find-entries.ts';
+import type { KeyRange } from '../../core/index/page-ranges.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { everyTimestamp } from '../../core/query/timestamp-range.ts';

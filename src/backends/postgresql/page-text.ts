@@ -111,8 +111,17 @@ export function* readLongPage(row: Row | undefined, limit: number, maxBytes: num
   };
 }
 
-/** Reads id and timestamp of the last entry. */
-function readLast(texts: string): PageText['last'] {
-  const entry = JSON.parse(texts.slice(texts.lastIndexOf(separator) + 1)) as { id: string; last_modified: number };
-  return { id: entry.id, lastModified: entry.last_modified };
+/** Reads the last entry. Its own members stand at the end of the text; inside of a value their quotes would be escaped. */
+function readLast(texts: string): StoredEntry {
+  const start = texts.lastIndexOf(separator) + 1;
+  const end = texts.lastIndexOf('"id":"');
+  const { id, last_modified, deleted } = JSON.parse(`{${texts.slice(end)}`) as OwnMembers;
+  if (deleted) return { id, lastModified: last_modified, deleted };
+  return new StoredObject(id, last_modified, `${end === start + 1 ? '{' : texts.slice(start, end - 1)}}`);
+}
+
+interface OwnMembers {
+  readonly id: string;
+  readonly last_modified: number;
+  readonly deleted?: true;
 }

@@ -104,7 +104,7 @@ export function compileCount(dialect: Dialect, list: ListKey, plan: SelectionPla
 }
 
 /** Returns the condition for the row `l` of a list. */
-export function listCondition({ parameters }: SqlContext, { parent, kind }: ListKey): string {
+export function listCondition({ parameters }: Pick<SqlContext, 'parameters'>, { parent, kind }: ListKey): string {
   return `l.parent = ${parameters.add(parent, 'text')} AND l.kind = ${parameters.add(kind, 'text')}`;
 }
 

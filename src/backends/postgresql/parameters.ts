@@ -12,7 +12,7 @@ export class Parameters {
   readonly #values: SqlValue[] = [];
 
   /** Adds a value and returns its placeholder in the SQL text. */
-  add(value: SqlValue, type: 'text' | 'text[]' | 'bigint' | 'jsonb' | 'jsonb[]'): string {
+  add(value: SqlValue, type: 'text' | 'bytea' | 'text[]' | 'bigint' | 'jsonb' | 'jsonb[]'): string {
     this.#values.push(value);
     return `$${this.#values.length}::${type}`;
   }

@@ -18,6 +18,7 @@ import { isExact, isWholeList, planPage, planSelection, type PagePlan } from '..
 import { selectAmong } from '../../core/query/select-among.ts';
 import { everyTimestamp } from '../../core/query/timestamp-range.ts';
 import { amongCandidates, isWholePage } from '../../core/index/find-entries.ts';
+import { planOrderedRanges } from '../../core/index/page-ranges.ts';
 import { countKeys, searchKeys } from './key-search.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
 import type { Access } from './access.ts';
@@ -28,7 +29,9 @@ import { readListClocks } from './list-clocks.ts';
 import { textOrLength } from './long-texts.ts';
 import { readJoinedPage, readLongPage, readPageText } from './page-text.ts';
 import { compileCount, compilePage, readPageRows } from './page.ts';
-import { batchableQuery, StatementNames, type BatchValue } from './batchable-query.ts';
+import { compileOrderedPage, type RowShape } from './ordered-page.ts';
+import type { Compiled } from './parameters.ts';
+import { batchableQuery, StatementNames, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 
 // The subselect makes the server look up the list first. In a join it may search all lists of the parent for the id.
 const fromObject = `FROM coffer_objects o WHERE o.parent = $1::text
@@ -55,6 +58,7 @@ const nextLists = prepared(
 
 /** Pages that an index delivers are requested often, and have few different statements. */
 const pages = new StatementNames('page', 100, { maxTogether: 16 });
+const orderedPages = new StatementNames('ordered-page', 100, { maxTogether: 16 });
 /** Maximum number of entries of a page that comes in one row. */
 const maxTextLimit = 1000;
 /** Maximum number of entries of a page that shares a statement with other queries. */
@@ -155,13 +159,19 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
 
 /** Returns one page of the list, by declared indexes where they help. */
 export function selectPage(access: Access, list: ListKey, query: PageQuery): Promise<Page> {
-  return byIndexes(
-    access,
-    list,
-    query,
-    (asked) => readPage(access, list, asked),
-    (page) => page,
-  );
+  return byIndexes(access, list, query, {
+    readOrdered: () => readOrdered(access, list, query, 'text', readPageText),
+    read: (asked) => readPage(access, list, asked),
+    present: (page) => page,
+  });
+}
+
+/** How a page is read and made, as entries or as response text. */
+interface PageForm<P> {
+  /** Reads a page that a declared index delivers in its order; `undefined` for other pages. */
+  readonly readOrdered: () => Promise<P | undefined>;
+  readonly read: (query: PageQuery) => Promise<P>;
+  readonly present: (page: Page) => P | Promise<P>;
 }
 
 /** Reads a page of a cached list, among the candidates of declared indexes, or of the whole list. */
@@ -169,8 +179,7 @@ async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
   access: Access,
   list: ListKey,
   query: PageQuery,
-  read: (query: PageQuery) => Promise<P>,
-  present: (page: Page) => P | Promise<P>,
+  { readOrdered: readInOrder, read, present }: PageForm<P>,
 ): Promise<P> {
   // Reports are about indexes.
   const cached =
@@ -178,6 +187,8 @@ async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
       ? await access.smallLists?.selectPage(access, list, planQuery(list, query).plan, query)
       : undefined;
   if (cached !== undefined) return present(cached);
+  const ordered = query.report === undefined ? await readInOrder() : undefined;
+  if (ordered !== undefined) return ordered;
   const found = query.indexes === undefined ? undefined : await searchKeys(access, list, query);
   if (found?.clock !== undefined) {
     const { clock: timestamp, horizon, candidates } = found;
@@ -204,7 +215,7 @@ async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
 async function readPage(access: Access, list: ListKey, query: PageQuery): Promise<Page> {
   const planned = planQuery(list, query);
   if (query.limit <= maxTextLimit) {
-    const page = readPageText(await askPage(access, planned, 'text'), query);
+    const page = readPageText(await askPlanned(access, planned, 'text'), query);
     if (page !== undefined) return page;
   }
   return selectRows(access, planned);
@@ -212,25 +223,48 @@ async function readPage(access: Access, list: ListKey, query: PageQuery): Promis
 
 /** Returns a page as response text, which the server joins unless the page is long. */
 function selectText(access: Access, list: ListKey, query: PageQuery): Promise<PageText> {
-  return byIndexes(
-    access,
-    list,
-    query,
-    (asked) => readText(access, list, asked),
-    (page) => runFromNow(joinPage(page, query.maxBytes), 'normal'),
-  );
+  return byIndexes(access, list, query, {
+    readOrdered: () => readOrdered(access, list, query, 'joined', readJoined),
+    read: (asked) => readText(access, list, asked),
+    present: (page) => runFromNow(joinPage(page, query.maxBytes), 'normal'),
+  });
+}
+
+/** Reads a page in the order of a declared index; `undefined` when there is none, or the page needs more than one row. */
+async function readOrdered<P extends Pick<Page, 'more'>>(
+  access: Access,
+  list: ListKey,
+  query: PageQuery,
+  shape: RowShape,
+  readRow: (row: Row, query: PageQuery) => P | undefined,
+): Promise<P | undefined> {
+  const ranges = planOrderedRanges(query);
+  if (ranges === undefined) return undefined;
+  // Most pages without a limit are short.
+  const limit = query.limit <= maxTextLimit ? query.limit : maxBatchedLimit;
+  const { text, values } = compileOrderedPage(list, ranges, limit, shape);
+  const target: ScanTarget = { of: 'page', name: `ordered ${scanTargetOf(list).name}` };
+  const row = await askPage(access, { text, values, name: orderedPages.query(text), limit, target });
+  const page = row && readRow(row, { ...query, limit });
+  return page?.more === true && limit < query.limit ? undefined : page;
 }
 
 async function readText(access: Access, list: ListKey, query: PageQuery): Promise<PageText> {
   const planned = planQuery(list, query);
   if (query.limit <= maxTextLimit) {
-    const page = readJoinedPage(await askPage(access, planned, 'joined'), query.limit);
-    if (page !== undefined && page.text.length * maxBytesOfChar <= (query.maxBytes ?? Infinity)) return page;
+    const page = readJoined(await askPlanned(access, planned, 'joined'), query);
+    if (page !== undefined) return page;
   }
   return inTurn(access, planned, async () => {
     const [row] = await selectAll(access, planned, 'long');
     return runFromNow(readLongPage(row, query.limit, query.maxBytes ?? maxPageBytes), 'normal');
   });
+}
+
+/** Reads the row of a page as response text; `undefined` when it may be too long. */
+function readJoined(row: Row | undefined, { limit, maxBytes = Infinity }: PageQuery): PageText | undefined {
+  const page = readJoinedPage(row, limit);
+  return page !== undefined && page.text.length * maxBytesOfChar <= maxBytes ? page : undefined;
 }
 
 interface PlannedPage {
@@ -266,17 +300,28 @@ async function selectAll(access: Access, planned: PlannedPage, shape: 'rows' | '
   return (await runScan(access, { text, ...scans }, values)).rows;
 }
 
-/** Reads the row of a page that comes in one. */
-async function askPage(access: Access, planned: PlannedPage, shape: 'text' | 'joined'): Promise<Row | undefined> {
+/** Reads the row of a planned page. */
+async function askPlanned(access: Access, planned: PlannedPage, shape: RowShape): Promise<Row | undefined> {
   const { list, plan } = planned;
   const { text, values } = compilePage(await access.dialect(), list, plan, shape);
-  const query = isExact(plan) ? pages.query(text) : undefined;
-  if (query !== undefined && isPlain(values) && plan.limit <= maxBatchedLimit) {
-    return (await access.ask(query, values))[0];
-  }
+  const name = isExact(plan) ? pages.query(text) : undefined;
+  return askPage(access, { text, values, name, limit: plan.limit, target: targetOf(planned) });
+}
+
+interface PageStatement extends Compiled {
+  /** The statement by its name, which may share it with others. */
+  readonly name: BatchableQuery | undefined;
+  readonly limit: number;
+  readonly target: ScanTarget;
+}
+
+/** Reads the row of a page that comes in one. */
+async function askPage(access: Access, { text, values, name, limit, target }: PageStatement): Promise<Row | undefined> {
+  const named = name !== undefined && isPlain(values) ? name : undefined;
+  if (named !== undefined && isPlain(values) && limit <= maxBatchedLimit) return (await access.ask(named, values))[0];
   // A long page takes a connection of its own.
-  const statement = query !== undefined && isPlain(values) ? { ...query.alone, isQuick: false } : { text };
-  return (await runScan(access, { ...statement, scans: targetOf(planned) }, values)).rows[0];
+  const statement = named === undefined ? { text } : { ...named.alone, isQuick: false };
+  return (await runScan(access, { ...statement, scans: target }, values)).rows[0];
 }
 
 /** Returns what a read scans, which takes turns: the list, or a page that may be long. */

@@ -1,7 +1,8 @@
 // Members of the sorted set of a list's declared indexes: the slot as a digit, the key in hexadecimal, a mark below all
 // digits, the timestamp such that later ones come first, and the id. Their order as texts is that of the index.
 import { indexSlots } from '../../core/index/definition.ts';
-import type { KeyRange, KeyRow } from '../../core/index/find-entries.ts';
+import type { KeyRow } from '../../core/index/find-entries.ts';
+import type { KeyRange } from '../../core/index/page-ranges.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 
 const endOfKey = '!';

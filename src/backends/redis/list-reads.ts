@@ -2,7 +2,8 @@
 // version, so two reads that found the same version have seen the same list.
 import { largeTextChars } from '../../base/json-steps.ts';
 import type { ListState } from '../../core/lists/list-state.ts';
-import type { KeyRange, KeyRows } from '../../core/index/find-entries.ts';
+import type { KeyRows } from '../../core/index/find-entries.ts';
+import type { KeyRange } from '../../core/index/page-ranges.ts';
 import { boundsOf, parseMember } from './index-members.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { RequireRoom } from '../../contracts/storage.ts';

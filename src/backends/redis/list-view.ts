@@ -1,13 +1,8 @@
 // One list as one reader sees it: the entries of the server, overlaid by the changes of the reader's unit of work. All reads
 // through one view belong to one version of the list.
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
-import {
-  findCandidates,
-  findCount,
-  type Candidates,
-  type KeyRange,
-  type KeyRows,
-} from '../../core/index/find-entries.ts';
+import { findCandidates, findCount, type Candidates, type KeyRows } from '../../core/index/find-entries.ts';
+import type { KeyRange } from '../../core/index/page-ranges.ts';
 import type { RequireRoom } from '../../contracts/storage.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';

@@ -1,14 +1,8 @@
 // Small lists that are filtered or sorted by attributes. Their parsed objects are cached, because a database would parse the
 // text of each object for each query.
 import type { Steps } from '../../base/steps.ts';
-import {
-  findCandidates,
-  findCount,
-  isWholePage,
-  type KeyRange,
-  type KeyRow,
-  type Search,
-} from '../../core/index/find-entries.ts';
+import { findCandidates, findCount, isWholePage, type KeyRow, type Search } from '../../core/index/find-entries.ts';
+import type { KeyRange } from '../../core/index/page-ranges.ts';
 import { keyOf, valuesOf } from '../../core/index/definition.ts';
 import type { EntryPage } from '../../core/objects/page-text.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';

@@ -6,10 +6,10 @@ import {
   findCount,
   inlineBytesOf,
   type Candidates,
-  type KeyRange,
   type KeyRow,
   type KeyRows,
 } from '../../core/index/find-entries.ts';
+import type { KeyRange } from '../../core/index/page-ranges.ts';
 import type { KeyedObject } from '../../contracts/storage.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { Steps } from '../../base/steps.ts';

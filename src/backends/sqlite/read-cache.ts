@@ -11,7 +11,7 @@
 //
 // Permission entries and memberships that are too many are cached in part: whether a principal is among them.
 import { ByteCache } from '../../base/byte-cache.ts';
-import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import { charsOf, StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import { keyOfList, keyOfObject, type ListName } from '../../core/lists/list-key.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { PageText } from '../../contracts/storage.ts';
@@ -103,7 +103,9 @@ export class ReadCache {
   /** Caches a part of a list. */
   keepPage(list: ListKey, part: string, remembered: CachedPage): void {
     const key = keyOfObject(list, part);
-    this.#pages.set(key, remembered, key.length + remembered.page.text.length + bytesOfFact);
+    const { text, last } = remembered.page;
+    const chars = text.length + (last === undefined ? 0 : charsOf(last));
+    this.#pages.set(key, remembered, key.length + chars + bytesOfFact);
   }
 
   /** Returns the contents of a small list, unless the list has changed since. */

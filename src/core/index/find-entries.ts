@@ -4,29 +4,18 @@
 import type { EntryPage } from '../objects/page-text.ts';
 import type { StoredEntry, StoredObject } from '../objects/stored.ts';
 import type { PageQuery, Selection } from '../query/ast.ts';
-import { compareEntries, comparePositions } from '../query/sort.ts';
-import type { TimestampRange } from '../query/timestamp-range.ts';
-import { beginningOf, encodeFields, isCutOff } from './definition.ts';
+import { compareEntries } from '../query/sort.ts';
+import { beginningOf, isCutOff } from './definition.ts';
+import { keyAfter, partOf, type KeyRange } from './page-ranges.ts';
 import {
   endOf,
   orderOf,
   planIndexes,
-  startOf,
   type FixedSpan,
   type IndexOrder,
   type IndexPlan,
   type KeySpan,
 } from './plan-index.ts';
-
-/** Objects of one list to read from an index, ordered by key, and the newest first among those with equal keys. */
-export interface KeyRange extends KeySpan {
-  readonly slot: number;
-  /** Whether the last ones are read first, and the oldest first among those with equal keys. */
-  readonly isReverse: boolean;
-  /** Only objects with such timestamps; absent: all. */
-  readonly timestamps?: TimestampRange;
-  readonly limit: number;
-}
 
 /** An object in an index. */
 export interface KeyRow {
@@ -213,68 +202,6 @@ interface Part {
   readonly isExact: boolean;
 }
 
-/** Returns the ranges of a span for a page; `undefined` when the position of the page is not in the index. */
-function partOf(
-  plan: IndexPlan,
-  span: FixedSpan,
-  { isReverse, isNewestFirst }: IndexOrder,
-  { query, limit }: { readonly query: PageQuery; readonly limit: number },
-): readonly KeyRange[] | undefined {
-  const { slot } = plan.index;
-  const whole = { low: span.low, high: span.high, slot, isReverse, limit };
-  if (query.after === undefined) return [whole];
-  const comparison = compareToPosition(plan, span, query);
-  if (comparison === undefined) return undefined;
-  if (comparison < 0) return [];
-  if (comparison > 0) return [whole];
-  const last = positionIn(plan, span, query);
-  if (span.part === 'cut') {
-    const rest = isReverse
-      ? { ...whole, high: lower(span.high, endOf(last)) }
-      : { ...whole, low: higher(span.low, last) };
-    return [rest].filter(isPossible);
-  }
-  const time = query.after.at(-1);
-  if (typeof time !== 'number') return undefined;
-  const next = keyAfter(last);
-  const timestamps = isNewestFirst
-    ? { low: 0, high: Math.ceil(time) - 1 }
-    : { low: Math.floor(time) + 1, high: Number.MAX_SAFE_INTEGER };
-  const ties = { low: last, high: next, slot, isReverse: !isNewestFirst, timestamps, limit };
-  const rest = isReverse ? { ...whole, high: lower(span.high, last) } : { ...whole, low: higher(span.low, next) };
-  return [ties, rest].filter(isPossible);
-}
-
-/**
- * Orders the values that a span has fixed and those at the position of the page. Returns `undefined` unless the sort begins
- * with the fields that it has in common with these values.
- */
-function compareToPosition(
-  { index, fixed }: IndexPlan,
-  span: FixedSpan,
-  { sort, after = [] }: PageQuery,
-): number | undefined {
-  const names = index.fields.slice(0, fixed).map(({ field }) => field.name);
-  const isFixed = sort.map(({ field }) => names.includes(field.name));
-  const leading = isFixed.includes(false) ? isFixed.indexOf(false) : sort.length;
-  if (isFixed.lastIndexOf(true) >= leading) return undefined;
-  const keys = sort.slice(0, leading);
-  const values = keys.map(({ field }) => span.values[names.indexOf(field.name)]);
-  return comparePositions(values, after.slice(0, leading), keys);
-}
-
-/** Returns the key at the position of the page in a span; of keys that were cut off, its beginning. */
-function positionIn({ index, fixed }: IndexPlan, span: FixedSpan, { sort, after = [] }: PageQuery): Buffer {
-  const values = index.fields.slice(fixed).map(({ field }) => {
-    const number = sort.findIndex((key) => key.field.name === field.name);
-    return after[number];
-  });
-  const { bytes } = encodeFields(index, values, fixed);
-  if (span.part !== 'cut') return Buffer.concat([span.start, bytes]);
-  const { bytes: first } = encodeFields(index, span.values);
-  return startOf(index, 'cut', Buffer.concat([first, bytes]));
-}
-
 /**
  * Returns the range of the last key that was read, when objects with equal keys are wanted in the opposite order: those that
  * were read are then the last ones of that key instead of the first.
@@ -290,25 +217,8 @@ function sameBeginning({ key }: KeyRow, range: KeyRange): KeyRange {
   return { ...range, low, high: endOf(low), limit: minCandidates };
 }
 
-function isPossible({ low, high }: KeySpan): boolean {
-  return Buffer.compare(low, high) < 0;
-}
-
 function isWithin({ key }: KeyRow, { low, high }: KeySpan): boolean {
   return Buffer.compare(key, low) >= 0 && Buffer.compare(key, high) < 0;
-}
-
-/** Returns the lowest bytes above a key. */
-function keyAfter(key: Buffer): Buffer {
-  return Buffer.concat([key, Buffer.of(0)]);
-}
-
-function lower(a: Buffer, b: Buffer): Buffer {
-  return Buffer.compare(a, b) < 0 ? a : b;
-}
-
-function higher(a: Buffer, b: Buffer): Buffer {
-  return Buffer.compare(a, b) > 0 ? a : b;
 }
 
 /** What a count needs: numbers of objects in ranges, or candidates to test. */

@@ -14,7 +14,7 @@ export interface JoinedEntries {
   /** JSON of each entry, including `id` and `last_modified`, separated by commas. */
   readonly text: string;
   readonly count: number;
-  readonly last: Pick<StoredEntry, 'id' | 'lastModified'> | undefined;
+  readonly last: StoredEntry | undefined;
   readonly more: boolean;
 }
 
@@ -30,7 +30,6 @@ export function* joinPage<T extends EntryPage>(
   maxBytes: number = maxPageBytes,
 ): Steps<Omit<T, 'entries' | 'more'> & JoinedEntries> {
   const { entries, more } = fitPage({ entries: all, more: follow }, maxBytes);
-  const last = entries.at(-1);
   const texts: string[] = [];
   for (let start = 0; start < entries.length; start += entriesPerStep) {
     if (start > 0) yield;
@@ -40,7 +39,7 @@ export function* joinPage<T extends EntryPage>(
     ...page,
     text: texts.join(','),
     count: entries.length,
-    last: last && { id: last.id, lastModified: last.lastModified },
+    last: entries.at(-1),
     more,
   };
 }

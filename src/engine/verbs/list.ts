@@ -8,8 +8,8 @@ import type { Principal } from '../../core/permissions/principals.ts';
 import type { PagePosition, PageQuery } from '../../core/query/ast.ts';
 import { issueOf } from '../../core/query/parameters.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
-import { isTimestampField, isUniqueField } from '../../core/query/fields.ts';
-import { positionInSteps, positionOf } from '../../core/query/sort.ts';
+import { isTimestampField } from '../../core/query/fields.ts';
+import { positionInSteps } from '../../core/query/sort.ts';
 import { findObjects, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
@@ -242,7 +242,9 @@ async function readPage(
   if (query.report !== undefined) all['Query-Plan'] = query.report.format();
   noteMissedDeletions(all, page.horizon, query.filters, scope);
   const { text, count, more, position } =
-    'text' in page ? endOf(page, query) : await showEntries(scope, page, query, { timestamp, position: found });
+    'text' in page
+      ? { ...page, position: await endOf(page, query) }
+      : await showEntries(scope, page, query, { timestamp, position: found });
   if (count === 0) warnOfFilters(all, context.query);
   if (more && position !== undefined) {
     const { sort, limit, token } = query;
@@ -257,14 +259,13 @@ async function readPage(
 /** Reads a page as response text when objects are shown as stored and no subscriber needs them, else as entries. */
 function selectPage(
   scope: Scope,
-  { projection, sort, goneUnless }: ListQuery,
+  { projection, goneUnless }: ListQuery,
   selected: PageQuery,
 ): Promise<Page | PageText> {
   const { context, kind, list } = scope;
   const { storage } = context.unit.reader;
   const isAsStored = projection === undefined && goneUnless === undefined && kind.declaration.present === undefined;
-  const isPlain =
-    isAsStored && sort.every(({ field }) => isUniqueField(field)) && !context.unit.hasSubscribers(kind.name, 'read');
+  const isPlain = isAsStored && !context.unit.hasSubscribers(kind.name, 'read');
   return isPlain ? storage.listText(list, selected) : storage.listAll(list, selected);
 }
 
@@ -273,9 +274,12 @@ interface Shown extends Omit<JoinedEntries, 'last'> {
   readonly position: PagePosition | undefined;
 }
 
-/** Returns the content of a page in text form, which is always sorted by fields of the entry itself. */
-function endOf({ text, count, more, last }: PageText, { sort }: ListQuery): Shown {
-  return { text, count, more, position: last && positionOf({ ...last, deleted: true }, sort) };
+/** Returns the position of the last entry of a page that others follow. */
+async function endOf(
+  { more, last }: Pick<PageText, 'more' | 'last'>,
+  { sort }: ListQuery,
+): Promise<PagePosition | undefined> {
+  return more && last !== undefined ? runFromNow(positionInSteps(last, sort), 'normal') : undefined;
 }
 
 async function showEntries(
@@ -288,8 +292,7 @@ async function showEntries(
   await announceRead(scope, entries, timestamp);
   const room = requireRoomForPage(scope.context, entries);
   if (room !== undefined) await room;
-  const last = more ? entries.at(-1) : undefined;
-  const position = last && (found ?? (await runFromNow(positionInSteps(last, query.sort), 'normal')));
+  const position = found ?? (await endOf({ more, last: entries.at(-1) }, query));
   const formatting = runFromNow(formatPage(scope, entries, query), 'normal');
   const text = formatting instanceof Promise ? await formatting : formatting;
   return { text, count: entries.length, more, position };

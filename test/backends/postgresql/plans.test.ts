@@ -9,8 +9,9 @@ import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { storedUserId, toPrincipal } from '../../../src/core/permissions/principals.ts';
+import { parseIndexes } from '../../../src/core/index/definition.ts';
 import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
-import { idField, lastModifiedField } from '../../../src/core/query/fields.ts';
+import { idField, lastModifiedField, parseField } from '../../../src/core/query/fields.ts';
 import { planPage, planSelection } from '../../../src/core/query/plan-page.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { runSql } from '../../support/postgresql-setup.ts';
@@ -27,6 +28,10 @@ const entries = Array.from({ length: 3000 }, (_, n) =>
 const newest: PageQuery = { filters: [], sort: [{ field: lastModifiedField, direction: 'descending' }], limit: 10 };
 
 const idOrder: PageQuery['sort'] = [{ field: idField, direction: 'ascending' }];
+const indexes = parseIndexes([{ fields: ['n'] }])!;
+const byNumber = { field: parseField('n'), direction: 'ascending' } as const;
+const inIndexOrder: PageQuery['sort'] = [byNumber, ...newest.sort];
+const againstTies: PageQuery['sort'] = [byNumber, { field: lastModifiedField, direction: 'ascending' }];
 const since = (value: number): Filter => ({ field: lastModifiedField, operator: 'gt', value });
 
 interface Plan {
@@ -75,6 +80,8 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
     await writer.listAll(long, { ...newest, includeDeleted: true });
     await writer.listAll(long, { ...newest, after: [2000], includeDeleted: true });
     await writer.listAll(long, { ...newest, after: [2000] });
+    await writer.listAll(long, { ...newest, sort: inIndexOrder, indexes });
+    await writer.listAll(long, { ...newest, sort: againstTies, indexes });
   });
   // A batch of changes, whose objects are read and written together.
   const updated = ['e2980', 'e2981', 'e2982', 'e2983', 'y1', 'y2'];
@@ -94,6 +101,8 @@ async function plansOf(sql: string): Promise<ReadonlyMap<string, readonly Plan[]
       storage.reader.listAll(long, { ...newest, limit: n, includeDeleted: true, filters: [since(n)] }),
       // Pages that must be sorted are separate statements, and not prepared.
       storage.reader.listAll(long, { ...newest, sort: idOrder, filters: [since(n)] }),
+      storage.reader.listAll(long, { ...newest, sort: inIndexOrder, limit: n, indexes }),
+      storage.reader.listAll(long, { ...newest, sort: againstTies, limit: n, indexes }),
       permission.reader.checkPermission([toPrincipal(`acme:${n}`)], bound),
       permission.reader.checkPermission([toPrincipal(`acme:${n}`)], bound, storedUserId(`acme:${n}`)),
       permission.reader.getObjectPermissions(storedUri(`${objectId}${n}`)),
@@ -139,7 +148,7 @@ describe.each([
 ])('plans %s', (_, sql) => {
   test('find objects by their ids, and pages by time without sorting', { timeout: 60_000 }, async () => {
     const plans = await plansOf(sql);
-    const pages = [...plans.keys()].filter((name) => name.includes('page'));
+    const pages = [...plans.keys()].filter((name) => name.startsWith('page'));
     expect(pages).toHaveLength(6);
     const byId = [
       'read-object',
@@ -178,6 +187,15 @@ describe.each([
       );
       expect(conditions.length, name).toBeGreaterThan(0);
       for (const condition of conditions) expect(condition, name).toMatch(/\b(?:list|folder) = /);
+    }
+    // Pages in the order of an index. The second one has objects with equal keys in the opposite order.
+    for (const [number, sorts] of [0, 3].entries()) {
+      for (const name of [`ordered-page-${number + 1}`, `ordered-page-${number + 1}-together`]) {
+        const nodes = plans.get(name) ?? [];
+        expect(nodes.map((node) => node['Index Name']).join(), name).toMatch(/_by_key/);
+        expect(nodes.map((node) => node['Index Name']).join(), name).not.toMatch(/objects_(pkey|by_time)/);
+        expect(nodes.filter((node) => node['Node Type'] === 'Sort').length, name).toBeLessThanOrEqual(sorts);
+      }
     }
     for (const name of [...pages, 'purge-oldest', 'find-holders', 'find-in-the-way']) {
       const nodes = plans.get(name) ?? [];

@@ -1,8 +1,6 @@
-// Builds the web console, and starts the PostgreSQL server that the test files share, unless TEST_POSTGRES_URL names one, with
-// the database that others are copied from.
-import { execFileSync } from 'node:child_process';
+// Starts the PostgreSQL server that the test files share, unless TEST_POSTGRES_URL names one, with the database that others
+// are copied from.
 import { randomBytes } from 'node:crypto';
-import path from 'node:path';
 import process from 'node:process';
 import type { TestProject } from 'vitest/node';
 import { databaseUrl, migrateDatabase, runSql } from './postgresql-setup.ts';
@@ -19,7 +17,6 @@ declare module 'vitest' {
 
 /** Called by vitest once before all tests; what it returns is called after them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  buildConsole();
   const given = process.env['TEST_POSTGRES_URL'];
   const server = given === undefined ? await PostgresServer.create() : undefined;
   const url = given ?? server!.url('postgres');
@@ -32,12 +29,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     if (server === undefined) await dropAll(url, template);
     else await server.remove();
   };
-}
-
-/** Builds the files of the web console, when its sources are newer. */
-function buildConsole(): void {
-  const script = path.join(import.meta.dirname, '..', '..', 'scripts', 'build-console.mjs');
-  execFileSync(process.execPath, [script, '--if-stale'], { stdio: 'inherit' });
 }
 
 /** Drops the template, and all that was made in this run: the names begin with that of the template. */
