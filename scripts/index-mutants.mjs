@@ -166,8 +166,8 @@ export const indexMutants = [
     backend,
     tests: search.tests,
     name: 'the next page leaves out objects with equal keys',
-    find: 'return [ties, rest].filter(isPossible);',
-    replace: 'return [rest].filter(isPossible);',
+    find: 'timestamps.low > timestamps.high ? [] : [ties]',
+    replace: 'timestamps.low > timestamps.high ? [ties] : []',
   },
   {
     ...requests,

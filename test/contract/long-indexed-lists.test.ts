@@ -208,6 +208,27 @@ describe('declared indexes of long lists', () => {
     }
   });
 
+  it('continue after positions that no object has', { timeout: 120_000 }, async () => {
+    const times = [-1e300, -1, 0.5, 1e15 + 0.5, Number.MAX_SAFE_INTEGER, 2 ** 63, 1e300];
+    for (const [order, value] of [
+      ['n -last_modified', -1],
+      ['-n -last_modified', 20.5],
+      ['n last_modified', 1e300],
+      ['-m last_modified', 'text'],
+      ['t -last_modified', longText(600)],
+    ] as const) {
+      for (const time of times) {
+        const query = { filters: [], sort: sortBy(order), limit: 7, after: [value, time] };
+        for (const { storage } of backends.opened) {
+          const { entries } = await storage.reader.listAll(list, query);
+          const byIndex = await storage.reader.listAll(list, { ...query, indexes });
+          const ids = byIndex.entries.map(({ id }) => id);
+          expect([order, value, time, ids]).toEqual([order, value, time, entries.map(({ id }) => id)]);
+        }
+      }
+    }
+  });
+
   it('find the object with a long value in a few keys', async () => {
     const index: ListIndex = indexes.find(({ fields }) => fields[0]!.field.name === 't')!;
     for (const { storage } of backends.opened) {

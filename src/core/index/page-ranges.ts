@@ -1,7 +1,7 @@
 // The ranges of a declared index that hold the entries of a page.
 import type { PageQuery } from '../query/ast.ts';
 import { comparePositions } from '../query/sort.ts';
-import type { TimestampRange } from '../query/timestamp-range.ts';
+import { everyTimestamp, rangeAfter, type TimestampRange } from '../query/timestamp-range.ts';
 import { encodeFields } from './definition.ts';
 import {
   endOf,
@@ -70,12 +70,10 @@ export function partOf(
   const time = query.after.at(-1);
   if (typeof time !== 'number') return undefined;
   const next = keyAfter(last);
-  const timestamps = isNewestFirst
-    ? { low: 0, high: Math.ceil(time) - 1 }
-    : { low: Math.floor(time) + 1, high: Number.MAX_SAFE_INTEGER };
+  const timestamps = rangeAfter(everyTimestamp, isNewestFirst ? 'descending' : 'ascending', time);
   const ties = { low: last, high: next, slot, isReverse: !isNewestFirst, timestamps, limit };
   const rest = isReverse ? { ...whole, high: lower(span.high, last) } : { ...whole, low: higher(span.low, next) };
-  return [ties, rest].filter(isPossible);
+  return [...(timestamps.low > timestamps.high ? [] : [ties]), rest].filter(isPossible);
 }
 
 /**
