@@ -14,8 +14,9 @@ import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import { everyTimestamp } from '../../core/query/timestamp-range.ts';
 import type { Access } from './access.ts';
-import { prepared, type Statement } from './connection.ts';
+import { prepared, type Row, type Statement } from './connection.ts';
 import { byteText } from './key-columns.ts';
+import { separator } from './page-text.ts';
 
 /** Candidates, and the state of the list before they were read. */
 export interface FoundCandidates {
@@ -43,10 +44,14 @@ function readRanges(slot: number, isReverse: boolean): Statement {
   const order = isReverse ? `e.key${slot} DESC, e.last_modified` : `e.key${slot}, e.last_modified DESC`;
   return prepared(
     `read-keys-${slot}${isReverse ? '-reverse' : ''}`,
-    `SELECT l.clock, l.horizon, l.live, b.number, k.id, k.key, k.last_modified, k.data ${fromRanges}
+    `SELECT l.clock, l.horizon, l.live, b.number, k.* ${fromRanges}
     LEFT JOIN LATERAL (
-      SELECT e.id, encode(e.key${slot}, 'hex') AS key, e.last_modified, ${inlineText} AS data
-      FROM ${inRange(slot)} ORDER BY ${order} LIMIT b.most
+      SELECT json_agg(k.id), string_agg(encode(k.key, 'hex'), ' '), string_agg(k.last_modified::text, ' '),
+        string_agg(coalesce(k.text, ''), E'\\x1e')
+      FROM (
+        SELECT e.id, e.key${slot} AS key, e.last_modified, ${inlineText} AS text
+        FROM ${inRange(slot)} ORDER BY ${order} LIMIT b.most
+      ) k
     ) k ON true ${ofList}`,
   );
 }
@@ -117,7 +122,7 @@ async function readAll(
   }
   // Without ranges, the statement returns the state of the list.
   if (groups.size === 0) groups.set(forwards[0]!, []);
-  const rows: KeyRow[][] = ranges.map(() => []);
+  const rows: (readonly KeyRow[])[] = ranges.map(() => []);
   let [live, horizon, clock]: [number, number, number | undefined] = [0, 0, undefined];
   const results = await Promise.all(
     Array.from(groups, ([statement, numbers]) =>
@@ -131,18 +136,44 @@ async function readAll(
     ),
   );
   for (const [index, numbers] of [...groups.values()].entries()) {
-    for (const [clockText, horizonText, liveText, number, id, key, modified, text] of results[index]!.rows) {
+    for (const [clockText, horizonText, liveText, number, ...found] of results[index]!.rows) {
       if (typeof clockText === 'string') clock = Math.min(clock ?? Infinity, Number(clockText));
       [horizon, live] = [Math.max(horizon, Number(horizonText)), Number(liveText)];
-      if (typeof id !== 'string' || typeof key !== 'string') continue;
-      const object = typeof text === 'string' ? new StoredObject(id, Number(modified), text) : undefined;
-      rows[numbers[Number(number) - 1]!]!.push({ id, key: Buffer.from(key, 'hex'), object });
+      const read = rowsIn(found);
+      if (read !== undefined) rows[numbers[Number(number) - 1]!] = read;
     }
   }
-  for (const [number, { isReverse }] of ranges.entries()) {
-    rows[number]!.sort((a, b) => (isReverse ? -1 : 1) * Buffer.compare(a.key, b.key));
-  }
   return { rows, live, clock, horizon };
+}
+
+/** Reads the joined columns of a range; `undefined` when nothing is in it. A row for each object would cost far more. */
+function rowsIn([ids, keys, times, texts]: Row): readonly KeyRow[] | undefined {
+  if (typeof ids !== 'string' || typeof keys !== 'string' || typeof times !== 'string' || typeof texts !== 'string') {
+    return undefined;
+  }
+  const [allKeys, allTimes, allTexts] = [keys.split(' '), times.split(' '), texts.split(separator)];
+  return (JSON.parse(ids) as readonly string[]).map((id, number) => {
+    const text = allTexts[number]!;
+    const object = text === '' ? undefined : new StoredObject(id, Number(allTimes[number]), text);
+    return new FoundRow(id, allKeys[number]!, object);
+  });
+}
+
+/** A row of a range, whose key is decoded when it is needed. */
+class FoundRow implements KeyRow {
+  readonly id: string;
+  readonly object: StoredObject | undefined;
+  readonly #hex: string;
+
+  constructor(id: string, hex: string, object: StoredObject | undefined) {
+    this.id = id;
+    this.#hex = hex;
+    this.object = object;
+  }
+
+  get key(): Buffer {
+    return Buffer.from(this.#hex, 'hex');
+  }
 }
 
 function valuesOf(

@@ -9,7 +9,7 @@ import type { PageQuery } from '../../core/query/ast.ts';
 import type { Row } from './connection.ts';
 
 /** Separates the entries. JSON text never contains this character. */
-const separator = '\u001E';
+export const separator = '\u001E';
 /** Maximum length of a text in the row; longer texts are left out, so that a page fits into one value. */
 const maxTextBytes = 8000;
 const leftOut = '-';

@@ -134,7 +134,7 @@ export class ListView {
     const search = findCandidates({ ...query, limit: query.limit + changed.length });
     let next = search.next();
     while (next.done !== true) next = search.next(await this.#readMembers(next.value));
-    return next.value && { ...next.value, ids: [...next.value.ids, ...changed] };
+    return next.value && { ...next.value, ids: [...next.value.ids, ...changed], allMatch: false };
   }
 
   /** Counts the selected objects in declared indexes, or finds candidates; `undefined` when a scan is needed. */

@@ -36,15 +36,17 @@ export interface Candidates {
   readonly ids: readonly string[];
   /** The candidates themselves; `undefined` when some of them were not read. */
   readonly objects: readonly StoredObject[] | undefined;
+  /** Whether all candidates are known to match the filters, as they were when their keys were read. */
+  readonly allMatch: boolean;
   /** Whether a page that these do not fill may miss entries, so that the list has to be scanned. */
   readonly mayMiss: boolean;
   /** Objects after which, in the order of the page, further entries may follow that are no candidates. */
   readonly frontier: readonly KeyRow[];
 }
 
-/** Returns the query for the candidates among its entries. */
-export function amongCandidates<T extends Selection>(query: T, { ids }: Candidates): T {
-  return { ...query, ids, indexes: undefined };
+/** Returns the query for the candidates among its entries. Those that are read later may have changed since. */
+export function amongCandidates<T extends Selection>(query: T, { ids, objects, allMatch }: Candidates): T {
+  return { ...query, ids, indexes: undefined, ...(allMatch && objects !== undefined ? { filters: [] } : {}) };
 }
 
 /**
@@ -105,6 +107,7 @@ export function* findCandidates(query: PageQuery): Search<Candidates> {
   return {
     ids: [...rows.keys()],
     objects: objects.length === rows.size ? objects : undefined,
+    allMatch: !found.hasUncertain && plans.every(({ residual }) => residual.length === 0),
     mayMiss: found.mayMiss,
     frontier: found.frontier,
   };
@@ -113,6 +116,8 @@ export function* findCandidates(query: PageQuery): Search<Candidates> {
 interface Found extends Pick<Candidates, 'mayMiss' | 'frontier'> {
   readonly rows: ReadonlyMap<string, KeyRow>;
   readonly isOrdered: boolean;
+  /** Whether there are rows with keys that were cut off. */
+  readonly hasUncertain: boolean;
 }
 
 /** Reads the first keys of each span in the order of the page; `undefined` when the indexes do not have that order. */
@@ -163,13 +168,18 @@ function* findFirst(query: PageQuery, plans: readonly IndexPlan[]): Search<Found
   }
   // All entries of a single range come before its end.
   const isSingle = answer.rows.filter(({ length }) => length > 0).length === 1 && !frontier.some(isCutOff);
-  return { rows, isOrdered: true, mayMiss: frontier.length > 0, frontier: isSingle ? [] : frontier };
+  const hasUncertain = hasUncertainRows(
+    answer.rows,
+    parts.map(({ span }) => span),
+  );
+  return { rows, isOrdered: true, hasUncertain, mayMiss: frontier.length > 0, frontier: isSingle ? [] : frontier };
 }
 
 /** Reads all keys of the spans, unless they are so many that a scan of the list is faster. */
 function* findAll(plans: readonly IndexPlan[], { report }: PageQuery): Search<Found> {
-  const ranges = plans.flatMap(({ index: { slot }, spans }) =>
-    spans.map(({ low, high }) => ({ low, high, slot, isReverse: false })),
+  const spans = plans.flatMap((plan) => plan.spans);
+  const ranges = plans.flatMap(({ index: { slot }, spans: own }) =>
+    own.map(({ low, high }) => ({ low, high, slot, isReverse: false })),
   );
   const rows: (readonly KeyRow[])[] = ranges.map(() => []);
   // The first read is short: most searches find few keys, and only then it is known how many are too many.
@@ -186,7 +196,13 @@ function* findAll(plans: readonly IndexPlan[], { report }: PageQuery): Search<Fo
     limit = Math.ceil(most / Math.max(1, open.length)) + 1;
   }
   const found = new Map(rows.flat().map((row) => [row.id, row]));
-  return { rows: found, isOrdered: false, mayMiss: false, frontier: [] };
+  const hasUncertain = hasUncertainRows(rows, spans);
+  return { rows: found, isOrdered: false, hasUncertain, mayMiss: false, frontier: [] };
+}
+
+/** Whether there are rows in spans of keys that were cut off. */
+function hasUncertainRows(rows: KeyRows['rows'], spans: readonly FixedSpan[]): boolean {
+  return spans.some(({ part }, number) => part !== 'whole' && rows[number]?.length !== 0);
 }
 
 function countRows({ rows }: KeyRows): number {
