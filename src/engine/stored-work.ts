@@ -96,7 +96,10 @@ export function requireRoomForPage(
     if (largest === undefined || entry.text.length > largest.text.length) largest = entry;
   }
   memory.takeStored(chars);
-  return largest?.isLarge === true ? requireParsing(memory, chars, largest) : undefined;
+  if (largest?.isLarge !== true) return undefined;
+  // At once: many requests may have read their pages.
+  memory.admit((chars + largest.text.length) * bytesOfShown);
+  return requireParsing(memory, chars, largest);
 }
 
 async function requireParsing(memory: MemoryAccount, chars: number, largest: StoredObject): Promise<void> {
