@@ -195,6 +195,8 @@ export class DatabaseUnit implements UnitOfWork {
   }
 
   #reset(): void {
+    // The caller of the request, which is kept for longer, leads to this unit. Events may hold long texts.
+    this.#events = undefined;
     this.#transactions = undefined;
     this.#writer = undefined;
     this.#afterCommit = undefined;
