@@ -2,7 +2,7 @@
 // objects are tested and ranked here, in the same way on every backend.
 import { TopN } from '../base/top-n.ts';
 import { runFromNow, type Steps } from '../base/steps.ts';
-import type { FoundWords, Page, StorageReader } from '../contracts/storage.ts';
+import type { FoundWords, Page, RequireRoom, StorageReader } from '../contracts/storage.ts';
 import { invalidParameters } from '../core/errors.ts';
 import { cutPage } from '../core/objects/page-text.ts';
 import { charsOf, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
@@ -24,6 +24,7 @@ import {
 import { readStates, stateOf } from './index-states.ts';
 import { declaredIndexes } from './list-indexes.ts';
 import type { Above, Scope } from './scope.ts';
+import { roomFor } from './stored-work.ts';
 import { walk } from './walk.ts';
 
 /** Maximum number of objects that are ranked. When more have the words, the newest come first. */
@@ -50,6 +51,8 @@ export interface BoundSearch {
   readonly index: ListIndex;
   /** Whether the index has the words of all objects. */
   readonly isComplete: boolean;
+  /** Reserves memory for the objects that are tested. */
+  readonly requireRoom: RequireRoom | undefined;
 }
 
 /**
@@ -73,7 +76,8 @@ export async function bindSearch(
   if (state === undefined) options.indexing?.wake(list);
   options.indexing?.used(list, [index], context.now);
   const fields = index.fields.map(({ field }) => field);
-  return { search: { ...text, fields }, index, isComplete: state?.status === 'ready' };
+  const requireRoom = roomFor(context, 'show');
+  return { search: { ...text, fields }, index, isComplete: state?.status === 'ready', requireRoom };
 }
 
 function refused(description: string): Error {
@@ -131,7 +135,7 @@ async function testCandidates(
   equal?: number,
 ): Promise<FoundObjects> {
   const page = new FoundObjects(query);
-  for await (const entries of readCandidates(storage, list, query, candidates)) {
+  for await (const entries of readCandidates(storage, list, query, candidates, bound)) {
     await runFromNow(addMatches(page, entries, bound.search, equal), 'normal');
   }
   noteCandidates(query.report, candidates, query, bound);
@@ -159,7 +163,7 @@ async function testInOrder(
 ): Promise<FoundObjects> {
   const page = new FoundObjects(query);
   let left = testedInOrder;
-  for await (const entries of walk(storage, list, query, ...unrankedOrder(query))) {
+  for await (const entries of walk(storage, list, query, bound.requireRoom, ...unrankedOrder(query))) {
     await runFromNow(addMatches(page, entries, bound.search, 0), 'normal');
     if (page.isFull) break;
     const isNext = left > 0 && left <= entries.length;
@@ -205,7 +209,9 @@ export async function countMatches(
   }
   const candidates = await findCandidates(storage, list, selection, bound, await maxToLookUp(storage, list));
   noteCandidates(report, candidates, selection, bound);
-  const all = candidates.areAll ? readCandidates(storage, list, selection, candidates) : walk(storage, list, selection);
+  const all = candidates.areAll
+    ? readCandidates(storage, list, selection, candidates, bound)
+    : walk(storage, list, selection, bound.requireRoom);
   let total = 0;
   for await (const entries of all)
     total += (await runFromNow(findMatches(entries, bound.search, budget), 'normal')).length;
@@ -245,10 +251,12 @@ async function* readCandidates(
   list: ListKey,
   { filters, budget }: Pick<Selection, 'filters' | 'budget'>,
   { ids }: Candidates,
+  { requireRoom }: BoundSearch,
 ): AsyncGenerator<readonly StoredEntry[]> {
-  if (ids === undefined) yield* walk(storage, list, { filters, budget });
+  if (ids === undefined) yield* walk(storage, list, { filters, budget }, requireRoom);
   for (let start = 0; start < (ids?.length ?? 0); start += candidatesPerRead) {
-    yield* walk(storage, list, { filters, budget, ids: ids?.slice(start, start + candidatesPerRead) });
+    const some = ids?.slice(start, start + candidatesPerRead);
+    yield* walk(storage, list, { filters, budget, ids: some }, requireRoom);
   }
 }
 

@@ -1,5 +1,6 @@
 // Reads a whole list page by page, for code that processes all its entries. Only one page is in memory at a time.
-import type { StorageReader } from '../contracts/storage.ts';
+import { largeTextChars } from '../base/json-steps.ts';
+import type { RequireRoom, StorageReader } from '../contracts/storage.ts';
 import { charsOf, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
 import type { PagePosition, Selection, SortKey } from '../core/query/ast.ts';
 import { idField, lastModifiedField } from '../core/query/fields.ts';
@@ -15,35 +16,54 @@ const smallestPage = 100;
 const largestPage = 10_000;
 /** Maximum length of the texts of a page, in bytes; a page has at least one object. */
 export const pageBytes = 8_000_000;
+/** The same where only ids are needed: such pages are seldom long enough to be reserved. */
+const pageBytesForIds = 262_144;
 
 /**
  * Yields the selected entries, page by page.
  *
+ * @param requireRoom reserves memory for a long page, which many requests can read at the same time; `undefined`: nothing does
  * @param start position after which the first page starts; default: the start of the list
  */
 export async function* walk(
   reader: StorageReader,
   list: ListKey,
   selection: Selection,
+  requireRoom: RequireRoom | undefined,
   sort: readonly SortKey[] = newestFirst,
   start?: PagePosition,
+  maxBytes: number = pageBytes,
 ): AsyncGenerator<readonly StoredEntry[], void, undefined> {
   let after = start;
   let limit = firstPage;
   for (;;) {
-    const { entries, more } = await reader.listAll(list, { ...selection, sort, after, limit, maxBytes: pageBytes });
+    const { entries, more } = await reader.listAll(list, { ...selection, sort, after, limit, maxBytes });
     const last = entries.at(-1);
     if (last === undefined) return;
+    const chars = entries.reduce((sum, entry) => sum + charsOf(entry), 0);
+    if (chars >= largeTextChars) requireRoom?.(chars);
     yield entries;
     if (!more) return;
     after = positionOf(last, sort);
-    limit = nextLimit(entries);
+    limit = nextLimit(chars / entries.length, maxBytes);
+  }
+}
+
+/** Yields the ids of the selected entries, newest first unless sorted otherwise. Holds less text in memory than `walk`. */
+export async function* walkIds(
+  reader: StorageReader,
+  list: ListKey,
+  selection: Selection,
+  requireRoom: RequireRoom | undefined,
+  sort?: readonly SortKey[],
+): AsyncGenerator<string, void, undefined> {
+  for await (const entries of walk(reader, list, selection, requireRoom, sort, undefined, pageBytesForIds)) {
+    for (const { id } of entries) yield id;
   }
 }
 
 /** Returns the size of the next page. Each page is a query of its own, so few large pages cost less than many small ones. */
-function nextLimit(entries: readonly StoredEntry[]): number {
-  const chars = entries.reduce((sum, entry) => sum + charsOf(entry), 0);
-  const fitting = Math.floor(pageBytes / Math.max(1, chars / entries.length));
+function nextLimit(charsOfEntry: number, maxBytes: number): number {
+  const fitting = Math.floor(maxBytes / Math.max(1, charsOfEntry));
   return Math.min(largestPage, Math.max(smallestPage, fitting));
 }

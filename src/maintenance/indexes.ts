@@ -60,7 +60,7 @@ export function buildIndexes(settings: Settings, onProgress: (done: number, tota
 
 async function* indexedLists({ reader }: StorageBackend): AsyncGenerator<ListKey> {
   for (const parent of await reader.listParents(stateKind)) {
-    for await (const states of walk(reader, { kind: stateKind, parent }, { filters: [] })) {
+    for await (const states of walk(reader, { kind: stateKind, parent }, { filters: [] }, undefined)) {
       for (const { id: kind } of states) yield { kind, parent };
     }
   }
@@ -79,7 +79,7 @@ export async function forgetIndexes(storage: StorageBackend): Promise<void> {
 export async function renewIndexes(storage: StorageBackend): Promise<void> {
   await forgetIndexes(storage);
   for (const parent of await storage.reader.listParents('collection')) {
-    for await (const collections of walk(storage.reader, { kind: 'collection', parent }, { filters: [] })) {
+    for await (const collections of walk(storage.reader, { kind: 'collection', parent }, { filters: [] }, undefined)) {
       for (const collection of collections) {
         const declared = collection instanceof StoredObject ? indexesOf(collection) : [];
         if (declared.length === 0) continue;

@@ -29,7 +29,7 @@ export async function rebuildQuotas(
     const total = ['group', 'collection', 'record'].reduce((sum, kind) => sum + (kinds.get(kind)?.objects ?? 0), 0);
     let counted = 0;
     let wrong = 0;
-    for await (const buckets of walk(reader, { kind: 'bucket', parent: '' }, { filters: [] })) {
+    for await (const buckets of walk(reader, { kind: 'bucket', parent: '' }, { filters: [] }, undefined)) {
       for (const { id } of buckets) {
         const start = counted;
         const onCounted = (objects: number): void => {

@@ -92,7 +92,7 @@ describe('the work of a query', () => {
 
   it('is that of all pages of a text search together', async () => {
     const search = { ...(parseTextQuery('"tea the" -milk') as TextQuery), fields: [parseField('title')] };
-    const bound: BoundSearch = { search, index: index!, isComplete: true };
+    const bound: BoundSearch = { search, index: index!, isComplete: true, requireRoom: undefined };
     for (const { storage, database } of backends.opened) {
       if (!database.abilities.textSearch) continue;
       const query = { filters: [], sort: newestFirst, limit };

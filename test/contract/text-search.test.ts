@@ -126,7 +126,7 @@ describe('text search', () => {
               const search: TextSearch = { ...parsed, fields };
               const expected = select(entries, query, search);
               for (const isComplete of [true, false]) {
-                const bound: BoundSearch = { search, index: index!, isComplete };
+                const bound: BoundSearch = { search, index: index!, isComplete, requireRoom: undefined };
                 comparisons.same(await countMatches(reader, list, query, bound), expected.length);
                 comparisons.same(await readAllPages(stores, list, query, bound), expected);
               }

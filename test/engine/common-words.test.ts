@@ -46,7 +46,8 @@ beforeAll(() =>
 function boundTo(text: string): BoundSearch {
   const query = parseTextQuery(text);
   if (typeof query === 'string') throw new Error(query);
-  return { search: { ...query, fields: [parseField('title')] }, index: index!, isComplete: true };
+  const search = { ...query, fields: [parseField('title')] };
+  return { search, index: index!, isComplete: true, requireRoom: undefined };
 }
 
 /** Counts the objects that are read. */

@@ -20,9 +20,9 @@ import { aboutFilters, listParameters, pageHeaders, totalHeaders } from '../../e
 import { readParameters, readQuery } from '../../engine/list-query.ts';
 import { ownsLists } from '../../engine/owned-lists.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
-import type { Reader } from '../../engine/unit-of-work.ts';
+import { roomFor } from '../../engine/stored-work.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
-import { byId, walk } from '../../engine/walk.ts';
+import { byId, walkIds } from '../../engine/walk.ts';
 import { warningHeader } from '../../engine/warnings.ts';
 
 export interface PermissionsOptions {
@@ -107,14 +107,14 @@ async function listPermissions(
   traits: ListTraits,
   context: Context,
 ): Promise<ServiceResponse> {
-  const { unit, issues } = context;
+  const { issues } = context;
   // All entries depend on groups.
   const caller = await completeCaller(context.caller);
   if (!isNamedBySettings({ principals: options.readers }, caller)) throw refusal(caller);
   const parameters = readParameters(context, 'list');
   if (issues.length > 0) throw invalidParameters(issues);
   const query = readQuery(parameters, context, options.engine, traits);
-  const entries = await collectEntries(options, kinds, caller, unit.reader);
+  const entries = await collectEntries(options, kinds, caller, context);
   // The content changes without a timestamp, so the response has no ETag and must not be cached.
   const headers: ResponseHeaders = { 'Cache-Control': 'no-cache, no-store' };
   return virtualPage(context, options.engine, entries, query, headers);
@@ -127,8 +127,9 @@ async function collectEntries(
   options: PermissionsOptions,
   kinds: readonly CompiledKind[],
   caller: Caller,
-  reader: Reader,
+  context: Context,
 ): Promise<readonly JsonObject[]> {
+  const { reader } = context.unit;
   const explicit = new Map<ObjectUri, Set<string>>();
   let copied = 0;
   for (const [uri, names] of await reader.permission.getAccessibleObjects(caller.knownPrincipals)) {
@@ -138,7 +139,7 @@ async function collectEntries(
   for (const kind of kinds) {
     const granted = entriesBySettings(kinds, kind, caller);
     if (granted.length === 0) continue;
-    for (const uri of await listUris(kind, reader)) {
+    for (const uri of await listUris(kind, context)) {
       const names = explicit.get(uri) ?? new Set();
       for (const name of granted) names.add(name);
       explicit.set(uri, names);
@@ -227,13 +228,15 @@ function ruleFor({ kinds }: PermissionsOptions, kind: CompiledKind, permission: 
 }
 
 /** Returns the URIs of all objects of a kind. */
-async function listUris(kind: CompiledKind, reader: Reader): Promise<readonly ObjectUri[]> {
+async function listUris(kind: CompiledKind, context: Context): Promise<readonly ObjectUri[]> {
+  const { storage } = context.unit.reader;
+  const room = roomFor(context, 'show');
   const uris: ObjectUri[] = [];
   const collection = kind.declaration.path.slice(kind.declaration.path.lastIndexOf('/'));
-  for (const parent of await reader.storage.listParents(kind.name)) {
+  for (const parent of await storage.listParents(kind.name)) {
     const list = { kind: kind.name, parent };
-    for await (const entries of walk(reader.storage, list, { filters: [] }, byId)) {
-      for (const { id } of entries) uris.push(storedUri(`${parent}${collection}/${id}`));
+    for await (const id of walkIds(storage, list, { filters: [] }, room, byId)) {
+      uris.push(storedUri(`${parent}${collection}/${id}`));
     }
   }
   return uris;

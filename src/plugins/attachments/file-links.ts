@@ -230,7 +230,8 @@ async function* readAll(
   list: ListKey,
   filters: readonly Filter[] = [],
 ): AsyncGenerator<StoredObject> {
-  for await (const entries of walk(storage, list, { filters }, byId)) {
+  // Links are small.
+  for await (const entries of walk(storage, list, { filters }, undefined, byId)) {
     for (const entry of entries) if (entry instanceof StoredObject) yield entry;
   }
 }

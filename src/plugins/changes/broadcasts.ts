@@ -35,7 +35,7 @@ function describe(): OperationDescription {
 
 async function broadcastTimestamp({ host, values, findEntries }: ChangesService, context: Context): Promise<number> {
   const { cache } = host;
-  const entries = await findEntries(context.unit.reader);
+  const entries = await findEntries(context);
   const newest = newestTimestamp(entries.filter(({ collection }) => !collection.includes('-preview'))) ?? context.now;
   const known = await cache.get(key);
   const announced = typeof known === 'number' ? known : undefined;

@@ -115,7 +115,7 @@ async function monitorChangeset(
   context: Context,
   { since = 0, limit, caching }: ChangesetQuery,
 ): Promise<ServiceResponse> {
-  const all = await findEntries(context.unit.reader);
+  const all = await findEntries(context);
   const timestamp = newestTimestamp(all) ?? context.now;
   const [bucket, collection] = [parameter(context, 'bucket'), parameter(context, 'collection')];
   const changes = all

@@ -120,7 +120,7 @@ async function listChanges(service: ChangesService, context: Context): Promise<S
     return { status: 204, headers: caching, body: '' };
 
   const query = readQuery(parameters, context, host.engine, traits);
-  const entries = await findEntries(context.unit.reader);
+  const entries = await findEntries(context);
   const timestamp = newestTimestamp(entries) ?? context.now;
   const headers = timestampHeaders(timestamp, caching);
   // Existing clients expect a body, so an unchanged list is empty instead of a 304.

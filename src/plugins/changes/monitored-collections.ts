@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../base/json.ts';
 import { storedParent, uriBelow, type ListParent } from '../../core/objects/uris.ts';
-import type { Reader } from '../../engine/unit-of-work.ts';
-import { walk } from '../../engine/walk.ts';
+import type { Context } from '../../engine/context.ts';
+import { roomFor } from '../../engine/stored-work.ts';
+import { walkIds } from '../../engine/walk.ts';
 import type { PluginHost } from '../../http/plugin.ts';
 import type { ValuesOf } from '../../settings/definition.ts';
 import type { RedirectOptions } from './caching.ts';
@@ -13,7 +14,7 @@ import type { changesSettings } from './settings.ts';
 export interface ChangesService {
   readonly host: PluginHost;
   readonly values: ValuesOf<typeof changesSettings>;
-  readonly findEntries: (reader: Reader) => Promise<readonly MonitoredEntry[]>;
+  readonly findEntries: (context: Context) => Promise<readonly MonitoredEntry[]>;
   readonly redirects: RedirectOptions;
 }
 
@@ -46,20 +47,22 @@ export function createMonitor({
   resources,
   excluded,
   host,
-}: MonitoredOptions): (reader: Reader) => Promise<readonly MonitoredEntry[]> {
+}: MonitoredOptions): (context: Context) => Promise<readonly MonitoredEntry[]> {
   const monitored = resources.map((uri) => {
     const [, bucket, collection] = uriForm.exec(uri) ?? [];
     if (bucket === undefined) throw new Error(`changes.resources: ${uri} is not the URI of a bucket or collection.`);
     return { bucket, collection };
   });
-  return async ({ storage }) => {
+  return async (context) => {
+    const { storage } = context.unit.reader;
+    const room = roomFor(context, 'show');
     const found = new Map<ListParent, Pick<MonitoredEntry, 'bucket' | 'collection'>>();
     // Not the clocks of all lists: a service may have very many that are not monitored.
     for (const { bucket, collection } of monitored) {
       const parent = uriBelow('', 'buckets', bucket);
       const ids = collection === undefined ? undefined : [collection];
-      for await (const entries of walk(storage, { kind: 'collection', parent }, { filters: [], ids })) {
-        for (const { id } of entries) found.set(uriBelow(parent, 'collections', id), { bucket, collection: id });
+      for await (const id of walkIds(storage, { kind: 'collection', parent }, { filters: [], ids }, room)) {
+        found.set(uriBelow(parent, 'collections', id), { bucket, collection: id });
       }
     }
     for (const uri of excluded) found.delete(storedParent(uri));

@@ -1,7 +1,7 @@
 // The changes of a collection and its records, newest first: those of the current request, which are not recorded yet,
 // then those in the history.
 import { formatJson, getKey, isJsonObject } from '../../base/json.ts';
-import type { StorageReader } from '../../contracts/storage.ts';
+import type { RequireRoom, StorageReader } from '../../contracts/storage.ts';
 import { formatEntry, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { parseField } from '../../core/query/fields.ts';
@@ -40,22 +40,27 @@ export interface ChangeSelection {
   readonly recordIds?: readonly string[] | undefined;
 }
 
+/** Where the changes of a collection are recorded. */
+export interface ChangeLogSource {
+  readonly storage: StorageReader;
+  readonly history: ListKey;
+  readonly collectionId: string;
+  /** Reserves memory for what is read. */
+  readonly requireRoom: RequireRoom | undefined;
+}
+
 export class ChangeLog {
-  readonly #storage: StorageReader;
-  readonly #history: ListKey;
-  readonly #collectionId: string;
+  readonly #source: ChangeLogSource;
   readonly #unrecorded: readonly LoggedChange[];
 
   /** @param unrecorded changes of the current request in the bucket that will be recorded, in order */
-  constructor(storage: StorageReader, history: ListKey, collectionId: string, unrecorded: readonly Change[]) {
-    this.#storage = storage;
-    this.#history = history;
-    this.#collectionId = collectionId;
+  constructor(source: ChangeLogSource, unrecorded: readonly Change[]) {
+    this.#source = source;
     // Their positions are above those of all entries in the history.
     const first = Number.MAX_SAFE_INTEGER - unrecorded.length;
     this.#unrecorded = unrecorded
       .map((change, index) => ({ change, position: first + index }))
-      .filter(({ change }) => change.ids['collection_id'] === collectionId)
+      .filter(({ change }) => change.ids['collection_id'] === source.collectionId)
       .map(({ change, position }) => readChange(change, position))
       .toReversed();
   }
@@ -64,21 +69,25 @@ export class ChangeLog {
   async findNewest(selection: ChangeSelection): Promise<LoggedChange | undefined> {
     const unrecorded = this.#unrecorded.find((change) => isSelected(change, selection));
     if (unrecorded !== undefined) return unrecorded;
+    const { storage, history, requireRoom } = this.#source;
     const options = { filters: this.#filters(selection), sort: newestFirst, limit: 1 };
-    const [entry] = (await this.#storage.listAll(this.#history, options)).entries;
-    return entry === undefined || isTombstone(entry) ? undefined : readEntry(entry);
+    const [entry] = (await storage.listAll(history, options)).entries;
+    if (entry === undefined || isTombstone(entry)) return undefined;
+    if (entry.isLarge) requireRoom?.(entry.text.length);
+    return readEntry(entry);
   }
 
   /** Yields the matching changes. */
   async *newestFirst(selection: ChangeSelection): AsyncGenerator<LoggedChange, void, undefined> {
     for (const change of this.#unrecorded) if (isSelected(change, selection)) yield change;
-    for await (const entries of walk(this.#storage, this.#history, { filters: this.#filters(selection) })) {
+    const { storage, history, requireRoom } = this.#source;
+    for await (const entries of walk(storage, history, { filters: this.#filters(selection) }, requireRoom)) {
       for (const entry of entries) if (!isTombstone(entry)) yield readEntry(entry);
     }
   }
 
   #filters({ kind, actions, from, upTo, after, before, recordIds }: ChangeSelection): readonly Filter[] {
-    const filters = [where('collection_id', 'eq', this.#collectionId)];
+    const filters = [where('collection_id', 'eq', this.#source.collectionId)];
     if (kind !== undefined) filters.push(where('resource_name', 'eq', kind));
     if (actions !== undefined) filters.push({ field: parseField('action'), operator: 'in', values: actions });
     if (from !== undefined) filters.push(where('target.data.last_modified', 'min', from));

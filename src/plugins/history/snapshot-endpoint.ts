@@ -74,11 +74,12 @@ async function respond({ objects, scope, maxBytes }: SnapshotOptions, context: C
   // A batch is recorded at its end. Until then its changes are not in the history.
   const done = unit.changes.filter(({ kind }) => recordedKinds.includes(kind));
   const unrecorded = changesToRecord(scope, done).get(bucketUri(ids)) ?? [];
-  const changes = new ChangeLog(storage, history, collectionId, unrecorded);
+  const requireRoom = roomFor(context, 'show');
+  const changes = new ChangeLog({ storage, history, collectionId, requireRoom }, unrecorded);
   const list = records.listKey(ids, anonymous);
   const reserve = (bytes: number): void => context.request.memory?.reserveNow(bytes * responseExpansion);
   const extent = await findExtent(objects, scope, context);
-  const source = { storage, records: list, exists, changes, extent, maxBytes, reserve };
+  const source = { storage, records: list, exists, changes, extent, maxBytes, requireRoom, reserve };
   const texts = await readSnapshot(source, at).catch(rethrow);
   if (texts === undefined) throw notFound('missingParent', 'collection', collectionId);
   return {

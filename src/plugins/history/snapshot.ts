@@ -1,8 +1,8 @@
 // Reconstructs the records of a collection at a past time. Records unchanged since then are read from the collection,
 // the others from the change log. All reads are queries by page.
-import type { StorageReader } from '../../contracts/storage.ts';
+import type { RequireRoom, StorageReader } from '../../contracts/storage.ts';
 import { formatEntry, type ListKey } from '../../core/objects/stored.ts';
-import { walk } from '../../engine/walk.ts';
+import { walk, walkIds } from '../../engine/walk.ts';
 import type { LoggedChange, ChangeLog } from './change-log.ts';
 import { where } from './history-entry.ts';
 
@@ -20,6 +20,8 @@ export interface SnapshotSource {
   readonly extent: 'all' | 'sinceCreation' | 'sinceKnownCreation';
   /** Maximum size of all records together. */
   readonly maxBytes: number;
+  /** Reserves memory for a page. */
+  readonly requireRoom: RequireRoom | undefined;
   /** Reserves memory for the bytes found so far. Called from time to time. */
   readonly reserve: (bytes: number) => void;
 }
@@ -44,12 +46,13 @@ const maxSearchedIds = 500;
  * @throws SnapshotTooLarge
  */
 export async function readSnapshot(source: SnapshotSource, at: number): Promise<readonly string[] | undefined> {
-  const { storage, records, exists, changes, extent } = source;
+  const { storage, records, exists, changes, extent, requireRoom } = source;
   if (!exists && (await changes.findNewest({})) === undefined) return undefined;
   const found = new RecordCollector(source);
   // Unchanged records are read first. Those that change from here on are found in the change log.
   const unchanged = new Set<string>();
-  for await (const entries of walk(storage, records, { filters: [where('last_modified', 'max', at)] })) {
+  const earlier = { filters: [where('last_modified', 'max', at)] };
+  for await (const entries of walk(storage, records, earlier, requireRoom)) {
     for (const entry of entries) {
       unchanged.add(entry.id);
       found.add({ lastModified: entry.lastModified, text: formatEntry(entry) });
@@ -128,10 +131,13 @@ async function isBefore(changes: ChangeLog, deletion: LoggedChange, at: number):
 }
 
 /** Returns the ids of records changed or deleted after the time that the list of records still knows. */
-async function findChanged({ storage, records }: SnapshotSource, at: number): Promise<ReadonlySet<string>> {
+async function findChanged(
+  { storage, records, requireRoom }: SnapshotSource,
+  at: number,
+): Promise<ReadonlySet<string>> {
   const changed = new Set<string>();
   const later = { filters: [where('last_modified', 'gt', at)], includeDeleted: true };
-  for await (const entries of walk(storage, records, later)) for (const { id } of entries) changed.add(id);
+  for await (const id of walkIds(storage, records, later, requireRoom)) changed.add(id);
   return changed;
 }
 

@@ -46,16 +46,16 @@ export async function checkBucket(
   const bucket = await storage.get({ kind: 'bucket', parent: '' }, bucketId);
   if (bucket === undefined) return [];
   let total = add(noUsage, { size: sizeOf(bucket) });
-  for await (const groups of walk(storage, { kind: 'group', parent: uri }, { filters: [] })) {
+  for await (const groups of walk(storage, { kind: 'group', parent: uri }, { filters: [] }, undefined)) {
     total = add(total, { size: groups.reduce((sum, group) => sum + sizeOf(group), 0) });
     onCounted(groups.length);
   }
   const found: CounterCheck[] = [];
-  for await (const collections of walk(storage, { kind: 'collection', parent: uri }, { filters: [] })) {
+  for await (const collections of walk(storage, { kind: 'collection', parent: uri }, { filters: [] }, undefined)) {
     for (const collection of collections) {
       const ownUri = uriBelow(uri, 'collections', collection.id);
       let own = add(noUsage, { size: sizeOf(collection) });
-      for await (const records of walk(storage, { kind: 'record', parent: ownUri }, { filters: [] })) {
+      for await (const records of walk(storage, { kind: 'record', parent: ownUri }, { filters: [] }, undefined)) {
         const size = records.reduce((sum, record) => sum + sizeOf(record), 0);
         own = add(own, { records: records.length, size });
         onCounted(records.length);

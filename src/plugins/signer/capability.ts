@@ -117,7 +117,8 @@ export class MatchedCollections {
     const unit = new DatabaseUnit(this.#host.stores, this.#host.logger);
     try {
       for (const bucket of this.#found.keys()) {
-        for await (const collection of readCollections({ unit }, bucket)) this.#add({ bucket, collection });
+        for await (const collection of readCollections({ unit, request: {} }, bucket))
+          this.#add({ bucket, collection });
       }
     } finally {
       await unit.abandon();

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { storedId } from '../../core/objects/object-id.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { idField } from '../../core/query/fields.ts';
+import { roomFor } from '../../engine/stored-work.ts';
 import { compareLists, readIds, type Difference } from './records.ts';
 import { placeUri, type CollectionId } from './routes.ts';
 import { collectionPlace, recordsOf, type Work } from './service.ts';
@@ -41,7 +42,7 @@ export async function compareRecords(
   const lists = { from: recordsOf(from), to: recordsOf(to) };
   await storage.lock(lists.from);
   await storage.lock(lists.to);
-  return compareLists(storage, { ...lists, isTouched });
+  return compareLists({ storage, requireRoom: roomFor(actor, 'show') }, { ...lists, isTouched });
 }
 
 async function copyRecords(
@@ -63,9 +64,10 @@ async function copyRecords(
 
 /** Deletes all records and leaves tombstones for clients that synchronise. */
 export async function removeRecords(work: Work, id: CollectionId): Promise<void> {
-  const { storage } = await work.actor.unit.writer();
+  const { actor } = work;
+  const { storage } = await actor.unit.writer();
   await storage.lock(recordsOf(id));
-  const ids = await readIds(storage, recordsOf(id));
+  const ids = await readIds({ storage, requireRoom: roomFor(actor, 'show') }, recordsOf(id));
   const steps = ids.map((record): CopyStep => ({ id: record, attributes: undefined, lastModified: undefined }));
   await applySteps(work, { to: id }, 0, steps);
 }

@@ -4,7 +4,8 @@ import { isTombstone } from '../../core/objects/stored.ts';
 import { uriBelow } from '../../core/objects/uris.ts';
 import type { Change } from '../../engine/events/event.ts';
 import type { Actor } from '../../engine/objects.ts';
-import { byId, walk } from '../../engine/walk.ts';
+import { roomFor, type OfRequest } from '../../engine/stored-work.ts';
+import { byId, walkIds } from '../../engine/walk.ts';
 import { containsFloat } from './canonical-json.ts';
 import { groupUris } from './groups.ts';
 import { placeUri, type CollectionId, type Place } from './routes.ts';
@@ -109,11 +110,9 @@ export async function refuseGroupDeletion(
 
 /** Yields the ids of the collections in a bucket. */
 export async function* readCollections(
-  { unit }: Pick<RequestScope, 'unit'>,
+  { unit, request }: Pick<RequestScope, 'unit'> & OfRequest,
   bucket: string,
 ): AsyncGenerator<string, void> {
   const list = { kind: 'collection', parent: uriBelow('', 'buckets', bucket) };
-  for await (const entries of walk(unit.reader.storage, list, { filters: [] }, byId)) {
-    for (const { id } of entries) yield id;
-  }
+  yield* walkIds(unit.reader.storage, list, { filters: [] }, roomFor({ request }, 'show'), byId);
 }

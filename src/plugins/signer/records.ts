@@ -2,16 +2,22 @@
 // collections. Memory use is one page of a list plus the result.
 import { StepBudget } from '../../base/json-steps.ts';
 import { pause, runFromNow, type Steps } from '../../base/steps.ts';
-import type { StorageReader } from '../../contracts/storage.ts';
+import type { RequireRoom, StorageReader } from '../../contracts/storage.ts';
 import { charsOf, entryInSteps, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import { compareText } from '../../core/query/compare.ts';
-import { byId, walk } from '../../engine/walk.ts';
+import { byId, walk, walkIds } from '../../engine/walk.ts';
 import { formatCanonicalInSteps } from './canonical-json.ts';
 
+/** Where lists are read, and what reserves memory for their pages. */
+export interface Source {
+  readonly storage: StorageReader;
+  readonly requireRoom: RequireRoom | undefined;
+}
+
 /** Yields the live objects of a list in the order of their ids, with pauses in which other requests run. */
-async function* readById(storage: StorageReader, list: ListKey): AsyncGenerator<StoredObject, undefined> {
+async function* readById({ storage, requireRoom }: Source, list: ListKey): AsyncGenerator<StoredObject, undefined> {
   const budget = new StepBudget();
-  for await (const entries of walk(storage, list, { filters: [] }, byId)) {
+  for await (const entries of walk(storage, list, { filters: [] }, requireRoom, byId)) {
     for (const entry of entries) {
       if (isTombstone(entry)) continue;
       yield entry;
@@ -24,9 +30,9 @@ async function* readById(storage: StorageReader, list: ListKey): AsyncGenerator<
 /**
  * Returns the text to sign: the live objects of the list in the order of their ids, and its timestamp as a string.
  */
-export async function formatSignedText(storage: StorageReader, list: ListKey, timestamp: number): Promise<string> {
+export async function formatSignedText(source: Source, list: ListKey, timestamp: number): Promise<string> {
   const records: string[] = [];
-  for await (const object of readById(storage, list)) {
+  for await (const object of readById(source, list)) {
     const formatting = runFromNow(formatRecord(object), 'urgent');
     records.push(typeof formatting === 'string' ? formatting : await formatting);
   }
@@ -38,9 +44,9 @@ function* formatRecord(object: StoredObject): Steps<string> {
 }
 
 /** Returns the ids of the live objects. */
-export async function readIds(storage: StorageReader, list: ListKey): Promise<readonly string[]> {
+export async function readIds({ storage, requireRoom }: Source, list: ListKey): Promise<readonly string[]> {
   const ids: string[] = [];
-  for await (const { id } of readById(storage, list)) ids.push(id);
+  for await (const id of walkIds(storage, list, { filters: [] }, requireRoom, byId)) ids.push(id);
   return ids;
 }
 
@@ -68,10 +74,10 @@ export function countBytes({ put }: Difference): number {
  * @param isTouched returns whether an object with equal content counts as different, because it was written later
  */
 export async function compareLists(
-  storage: StorageReader,
+  lists: Source,
   { from, to, isTouched = () => false }: ListPair,
 ): Promise<Difference> {
-  const [sources, targets] = [readById(storage, from), readById(storage, to)];
+  const [sources, targets] = [readById(lists, from), readById(lists, to)];
   const put: StoredObject[] = [];
   const removed: string[] = [];
   let [source, target] = [await next(sources), await next(targets)];

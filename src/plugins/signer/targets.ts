@@ -2,6 +2,7 @@
 // records, so that readers never see one without the other.
 import { getKey, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 import { EVERYONE } from '../../core/permissions/principals.ts';
+import { roomFor } from '../../engine/stored-work.ts';
 import { formatSignedText } from './records.ts';
 import { removeRecords } from './copy-records.ts';
 import { targetsOf, type CollectionId } from './routes.ts';
@@ -41,7 +42,8 @@ export async function signTarget(
   const list = recordsOf(target);
   await storage.lock(list);
   const timestamp = await storage.touch(list);
-  const signatures = await options.signer.sign(await formatSignedText(storage, list, timestamp));
+  const text = await formatSignedText({ storage, requireRoom: roomFor(actor, 'show') }, list, timestamp);
+  const signatures = await options.signer.sign(text);
   const { objects } = service.host;
   await objects.write(actor, collectionPlace(objects, target), {
     attributes: (old) => {

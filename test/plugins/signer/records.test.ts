@@ -25,12 +25,13 @@ it('makes the signed text and compares collections in steps', async () => {
     await storage.writer(unit).createAll(list, objects);
   }
   await unit.commit();
+  const source = { storage: storage.reader, requireRoom: undefined };
 
-  const signed = await countTurns(formatSignedText(storage.reader, from!, 7));
+  const signed = await countTurns(formatSignedText(source, from!, 7));
   expect(JSON.parse(signed.result)).toMatchObject({ data: { length: count }, last_modified: '7' });
   expect(signed.turns).toBeGreaterThan(20);
 
-  const compared = await countTurns(compareLists(storage.reader, { from: from!, to: to! }));
+  const compared = await countTurns(compareLists(source, { from: from!, to: to! }));
   expect(compared.result).toEqual({ put: [], removed: [] });
   expect(compared.turns).toBeGreaterThan(20);
 });
