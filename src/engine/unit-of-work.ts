@@ -20,13 +20,18 @@ export interface ReservingReader extends StorageReader {
   get(list: ListKey, id: string, requireRoom: RequireRoom | undefined): Promise<StoredObject | undefined>;
 }
 
+/** As `ReservingReader`, in a transaction. */
+export interface ReservingWriter extends StorageWriter {
+  get(list: ListKey, id: string, requireRoom: RequireRoom | undefined): Promise<StoredObject | undefined>;
+}
+
 export interface Reader {
   readonly storage: ReservingReader;
   readonly permission: PermissionReader;
 }
 
 export interface Writer extends Reader {
-  readonly storage: StorageWriter;
+  readonly storage: ReservingWriter;
   readonly permission: PermissionWriter;
 }
 

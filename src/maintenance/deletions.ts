@@ -86,7 +86,8 @@ export async function deleteCollection(
       if (!isSafeId(bucket)) return 'bucket missing';
       if (!isSafeId(collection)) return 'collection missing';
       const parent = uriBelow('', 'buckets', bucket);
-      if ((await writer.storage.get({ kind: 'bucket', parent: '' }, bucket)) === undefined) return 'bucket missing';
+      const found = await writer.storage.get({ kind: 'bucket', parent: '' }, bucket, undefined);
+      if (found === undefined) return 'bucket missing';
       const list = { kind: 'collection', parent };
       const deletion = await writer.storage.delete(list, collection, { keepTombstone: false });
       if (deletion === undefined) return 'collection missing';

@@ -22,7 +22,7 @@ import { ownsLists } from '../../engine/owned-lists.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
 import { roomFor } from '../../engine/stored-work.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
-import { byId, walkIds } from '../../engine/walk.ts';
+import { oldestFirst, walkIds } from '../../engine/walk.ts';
 import { warningHeader } from '../../engine/warnings.ts';
 
 export interface PermissionsOptions {
@@ -235,7 +235,8 @@ async function listUris(kind: CompiledKind, context: Context): Promise<readonly 
   const collection = kind.declaration.path.slice(kind.declaration.path.lastIndexOf('/'));
   for (const parent of await storage.listParents(kind.name)) {
     const list = { kind: kind.name, parent };
-    for await (const id of walkIds(storage, list, { filters: [] }, room, byId)) {
+    // A change in the meantime moves an object to the end, where it is found again.
+    for await (const id of walkIds(storage, list, { filters: [] }, room, oldestFirst)) {
       uris.push(storedUri(`${parent}${collection}/${id}`));
     }
   }

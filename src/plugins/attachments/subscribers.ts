@@ -82,7 +82,8 @@ async function linkCopy({ ids, copiedFrom, list }: Change, unit: UnitOfWork): Pr
   if (original === undefined) return;
   const recordIds = recordIdsOf(ids);
   const { storage } = await unit.writer();
-  const attachment = attachmentOf(await storage.get(list, recordIds.record));
+  // The request has reserved memory for the copy that it has written.
+  const attachment = attachmentOf(await storage.get(list, recordIds.record, undefined));
   if (attachment === undefined) return;
   const file = await findLink(storage, original);
   if (file === undefined || !matchesFile(attachment, file)) return;
@@ -141,6 +142,6 @@ async function unlinkChildren(
 /** Returns the attribute `attachment`, or `undefined` if it is absent or empty. */
 export function attachmentOf(entry: StoredEntry | undefined): JsonValue | undefined {
   if (entry === undefined || isTombstone(entry)) return undefined;
-  const value = getKey(entry.attributes, 'attachment');
+  const value = entry.attribute('attachment');
   return value === null || (isJsonObject(value) && Object.keys(value).length === 0) ? undefined : value;
 }

@@ -3,10 +3,10 @@
 import { getKey } from '../../base/json.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer, MailMessage } from '../../contracts/mailer.ts';
-import type { StorageReader } from '../../contracts/storage.ts';
 import { isTombstone, type StoredObject } from '../../core/objects/stored.ts';
 import { uriBelow, type ListParent } from '../../core/objects/uris.ts';
 import type { Change } from '../../engine/events/event.ts';
+import type { ReservingReader } from '../../engine/unit-of-work.ts';
 import { addressOf, isAddress } from './addresses.ts';
 import { BackgroundQueue } from './background-queue.ts';
 import { maxSubjectChars, readHooks, type Hook, type HookRules } from './hooks.ts';
@@ -14,7 +14,8 @@ import { matchesAll, placeholdersOf, type MailEvent } from './mail-event.ts';
 import { fillTemplate, type Placeholders } from '../../base/template.ts';
 
 export interface NotifierOptions {
-  readonly storage: StorageReader;
+  /** No memory is reserved for objects, because few events are processed at the same time. */
+  readonly storage: ReservingReader;
   readonly mailer: Mailer;
   readonly logger: Logger;
   readonly limits: Omit<HookRules, 'bucketId'>;
@@ -92,7 +93,7 @@ export class Notifier {
       parent: ListParent,
       id: string,
     ): Promise<readonly Hook[] | undefined> => {
-      const object = ownState(change, kind) ?? (await storage.get({ kind, parent }, id));
+      const object = ownState(change, kind) ?? (await storage.get({ kind, parent }, id, undefined));
       if (object === undefined) return undefined;
       return readHooks(object.attributes, rules, (name, description) =>
         logger.warn({ [kind]: id, name, description }, 'An invalid mail hook is ignored'),
@@ -131,6 +132,7 @@ export class Notifier {
     const group = await this.#options.storage.get(
       { kind: 'group', parent: uriBelow('', 'buckets', bucketId) },
       groupId,
+      undefined,
     );
     const members = group === undefined ? undefined : getKey(group.attributes, 'members');
     if (!Array.isArray(members)) return [];
