@@ -16,7 +16,7 @@ const smallestPage = 100;
 const largestPage = 10_000;
 /** Maximum length of the texts of a page, in bytes; a page has at least one object. */
 export const pageBytes = 8_000_000;
-/** The same where only ids are needed: such pages are seldom long enough to be reserved. */
+/** Maximum length of the texts of a page that is read for ids, which rarely needs a reservation. */
 const pageBytesForIds = 262_144;
 
 /**

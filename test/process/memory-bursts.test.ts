@@ -6,6 +6,10 @@ import { backends } from '../support/server-process.ts';
 import { attack, largeBodies, megabyte, users, Victim, type Answer } from './memory-attacks.ts';
 
 const [, , , plain = ''] = largeBodies(9.9 * megabyte);
+/** As large, with as many values as a body may have. */
+const manyValues = JSON.stringify({
+  data: Object.fromEntries(Array.from({ length: 98_000 }, (_, n) => [`k${n}`, 'x'.repeat(80)])),
+});
 const burstSize = inExtent(40, 60);
 const large = '/buckets/b/collections/described';
 const shared = '/buckets/shared/collections/c/records';
@@ -92,12 +96,23 @@ describe.each(inExtent([], backends.slice(1)))(
     let victim: Victim;
     const withData = (members: string): string => plain.replace('{"data":{', `{"data":{${members},`);
     const collectionOf = (n: number): string => `/buckets/plugins/collections/schema${n % users.length}`;
+    const valuesOf = (n: number): string => `/buckets/plugins/collections/values${n % users.length}`;
     const own = '/buckets/default/collections/c';
 
     beforeAll(async () => {
       victim = await Victim.start(backend, 256, {
         SVC_MEMORY_WAIT_SECONDS: '1',
         SVC_INCLUDES: 'default_bucket history changes',
+        SVC_CHANGES_RESOURCES: '/buckets/plugins',
+        SVC_EXPERIMENTAL_PERMISSIONS_ENDPOINT: 'true',
+        SVC_COLLECTION_READ_PRINCIPALS: 'system.Authenticated',
+        SVC_EVENT_LISTENERS: 'hook',
+        SVC_EVENT_LISTENERS_HOOK_USE: 'webhook',
+        // Nothing listens there.
+        SVC_EVENT_LISTENERS_HOOK_URL: 'http://127.0.0.1:1/hook',
+        SVC_EVENT_LISTENERS_HOOK_SECRET: 'a-secret-of-sixteen-bytes-or-more',
+        SVC_EVENT_LISTENERS_HOOK_RESOURCES: 'record',
+        SVC_EVENT_LISTENERS_HOOK_ACTIONS: 'read',
         SVC_EXPERIMENTAL_COLLECTION_SCHEMA_VALIDATION: 'true',
       });
       await victim.send('owner', 'PUT', '/buckets/plugins', '{"permissions":{"write":["system.Authenticated"]}}');
@@ -105,7 +120,9 @@ describe.each(inExtent([], backends.slice(1)))(
         const described = await victim.send(user, 'PUT', collectionOf(n), withData('"schema":{"type":"object"}'));
         const bucket = await victim.send(user, 'PUT', '/buckets/default', plain);
         const collection = await victim.send(user, 'PUT', own, '{}');
-        expect([described, bucket, collection].map(({ status }) => status)).toEqual([201, 201, 201]);
+        await victim.send(user, 'PUT', valuesOf(n), '{}');
+        const values = await victim.send(user, 'PUT', `${valuesOf(n)}/records/r`, manyValues);
+        expect([described, bucket, collection, values].map(({ status }) => status)).toEqual([201, 201, 201, 201]);
       }
     }, 60_000);
     afterAll(async () => {
@@ -115,6 +132,9 @@ describe.each(inExtent([], backends.slice(1)))(
     const bursts: readonly Burst[] = [
       ['read changesets', (user, n) => victim.send(user, 'GET', `${collectionOf(n)}/changeset?_expected=0`)],
       ['read snapshots', (user, n) => victim.send(user, 'GET', snapshotOf(n))],
+      ['read changed collections', (user) => victim.send(user, 'GET', '/buckets/monitor/collections/changes/records')],
+      ['read permissions', (user) => victim.send(user, 'GET', '/permissions?_limit=1')],
+      ['count and announce values', (user, n) => victim.send(user, 'GET', `${valuesOf(n)}/records`)],
       ['validate', (user, n) => victim.send(user, 'PUT', `${collectionOf(n)}/records/r${n}`, '{"data":{"a":1}}')],
       ['read personal lists', (user) => victim.send(user, 'GET', `${own}/records`)],
       ['create personal records', (user, n) => victim.send(user, 'PUT', `${own}/records/r${n}`, '{}')],
