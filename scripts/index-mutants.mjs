@@ -8,7 +8,6 @@ const search = { file: 'src/core/index/find-entries.ts', backend, tests: 'test/c
 const inOrder = { tests: 'test/contract/long-indexed-lists.test.ts' };
 const ranges = { file: 'src/core/index/page-ranges.ts', backend: /** @type {const} */ ('postgresql'), ...inOrder };
 const ordered = { file: 'src/backends/postgresql/ordered-page.ts', backend: ranges.backend, ...inOrder };
-const small = { file: 'src/backends/sql/small-list.ts', backend, tests: 'test/contract/indexed-lists.test.ts' };
 const text = { backend };
 const found = { tests: 'test/http/text-search.test.ts', only: 'on memory' };
 const requests = { backend, tests: 'test/http/indexes.test.ts', only: 'on memory' };
@@ -132,6 +131,22 @@ export const indexMutants = [
     replace: ') return',
   },
   {
+    ...inOrder,
+    name: 'keys that were cut off are not noticed on SQLite',
+    file: 'src/backends/sqlite/ordered-page.ts',
+    backend: 'sqlite',
+    find: 'if (this.#hasUncertain()) return undefined;',
+    replace: '',
+  },
+  {
+    ...inOrder,
+    name: 'the last key is shown in the order of the index on SQLite',
+    file: 'src/backends/sqlite/ordered-page.ts',
+    backend: 'sqlite',
+    find: 'if (last === undefined || rows.length < wanted) return',
+    replace: 'if (last === undefined || rows.length <= wanted) return',
+  },
+  {
     ...ordered,
     name: 'keys that were cut off are not noticed',
     find: "page.uncertain === undefined ? ''",
@@ -142,24 +157,6 @@ export const indexMutants = [
     name: 'the last key is shown in the order of the index',
     find: 'if (range.isReverse !== page.isNewestFirst) return',
     replace: 'if (range !== undefined) return',
-  },
-  {
-    ...small,
-    name: 'a range of a small list includes its end',
-    find: 'if (places[middle]!.text < text) low',
-    replace: 'if (places[middle]!.text <= text) low',
-  },
-  {
-    ...small,
-    name: 'objects of a small list with equal keys are in the order of their timestamps',
-    find: 'return b.object.lastModified - a.object.lastModified;',
-    replace: 'return a.object.lastModified - b.object.lastModified;',
-  },
-  {
-    ...small,
-    name: 'a reversed range of a small list begins at its other end',
-    find: 'places.slice(Math.max(from, to - limit), to).toReversed()',
-    replace: 'places.slice(from, Math.min(to, from + limit)).toReversed()',
   },
   {
     ...ranges,

@@ -7,14 +7,10 @@ const defaultLargestPart = 8;
 export class ByteCache<V extends object | boolean | number> {
   readonly #values: LRUCache<string, V> | undefined;
 
-  /** Maximum size of one value. */
-  readonly maxValueBytes: number;
-
   /** @param maxBytes maximum size of all values together; 0 means no caching */
   constructor(maxBytes: number, largestPart: number = defaultLargestPart) {
     const maxSize = Math.floor(maxBytes);
     const maxEntrySize = Math.floor(maxBytes / largestPart);
-    this.maxValueBytes = maxEntrySize;
     this.#values = maxEntrySize < 1 ? undefined : new LRUCache({ maxSize, maxEntrySize });
   }
 

@@ -180,7 +180,7 @@ async function compareAnswers(reader: ReaderOf, all: readonly StoredEntry[], eac
     const query = { filters, sort, limit, indexes, after };
     const page = expected.slice(start, start + limit).map(({ id }) => id);
     const wanted = [name, start, start + limit < expected.length, page];
-    // A backend may read pages in another way when nobody asks for its plan.
+    // A backend may read pages in another way without a report of the plan.
     for (const asked of [{ ...query, report }, query]) {
       const { entries, more } = await reader.listAll(list, asked);
       expect([name, start, more, entries.map(({ id }) => id)]).toEqual(wanted);

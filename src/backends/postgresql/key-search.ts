@@ -25,12 +25,13 @@ export interface FoundCandidates {
   readonly horizon: number;
 }
 
-// The subselects hide the number of ranges from the server, which would prefer a plan for these very ranges to one that it keeps.
-const ranges = ['bytea', 'bytea', 'bigint', 'bigint', 'bigint']
+// The subselects hide the number of ranges from the server, which would prefer a plan for these very ranges to one that it
+// keeps.
+const rangeArrays = ['bytea', 'bytea', 'bigint', 'bigint', 'bigint']
   .map((type, index) => `(SELECT $${index + 3}::${type}[])`)
   .join(', ');
 const fromRanges = `FROM coffer_lists l
-  LEFT JOIN LATERAL unnest(${ranges})
+  LEFT JOIN LATERAL unnest(${rangeArrays})
     WITH ORDINALITY AS b (low, high, earliest, latest, most, number) ON true`;
 
 /** The text of an object, unless it is longer than the last parameter. */

@@ -6,8 +6,14 @@ import type { Page } from '../../contracts/storage.ts';
 import { keyOfList } from '../../core/lists/list-key.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
-import { maxListPart, maxSmallBytes, maxSmallObjects, readsAttributes, SmallList } from '../sql/small-list.ts';
+import {
+  maxListPart,
+  maxSmallBytes,
+  maxSmallObjects,
+  readsAttributesOfPage,
+  readsAttributesOfSelection,
+  SmallList,
+} from '../sql/small-list.ts';
 import { batchableQuery, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import { pageColumns, readListState, readPageText } from './page-text.ts';
@@ -39,8 +45,6 @@ interface Cached {
   readonly version: string;
   /** Its live objects, or why there are none: the list was queried once only, or its texts are long. */
   readonly objects: SmallList | 'seen' | 'long';
-  /** Size of the objects in the cache. */
-  readonly bytes?: number;
 }
 
 /** Bytes of an entry of the cache besides its objects. */
@@ -65,41 +69,21 @@ export class SmallLists {
   }
 
   /**
-   * Returns the page of a query if the list is small and was not changed lately, else `undefined`.
-   *
-   * @param plan of the query
+   * Returns the page of a query if the list is small and was not changed lately, and no declared index delivers the page,
+   * else `undefined`.
    */
-  async selectPage(access: Access, list: ListKey, plan: PagePlan, query: PageQuery): Promise<Page | undefined> {
-    const contents = await this.#contentsOf(access, list, plan);
-    if (contents === undefined) return undefined;
-    const page = await runFromNow(contents.objects.selectPage(query), 'normal');
-    this.#resize(list, contents);
-    return { ...contents.state, ...page };
+  async selectPage(access: Access, list: ListKey, query: PageQuery): Promise<Page | undefined> {
+    const contents = readsAttributesOfPage(query) ? await this.#contentsOf(access, list) : undefined;
+    return contents && { ...contents.state, ...(await runFromNow(contents.objects.selectPage(query), 'normal')) };
   }
 
-  /**
-   * Returns the number of selected objects if the list is small and was not changed lately, else `undefined`.
-   *
-   * @param plan of the selection
-   */
-  async count(access: Access, list: ListKey, plan: SelectionPlan, selection: Selection): Promise<number | undefined> {
-    const contents = await this.#contentsOf(access, list, plan);
-    if (contents === undefined) return undefined;
-    const count = await runFromNow(contents.objects.count(selection), 'normal');
-    this.#resize(list, contents);
-    return count;
+  /** Returns the number of selected objects if the list is small and was not changed lately, else `undefined`. */
+  async count(access: Access, list: ListKey, selection: Selection): Promise<number | undefined> {
+    const contents = readsAttributesOfSelection(selection) ? await this.#contentsOf(access, list) : undefined;
+    return contents && runFromNow(contents.objects.count(selection), 'normal');
   }
 
-  /** Notes the size of a list that has grown by keys. */
-  #resize(list: ListKey, { objects }: Contents): void {
-    const key = keyOfList(list);
-    const known = this.#cache.get(key);
-    if (known?.objects !== objects || known.bytes === objects.bytes) return;
-    this.#cache.set(key, { ...known, bytes: objects.bytes }, key.length + bytesOfEntry + objects.bytes);
-  }
-
-  async #contentsOf(access: Access, list: ListKey, plan: PagePlan | SelectionPlan): Promise<Contents | undefined> {
-    if (!readsAttributes(plan)) return undefined;
+  async #contentsOf(access: Access, list: ListKey): Promise<Contents | undefined> {
     const [row] = await access.ask(readVersion, [list.parent, list.kind]);
     const found = row?.[3];
     if (row === undefined || typeof found !== 'string' || Number(row[2]) > maxSmallObjects) return undefined;
@@ -129,11 +113,8 @@ export class SmallLists {
     const { rows } = await access.run(readContents, [list.parent, list.kind]);
     const key = keyOfList(list);
     const size = key.length + bytesOfEntry;
-    const contents = contentsIn(rows[0], Math.max(0, this.#cache.maxValueBytes - size));
-    if (contents !== undefined) {
-      const { bytes } = contents.objects;
-      this.#cache.set(key, { ...contents, bytes }, size + bytes);
-    }
+    const contents = contentsIn(rows[0]);
+    if (contents !== undefined) this.#cache.set(key, contents, size + contents.objects.bytes);
     // Without an entry the cache is too small for them.
     if (this.#cache.get(key) === undefined || contents === undefined) {
       this.#cache.set(key, { version: asked, objects: 'long' }, size);
@@ -142,12 +123,8 @@ export class SmallLists {
   }
 }
 
-/**
- * Reads the row of `readContents`; `undefined` when it is absent, or has a text that is too long.
- *
- * @param maxBytes size of the objects beyond which no keys are made
- */
-function contentsIn(row: Row | undefined, maxBytes: number): (Contents & { readonly version: string }) | undefined {
+/** Reads the row of `readContents`; `undefined` when it is absent, or has a text that is too long. */
+function contentsIn(row: Row | undefined): (Contents & { readonly version: string }) | undefined {
   const version = row?.[6];
   const page = row && readPageText(row, { limit: maxSmallObjects });
   if (typeof version !== 'string' || page === undefined) return undefined;
@@ -155,9 +132,6 @@ function contentsIn(row: Row | undefined, maxBytes: number): (Contents & { reado
   return {
     version,
     state: { timestamp, horizon },
-    objects: new SmallList(
-      entries.filter((entry) => entry instanceof StoredObject),
-      maxBytes,
-    ),
+    objects: new SmallList(entries.filter((entry) => entry instanceof StoredObject)),
   };
 }

@@ -94,7 +94,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
     const whole = planSelection(selection);
     // Reports are about indexes.
     const isCached = !isWholeList(whole) && selection.report === undefined;
-    const cached = isCached ? await this.access.smallLists?.count(this.access, list, whole, selection) : undefined;
+    const cached = isCached ? await this.access.smallLists?.count(this.access, list, selection) : undefined;
     if (cached !== undefined) return cached;
     const indexed = await countKeys(this.access, list, selection);
     if (typeof indexed === 'number') return indexed;
@@ -182,10 +182,7 @@ async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
   { readOrdered: readInOrder, read, present }: PageForm<P>,
 ): Promise<P> {
   // Reports are about indexes.
-  const cached =
-    query.report === undefined
-      ? await access.smallLists?.selectPage(access, list, planQuery(list, query).plan, query)
-      : undefined;
+  const cached = query.report === undefined ? await access.smallLists?.selectPage(access, list, query) : undefined;
   if (cached !== undefined) return present(cached);
   const ordered = query.report === undefined ? await readInOrder() : undefined;
   if (ordered !== undefined) return ordered;

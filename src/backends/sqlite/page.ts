@@ -2,8 +2,8 @@
 // keys of all candidates are compared, and only the rows of the page are fetched.
 import { largeTextChars, parseStoredInSteps } from '../../base/json-steps.ts';
 import { parseStoredJson, type JsonValue } from '../../base/json.ts';
-import { cutPage, PageFill, type EntryPage } from '../../core/objects/page-text.ts';
-import { charsOf, StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
+import { cutPage, type EntryPage } from '../../core/objects/page-text.ts';
+import type { StoredEntry } from '../../core/objects/stored.ts';
 import type { Filter, PagePosition, PageQuery, SortKey } from '../../core/query/ast.ts';
 import { compareValues } from '../../core/query/compare.ts';
 import { isIdField, isTimestampField, isUniqueField, readField } from '../../core/query/fields.ts';
@@ -14,7 +14,8 @@ import { planPage, type PagePlan } from '../../core/query/plan-page.ts';
 import { selectAmong } from '../../core/query/select-among.ts';
 import { positionOf } from '../../core/query/sort.ts';
 import type { Connection, SqlValue } from './connection.ts';
-import { compileAttributeTerm, isOwnField, jsonPathOf, type Condition } from './filter-sql.ts';
+import { compileAttributeTerm, isOwnField, jsonPathOf } from './filter-sql.ts';
+import { dataOf, FoundEntries, inlineBytes, type EntryRow } from './found-entries.ts';
 import { TopN } from '../../base/top-n.ts';
 import { searchKeys } from './key-columns.ts';
 import type { ListRow } from './lists.ts';
@@ -28,20 +29,19 @@ import {
   walkWindows,
   windowRows,
   type CompiledSelection,
-  type TableName,
   type Window,
 } from './selection.ts';
 import type { Steps } from '../../base/steps.ts';
-import { countRead, isTurnFull } from './turn-reads.ts';
+import { selectOrdered } from './ordered-page.ts';
+import { isTurnFull } from './turn-reads.ts';
 
 /** Maximum number of sort keys that SQLite extracts; with more, the whole object is read. */
 const maxPaths = 3;
 
-/** `data` is the row number for a text that is too long to be read before it is known to be on the page. */
-type EntryRow = [id: string, lastModified: number, data: string | number | null];
-
 /** Returns one page of the list, by declared indexes where they help. */
 export function* selectPage(connection: Connection, list: ListRow, query: PageQuery): Steps<EntryPage> {
+  const ordered = query.report === undefined ? selectOrdered(connection, list, query) : undefined;
+  if (ordered !== undefined) return ordered;
   const candidates = yield* searchKeys(connection, list, query);
   if (candidates !== undefined) {
     const plan = planQuery(amongCandidates(query, candidates));
@@ -325,55 +325,4 @@ function fetchEntries(
     ]),
   );
   return found.entries;
-}
-
-/** Collects the entries of rows until they fill the page. */
-class FoundEntries {
-  readonly entries: StoredEntry[] = [];
-  readonly #connection: Connection;
-  readonly #fill: PageFill;
-
-  constructor(connection: Connection, maxBytes: number | undefined) {
-    this.#connection = connection;
-    this.#fill = new PageFill(maxBytes);
-  }
-
-  get isFull(): boolean {
-    return this.#fill.isFull;
-  }
-
-  add(rows: readonly EntryRow[]): void {
-    for (const [id, lastModified, data] of rows) {
-      if (this.#fill.isFull) return;
-      const entry: StoredEntry =
-        data === null
-          ? { id, lastModified, deleted: true }
-          : new StoredObject(id, lastModified, typeof data === 'string' ? data : this.#readText(data));
-      this.#fill.add(entry);
-      countRead(charsOf(entry));
-      this.entries.push(entry);
-    }
-  }
-
-  #readText(object: number): string {
-    return this.#connection.get<[string]>('SELECT data FROM objects WHERE object = ?', object)![0];
-  }
-}
-
-/** Texts up to this length are always read with their rows. */
-const leastInlineBytes = 1024;
-
-/**
- * Returns the length up to which the texts of `rows` rows are read with them, so that together they do not exceed a page.
- */
-function inlineBytes(rows: number, maxBytes: number | undefined): number | undefined {
-  if (maxBytes === undefined) return undefined;
-  return Math.max(leastInlineBytes, Math.floor(maxBytes / Math.min(Math.max(1, rows), maxRows)));
-}
-
-/** Returns the expression for the text of an entry, or for its row number when the text is too long. */
-function dataOf(table: TableName, inline: number | undefined): Condition {
-  if (table === 'tombstones') return { sql: 'NULL', parameters: [] };
-  if (inline === undefined) return { sql: 'e.data', parameters: [] };
-  return { sql: 'CASE WHEN octet_length(e.data) <= ? THEN e.data ELSE e.object END', parameters: [inline] };
 }

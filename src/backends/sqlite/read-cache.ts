@@ -114,11 +114,6 @@ export class ReadCache {
     return known?.row === row ? known : undefined;
   }
 
-  /** Maximum size of the contents of a list, in bytes. */
-  get maxContentsBytes(): number {
-    return Math.max(0, this.#contents.maxValueBytes - bytesOfContents);
-  }
-
   /** Caches the contents of a list. Their parsed attributes are kept as well. */
   keepContents(list: ListKey, remembered: CachedContents): void {
     const key = keyOfList(list);

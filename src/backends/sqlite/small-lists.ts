@@ -3,11 +3,15 @@ import type { Steps } from '../../base/steps.ts';
 import type { EntryPage } from '../../core/objects/page-text.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import { planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
-import { maxSmallBytes, maxSmallObjects, readsAttributes, SmallList } from '../sql/small-list.ts';
+import {
+  maxSmallBytes,
+  maxSmallObjects,
+  readsAttributesOfPage,
+  readsAttributesOfSelection,
+  SmallList,
+} from '../sql/small-list.ts';
 import type { Connection } from './connection.ts';
 import type { ListRow } from './lists.ts';
-import { planQuery } from './page.ts';
 import type { ReadCache } from './read-cache.ts';
 
 /** Returns the page of a query if the list is small, else `undefined`. */
@@ -18,12 +22,9 @@ export function* selectCached(
   row: ListRow,
   query: PageQuery,
 ): Steps<EntryPage | undefined> {
-  const small = contentsOf(connection, cache, list, row, planQuery(query));
-  if (small === undefined) return undefined;
-  const { bytes } = small;
-  const page = yield* small.selectPage(query);
-  if (small.bytes !== bytes) cache.keepContents(list, { row, small });
-  return page;
+  if (row.live > maxSmallObjects || !readsAttributesOfPage(query)) return undefined;
+  const small = contentsOf(connection, cache, list, row);
+  return small && (yield* small.selectPage(query));
 }
 
 /** Returns the number of selected objects if the list is small, else `undefined`. */
@@ -34,31 +35,21 @@ export function* countCached(
   row: ListRow,
   selection: Selection,
 ): Steps<number | undefined> {
-  const small = contentsOf(connection, cache, list, row, planSelection(selection));
-  if (small === undefined) return undefined;
-  const { bytes } = small;
-  const count = yield* small.count(selection);
-  if (small.bytes !== bytes) cache.keepContents(list, { row, small });
-  return count;
+  if (row.live > maxSmallObjects || !readsAttributesOfSelection(selection)) return undefined;
+  const small = contentsOf(connection, cache, list, row);
+  return small && (yield* small.count(selection));
 }
 
-function contentsOf(
-  connection: Connection,
-  cache: ReadCache,
-  list: ListKey,
-  row: ListRow,
-  plan: PagePlan | SelectionPlan,
-): SmallList | undefined {
-  if (row.live > maxSmallObjects || !readsAttributes(plan)) return undefined;
+function contentsOf(connection: Connection, cache: ReadCache, list: ListKey, row: ListRow): SmallList | undefined {
   const known = cache.contents(list, row);
   if (known !== undefined) return known.small;
-  const small = readContents(connection, cache, row);
+  const small = readContents(connection, row);
   cache.keepContents(list, { row, small });
   return small;
 }
 
 /** Returns all live objects of a list, unless their texts are long. */
-function readContents(connection: Connection, cache: ReadCache, { list }: ListRow): SmallList | undefined {
+function readContents(connection: Connection, { list }: ListRow): SmallList | undefined {
   const sizes = 'SELECT sum(octet_length(data)) FROM objects WHERE list = ?';
   const [bytes] = connection.get<[number | null]>(sizes, list) ?? [];
   if ((bytes ?? 0) > maxSmallBytes) return undefined;
@@ -66,6 +57,5 @@ function readContents(connection: Connection, cache: ReadCache, { list }: ListRo
     'SELECT id, last_modified, data FROM objects WHERE list = ?',
     list,
   );
-  const objects = rows.map(([id, lastModified, data]) => new StoredObject(id, lastModified, data));
-  return new SmallList(objects, cache.maxContentsBytes);
+  return new SmallList(rows.map(([id, lastModified, data]) => new StoredObject(id, lastModified, data)));
 }
