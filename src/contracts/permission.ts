@@ -16,12 +16,19 @@ export interface BoundPattern {
   readonly permission: string;
 }
 
+/**
+ * Reserves memory for many objects, given an upper limit of their number. An exception ends the read before the objects are in
+ * memory.
+ */
+export type RequireRoomForObjects = (objects: number) => void;
+
 /** Options of `getAccessibleObjects`. */
 export interface AccessibleOptions {
   readonly bound?: readonly BoundPattern[];
   readonly withChildren?: boolean;
   readonly memberOf?: UserId | undefined;
   readonly limit?: number | undefined;
+  readonly requireRoom?: RequireRoomForObjects | undefined;
 }
 
 export type ObjectPermissions = Readonly<Record<string, readonly Principal[]>>;
@@ -75,6 +82,7 @@ export interface PermissionReader {
    * @param options.memberOf a user whose principals count too, as with `checkPermission`
    * @param options.limit number of objects that is enough. When more exist, the result has at least this many of them, and
    *   may lack others, and permissions of those that it has. Default: all
+   * @param options.requireRoom called when the first few thousand objects are not all, before the others are read
    */
   getAccessibleObjects(
     principals: readonly Principal[],

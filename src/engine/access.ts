@@ -1,6 +1,7 @@
 // The one permission check, for every access to objects. Rules are compiled when the service starts; a request only fills
 // in the ids of its path.
 import { pause } from '../base/steps.ts';
+import type { RequireRoomForObjects } from '../contracts/permission.ts';
 import { ServiceError } from '../core/errors.ts';
 import { storedId, type PathIds } from '../core/objects/object-id.ts';
 import type { PermissionRule } from '../core/permissions/inheritance.ts';
@@ -184,7 +185,12 @@ export interface AskedList {
   readonly create: AccessRule;
   /** Rule for single objects; its entries on the listed objects count. */
   readonly own: AccessRule;
+  /** Reserves memory when very many objects are shared individually. */
+  readonly requireRoom: RequireRoomForObjects | undefined;
 }
+
+/** Bytes per object that is shared individually: its URI, its permissions, and its id. */
+export const bytesOfShared = 400;
 
 /**
  * Returns the accessible part of a list: the whole list, otherwise the objects shared individually, otherwise nothing for
@@ -218,7 +224,7 @@ const idsPerTurn = 10_000;
  * @param limit maximum number of ids without a policy; default all
  */
 export async function findObjects(
-  { uri, idName, own, whole }: AskedList,
+  { uri, idName, own, whole, requireRoom }: AskedList,
   caller: Caller,
   reader: Reader,
   ids: PathIds,
@@ -226,12 +232,9 @@ export async function findObjects(
 ): Promise<readonly string[]> {
   const { knownPrincipals, memberOf } = caller;
   const bound = own.entries?.bindList(ids) ?? [];
+  const options = { bound, withChildren: false, memberOf, limit, requireRoom };
   const found =
-    bound.length === 0
-      ? []
-      : (
-          await reader.permission.getAccessibleObjects(knownPrincipals, { bound, withChildren: false, memberOf, limit })
-        ).keys();
+    bound.length === 0 ? [] : (await reader.permission.getAccessibleObjects(knownPrincipals, options)).keys();
   const shared: string[] = [];
   for (const object of found) {
     shared.push(object.slice(uri.length + 1));

@@ -64,6 +64,12 @@ export interface MemoryAccount {
    */
   admit(bytes: number): void;
   /**
+   * Reserves like `admit` memory for many objects that are in memory together.
+   *
+   * @throws MemoryAwaited; ServiceError requestTooLarge for more than the whole budget
+   */
+  admitWhole(bytes: number): void;
+  /**
    * Counts characters of stored text that a request reads or rewrites. Entries of a batch share one limit.
    *
    * @throws ServiceError requestTooLarge

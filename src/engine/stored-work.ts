@@ -2,6 +2,7 @@
 // Batches count the text that their entries read and rewrite.
 import { countValues, largeTextChars } from '../base/json-steps.ts';
 import { pause, runFromNow } from '../base/steps.ts';
+import type { RequireRoomForObjects } from '../contracts/permission.ts';
 import type { RequireRoom } from '../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredEntry, type StoredObject } from '../core/objects/stored.ts';
 import type { Context } from './context.ts';
@@ -26,6 +27,14 @@ export type OfRequest = { readonly request: Pick<ServiceRequest, 'memory'> };
 /** Returns what reserves memory for work on an object before its text is read. */
 export function roomFor({ request: { memory } }: OfRequest, work: StoredWork): RequireRoom | undefined {
   return memory && ((chars) => memory.admit(chars * bytesPerChar[work]));
+}
+
+/** Returns what reserves memory for very many objects that are found by their permission entries. */
+export function roomForObjects(
+  { request: { memory } }: OfRequest,
+  bytesPerObject: number,
+): RequireRoomForObjects | undefined {
+  return memory && ((objects) => memory.admitWhole(objects * bytesPerObject));
 }
 
 /**

@@ -118,6 +118,11 @@ export class BatchSize implements MemoryAccount {
     this.#request.memory?.admit(this.#besides + bytes);
   }
 
+  /** @throws MemoryAwaited; ServiceError requestTooLarge */
+  admitWhole(bytes: number): void {
+    this.#request.memory?.admitWhole(this.#besides + bytes);
+  }
+
   reserve(bytes: number): Promise<void> | undefined {
     return this.#request.memory?.reserve(this.#besides + bytes);
   }

@@ -181,6 +181,12 @@ export class RequestAccount implements MemoryAccount {
     throw new MemoryAwaited(() => translating(this.#ofWork(), all));
   }
 
+  /** @throws MemoryAwaited; ServiceError requestTooLarge */
+  admitWhole(bytes: number): void {
+    if (this.#ofBody + bytes > this.#memory.working.totalBytes) throw tooLarge();
+    this.admit(bytes);
+  }
+
   /** Does nothing: stored text is limited in batches only. */
   takeStored(): void {}
 
@@ -251,7 +257,7 @@ function rethrow(error: unknown): never {
 }
 
 function tooLarge(): ServiceError {
-  const message = 'The request needs more memory than the service may use for large requests.';
+  const message = 'The request needs more memory than the service may use for large requests (memory_budget_bytes).';
   return new ServiceError('requestTooLarge', { message });
 }
 

@@ -143,7 +143,7 @@ const grantsPerStep = 1000;
 function* findAccessible(
   grants: GrantTable,
   principals: readonly Principal[],
-  { bound, withChildren = true, memberOf, limit = Infinity }: AccessibleOptions,
+  { bound, withChildren = true, memberOf, limit = Infinity, requireRoom }: AccessibleOptions,
 ): Steps<AccessibleObjects> {
   const all = bound?.map(({ pattern, permission }) => ({ pattern: parsePattern(pattern, withChildren), permission }));
   const given = memberOf === undefined ? [] : grants.givenTo(memberOf).flatMap((groups) => [...groups]);
@@ -158,7 +158,11 @@ function* findAccessible(
       addAccessible(found, objectId, wanted.permission);
     }
     if (looked % grantsPerStep !== 0) continue;
-    if (looked === grantsPerStep) rest = copyOf(rest);
+    if (looked === grantsPerStep) {
+      const copies = copyOf(rest);
+      requireRoom?.(Math.min(looked + copies.length, limit));
+      rest = copies.values();
+    }
     yield;
   }
   return found;
@@ -178,11 +182,10 @@ function* findCandidates(
   }
 }
 
-function copyOf(candidates: Iterable<Candidate>): ArrayIterator<Candidate> {
-  const copies = Array.from(candidates, ([wanted, objectId, permissions]): Candidate => {
+function copyOf(candidates: Iterable<Candidate>): readonly Candidate[] {
+  return Array.from(candidates, ([wanted, objectId, permissions]): Candidate => {
     return [wanted, objectId, lastingNames(permissions)];
   });
-  return copies.values();
 }
 
 function addAccessible(found: Map<ObjectUri, Set<string>>, objectId: ObjectUri, permission: string): void {

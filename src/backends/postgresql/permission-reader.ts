@@ -142,12 +142,12 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
 
   async getAccessibleObjects(
     principals: readonly Principal[],
-    { bound, withChildren = true, memberOf, limit }: AccessibleOptions = {},
+    { bound, withChildren = true, memberOf, limit, requireRoom }: AccessibleOptions = {},
   ): Promise<AccessibleObjects> {
     const all = memberOf === undefined ? principals : [...principals, ...(await this.getUserPrincipals(memberOf))];
     return bound === undefined
-      ? findAllAccessible(this.access, all)
-      : findAccessible(this.access, all, bound, { withChildren, limit });
+      ? findAllAccessible(this.access, all, requireRoom)
+      : findAccessible(this.access, all, bound, { withChildren, limit, requireRoom });
   }
 
   async getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions> {

@@ -8,6 +8,7 @@ import type {
   ObjectEntries,
   ObjectPermissions,
   PermissionReader,
+  RequireRoomForObjects,
   WalkPage,
 } from '../../contracts/permission.ts';
 import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
@@ -137,7 +138,7 @@ export class RedisPermissionReader implements PermissionReader {
 
   async getAccessibleObjects(
     own: readonly Principal[],
-    { bound, withChildren = true, memberOf, limit = Infinity }: AccessibleOptions = {},
+    { bound, withChildren = true, memberOf, limit = Infinity, requireRoom }: AccessibleOptions = {},
   ): Promise<ReadonlyMap<ObjectUri, ReadonlySet<string>>> {
     const principals = new Set(await this.#withPrincipalsOf(memberOf, own));
     const wanted = bound?.map(({ pattern, permission }) => ({
@@ -145,7 +146,7 @@ export class RedisPermissionReader implements PermissionReader {
       permission,
     }));
     const found = new Map<ObjectUri, Set<string>>();
-    const ids = await this.#candidates(principals, wanted);
+    const ids = await this.#candidates(principals, wanted, requireRoom);
     for (const id of this.log()?.granted() ?? []) ids.add(id);
     const all = [...ids];
     for (let start = 0; start < all.length && found.size < limit; start += fieldChunk) {
@@ -220,8 +221,23 @@ export class RedisPermissionReader implements PermissionReader {
     return toPrincipals((await this.#client.read('permission', 'SMEMBERS', key)) as readonly string[]);
   }
 
-  /** Adds the ids of a parent's objects with the principal in their entries. */
-  async #addGrantedIn(parent: string, principal: Principal, add: (objectId: ObjectUri) => void): Promise<void> {
+  /** Counts the objects of a parent with the principal in their entries. */
+  async #countGrantedIn(parent: string, principal: Principal): Promise<number> {
+    const range = rangeOfGrants(grantsOf(principal));
+    return Number(await this.#client.read('permission', 'ZLEXCOUNT', this.#keys.granted(parent), ...range));
+  }
+
+  /**
+   * Adds the ids of a parent's objects with the principal in their entries.
+   *
+   * @param expect called with their number when they are many
+   */
+  async #addGrantedIn(
+    parent: string,
+    principal: Principal,
+    add: (objectId: ObjectUri) => void,
+    expect: RequireRoomForObjects | undefined,
+  ): Promise<void> {
     const grants = grantsOf(principal);
     const key = this.#keys.granted(parent);
     const [first, high] = rangeOfGrants(grants);
@@ -231,6 +247,7 @@ export class RedisPermissionReader implements PermissionReader {
       const members = (await this.#client.read('permission', 'ZRANGEBYLEX', ...range)) as readonly string[];
       for (const member of members) add(storedUri(member.slice(grants.length)));
       if (members.length < fieldChunk) return;
+      if (low === first && expect !== undefined) expect(await this.#countGrantedIn(parent, principal));
       low = `(${members.at(-1)}`;
     }
   }
@@ -239,19 +256,33 @@ export class RedisPermissionReader implements PermissionReader {
   async #candidates(
     principals: ReadonlySet<Principal>,
     wanted: readonly Wanted[] | undefined,
+    requireRoom: RequireRoomForObjects | undefined,
   ): Promise<Set<ObjectUri>> {
     const ids = new Set<ObjectUri>();
     if (wanted?.length === 0) return ids;
     const add = (id: ObjectUri): void => {
       if (wanted === undefined || wanted.some(({ pattern }) => pattern.matches(id))) ids.add(id);
     };
+    let expected = 0;
+    const expect =
+      requireRoom &&
+      ((more: number): void => {
+        expected += more;
+        if (expected > fieldChunk) requireRoom(expected);
+      });
     for (const some of inChunks([...principals], requestChunk)) {
       const pairs = some.map(async (principal) => {
         const parents = await this.#parentsOf(principal, wanted);
         return parents.map((parent) => [parent, principal] as const);
       });
       for (const few of inChunks((await Promise.all(pairs)).flat(), requestChunk)) {
-        await Promise.all(few.map(([parent, principal]) => this.#addGrantedIn(parent, principal, add)));
+        // Many parents with few objects each are many objects.
+        if (wanted === undefined && expect !== undefined) {
+          const counts = await Promise.all(few.map(([parent, principal]) => this.#countGrantedIn(parent, principal)));
+          expect(counts.reduce((sum, count) => sum + count, 0));
+        }
+        const expectMore = wanted === undefined ? undefined : expect;
+        await Promise.all(few.map(([parent, principal]) => this.#addGrantedIn(parent, principal, add, expectMore)));
       }
     }
     return ids;

@@ -1,6 +1,6 @@
 // Finds the objects on which principals have permissions. When the patterns allow few folders, only these are searched.
 // Otherwise the entries of the principals are, because that is less work.
-import type { BoundPattern } from '../../contracts/permission.ts';
+import type { BoundPattern, RequireRoomForObjects } from '../../contracts/permission.ts';
 import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
 import type { Connection } from './connection.ts';
@@ -18,14 +18,35 @@ const principalsPerStep = 200;
 /** Maximum number of rows that one statement returns. */
 const windowRows = 2000;
 
+interface SearchOptions {
+  readonly withChildren: boolean;
+  readonly limit?: number | undefined;
+  readonly requireRoom?: RequireRoomForObjects | undefined;
+}
+
 /** Returns every entry of the principals. */
-export function* findAllAccessible(connection: Connection, principals: readonly Principal[]): Steps<AccessibleObjects> {
+export function* findAllAccessible(
+  connection: Connection,
+  principals: readonly Principal[],
+  requireRoom: RequireRoomForObjects | undefined,
+): Steps<AccessibleObjects> {
   const found: Found = new Map();
   for (const [index, principal] of [...new Set(principals)].entries()) {
     if (index > 0 && index % principalsPerStep === 0) yield;
-    yield* walkEntries(connection, principal, (objectId, permission) => addAccessible(found, objectId, permission));
+    const visit = (objectId: ObjectUri, permission: string): void => addAccessible(found, objectId, permission);
+    yield* walkEntries(connection, principal, visit, besides(found, requireRoom));
   }
   return found;
+}
+
+/** Returns what reserves memory for objects besides those that are found already. */
+function besides(
+  found: Found,
+  requireRoom: RequireRoomForObjects | undefined,
+  limit = Infinity,
+): RequireRoomForObjects | undefined {
+  const before = found.size;
+  return requireRoom && ((more) => requireRoom(Math.min(before + more, limit)));
 }
 
 /** Returns the entries of the principals that match one of the patterns. */
@@ -33,7 +54,7 @@ export function* findAccessible(
   connection: Connection,
   principals: readonly Principal[],
   bound: readonly BoundPattern[],
-  { withChildren, limit = Infinity }: { readonly withChildren: boolean; readonly limit?: number | undefined },
+  { withChildren, limit = Infinity, requireRoom }: SearchOptions,
 ): Steps<AccessibleObjects> {
   const found: Found = new Map();
   for (const { pattern: text, permission } of bound) {
@@ -43,15 +64,18 @@ export function* findAccessible(
     for (const [index, principal] of [...new Set(principals)].entries()) {
       if (index > 0 && index % principalsPerStep === 0) yield;
       if (found.size >= limit) return found;
+      const requireMore = besides(found, requireRoom, limit);
       if (folders === undefined) {
-        yield* walkEntries(connection, principal, (objectId, name) => {
+        const visit = (objectId: ObjectUri, name: string): void => {
           if (name === permission && pattern.matches(objectId)) addAccessible(found, objectId, permission);
-        });
+        };
+        yield* walkEntries(connection, principal, visit, requireMore);
       } else {
-        yield* walkFolders(connection, principal, permission, folders, pattern, (objectId) => {
+        const visit = (objectId: ObjectUri): boolean => {
           addAccessible(found, objectId, permission);
           return found.size >= limit;
-        });
+        };
+        yield* walkFolders(connection, { principal, permission, folders, pattern }, visit, requireMore);
       }
     }
   }
@@ -74,14 +98,19 @@ function findFolders(connection: Connection, { folder, folders }: ObjectPattern)
   return rows.length > maxFolders ? undefined : rows;
 }
 
-/** Visits all entries of a principal. */
+/**
+ * Visits all entries of a principal.
+ *
+ * @param requireMore called with the number of entries when they are many
+ */
 function* walkEntries(
   connection: Connection,
   principal: Principal,
   visit: (objectId: ObjectUri, permission: string) => void,
+  requireMore: RequireRoomForObjects | undefined,
 ): Steps<void> {
   let last: readonly [folder: number, permission: string, name: string] = [-1, '', ''];
-  for (;;) {
+  for (let window = 1; ; window++) {
     const rows = connection.all<[folder: number, permission: string, name: string, uri: string]>(
       `SELECT e.folder, e.permission, e.name, f.uri FROM entries e CROSS JOIN folders f
       WHERE e.principal = ? AND (e.folder, e.permission, e.name) > (?, ?, ?) AND f.folder = e.folder
@@ -94,25 +123,45 @@ function* walkEntries(
     const end = rows[windowRows - 1];
     if (end === undefined) return;
     last = [end[0], end[1], end[2]];
+    if (window === 1) requireMore?.(countRows(connection, 'principal = ?', principal));
     yield;
   }
 }
 
-/** Visits the entries of a principal with one permission, in some folders, until `visit` returns that it is enough. */
+/** Returns the number of entries that fulfil a condition. */
+function countRows(connection: Connection, condition: string, ...parameters: readonly (string | number)[]): number {
+  const [row] = connection.all<[number]>(`SELECT count(*) FROM entries WHERE ${condition}`, ...parameters);
+  return row![0];
+}
+
+interface FolderWalk {
+  readonly principal: Principal;
+  readonly permission: string;
+  readonly folders: readonly FolderRow[];
+  readonly pattern: ObjectPattern;
+}
+
+/**
+ * Visits the entries of a principal with one permission, in some folders, until `visit` returns that it is enough.
+ *
+ * @param requireMore called with the number of entries of a folder when they are many
+ */
 function* walkFolders(
   connection: Connection,
-  principal: Principal,
-  permission: string,
-  folders: readonly FolderRow[],
-  pattern: ObjectPattern,
+  { principal, permission, folders, pattern }: FolderWalk,
   visit: (objectId: ObjectUri) => boolean,
+  requireMore: RequireRoomForObjects | undefined,
 ): Steps<void> {
   const start = pattern.name ?? '';
   const only = pattern.name === undefined ? '' : 'AND name <= ?';
   for (const [folder, uri] of folders) {
     let names: readonly (readonly [string])[] = [];
-    do {
-      if (names.length > 0) yield;
+    for (let window = 1; window === 1 || names.length === windowRows; window++) {
+      if (window === 2 && requireMore !== undefined) {
+        const condition = 'principal = ? AND folder = ? AND permission = ?';
+        requireMore(countRows(connection, condition, principal, folder, permission));
+      }
+      if (window > 1) yield;
       names = connection.all<[string]>(
         `SELECT name FROM entries WHERE principal = ? AND folder = ? AND permission = ?
         AND name ${names.length === 0 ? '>=' : '>'} ? ${only} ORDER BY name LIMIT ?`,
@@ -124,6 +173,6 @@ function* walkFolders(
         windowRows,
       );
       for (const [name] of names) if (pattern.matches(uri + name) && visit(storedUri(uri + name))) return;
-    } while (names.length === windowRows);
+    }
   }
 }

@@ -63,14 +63,14 @@ export class SqlitePermissionReader implements PermissionReader {
 
   getAccessibleObjects(
     principals: readonly Principal[],
-    { bound, withChildren = true, memberOf, limit }: AccessibleOptions = {},
+    { bound, withChildren = true, memberOf, limit, requireRoom }: AccessibleOptions = {},
   ): Promise<AccessibleObjects> {
     return this.access.read(function* (connection) {
       const given = memberOf === undefined ? [] : yield* readPrincipals(connection, memberOf);
       const all = [...principals, ...given];
       return bound === undefined
-        ? yield* findAllAccessible(connection, all)
-        : yield* findAccessible(connection, all, bound, { withChildren, limit });
+        ? yield* findAllAccessible(connection, all, requireRoom)
+        : yield* findAccessible(connection, all, bound, { withChildren, limit, requireRoom });
     });
   }
 

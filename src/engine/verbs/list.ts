@@ -10,7 +10,7 @@ import { issueOf } from '../../core/query/parameters.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { isTimestampField } from '../../core/query/fields.ts';
 import { positionInSteps } from '../../core/query/sort.ts';
-import { findObjects, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
+import { bytesOfShared, findObjects, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { findUnchanged, planAhead, planIndexedPage, readListQuery } from '../list-ahead.ts';
@@ -26,7 +26,7 @@ import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
 import { reportFor, withIndexes } from '../list-indexes.ts';
 import { findAbove, requireNoIssues, requireTimestamp, type LiveLists, type Scope } from '../scope.ts';
 import { bindSearch, countMatches, searchPage, type BoundSearch, type FoundPage } from '../text-search.ts';
-import { requireRoomForPage, requireRoomForText } from '../stored-work.ts';
+import { requireRoomForPage, requireRoomForText, roomForObjects } from '../stored-work.ts';
 import { minToWalk, manyShared, readSharedPage } from '../shared-page.ts';
 
 /** Responds with a page of the objects that the caller may see, or with their number for HEAD. */
@@ -143,11 +143,13 @@ export async function requireReadAccess(scope: Scope): Promise<ListAccess> {
   return requireListAccess(askedList(scope), caller, unit.reader, ids, () => findManyShared(scope));
 }
 
-function askedList({ kind, context: { caller, ids } }: Scope): AskedList {
+function askedList({ kind, context }: Scope): AskedList {
+  const { caller, ids } = context;
   const { rules, declaration, idName } = kind;
   const mayBeEmpty = declaration.isListOpen === true && caller.userId !== undefined;
   const create = mayBeEmpty ? openToAll : rules.create;
-  return { uri: kind.listUri(ids), idName, whole: rules.readList, create, own: rules.read };
+  const requireRoom = roomForObjects(context, bytesOfShared);
+  return { uri: kind.listUri(ids), idName, whole: rules.readList, create, own: rules.read, requireRoom };
 }
 
 /** Returns the number of shared objects from which a scan may be faster; `undefined` when the list cannot be scanned. */

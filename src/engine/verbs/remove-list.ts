@@ -4,7 +4,7 @@ import type { Deletion } from '../../contracts/storage.ts';
 import { formatEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
 import { positionInSteps } from '../../core/query/sort.ts';
-import { requireListAccess } from '../access.ts';
+import { bytesOfShared, requireListAccess } from '../access.ts';
 import { finishDeletions } from '../delete-objects.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
@@ -15,6 +15,7 @@ import { readPreconditions, requireMatch } from '../preconditions.ts';
 import { timestampHeaders } from '../respond.ts';
 import { reportFor, withIndexes } from '../list-indexes.ts';
 import { findAbove, holdAbove, requireNoIssues, type Scope } from '../scope.ts';
+import { roomForObjects } from '../stored-work.ts';
 import { bindSearch, searchPage, type BoundSearch } from '../text-search.ts';
 import type { Writer } from '../unit-of-work.ts';
 import { warnOfFilters } from '../warnings.ts';
@@ -34,6 +35,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
         whole: rules.writeList,
         create: rules.create,
         own: rules.write,
+        requireRoom: roomForObjects(context, bytesOfShared),
       },
       context.caller,
       reader,

@@ -20,7 +20,7 @@ import { aboutFilters, listParameters, pageHeaders, totalHeaders } from '../../e
 import { readParameters, readQuery } from '../../engine/list-query.ts';
 import { ownsLists } from '../../engine/owned-lists.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
-import { roomFor } from '../../engine/stored-work.ts';
+import { roomFor, roomForObjects } from '../../engine/stored-work.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
 import { oldestFirst, walkIds } from '../../engine/walk.ts';
 import { warningHeader } from '../../engine/warnings.ts';
@@ -120,8 +120,14 @@ async function listPermissions(
   return virtualPage(context, options.engine, entries, query, headers);
 }
 
+/** Bytes per object: its URI, its permissions, its entry of the list, and the text of the entry. */
+const bytesOfObject = 800;
+
 /** Number of objects that are looked at before other requests run. */
 const objectsPerTurn = 500;
+
+/** Number of objects between two memory reservations. */
+const objectsPerReservation = 2000;
 
 async function collectEntries(
   options: PermissionsOptions,
@@ -130,25 +136,22 @@ async function collectEntries(
   context: Context,
 ): Promise<readonly JsonObject[]> {
   const { reader } = context.unit;
-  const explicit = new Map<ObjectUri, Set<string>>();
-  let copied = 0;
-  for (const [uri, names] of await reader.permission.getAccessibleObjects(caller.knownPrincipals)) {
-    if (++copied % objectsPerTurn === 0) await pause('normal');
-    explicit.set(uri, new Set(names));
-  }
+  const requireRoom = roomForObjects(context, bytesOfObject);
+  const all = new Map(await reader.permission.getAccessibleObjects(caller.knownPrincipals, { requireRoom }));
   for (const kind of kinds) {
     const granted = entriesBySettings(kinds, kind, caller);
     if (granted.length === 0) continue;
-    for (const uri of await listUris(kind, context)) {
-      const names = explicit.get(uri) ?? new Set();
-      for (const name of granted) names.add(name);
-      explicit.set(uri, names);
+    const bySettings = new Set(granted);
+    for await (const uri of listUris(kind, context)) {
+      const names = all.get(uri);
+      all.set(uri, names === undefined ? bySettings : new Set([...names, ...granted]));
+      if (all.size % objectsPerReservation === 0) requireRoom?.(all.size);
     }
   }
   const parse = createUriParser(kinds.map(({ name, uriTemplate }) => [name, uriTemplate]));
   const entries: JsonObject[] = [];
   let looked = 0;
-  for (const [uri, names] of explicit) {
+  for (const [uri, names] of all) {
     if (++looked % objectsPerTurn === 0) await pause('normal');
     const address = parse(uri);
     const kind = address === undefined ? undefined : options.kinds.get(address.kind);
@@ -228,17 +231,15 @@ function ruleFor({ kinds }: PermissionsOptions, kind: CompiledKind, permission: 
 }
 
 /** Returns the URIs of all objects of a kind. */
-async function listUris(kind: CompiledKind, context: Context): Promise<readonly ObjectUri[]> {
+async function* listUris(kind: CompiledKind, context: Context): AsyncGenerator<ObjectUri, void, undefined> {
   const { storage } = context.unit.reader;
   const room = roomFor(context, 'show');
-  const uris: ObjectUri[] = [];
   const collection = kind.declaration.path.slice(kind.declaration.path.lastIndexOf('/'));
   for (const parent of await storage.listParents(kind.name)) {
     const list = { kind: kind.name, parent };
     // A change in the meantime moves an object to the end, where it is found again.
     for await (const id of walkIds(storage, list, { filters: [] }, room, oldestFirst)) {
-      uris.push(storedUri(`${parent}${collection}/${id}`));
+      yield storedUri(`${parent}${collection}/${id}`);
     }
   }
-  return uris;
 }

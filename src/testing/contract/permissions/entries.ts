@@ -238,6 +238,25 @@ const replacements: readonly PermissionCase[] = [
       assert.deepEqual(await entries(objectId), kept ? { read: ['zoe'] } : {}, objectId);
     }
   }),
+  permissionCase('accessible objects reserve memory before very many are read', async ({ write, reader }) => {
+    const many = Array.from({ length: 5000 }, (_, n) => {
+      return { objectId: `/buckets/a/collections/c/records/r${n}`, permissions: { read: ['zoe'] } };
+    });
+    await write((writer) => writer.addToAces([...many, { objectId: '/buckets/a', permissions: { read: ['kim'] } }]));
+    const refusal = new Error('no room');
+    const reserved: number[] = [];
+    const requireRoom = (objects: number): void => {
+      reserved.push(objects);
+      throw refusal;
+    };
+    const bound = [{ pattern: '/buckets/a/collections/c/records/*', permission: 'read' }];
+    await assert.rejects(reader.getAccessibleObjects(['zoe'], { requireRoom }), refusal);
+    const options = { bound, withChildren: false, requireRoom };
+    await assert.rejects(reader.getAccessibleObjects(['zoe'], options), refusal);
+    assert.ok(reserved.every((objects) => objects >= 5000));
+    assert.equal((await reader.getAccessibleObjects(['kim'], { requireRoom })).size, 1);
+    assert.equal(reserved.length, 2);
+  }),
   permissionCase('the entries of many objects are deleted at once', async ({ write, reader }) => {
     const objectIds = Array.from({ length: 3000 }, (_, n) => `/buckets/a/collections/c/records/r${n}`);
     await write(async (writer) => {
