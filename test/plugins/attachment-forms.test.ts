@@ -1,7 +1,7 @@
 // Invalid forms: each gets a response and leaves no file, and the service continues.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { authorizationOf, startTestService, type TestClient, type TestService } from '../../src/testing/index.ts';
 import { boundary, FileFolder, form, formBytes, upload, type FormPart } from '../support/attachments.ts';
 
@@ -278,3 +278,23 @@ async function readAnswer(socket: Socket): Promise<string> {
   }
   return text;
 }
+
+describe('A form with large data', () => {
+  // As derived from a heap of 256 MB.
+  const settings = { includes: 'attachments', bucket_create_principals: 'system.Authenticated' };
+
+  it('is accepted up to max_body_size, also when the budget has room for one at a time.', async () => {
+    const large = await startTestService({
+      settings: { ...settings, memory_budget_bytes: '136000000', 'attachment.base_path': folder.path },
+    });
+    onTestFinished(() => large.close());
+    const client = large.asUser('alice');
+    await client.request('PUT', '/v1/buckets/b');
+    await client.request('PUT', '/v1/buckets/b/collections/c');
+    const data = { text: 'x'.repeat(9_900_000) };
+    const uploads = ['r', 's'].map((id) => upload(client, `/buckets/b/collections/c/records/${id}`, { data }));
+    for (const { status } of await Promise.all(uploads)) expect([201, 503]).toContain(status);
+    const idle = await upload(client, '/buckets/b/collections/c/records/t', { data });
+    expect(idle.status).toBe(201);
+  });
+});

@@ -11,6 +11,7 @@ import { BackendError } from '../../contracts/errors.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import {
   mediaType,
+  MemoryAwaited,
   type MemoryAccount,
   type RequestBody,
   type RequestHeaders,
@@ -36,6 +37,8 @@ export interface FormLimits {
 interface FormBudget extends FormLimits {
   /** Account for memory of parts other than the file. */
   readonly memory: MemoryAccount | undefined;
+  /** Maximum size of everything except the file. */
+  readonly allOtherBytes: number;
 }
 
 /** Size of fields that needs no reservation. */
@@ -73,7 +76,9 @@ export function readForm(
 ): Promise<Form> {
   let form = forms.get(body);
   if (form === undefined) {
-    form = parseForm(body, headers, folder, { ...limits, memory });
+    const most = 3 * limits.otherBytes + toleranceBytes;
+    const announced = Number(headers['content-length'] ?? most);
+    form = parseForm(body, headers, folder, { ...limits, memory, allOtherBytes: Math.min(announced, most) });
     forms.set(body, form);
   }
   return form;
@@ -186,7 +191,7 @@ class Parts {
       if (next.done === true) break;
       received += next.value.length;
       const otherBytes = received - this.#fileBytes;
-      if (otherBytes > 3 * this.#limits.otherBytes + toleranceBytes) throw new ServiceError('requestTooLarge');
+      if (otherBytes > this.#limits.allOtherBytes) throw new ServiceError('requestTooLarge');
       if (otherBytes > this.#reservedBytes) await this.#reserve(otherBytes);
       await this.#unlessBroken(this.#write(next.value));
     }
@@ -195,12 +200,21 @@ class Parts {
     if (this.#file !== undefined) this.#spooled = await this.#unlessBroken(this.#file.spooled);
   }
 
-  /** Reserves much more than needed, because forms that wait for memory while holding some could deadlock. */
+  /**
+   * Reserves for all that may still arrive, because forms that wait for memory while holding some could deadlock. The largest
+   * form may use the whole budget.
+   */
   async #reserve(bytes: number): Promise<void> {
-    const { memory, json } = this.#limits;
-    this.#reservedBytes = bytes <= mediumBytes ? mediumBytes : 8 * bytes;
+    const { memory, json, allOtherBytes } = this.#limits;
+    this.#reservedBytes = bytes <= mediumBytes ? mediumBytes : allOtherBytes;
     const values = Math.min(this.#reservedBytes / 2, json.maxValues);
-    await memory?.reserve(this.#reservedBytes * bytesPerByte + values * bytesPerValue);
+    try {
+      memory?.admit(this.#reservedBytes * bytesPerByte + values * bytesPerValue);
+    } catch (error) {
+      if (!(error instanceof MemoryAwaited)) throw error;
+      // The form cannot be read again, so it waits here.
+      await error.reserve();
+    }
   }
 
   /** Resolves when the temporary file is no longer written. */
