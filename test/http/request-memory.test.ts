@@ -155,6 +155,31 @@ async function startBesideReader(settings: Readonly<Record<string, string>>): Pr
   return [service, reader];
 }
 
+describe('Snapshots', () => {
+  it('wait for memory for their further pages.', async () => {
+    // 100 MB for work, of which one address may have 75.
+    const settings = { memory_budget_bytes: String(160 * megabyte), memory_wait_seconds: '60', includes: 'history' };
+    const service = await startTestService({ settings });
+    onTestFinished(() => service.close());
+    const everyone = { permissions: { write: ['system.Authenticated'] } };
+    await service.request('PUT', '/v1/buckets/b', { auth: 'ann', body: everyone });
+    for (const path of ['/v1/buckets/b/collections/c', '/v1/buckets/b/collections/d'])
+      await service.request('PUT', path, { auth: 'ann' });
+    for (const id of ['a', 'b', 'c', 'd'])
+      await service.request('PUT', `${list}/${id}`, { auth: 'ann', body: body(4.4 * megabyte) });
+    const other = '/v1/buckets/b/collections/d/records/r';
+    await service.request('PUT', other, { auth: 'ann', body: body(9.9 * megabyte) });
+    const reader = await open(service, [`GET ${other} HTTP/1.1`]);
+    await once(reader, 'data');
+    reader.pause();
+    const path = `/v1/buckets/b/snapshot/collections/c@${Number.MAX_SAFE_INTEGER}`;
+    const waiting = service.request('GET', path, { auth: 'bob' });
+    for (let n = 0; n < 20; n++) await service.request('GET', '/v1/__lbheartbeat__');
+    await closed(service, reader);
+    expect((await waiting).status).toBe(200);
+  });
+});
+
 describe('Small requests about large objects', () => {
   const requests: readonly [string, string, TestRequest][] = [
     ['PATCH', `${list}/a`, { auth: 'ann', body: { data: { n: 1 } } }],

@@ -77,7 +77,7 @@ async function respond({ objects, scope, maxBytes }: SnapshotOptions, context: C
   const requireRoom = roomFor(context, 'show');
   const changes = new ChangeLog({ storage, history, collectionId, requireRoom }, unrecorded);
   const list = records.listKey(ids, anonymous);
-  const reserve = (bytes: number): void => context.request.memory?.reserveNow(bytes * responseExpansion);
+  const reserve = (bytes: number): void => context.request.memory?.admitWhole(bytes * responseExpansion);
   const extent = await findExtent(objects, scope, context);
   const source = { storage, records: list, exists, changes, extent, maxBytes, requireRoom, reserve };
   const texts = await readSnapshot(source, at).catch(rethrow);
