@@ -284,10 +284,14 @@ describe('A form with large data', () => {
   const settings = { includes: 'attachments', bucket_create_principals: 'system.Authenticated' };
 
   it('is accepted up to max_body_size, also when the budget has room for one at a time.', async () => {
+    const files = await FileFolder.create();
     const large = await startTestService({
-      settings: { ...settings, memory_budget_bytes: '136000000', 'attachment.base_path': folder.path },
+      settings: { ...settings, memory_budget_bytes: '136000000', 'attachment.base_path': files.path },
     });
-    onTestFinished(() => large.close());
+    onTestFinished(async () => {
+      await large.close();
+      await files.remove();
+    });
     const client = large.asUser('alice');
     await client.request('PUT', '/v1/buckets/b');
     await client.request('PUT', '/v1/buckets/b/collections/c');
