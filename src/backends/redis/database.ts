@@ -82,6 +82,11 @@ export class RedisDatabase implements Database, UnitHost {
     new SharedHints(new PublishTransport(this.client, this.keys.channel(this.client.db)), logger);
 
   async begin(): Promise<Transaction> {
+    return this.beginUnit();
+  }
+
+  /** @throws BackendUnavailable */
+  beginUnit(): RedisUnit {
     if (this.#closing !== undefined) throw new BackendUnavailable('storage', 'the Redis database is closed');
     const unit = new RedisUnit(this);
     this.#open.add(unit);

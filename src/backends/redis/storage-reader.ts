@@ -17,6 +17,7 @@ import { isTombstone, type ListKey, type StoredObject } from '../../core/objects
 import { storedParent, type ListParent } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { RedisClient } from './client.ts';
+import type { HeldReads } from './held-reads.ts';
 import { unescapeTag, type Keys } from './keys.ts';
 import { readListClocks } from './list-clocks.ts';
 import type { ListReads } from './list-reads.ts';
@@ -29,10 +30,10 @@ import { countSelected, selectPage } from './select.ts';
 const firstPiece = 1000;
 const pieceGrowth = 4;
 /**
- * Maximum number of reads of a list that is written meanwhile. A piece of long texts is limited by their length, so such a list
- * may never be read in one piece.
+ * Maximum number of reads of a list that is written meanwhile, after which writers wait. A piece of long texts is limited by their
+ * length, so such a list may never be read in one piece.
  */
-const maxAttempts = 8;
+const maxAttempts = 3;
 
 /** The parts that all reads of one database share. */
 export interface RedisReads {
@@ -40,19 +41,23 @@ export interface RedisReads {
   readonly keys: Keys;
   readonly reads: ListReads;
   readonly longReads: LongReads;
+  /** Reads a list while no unit writes it; absent for units, which could wait for each other. */
+  readonly heldReads?: HeldReads | undefined;
 }
 
 export class RedisStorageReader implements StorageReader {
   protected readonly reads: ListReads;
   protected readonly longReads: LongReads;
+  readonly #heldReads: HeldReads | undefined;
   readonly #client: RedisClient;
   readonly #keys: Keys;
 
-  constructor({ client, keys, reads, longReads }: RedisReads) {
+  constructor({ client, keys, reads, longReads, heldReads }: RedisReads) {
     this.#client = client;
     this.#keys = keys;
     this.reads = reads;
     this.longReads = longReads;
+    this.#heldReads = heldReads;
   }
 
   async get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined> {
@@ -147,10 +152,14 @@ export class RedisStorageReader implements StorageReader {
           return await work(new ListView(this.reads, list, { allowance }), piece);
         } catch (error) {
           if (!(error instanceof ListChanged)) throw error;
-          if (attempt === maxAttempts) throw changesTooFast(error);
+          if (attempt === maxAttempts) break;
           piece *= pieceGrowth;
         }
       }
+      if (this.#heldReads === undefined) throw changesTooFast();
+      return this.#heldReads.run(list, (overlay) =>
+        work(new ListView(this.reads, list, { overlay, allowance, whenStale: changesTooFast }), firstPiece),
+      );
     });
   }
 
@@ -173,10 +182,9 @@ export class RedisStorageReader implements StorageReader {
   }
 }
 
-function changesTooFast(cause: ListChanged): BackendUnavailable {
-  const message =
-    'A list was written again and again while its long texts were read. Write less often, or read shorter pages';
-  return new BackendUnavailable('storage', message, { cause, reason: 'The list changes faster than it can be read.' });
+function changesTooFast(): BackendUnavailable {
+  const message = 'A list was written again and again while it was read. Write less often, or read shorter pages';
+  return new BackendUnavailable('storage', message, { reason: 'The list changes faster than it can be read.' });
 }
 
 async function readPage(view: ListView, query: PageQuery, piece: number): Promise<Page> {

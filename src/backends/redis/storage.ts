@@ -1,6 +1,7 @@
 // The storage backend of a Redis database.
 import type { StorageBackend } from '../../contracts/storage.ts';
 import type { RedisDatabase } from './database.ts';
+import { HeldReads } from './held-reads.ts';
 import { LongReads } from './long-reads.ts';
 import { RedisStorageReader } from './storage-reader.ts';
 import { RedisStorageWriter } from './storage-writer.ts';
@@ -8,9 +9,10 @@ import { RedisStorageWriter } from './storage-writer.ts';
 export function createRedisStorage(database: RedisDatabase): StorageBackend {
   const { client, keys, reads } = database;
   const shared = { client, keys, reads, longReads: new LongReads() };
+  const heldReads = new HeldReads(database);
   return {
     database,
-    reader: new RedisStorageReader(shared),
+    reader: new RedisStorageReader({ ...shared, heldReads }),
     writer: (transaction) => new RedisStorageWriter(shared, database.requireUnit(transaction)),
   };
 }

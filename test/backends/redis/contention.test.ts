@@ -7,7 +7,8 @@ import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { PermissionWriter } from '../../../src/contracts/permission.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
-import type { ListKey } from '../../../src/core/objects/stored.ts';
+import { StoredObject, type ListKey } from '../../../src/core/objects/stored.ts';
+import { parseField } from '../../../src/core/query/fields.ts';
 import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { Retry } from '../../../src/engine/retry.ts';
 import { compareLists } from '../../../src/core/objects/list-order.ts';
@@ -77,6 +78,40 @@ describe.each(inExtent<readonly (typeof places)[number][]>(places.slice(0, 1), p
         }
       }
     }
+
+    it('a long list is read while all processes write it', { timeout: 120_000 }, async () => {
+      const text = JSON.stringify({ text: 'x'.repeat(3_000_000) });
+      await unit(0, async ({ storage }) => {
+        for (let n = 0; n < 9; n++) await storage.create(list, `long${n}`, text);
+        await storage.create(list, 'a', '{"n":0}');
+        await storage.create(list, 'b', '{"n":0}');
+      });
+      let isReading = true;
+      const writing = Array.from({ length: processes }, async (_, process) => {
+        let writes = 0;
+        for (; isReading; writes++) {
+          await unit(process, async ({ storage }) => {
+            await storage.update(list, 'a', `{"n":"${process} ${writes}"}`);
+            await storage.update(list, 'b', `{"n":"${process} ${writes}"}`);
+          });
+        }
+        return writes;
+      });
+      const { reader } = createRedisStorage(databases[0]!);
+      try {
+        // Longer than one reply, in an order that needs all texts, and counted by them.
+        const sort = [{ field: parseField('text'), direction: 'descending' }] as const;
+        const { entries, more } = await reader.listAll(list, { filters: [], sort, limit: 20 });
+        expect([entries.length, more]).toEqual([11, false]);
+        const [a, b] = ['a', 'b'].map((id) => entries.find((entry) => entry.id === id));
+        expect(a).toMatchObject({ text: b instanceof StoredObject ? b.text : 'missing' });
+        const filters = [{ field: parseField('text'), operator: 'has', present: true }] as const;
+        expect(await reader.countAll(list, { filters })).toBe(9);
+      } finally {
+        isReading = false;
+      }
+      for (const writes of await Promise.all(writing)) expect(writes).toBeGreaterThan(0);
+    });
 
     it('counters of many processes lose no update, and every writer succeeds.', { timeout: 60_000 }, async () => {
       await Promise.all(
