@@ -61,9 +61,18 @@ export async function* selectNewest(
   selection: Selection,
   piece: number,
 ): AsyncGenerator<readonly StoredEntry[], void, undefined> {
-  for await (const entries of readCandidates(view, part, planSelection(selection), piece)) {
-    yield entries.toSorted((a, b) => b.lastModified - a.lastModified);
+  const plan = planSelection(selection);
+  // Named entries are read in no order, and in several pieces.
+  const named: StoredEntry[] = [];
+  for await (const entries of readCandidates(view, part, plan, piece)) {
+    if (plan.by === 'lookup') named.push(...entries);
+    else yield newestOf(entries);
   }
+  if (named.length > 0) yield newestOf(named);
+}
+
+function newestOf(entries: readonly StoredEntry[]): readonly StoredEntry[] {
+  return entries.toSorted((a, b) => b.lastModified - a.lastModified);
 }
 
 /** Returns the number of selected entries. */

@@ -306,6 +306,16 @@ const forgetting: readonly StorageCase[] = [
     assert.equal(await probe.trim(3, { includeDeleted: true }), 1);
     assert.deepEqual(await probe.everything(), ['c', 'd', 'e', '†a']);
   }),
+  storageCase('trimming named objects removes the oldest, also one of the same unit', async (probe) => {
+    await probe.create('stays');
+    const { timestamp } = await probe.page();
+    await probe.unit(async (writer) => {
+      await writer.create(probe.list, 'older', '{}', timestamp! - 1);
+      assert.equal(await writer.trimObjects(probe.list, { filters: [], ids: ['older', 'stays'] }, 1), 1);
+    });
+    assert.deepEqual(await probe.ids(), ['stays']);
+  }),
+
   storageCase('trimming leaves other lists alone', async (probe) => {
     await probe.create('x');
     await probe.at(otherKind).create('x');
