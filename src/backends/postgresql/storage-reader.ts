@@ -160,7 +160,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
 /** Returns one page of the list, by declared indexes where they help. */
 export function selectPage(access: Access, list: ListKey, query: PageQuery): Promise<Page> {
   return byIndexes(access, list, query, {
-    readOrdered: () => readOrdered(access, list, query, 'text', readPageText),
+    readOrdered: () => readOrderedPage(access, list, query, 'text', readPageText),
     read: (asked) => readPage(access, list, asked),
     present: (page) => page,
   });
@@ -179,12 +179,12 @@ async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
   access: Access,
   list: ListKey,
   query: PageQuery,
-  { readOrdered: readInOrder, read, present }: PageForm<P>,
+  { readOrdered, read, present }: PageForm<P>,
 ): Promise<P> {
   // Reports are about indexes.
   const cached = query.report === undefined ? await access.smallLists?.selectPage(access, list, query) : undefined;
   if (cached !== undefined) return present(cached);
-  const ordered = query.report === undefined ? await readInOrder() : undefined;
+  const ordered = query.report === undefined ? await readOrdered() : undefined;
   if (ordered !== undefined) return ordered;
   const found = query.indexes === undefined ? undefined : await searchKeys(access, list, query);
   if (found?.clock !== undefined) {
@@ -221,14 +221,14 @@ async function readPage(access: Access, list: ListKey, query: PageQuery): Promis
 /** Returns a page as response text, which the server joins unless the page is long. */
 function selectText(access: Access, list: ListKey, query: PageQuery): Promise<PageText> {
   return byIndexes(access, list, query, {
-    readOrdered: () => readOrdered(access, list, query, 'joined', readJoined),
+    readOrdered: () => readOrderedPage(access, list, query, 'joined', readJoined),
     read: (asked) => readText(access, list, asked),
     present: (page) => runFromNow(joinPage(page, query.maxBytes), 'normal'),
   });
 }
 
 /** Reads a page in the order of a declared index; `undefined` when there is none, or the page needs more than one row. */
-async function readOrdered<P extends Pick<Page, 'more'>>(
+async function readOrderedPage<P extends Pick<Page, 'more'>>(
   access: Access,
   list: ListKey,
   query: PageQuery,
