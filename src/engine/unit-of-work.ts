@@ -20,7 +20,7 @@ export interface ReservingReader extends StorageReader {
   get(list: ListKey, id: string, requireRoom: RequireRoom | undefined): Promise<StoredObject | undefined>;
 }
 
-/** As `ReservingReader`, in a transaction. */
+/** Requires the reservation as `ReservingReader` does, in a transaction. */
 export interface ReservingWriter extends StorageWriter {
   get(list: ListKey, id: string, requireRoom: RequireRoom | undefined): Promise<StoredObject | undefined>;
 }

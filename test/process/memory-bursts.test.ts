@@ -6,7 +6,7 @@ import { backends } from '../support/server-process.ts';
 import { attack, largeBodies, megabyte, users, Victim, type Answer } from './memory-attacks.ts';
 
 const [, , , plain = ''] = largeBodies(9.9 * megabyte);
-/** As large, with as many values as a body may have. */
+/** Has the same length, and as many values as a body may have. */
 const manyValues = JSON.stringify({
   data: Object.fromEntries(Array.from({ length: 98_000 }, (_, n) => [`k${n}`, 'x'.repeat(80)])),
 });

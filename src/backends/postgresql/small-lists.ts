@@ -69,8 +69,8 @@ export class SmallLists {
   }
 
   /**
-   * Returns the page of a query if the list is small and was not changed lately, and no declared index delivers the page,
-   * else `undefined`.
+   * Returns the page of a query that no declared index delivers, if the list is small and was not changed lately, else
+   * `undefined`.
    */
   async selectPage(access: Access, list: ListKey, query: PageQuery): Promise<Page | undefined> {
     const contents = readsAttributesOfPage(query) ? await this.#contentsOf(access, list) : undefined;

@@ -166,7 +166,7 @@ export function selectPage(access: Access, list: ListKey, query: PageQuery): Pro
   });
 }
 
-/** How a page is read and made, as entries or as response text. */
+/** Makes pages of one form: entries or response text. */
 interface PageForm<P> {
   /** Reads a page that a declared index delivers in its order; `undefined` for other pages. */
   readonly readOrdered: () => Promise<P | undefined>;
@@ -174,7 +174,7 @@ interface PageForm<P> {
   readonly present: (page: Page) => P | Promise<P>;
 }
 
-/** Reads a page of a cached list, among the candidates of declared indexes, or of the whole list. */
+/** Reads a page in the order of an index, of a cached list, among the candidates of indexes, or of the whole list. */
 async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
   access: Access,
   list: ListKey,
@@ -182,10 +182,12 @@ async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
   { readOrdered, read, present }: PageForm<P>,
 ): Promise<P> {
   // Reports are about indexes.
-  const cached = query.report === undefined ? await access.smallLists?.selectPage(access, list, query) : undefined;
-  if (cached !== undefined) return present(cached);
-  const ordered = query.report === undefined ? await readOrdered() : undefined;
-  if (ordered !== undefined) return ordered;
+  if (query.report === undefined) {
+    const ordered = await readOrdered();
+    if (ordered !== undefined) return ordered;
+    const cached = await access.smallLists?.selectPage(access, list, query);
+    if (cached !== undefined) return present(cached);
+  }
   const found = query.indexes === undefined ? undefined : await searchKeys(access, list, query);
   if (found?.clock !== undefined) {
     const { clock: timestamp, horizon, candidates } = found;

@@ -14,7 +14,7 @@ export interface HeldReadsHost {
 
 export class HeldReads {
   readonly #host: HeldReadsHost;
-  /** One at a time, so that writers wait for one read at most. */
+  /** Admits one read at a time, so that writers wait for one at most. */
   readonly #turns = new TaskLimit({ atOnce: 1, waiting: Infinity });
 
   constructor(host: HeldReadsHost) {

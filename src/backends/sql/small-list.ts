@@ -1,7 +1,6 @@
 // Small lists that are filtered or sorted by attributes. Their parsed objects are cached, because a database would parse the
 // text of each object for each query.
 import type { Steps } from '../../base/steps.ts';
-import { planOrderedRanges } from '../../core/index/page-ranges.ts';
 import type { EntryPage } from '../../core/objects/page-text.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -19,12 +18,12 @@ const bytesOfParsedChar = 3;
 /** Part of a cache (1/4) that one list may take, so that the default sizes have room for the largest list. */
 export const maxListPart = 4;
 
-/** Whether a page looks at the attributes of all live objects of a list, and no declared index delivers it. */
+/** Returns whether a page that no declared index delivers looks at the attributes of all live objects of a list. */
 export function readsAttributesOfPage(query: PageQuery): boolean {
-  return readsAttributes(planPage(query, 'unfiltered')) && planOrderedRanges(query) === undefined;
+  return readsAttributes(planPage(query, 'unfiltered'));
 }
 
-/** Whether a number of objects depends on the attributes of all live objects of a list. */
+/** Returns whether a number of objects depends on the attributes of all live objects of a list. */
 export function readsAttributesOfSelection(selection: Selection): boolean {
   return readsAttributes(planSelection(selection));
 }

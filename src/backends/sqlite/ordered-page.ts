@@ -9,9 +9,12 @@ import type { ListRow } from './lists.ts';
 /** Maximum number of entries of a page that is read at once. */
 const maxEntries = 1000;
 
-/** Returns a page in the order of a declared index; `undefined` when none delivers it, or when it is long. */
+/**
+ * Returns a page in the order of a declared index; `undefined` when none delivers it, when it is long, and for a report, which
+ * is about keys.
+ */
 export function selectOrdered(connection: Connection, list: ListRow, query: PageQuery): EntryPage | undefined {
-  const ordered = planOrderedRanges(query);
+  const ordered = query.report === undefined ? planOrderedRanges(query) : undefined;
   if (ordered === undefined) return undefined;
   const { limit, maxBytes } = query;
   const page = new OrderedPage(connection, list, ordered, { limit: Math.min(limit, maxEntries), maxBytes });

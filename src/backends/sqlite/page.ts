@@ -40,8 +40,11 @@ const maxPaths = 3;
 
 /** Returns one page of the list, by declared indexes where they help. */
 export function* selectPage(connection: Connection, list: ListRow, query: PageQuery): Steps<EntryPage> {
-  const ordered = query.report === undefined ? selectOrdered(connection, list, query) : undefined;
-  if (ordered !== undefined) return ordered;
+  return selectOrdered(connection, list, query) ?? (yield* selectUnordered(connection, list, query));
+}
+
+/** Returns a page that no declared index delivers in its order. */
+export function* selectUnordered(connection: Connection, list: ListRow, query: PageQuery): Steps<EntryPage> {
   const candidates = yield* searchKeys(connection, list, query);
   if (candidates !== undefined) {
     const plan = planQuery(amongCandidates(query, candidates));

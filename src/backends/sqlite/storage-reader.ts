@@ -19,7 +19,8 @@ import type { Access } from './access.ts';
 import type { Connection } from './connection.ts';
 import { countIds, findIds } from './find-words.ts';
 import { findList, listsAfter, type ListRow } from './lists.ts';
-import { planQuery, selectPage } from './page.ts';
+import { selectOrdered } from './ordered-page.ts';
+import { planQuery, selectUnordered } from './page.ts';
 import type { ReadCache } from './read-cache.ts';
 import { countKeys } from './key-columns.ts';
 import { amongCandidates } from '../../core/index/find-entries.ts';
@@ -184,9 +185,11 @@ function* findWords(
 function* readPage(connection: Connection, cache: ReadCache | undefined, list: ListKey, query: PageQuery): Steps<Page> {
   const row = readListRow(connection, cache, list);
   if (row === undefined) return { timestamp: undefined, horizon: 0, entries: [], more: false };
-  const isSmall = cache !== undefined && query.report === undefined;
-  const cached = isSmall ? yield* selectCached(connection, cache, list, row, query) : undefined;
-  const page = cached ?? (yield* selectPage(connection, row, query));
+  const mayBeCached = cache !== undefined && query.report === undefined;
+  const page =
+    selectOrdered(connection, row, query) ??
+    (mayBeCached ? yield* selectCached(connection, cache, list, row, query) : undefined) ??
+    (yield* selectUnordered(connection, row, query));
   return { timestamp: row.clock, horizon: row.horizon, ...page };
 }
 
