@@ -219,8 +219,8 @@ function compareNumbers(a: number | ExactNumber, b: number | ExactNumber): numbe
 function compareDecimals(a: Decimal, b: Decimal): number {
   if (a.digits === '' || b.digits === '') return signOf(a) - signOf(b);
   if (a.negative !== b.negative) return a.negative ? -1 : 1;
-  const difference = a.exponent === b.exponent ? compareText(a.digits, b.digits) : a.exponent < b.exponent ? -1 : 1;
-  return a.negative ? -difference : difference;
+  const [x, y] = a.negative ? [b, a] : [a, b];
+  return x.exponent === y.exponent ? compareText(x.digits, y.digits) : x.exponent < y.exponent ? -1 : 1;
 }
 
 function signOf({ negative, digits }: Decimal): number {

@@ -85,6 +85,10 @@ describe('the order over all values', () => {
     expect(equalValues(exact('0.1000000000000000000001'), 0.1)).toBe(false);
   });
 
+  it('has one zero, also for negative numbers that differ in a zero alone', () => {
+    expect(compareValues(new ExactNumber('-5e-1000000000000000'), new ExactNumber('-50e-1000000000000000'))).toBe(0);
+  });
+
   it('accepts extreme exponents', () => {
     const tiny = exact(`1e-${'9'.repeat(400)}`);
     expect(compareValues(tiny, 0)).toBeGreaterThan(0);
