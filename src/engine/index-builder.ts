@@ -1,6 +1,8 @@
 // Gives keys to the objects that were stored before their indexes were declared, a few at a time, while requests go on.
+import { setTimeout } from 'node:timers/promises';
 import { storedParent } from '../core/objects/uris.ts';
 import type { ListIndex } from '../core/query/ast.ts';
+import { Pace } from '../base/pacing.ts';
 import { pause, runFromNow } from '../base/steps.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { KeyedObject, StorageReader, StorageWriter } from '../contracts/storage.ts';
@@ -29,11 +31,11 @@ const useMs = 3_600_000;
 const maxUses = 10_000;
 
 /** Objects, and bytes of their texts, that one unit of work gives keys. */
-const objectsPerUnit = 200;
+const objectsPerUnit = 100;
 const bytesPerUnit = 1_000_000;
 
 /** Characters of objects whose keys are made in one step: to split them into words takes milliseconds. */
-const charsPerStep = 50_000;
+const charsPerStep = 20_000;
 
 /** A kind, as far as its indexes matter. */
 export interface IndexedKind extends Pick<CompiledKind, 'indexes'> {
@@ -145,11 +147,15 @@ export class IndexBuilder implements Indexing {
    */
   async completeList(list: ListKey, onProgress?: (done: number) => void): Promise<void> {
     const { stores, logger } = this.#options;
+    const pace = new Pace();
     let hasMore = true;
     for (let done = 0; hasMore && !this.#isStopped; done += objectsPerUnit) {
       onProgress?.(done);
+      const begunAt = performance.now();
       hasMore = await runInUnit(stores, logger, async (unit) => this.#doSome(list, (await unit.writer()).storage));
-      await pause('normal');
+      pace.pause(performance.now() - begunAt);
+      if (hasMore) await setTimeout(pace.pauseMs);
+      pace.resume(0);
     }
   }
 

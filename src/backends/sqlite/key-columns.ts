@@ -31,6 +31,8 @@ export function keyValues(keys: IndexKeys): readonly SqlValue[] {
 const rowsPerStep = 1000;
 const countedPerStep = 10_000;
 const rangesPerStep = 200;
+/** Number of objects that get keys without a pause. */
+const keyedPerStep = 50;
 
 /** Finds candidates for a page in the indexes of the list; `undefined` when a scan is needed. */
 export function* searchKeys(connection: Connection, list: ListRow, query: PageQuery): Steps<Candidates | undefined> {
@@ -144,7 +146,7 @@ export function* setKeys(
   if (list === undefined) return;
   const sql = `UPDATE objects SET ${assignments} WHERE list = ? AND id = ? AND last_modified = ?`;
   for (const [index, { id, lastModified, keys }] of objects.entries()) {
-    if (index > 0 && index % rowsPerStep === 0) yield;
+    if (index > 0 && index % keyedPerStep === 0) yield;
     connection.run(sql, ...keyValues(keys), list.list, id, lastModified);
   }
 }

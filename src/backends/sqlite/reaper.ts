@@ -2,7 +2,7 @@
 // does not depend on its contents. The rest is deleted in chunks, also after a restart.
 import type { Checkpoints } from './checkpoints.ts';
 import type { Connection } from './connection.ts';
-import { Pace } from './pacing.ts';
+import { Pace } from '../../base/pacing.ts';
 import type { WriterQueue } from './writer-queue.ts';
 
 /** Number of rows of the first chunk. Later chunks depend on the time that rows take. */

@@ -1,6 +1,6 @@
 // The pauses of background work, with event loop times made by the test.
 import { expect, it } from 'vitest';
-import { Pace, type LoopTimes } from '../../../src/backends/sqlite/pacing.ts';
+import { Pace, type LoopTimes } from '../../src/base/pacing.ts';
 
 /** Chunks of work of 10 ms each, with the requested pauses between them. */
 function work(
