@@ -6,8 +6,8 @@ import { runAtOnce, type Steps } from '../../base/steps.ts';
 import { isJsonArray, sortKeysInSteps } from './compare.ts';
 import { readDecimal } from './decimal.ts';
 
-/** Size of the first buffer, which is enough for most keys. */
-const firstBytes = 1024;
+/** Size of the first buffer, which is enough for most keys. Larger ones would use up the pool of Node.js for small buffers. */
+const firstBytes = 64;
 
 /** Collects bytes up to a limit. */
 export class KeyBytes {
