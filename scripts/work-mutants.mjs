@@ -79,8 +79,8 @@ export const workMutants = [
     ...counted,
     name: 'counts work without a limit',
     file: 'src/core/query/plan-page.ts',
-    find: 'residual, includeDeleted, budget };',
-    replace: 'residual, includeDeleted, budget: undefined };',
+    find: 'includeDeleted = false, budget }: Selection): SelectionPlan {',
+    replace: 'includeDeleted = false }: Selection): SelectionPlan {\n  const budget = undefined;',
   },
   {
     ...asked,

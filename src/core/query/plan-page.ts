@@ -81,35 +81,36 @@ export function planSelection({ filters, ids, includeDeleted = false, budget }: 
     else if (named === undefined) residual.push(filter);
     else wanted = wanted === undefined ? [...named] : wanted.filter((id) => named.has(id));
   }
-  const conditions = { range, residual, includeDeleted, budget };
-  return wanted === undefined
-    ? { by: 'scan', ...conditions }
-    : { by: 'lookup', ids: uniqueLists.has(wanted) ? wanted : [...new Set(wanted)], ...conditions };
+  if (wanted === undefined) return { by: 'scan', range, residual, includeDeleted, budget };
+  const unique = uniqueLists.has(wanted) ? wanted : [...new Set(wanted)];
+  return { by: 'lookup', ids: unique, range, residual, includeDeleted, budget };
 }
 
 /** Plans a read of one page. */
 export function planPage(query: PageQuery, idOrder: IdOrder = 'always'): PagePlan {
-  const { limit, maxBytes, after } = query;
   const selection = planSelection(query);
   const unique = query.sort.findIndex(({ field }) => isUniqueField(field));
   const sort = unique === -1 ? query.sort : query.sort.slice(0, unique + 1);
-  const page = { limit, maxBytes, sort };
   const ordered = unique === 0 && selection.by === 'scan' ? planIndex(selection, sort[0]!, idOrder) : undefined;
-  const start = ordered === undefined || after === undefined ? ordered : continueIndex(ordered, after[0]);
-  return start === undefined ? { ...selection, ...page, after } : { ...start, ...page, after: undefined };
+  const start = ordered === undefined || query.after === undefined ? ordered : continueIndex(ordered, query.after[0]);
+  const { limit, maxBytes, after } = query;
+  // Each plan is a new object. Copies with spread properties would take most of the time of a short query.
+  return Object.assign(start ?? selection, { limit, maxBytes, sort, after: start === undefined ? after : undefined });
 }
 
 function planIndex(scan: Scan, { field, direction }: SortKey, idOrder: IdOrder): IndexRange | undefined {
-  if (isTimestampField(field)) return { ...scan, by: 'time', direction };
+  const { range, residual, includeDeleted, budget } = scan;
+  if (isTimestampField(field)) return { by: 'time', direction, range, residual, includeDeleted, budget };
   // A bounded range is expected to hold few entries, which are found by their timestamps and sorted.
-  if (idOrder === 'never' || !isEveryTimestamp(scan.range)) return undefined;
+  if (idOrder === 'never' || !isEveryTimestamp(range)) return undefined;
   let ids: IdRange = {};
-  const residual: Filter[] = [];
-  for (const filter of scan.residual) {
+  const rest: Filter[] = [];
+  for (const filter of residual) {
     if (isIdBound(filter)) ids = narrowIds(ids, filter);
-    else residual.push(filter);
+    else rest.push(filter);
   }
-  return idOrder === 'unfiltered' && residual.length > 0 ? undefined : { ...scan, by: 'id', direction, ids, residual };
+  if (idOrder === 'unfiltered' && rest.length > 0) return undefined;
+  return { by: 'id', direction, ids, range, residual: rest, includeDeleted, budget };
 }
 
 /**
