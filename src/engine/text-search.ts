@@ -25,7 +25,7 @@ import { readStates, stateOf } from './index-states.ts';
 import { declaredIndexes } from './list-indexes.ts';
 import type { Above, Scope } from './scope.ts';
 import { roomFor } from './stored-work.ts';
-import { walk } from './walk.ts';
+import { walk, type WalkOptions } from './walk.ts';
 
 /** Maximum number of objects that are ranked. When more have the words, the newest come first. */
 const maxRanked = 2000;
@@ -163,7 +163,7 @@ async function testInOrder(
 ): Promise<FoundObjects> {
   const page = new FoundObjects(query);
   let left = testedInOrder;
-  for await (const entries of walk(storage, list, query, bound.requireRoom, ...unrankedOrder(query))) {
+  for await (const entries of walk(storage, list, query, bound.requireRoom, unrankedOrder(query))) {
     await runFromNow(addMatches(page, entries, bound.search, 0), 'normal');
     if (page.isFull) break;
     const isNext = left > 0 && left <= entries.length;
@@ -184,14 +184,14 @@ async function maxToLookUp(storage: StorageReader, list: ListKey): Promise<numbe
 const noEntries: PageQuery = { filters: [], ids: [], sort: newestFirst, limit: 1 };
 
 /** Returns the order without the score, and the position in it where the page starts. */
-function unrankedOrder({ sort, after }: PageQuery): readonly [readonly SortKey[], PagePosition | undefined] {
+function unrankedOrder({ sort, after }: PageQuery): WalkOptions {
   const isKept = sort.map(({ field }) => !isScoreField(field));
   // After a page of ranked objects, the others start from the first one.
   const isContinued = after?.every((value, number) => isKept[number] || value === 0) === true;
-  return [
-    sort.filter((_, number) => isKept[number]),
-    isContinued ? after.filter((_, number) => isKept[number]) : undefined,
-  ];
+  return {
+    sort: sort.filter((_, number) => isKept[number]),
+    start: isContinued ? after.filter((_, number) => isKept[number]) : undefined,
+  };
 }
 
 /** Returns the number of objects that match the selection and the search. */

@@ -19,20 +19,26 @@ export const pageBytes = 8_000_000;
 /** Maximum length of the texts of a page that is read for ids, which rarely needs a reservation. */
 const pageBytesForIds = 262_144;
 
+export interface WalkOptions {
+  /** Order of the entries; default: newest first. */
+  readonly sort?: readonly SortKey[] | undefined;
+  /** Position after which the first page starts; default: the start of the list. */
+  readonly start?: PagePosition | undefined;
+  /** Maximum length of the texts of a page in bytes; default: `pageBytes`. */
+  readonly maxBytes?: number;
+}
+
 /**
  * Yields the selected entries, page by page.
  *
  * @param requireRoom reserves memory for a long page, which many requests can read at the same time; `undefined`: nothing does
- * @param start position after which the first page starts; default: the start of the list
  */
 export async function* walk(
   reader: StorageReader,
   list: ListKey,
   selection: Selection,
   requireRoom: RequireRoom | undefined,
-  sort: readonly SortKey[] = newestFirst,
-  start?: PagePosition,
-  maxBytes: number = pageBytes,
+  { sort = newestFirst, start, maxBytes = pageBytes }: WalkOptions = {},
 ): AsyncGenerator<readonly StoredEntry[], void, undefined> {
   let after = start;
   let limit = firstPage;
@@ -57,7 +63,7 @@ export async function* walkIds(
   requireRoom: RequireRoom | undefined,
   sort?: readonly SortKey[],
 ): AsyncGenerator<string, void, undefined> {
-  for await (const entries of walk(reader, list, selection, requireRoom, sort, undefined, pageBytesForIds)) {
+  for await (const entries of walk(reader, list, selection, requireRoom, { sort, maxBytes: pageBytesForIds })) {
     for (const { id } of entries) yield id;
   }
 }

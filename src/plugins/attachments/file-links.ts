@@ -231,7 +231,7 @@ async function* readAll(
   filters: readonly Filter[] = [],
 ): AsyncGenerator<StoredObject> {
   // Links are small.
-  for await (const entries of walk(storage, list, { filters }, undefined, byId)) {
+  for await (const entries of walk(storage, list, { filters }, undefined, { sort: byId })) {
     for (const entry of entries) if (entry instanceof StoredObject) yield entry;
   }
 }

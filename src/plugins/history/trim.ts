@@ -58,7 +58,7 @@ async function trimSelected(
   // The storage backend does not delete the permissions of the entries it trims.
   const excess = count - maxCount;
   let seen = 0;
-  for await (const entries of walk(storage, list, { filters }, undefined, oldestFirst)) {
+  for await (const entries of walk(storage, list, { filters }, undefined, { sort: oldestFirst })) {
     const surplus = entries.slice(0, excess - seen);
     seen += surplus.length;
     await permission.deleteObjectPermissions(surplus.map(({ id }) => storedUri(`${kind.listUri(ids)}/${id}`)));

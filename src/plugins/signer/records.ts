@@ -17,7 +17,7 @@ export interface Source {
 /** Yields the live objects of a list in the order of their ids, with pauses in which other requests run. */
 async function* readById({ storage, requireRoom }: Source, list: ListKey): AsyncGenerator<StoredObject, undefined> {
   const budget = new StepBudget();
-  for await (const entries of walk(storage, list, { filters: [] }, requireRoom, byId)) {
+  for await (const entries of walk(storage, list, { filters: [] }, requireRoom, { sort: byId })) {
     for (const entry of entries) {
       if (isTombstone(entry)) continue;
       yield entry;
