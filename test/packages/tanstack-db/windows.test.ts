@@ -82,7 +82,7 @@ const windows = [
 // TanStack DB recommends an index for each of these queries.
 beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => undefined));
 
-const backends = inExtent(['memory', 'sqlite'], ['memory', 'sqlite', 'postgresql']);
+const backends = inExtent(['sqlite'], ['memory', 'sqlite', 'postgresql']);
 
 describe.each(backends)('windows on %s', (backend) => {
   let world: World;
