@@ -10,7 +10,10 @@ export const oldestFirst: readonly SortKey[] = [{ field: lastModifiedField, dire
 
 export const byId: readonly SortKey[] = [{ field: idField, direction: 'ascending' }];
 
-/** Number of entries of the first page; later pages have as many entries as fit into `pageBytes`, within these limits. */
+/**
+ * Number of entries of the first page. Each page has at most twice as many as the one before it, since the reader may soon end,
+ * and as many as fit into the bytes of a page, within these limits.
+ */
 const firstPage = 500;
 const smallestPage = 100;
 const largestPage = 10_000;
@@ -51,7 +54,7 @@ export async function* walk(
     yield entries;
     if (!more) return;
     after = positionOf(last, sort);
-    limit = nextLimit(chars / entries.length, maxBytes);
+    limit = Math.min(2 * limit, fittingLimit(chars / entries.length, maxBytes));
   }
 }
 
@@ -68,8 +71,8 @@ export async function* walkIds(
   }
 }
 
-/** Returns the size of the next page. Each page is a query of its own, so few large pages cost less than many small ones. */
-function nextLimit(charsOfEntry: number, maxBytes: number): number {
+/** Returns the number of entries that fit on a page. Each is a query of its own, so few large pages cost less than many. */
+function fittingLimit(charsOfEntry: number, maxBytes: number): number {
   const fitting = Math.floor(maxBytes / Math.max(1, charsOfEntry));
   return Math.min(largestPage, Math.max(smallestPage, fitting));
 }
