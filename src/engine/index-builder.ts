@@ -55,6 +55,7 @@ export class IndexBuilder implements Indexing {
   /** When indexes were last used, by list and prefix, at most once in `useMs`. */
   readonly #uses = new Map<string, number>();
   readonly complete = new CompleteLists();
+  readonly #pace = new Pace();
   #running: Promise<void> | undefined;
   #isStopped = false;
 
@@ -147,15 +148,14 @@ export class IndexBuilder implements Indexing {
    */
   async completeList(list: ListKey, onProgress?: (done: number) => void): Promise<void> {
     const { stores, logger } = this.#options;
-    const pace = new Pace();
     let hasMore = true;
     for (let done = 0; hasMore && !this.#isStopped; done += objectsPerUnit) {
       onProgress?.(done);
       const begunAt = performance.now();
       hasMore = await runInUnit(stores, logger, async (unit) => this.#doSome(list, (await unit.writer()).storage));
-      pace.pause(performance.now() - begunAt);
-      if (hasMore) await setTimeout(pace.pauseMs);
-      pace.resume(0);
+      this.#pace.pause(performance.now() - begunAt);
+      if (hasMore) await setTimeout(this.#pace.pauseMs);
+      this.#pace.resume(0);
     }
   }
 

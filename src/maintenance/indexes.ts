@@ -43,10 +43,10 @@ const kinds = new Map<string, IndexedKind>([['record', { indexes: 'parent', pare
  */
 export function buildIndexes(settings: Settings, onProgress: (done: number, total: number) => void): Promise<void> {
   return withBackends(settings, async (stores) => {
+    const builder = new IndexBuilder({ stores, kinds, logger: silentLogger });
     let before = 0;
     for await (const list of indexedLists(stores.storage)) {
       if (list.kind !== 'record') continue;
-      const builder = new IndexBuilder({ stores, kinds, logger: silentLogger });
       const { done: begun = 0, total = 0 } = (await readStates(stores.storage.reader, list)).work ?? {};
       const done = before;
       await builder.completeList(list, (objects) => {

@@ -247,8 +247,8 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
       for (const { id, lastModified, keys } of objects) {
         const old = this.table.find(list)?.contents.live.get(id);
         if (old?.lastModified !== lastModified) continue;
-        const attributes = old.isLarge ? undefined : old.attributes;
-        this.table.put(list, new StoredObject(id, lastModified, old.text, attributes, keys), {}, this.#unit);
+        // Without the attributes, which were parsed for the keys: to keep them takes more memory than the keys.
+        this.table.put(list, new StoredObject(id, lastModified, old.text, undefined, keys), {}, this.#unit);
       }
     });
   }
