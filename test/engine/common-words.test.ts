@@ -91,6 +91,13 @@ describe('a search for common words', () => {
     expect(counted.read).toBe(500);
   });
 
+  it('that needs more reads twice as many objects next, not the whole list', async () => {
+    const counted = countReads();
+    const page = await searchPage(counted.reader, list, { ...query, limit: 60 }, boundTo('tea'));
+    expect(page.entries).toHaveLength(60);
+    expect(counted.read).toBe(1500);
+  });
+
   it('gives the pages of all matches, in order', async () => {
     const ids: string[] = [];
     let after: PageQuery['after'];
