@@ -151,11 +151,17 @@ export class IndexBuilder implements Indexing {
     let hasMore = true;
     for (let done = 0; hasMore && !this.#isStopped; done += objectsPerUnit) {
       onProgress?.(done);
-      const begunAt = performance.now();
-      hasMore = await runInUnit(stores, logger, async (unit) => this.#doSome(list, (await unit.writer()).storage));
-      this.#pace.pause(performance.now() - begunAt);
+      const askedAt = performance.now();
+      let startedAt = askedAt;
+      hasMore = await runInUnit(stores, logger, async (unit) => {
+        const { storage } = await unit.writer();
+        startedAt = performance.now();
+        // Writers that went first are load of others, and not work of the build.
+        this.#pace.resume(startedAt - askedAt);
+        return this.#doSome(list, storage);
+      });
+      this.#pace.pause(performance.now() - startedAt);
       if (hasMore) await setTimeout(this.#pace.pauseMs);
-      this.#pace.resume(0);
     }
   }
 

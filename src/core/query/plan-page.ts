@@ -88,12 +88,12 @@ export function planSelection({ filters, ids, includeDeleted = false, budget }: 
 
 /** Plans a read of one page. */
 export function planPage(query: PageQuery, idOrder: IdOrder = 'always'): PagePlan {
+  const { limit, maxBytes, after } = query;
   const selection = planSelection(query);
   const unique = query.sort.findIndex(({ field }) => isUniqueField(field));
   const sort = unique === -1 ? query.sort : query.sort.slice(0, unique + 1);
   const ordered = unique === 0 && selection.by === 'scan' ? planIndex(selection, sort[0]!, idOrder) : undefined;
-  const start = ordered === undefined || query.after === undefined ? ordered : continueIndex(ordered, query.after[0]);
-  const { limit, maxBytes, after } = query;
+  const start = ordered === undefined || after === undefined ? ordered : continueIndex(ordered, after[0]);
   // Each plan is a new object. Copies with spread properties would take most of the time of a short query.
   return Object.assign(start ?? selection, { limit, maxBytes, sort, after: start === undefined ? after : undefined });
 }
