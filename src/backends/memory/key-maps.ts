@@ -1,16 +1,7 @@
 // The declared indexes of a list: an ordered map for each slot, from key and timestamp to the object.
-import {
-  findCandidates,
-  findCount,
-  type Candidates,
-  type KeyRow,
-  type KeyRows,
-} from '../../core/index/find-entries.ts';
+import { wordSlot } from '../../core/index/definition.ts';
 import type { KeyRange } from '../../core/index/page-ranges.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
-import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import type { Steps } from '../../base/steps.ts';
-import { wordSlot } from '../../core/index/definition.ts';
 import { createMap, type OrderedMap } from './ordered-map.ts';
 
 /** Number of objects read or counted without a pause. */
@@ -40,11 +31,13 @@ function* placesOf({ keys, lastModified: time }: StoredObject): Iterable<readonl
 
 const textOf = (key: Buffer): string => key.toString('latin1');
 
+/** Returns the key of a place. */
+export const bytesOf = (key: string): Buffer => Buffer.from(key, 'latin1');
+
 /** Returns the place of the first object with this key or a later one. */
 const startOf = (key: Buffer): Place => ({ key: textOf(key), time: Infinity });
 
-/** Objects by word, the newest first. */
-export type WordMap = OrderedMap<Place, StoredObject>;
+type SlotSpan = Pick<KeyRange, 'slot' | 'low' | 'high'>;
 
 export class KeyMaps {
   /** By slot; absent where no object has a key. */
@@ -67,72 +60,49 @@ export class KeyMaps {
     for (const [slot, place] of placesOf(object)) this.#maps[slot]?.delete(place);
   }
 
-  /** Objects by word. */
-  get words(): WordMap | undefined {
+  /** Objects by word, the newest first. */
+  get words(): OrderedMap<Place, StoredObject> | undefined {
     return this.#maps[wordSlot];
   }
 
-  /** Finds candidates for a page; `undefined` when a scan is needed. */
-  *search(query: PageQuery, live: number): Steps<Candidates | undefined> {
-    const search = findCandidates(query);
-    let next = search.next();
-    while (next.done !== true) next = search.next(yield* this.#readAll(next.value, live));
-    return next.value;
+  /** Number of objects in a range, whatever its limit and timestamps. */
+  countRange({ slot, low, high }: SlotSpan): number {
+    return this.#maps[slot]?.forRange(startOf(low), startOf(high), false) ?? 0;
   }
 
-  /** Counts the selected objects, or finds candidates; `undefined` when a scan is needed. */
-  *count(selection: Selection, live: number): Steps<number | Candidates | undefined> {
-    const search = findCount(selection);
-    let next = search.next();
-    while (next.done !== true) next = search.next(yield* this.#readAll(next.value, live));
-    const found = next.value;
-    if (found === undefined || !('ranges' in found)) return found;
-    let total = 0;
-    for (const range of found.ranges) {
-      const map = this.#maps[range.slot];
-      if (map !== undefined) total += map.forRange(startOf(range.low), startOf(range.high), false);
-    }
-    return total;
+  isEmptyRange({ slot, low, high }: SlotSpan): boolean {
+    const next = this.#maps[slot]?.getPairOrNextHigher(startOf(low));
+    return next === undefined || comparePlaces(next[0], startOf(high)) >= 0;
   }
 
-  *#readAll(ranges: readonly KeyRange[], live: number): Steps<KeyRows> {
-    const rows: (readonly KeyRow[])[] = [];
-    for (const range of ranges) rows.push(yield* this.#read(range));
-    return { rows, live };
-  }
-
-  *#read({ slot, low, high, timestamps, isReverse, limit }: KeyRange): Steps<readonly KeyRow[]> {
-    const found: KeyRow[] = [];
+  /**
+   * Visits objects of a range in its order, as many as fit in a step. Returns where the next step begins; `undefined` when
+   * there is nothing left.
+   *
+   * @param from where the step begins; absent: at the start of the range
+   * @param visit returns whether the visit ends here
+   */
+  visitStep(
+    range: KeyRange,
+    from: Place | undefined,
+    visit: (object: StoredObject, key: string) => boolean,
+  ): Place | undefined {
+    const { slot, low, high, timestamps, isReverse } = range;
     const [first, end] = [startOf(low), startOf(high)];
     // A range of timestamps is within one key.
     const time = timestamps && (isReverse ? timestamps.low : timestamps.high);
-    let from: Place | undefined = time === undefined ? (isReverse ? end : first) : { key: first.key, time };
-    while (from !== undefined) {
-      if (found.length > 0) yield;
-      from = this.#readStep(slot, from, isReverse, (place, object) => {
-        const { id, lastModified } = object;
-        if (comparePlaces(place, end) >= 0) return isReverse ? 'skip' : 'end';
-        if (comparePlaces(place, first) < 0) return 'end';
-        if (timestamps !== undefined && (lastModified < timestamps.low || lastModified > timestamps.high)) return 'end';
-        found.push({ id, key: Buffer.from(place.key, 'latin1'), object });
-        return found.length >= limit ? 'end' : 'next';
-      });
-    }
-    return found;
-  }
-
-  /** Visits objects from a place on; returns where the next step begins, `undefined` at the end. */
-  #readStep(
-    slot: number,
-    from: Place,
-    isReverse: boolean,
-    visit: (place: Place, object: StoredObject) => 'next' | 'skip' | 'end',
-  ): Place | undefined {
+    const start = from ?? (time === undefined ? (isReverse ? end : first) : { key: first.key, time });
     const map = this.#maps[slot];
     let left = objectsPerStep;
-    for (const [place, object] of (isReverse ? map?.entriesReversed(from) : map?.entries(from)) ?? []) {
+    for (const [place, object] of (isReverse ? map?.entriesReversed(start) : map?.entries(start)) ?? []) {
       if (left-- === 0) return place;
-      if (visit(place, object) === 'end') return undefined;
+      if (comparePlaces(place, end) >= 0) {
+        if (isReverse) continue;
+        return undefined;
+      }
+      if (comparePlaces(place, first) < 0) return undefined;
+      if (timestamps !== undefined && (place.time < timestamps.low || place.time > timestamps.high)) return undefined;
+      if (visit(object, place.key)) return undefined;
     }
     return undefined;
   }

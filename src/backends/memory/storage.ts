@@ -34,6 +34,7 @@ import { visitWords } from './find-words.ts';
 import { ListWrites } from './list-writes.ts';
 import type { ListTable, ObjectList } from './list-table.ts';
 import { PageTexts } from './page-texts.ts';
+import { liveView } from './list-view.ts';
 import { countSelected, selectLivePage, selectNewest, selectPage } from './select.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
@@ -324,17 +325,15 @@ function* readPage(table: ListTable, list: ListKey, query: PageQuery): Steps<Pag
 function* findWords(table: ListTable, list: ListKey, search: WordSearch, limit: number): Steps<FoundWords> {
   const found = table.find(list);
   const { clock: timestamp } = found ?? unwritten;
-  const words = found?.contents.byKey.words;
   const ids: string[] = [];
-  if (words === undefined) return { timestamp, ids, more: false };
-  yield* visitWords(words, search, ({ id }) => ids.push(id) <= limit);
+  if (found !== undefined) yield* visitWords(liveView(found.contents), search, ({ id }) => ids.push(id) <= limit);
   return { timestamp, ids: ids.slice(0, limit), more: ids.length > limit };
 }
 
 function* countWords(table: ListTable, list: ListKey, search: WordSearch): Steps<number> {
-  const words = table.find(list)?.contents.byKey.words;
+  const found = table.find(list);
   let total = 0;
-  if (words !== undefined) yield* visitWords(words, search, () => ++total > 0);
+  if (found !== undefined) yield* visitWords(liveView(found.contents), search, () => ++total > 0);
   return total;
 }
 

@@ -4,6 +4,7 @@ import { pause } from '../../../src/base/steps.ts';
 import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
 import { createMemoryPermission } from '../../../src/backends/memory/permission.ts';
 import { createMemoryStorage } from '../../../src/backends/memory/storage.ts';
+import { keysOf, parseIndexes } from '../../../src/core/index/definition.ts';
 import { isTombstone, StoredObject, type StoredEntry } from '../../../src/core/objects/stored.ts';
 import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { toPrincipal, toPrincipals } from '../../../src/core/permissions/principals.ts';
@@ -11,15 +12,18 @@ import type { Filter, PageQuery, SortKey } from '../../../src/core/query/ast.ts'
 import { matches } from '../../../src/core/query/evaluate.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
 import { compareEntries, isAfter, positionOf } from '../../../src/core/query/sort.ts';
+import { wordsOf } from '../../../src/core/text/words.ts';
 import { createTestClock } from '../../../src/testing/index.ts';
 import { inRolledBackUnit, inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 
 const list = { kind: 'record', parent: storedParent('/buckets/a/collections/b') };
 const count = 25_000;
+const indexes = parseIndexes([{ fields: ['n'] }, { text: ['t'] }])!;
 const entries: readonly StoredEntry[] = Array.from({ length: count }, (_, n) => {
   const id = `e${(n * 7919) % count}`;
   if (n % 3 === 0) return { id, lastModified: n, deleted: true };
-  return new StoredObject(id, n, JSON.stringify({ n: (n * 48271) % 1000 }));
+  const attributes = { n: (n * 48271) % 1000, t: 'word' };
+  return new StoredObject(id, n, JSON.stringify(attributes), undefined, keysOf(indexes, attributes));
 });
 
 const database = createMemoryDatabase({ clock: createTestClock(10 * count) });
@@ -90,6 +94,36 @@ describe('long reads of the memory backend', () => {
     expect(await long).toEqual(expected);
     expect(await counting).toBe(expected.length);
     expect(order).toEqual(['written', 'short', 'long']);
+  });
+
+  it.each([
+    ['a page in the order of a declared index', []],
+    ['candidates from a declared index', [{ field: parseField('other'), operator: 'has', present: false }]],
+  ] as readonly (readonly [string, readonly Filter[]])[])('do not see such writes in %s', async (_, filters) => {
+    const query: PageQuery = { filters, sort: sortBy('n', '-last_modified'), limit: 8000, indexes };
+    const expected = answerByTheBook(query);
+    const long = storage.reader.listAll(list, query);
+    await inRolledBackUnit(database, async (transaction) => {
+      const writer = storage.writer(transaction);
+      await writer.delete(list, expected.at(-1)!.id);
+      await writer.create(list, 'new', '{"n":999}', undefined, { keys: keysOf(indexes, { n: 999 }) });
+      await writer.update(list, expected.at(-2)!.id, '{"n":0}', undefined, keysOf(indexes, { n: 0 }));
+      await long;
+    });
+    expect((await long).entries).toEqual(expected);
+  });
+
+  it('do not see such writes in a search for words', async () => {
+    const expected = answerByTheBook({ filters: [], sort: sortBy('-last_modified'), limit: 8000 }).map(({ id }) => id);
+    const search = { words: wordsOf('word'), prefixes: wordsOf('wo') };
+    const finding = storage.reader.findWords(list, search, 8000);
+    const counting = storage.reader.countWords(list, search);
+    await inRolledBackUnit(database, async (transaction) => {
+      await storage.writer(transaction).delete(list, expected.at(-1)!);
+      await Promise.all([finding, counting]);
+    });
+    expect((await finding).ids).toEqual(expected);
+    expect(await counting).toBe(entries.filter((entry) => !isTombstone(entry)).length);
   });
 
   it('take effect in a unit of work before later calls', async () => {
