@@ -8,6 +8,7 @@ const search = { file: 'src/core/index/find-entries.ts', backend, tests: 'test/c
 const inOrder = { tests: 'test/contract/long-indexed-lists.test.ts' };
 const ranges = { file: 'src/core/index/page-ranges.ts', backend: /** @type {const} */ ('postgresql'), ...inOrder };
 const ordered = { file: 'src/backends/postgresql/ordered-page.ts', backend: ranges.backend, ...inOrder };
+const inMemory = { file: 'src/backends/memory/read-keys.ts', backend, ...inOrder };
 const text = { backend };
 const found = { tests: 'test/http/text-search.test.ts', only: 'on memory' };
 const requests = { backend, tests: 'test/http/indexes.test.ts', only: 'on memory' };
@@ -145,6 +146,32 @@ export const indexMutants = [
     backend: 'sqlite',
     find: 'if (last === undefined || rows.length < wanted) return',
     replace: 'if (last === undefined || rows.length <= wanted) return',
+  },
+  {
+    ...inMemory,
+    name: 'memory: equal keys are read in the order of the index',
+    find: 'const isInOrder = range.timestamps !== undefined || range.isReverse !== isNewestFirst;',
+    replace: 'const isInOrder = true;',
+  },
+  {
+    ...inMemory,
+    name: 'memory: the last equal keys of a page are not read from their other end',
+    find: 'if (found.length + equal.length > limit) {',
+    replace: 'if (limit < 0) {',
+  },
+  {
+    ...inMemory,
+    name: 'memory: an index in order decides where keys were cut off',
+    find: 'if (uncertain !== undefined && !view.keys.isEmptyRange',
+    replace: 'if (uncertain?.low.length === 0 && !view.keys.isEmptyRange',
+  },
+  {
+    file: 'src/backends/memory/list-view.ts',
+    backend,
+    tests: 'test/backends/memory/scan.test.ts',
+    name: 'memory: a read by key sees what others write between its steps',
+    find: '      this.#keys = new KeyMaps(this.#keys);\n',
+    replace: '',
   },
   {
     ...ordered,
