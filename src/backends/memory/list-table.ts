@@ -7,7 +7,7 @@ import { emptyState, moveClock, moveHorizon, type ListChange, type ListState } f
 import type { ListKey, StoredObject, Tombstone } from '../../core/objects/stored.ts';
 import type { ListParent, ObjectUri } from '../../core/objects/uris.ts';
 import { createIdMap, createNumberMap, createTextMap, pairsWithPrefix, type OrderedMap } from './ordered-map.ts';
-import { KeyMaps } from './key-maps.ts';
+import { IndexedObject, KeyMaps } from './key-maps.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
 /** Number of objects that become tombstones without a pause. */
@@ -119,7 +119,8 @@ export class ListTable {
    * @param move what the write does to clock and horizon
    * @param isFresh neither exists
    */
-  put(key: ListKey, object: StoredObject, move: Move, unit: MemoryUnit, isFresh = false): void {
+  put(key: ListKey, given: StoredObject, move: Move, unit: MemoryUnit, isFresh = false): void {
+    const object = given.keys === undefined ? given : new IndexedObject(given, given.keys);
     requireStorable(object.id);
     // JSON text is storable: what is not is escaped in it. This joins the parts of a small text, which takes less memory than
     // the parts. A large one stays in parts: its history entry shares them, and a copy would take as long as the write.
@@ -261,7 +262,7 @@ export class ListTable {
     list.contents.live.set(object.id, object);
     list.contents.liveById.set(object.id, object);
     list.contents.liveByTime.set(object.lastModified, object);
-    if (object.keys !== undefined) list.contents.byKey.add(object);
+    list.contents.byKey.add(object);
   }
 
   #dropLive(list: MutableList, object: StoredObject): void {
@@ -269,7 +270,7 @@ export class ListTable {
     list.contents.live.delete(object.id);
     list.contents.liveById.delete(object.id);
     list.contents.liveByTime.delete(object.lastModified);
-    if (object.keys !== undefined) list.contents.byKey.drop(object);
+    list.contents.byKey.drop(object);
     if (list.contents.isEmpty) this.#unfill(list);
   }
 
