@@ -314,8 +314,8 @@ export const indexMutants = [
     ...text,
     name: 'objects with only one of two words are found',
     file: 'src/backends/memory/find-words.ts',
-    find: 'if (matching < words.length) {',
-    replace: 'if (matching < 1) {',
+    find: 'isFirst && hasAll(object.words, parts) && !visit',
+    replace: 'isFirst && !visit',
     tests: 'test/contract/text-search.test.ts',
   },
   {

@@ -170,8 +170,29 @@ async function testInOrder(
     left -= entries.length;
     if (!isNext) continue;
     const candidates = await findCandidates(storage, list, query, bound, await maxToLookUp(storage, list));
-    if (candidates.areAll) return testCandidates(storage, list, query, bound, candidates, 0);
+    if (!candidates.areAll) continue;
+    const isExact = isExactSearch(bound.search);
+    return (isExact ? testFirst : testCandidates)(storage, list, query, bound, candidates, 0);
   }
+  return page;
+}
+
+/** Tests candidates in the order of the page until it is full, which is soon when all of them match. */
+async function testFirst(
+  storage: StorageReader,
+  list: ListKey,
+  query: PageQuery,
+  bound: BoundSearch,
+  candidates: Candidates,
+  equal: number,
+): Promise<FoundObjects> {
+  const page = new FoundObjects(query);
+  const selection = { ...query, ids: candidates.ids };
+  for await (const entries of walk(storage, list, selection, bound.requireRoom, unrankedOrder(query))) {
+    await runFromNow(addMatches(page, entries, bound.search, equal), 'normal');
+    if (page.isFull) break;
+  }
+  noteCandidates(query.report, candidates, query, bound);
   return page;
 }
 

@@ -98,6 +98,15 @@ describe('a search for common words', () => {
     expect(counted.read).toBe(1500);
   });
 
+  it('that needs still more reads the first ones that the index finds, not all of them', async () => {
+    const counted = countReads();
+    const page = await searchPage(counted.reader, list, { ...query, limit: 300 }, boundTo('tea green'));
+    expect(page.entries.map(({ id }) => id)).toEqual(
+      Array.from({ length: 300 }, (_, n) => `id${count - 10 * (n + 1)}`),
+    );
+    expect([page.more, counted.read]).toEqual([true, 2000]);
+  });
+
   it('gives the pages of all matches, in order', async () => {
     const ids: string[] = [];
     let after: PageQuery['after'];

@@ -1,15 +1,19 @@
-// Searches for words: the objects of each word are ordered by time, so those of several words are found in one pass.
+// Searches for words: the objects of the rarest word are read, the newest first, and their words are tested for the others.
 import type { Steps } from '../../base/steps.ts';
 import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
-import type { QueryBudget } from '../../core/query/budget.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
+import { firstWith, hasAll, partsOf, workOfObject, workOfSplitting } from '../../core/text/word-tests.ts';
+import type { Place } from './key-maps.ts';
 import type { ListView } from './list-view.ts';
 
 type View = ListView<StoredEntry>;
 
-/** Number of objects looked at without a pause. */
-const objectsPerStep = 2000;
-/** Work of a step, in characters that are tested in the same time. */
+/** Number of words up to which the objects of each one are counted. */
+const maxCounted = 8;
+/** Number of objects of a word that are counted in about a millisecond. */
+const countedPerStep = 100_000;
+
+/** Work between two pauses: about a millisecond. */
 const workOfStep = 2_000_000;
 
 /** Visits the objects that have all words, and a word with each prefix, until `visit` returns `false`. */
@@ -18,65 +22,42 @@ export function* visitWords(
   { words, prefixes, budget }: WordSearch,
   visit: (object: StoredObject) => boolean,
 ): Steps<void> {
-  const sets: ReadonlySet<StoredObject>[] = [];
-  for (const prefix of prefixes) sets.push(yield* objectsWithPrefix(view, prefix, budget));
-  const rest = sets.toSorted((a, b) => a.size - b.size);
-  const found = words.length > 0 ? objectsWithAll(view, words) : rest.shift()?.values();
-  let left = objectsPerStep;
-  for (const object of found ?? []) {
-    if (left-- === 0) {
-      budget?.spend(workOfStep);
-      yield* view.pause();
-      left = objectsPerStep;
-    }
-    if (object === undefined || !rest.every((set) => set.has(object))) continue;
-    if (!visit(object)) return;
-  }
-}
-
-function* objectsWithPrefix(
-  view: View,
-  prefix: string,
-  budget: QueryBudget | undefined,
-): Steps<ReadonlySet<StoredObject>> {
-  const found = new Set<StoredObject>();
-  let from = { key: prefix, time: Infinity };
-  for (;;) {
-    let left = objectsPerStep;
-    let isEnd = true;
+  const [word, ...otherWords] = yield* rarestFirst(view, words);
+  const [prefix = '', ...otherPrefixes] = prefixes;
+  const parts = word === undefined ? partsOf([], otherPrefixes) : partsOf(otherWords, prefixes);
+  const workOfChar = parts.length + (word === undefined ? workOfSplitting : 0);
+  let work = 0;
+  let from: Place | undefined = { key: word ?? prefix, time: Infinity };
+  const visitStep = (): Place | undefined => {
     for (const [place, object] of view.keys.words?.entries(from) ?? []) {
-      if (!place.key.startsWith(prefix)) break;
-      if (left-- === 0) {
-        from = place;
-        isEnd = false;
-        break;
-      }
-      found.add(object);
+      if (word === undefined ? !place.key.startsWith(prefix) : place.key !== word) return undefined;
+      if (work >= workOfStep) return place;
+      work += workOfObject + object.words.length * workOfChar;
+      // An object is visited with the first of its words that have the prefix.
+      const isFirst = word !== undefined || place.key === firstWith(object.words, prefix);
+      if (isFirst && hasAll(object.words, parts) && !visit(object)) return undefined;
     }
-    if (isEnd) return found;
-    budget?.spend(workOfStep);
+    return undefined;
+  };
+  for (;;) {
+    from = visitStep();
+    budget?.spend(work);
+    if (from === undefined) return;
+    work = 0;
     yield* view.pause();
   }
 }
 
-/**
- * Returns the objects that have all words, the newest first, and `undefined` for places that were looked at in vain. Each word
- * in turn is moved to the time of the others, so the rarest word decides how many places are looked at.
- */
-function* objectsWithAll(view: View, words: readonly string[]): Iterable<StoredObject | undefined> {
-  let time = Infinity;
-  let matching = 0;
-  for (let number = 0; ; number = (number + 1) % words.length) {
-    const key = words[number]!;
-    const [place, object] = view.keys.words?.getPairOrNextHigher({ key, time }) ?? [];
-    if (place?.key !== key || object === undefined) return;
-    if (place.time === time) matching++;
-    else [time, matching] = [place.time, 1];
-    if (matching < words.length) {
-      yield undefined;
-      continue;
-    }
-    yield object;
-    [time, matching] = [time - 1, 0];
+/** Returns the words, beginning with the one that the fewest objects have. */
+function* rarestFirst(view: View, words: readonly string[]): Steps<readonly string[]> {
+  // Long words are rare.
+  if (words.length > maxCounted) return words.toSorted((a, b) => b.length - a.length);
+  if (words.length < 2) return words;
+  const counts = new Map<string, number>();
+  for (const key of words) {
+    const count = view.keys.words?.forRange({ key, time: Infinity }, { key, time: -Infinity }, true) ?? 0;
+    counts.set(key, count);
+    if (count > countedPerStep) yield* view.pause();
   }
+  return words.toSorted((a, b) => counts.get(a)! - counts.get(b)!);
 }

@@ -24,19 +24,24 @@ const textOf = (key: Buffer): string => key.toString('latin1');
 
 /** A live object in a list with declared indexes. Texts, which its places share, take a third of the memory of buffers. */
 export class IndexedObject extends StoredObject {
-  /** Keys by slot; of an index of words: the words, separated by spaces. */
+  /** Keys by slot; of an index of words: the words, which spaces separate and enclose. */
   readonly #keys: readonly (string | undefined)[];
 
   constructor({ id, lastModified, text }: StoredObject, keys: IndexKeys) {
     super(id, lastModified, text);
-    this.#keys = keys.map((key, slot) => (slot === wordSlot ? key?.toString() : key && textOf(key)));
+    this.#keys = keys.map((key, slot) => key && (slot === wordSlot ? ` ${key.toString()} ` : textOf(key)));
+  }
+
+  get words(): string {
+    return this.#keys[wordSlot] ?? '';
   }
 
   /** The places of the object: one for each key, and one for each word. */
   *places(): Iterable<readonly [slot: number, place: Place]> {
     for (const [slot, text] of this.#keys.entries()) {
       if (text === undefined) continue;
-      for (const key of slot === wordSlot ? text.split(' ') : [text]) yield [slot, { key, time: this.lastModified }];
+      for (const key of slot === wordSlot ? text.slice(1, -1).split(' ') : [text])
+        yield [slot, { key, time: this.lastModified }];
     }
   }
 }
@@ -51,7 +56,7 @@ type SlotSpan = Pick<KeyRange, 'slot' | 'low' | 'high'>;
 
 export class KeyMaps {
   /** By slot; absent where no object has a key. */
-  readonly #maps: (OrderedMap<Place, StoredObject> | undefined)[] = [];
+  readonly #maps: (OrderedMap<Place, IndexedObject> | undefined)[] = [];
 
   /** @param other maps to copy, which costs nothing */
   constructor(other?: KeyMaps) {
@@ -62,7 +67,7 @@ export class KeyMaps {
   add(object: StoredObject): void {
     if (!(object instanceof IndexedObject)) return;
     for (const [slot, place] of object.places()) {
-      const map = (this.#maps[slot] ??= createMap<Place, StoredObject>(comparePlaces));
+      const map = (this.#maps[slot] ??= createMap<Place, IndexedObject>(comparePlaces));
       map.set(place, object);
     }
   }
@@ -73,7 +78,7 @@ export class KeyMaps {
   }
 
   /** Objects by word, the newest first. */
-  get words(): OrderedMap<Place, StoredObject> | undefined {
+  get words(): OrderedMap<Place, IndexedObject> | undefined {
     return this.#maps[wordSlot];
   }
 

@@ -16,6 +16,8 @@ import type { OrderedMap } from './ordered-map.ts';
 interface Part<T> {
   readonly byTime: OrderedMap<number, T>;
   readonly byId: OrderedMap<string, T>;
+  /** The entries by id in a map without order, which is several times faster but cannot be copied; absent in copies. */
+  readonly all?: ReadonlyMap<string, T>;
 }
 
 /** Entries by timestamp, by id and by key: live objects, or live objects and tombstones. */
@@ -50,8 +52,8 @@ export class ListView<T extends StoredEntry> {
   }
 
   find(id: string): T | undefined {
-    for (const { byId } of this.#parts) {
-      const entry = byId.get(id);
+    for (const { byId, all = byId } of this.#parts) {
+      const entry = all.get(id);
       if (entry !== undefined) return entry;
     }
     return undefined;
@@ -93,13 +95,20 @@ export class ListView<T extends StoredEntry> {
   }
 }
 
-export function liveView({ liveByTime, liveById, byKey }: ListContents): ListView<StoredObject> {
-  return new ListView([{ byTime: liveByTime, byId: liveById }], byKey);
+export function liveView({ live, liveByTime, liveById, byKey }: ListContents): ListView<StoredObject> {
+  return new ListView([{ byTime: liveByTime, byId: liveById, all: live }], byKey);
 }
 
-export function wholeView({ liveByTime, liveById, deadByTime, dead, byKey }: ListContents): ListView<StoredEntry> {
+export function wholeView({
+  live,
+  liveByTime,
+  liveById,
+  deadByTime,
+  dead,
+  byKey,
+}: ListContents): ListView<StoredEntry> {
   const parts = [
-    { byTime: liveByTime, byId: liveById },
+    { byTime: liveByTime, byId: liveById, all: live },
     { byTime: deadByTime, byId: dead },
   ];
   return new ListView<StoredEntry>(parts, byKey);

@@ -4,6 +4,7 @@
 import type { Steps } from '../../base/steps.ts';
 import type { QueryBudget } from '../../core/query/budget.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
+import { firstWith, hasAll, partsOf, workOfObject, workOfSplitting } from '../../core/text/word-tests.ts';
 import type { Connection } from './connection.ts';
 import type { ListRow } from './lists.ts';
 
@@ -119,24 +120,6 @@ interface Test {
   readonly passes: (own: string) => boolean;
 }
 
-/** Returns what the words of an object have to contain. */
-function partsOf(words: readonly string[], prefixes: readonly string[]): readonly string[] {
-  return [...words.map((word) => ` ${word} `), ...prefixes.map((prefix) => ` ${prefix}`)];
-}
-
-function hasAll(own: string, parts: readonly string[]): boolean {
-  return parts.every((part) => own.includes(part));
-}
-
-/** Returns the first one, in their order as texts, of the words with the prefix. */
-function firstWith(own: string, prefix: string): string | undefined {
-  let first: string | undefined;
-  for (const word of own.split(' ')) {
-    if (word.startsWith(prefix) && (first === undefined || word < first)) first = word;
-  }
-  return first;
-}
-
 /** Reads the different words with a prefix. */
 function* wordsWith(connection: Connection, { list }: ListRow, prefix: string): Iterable<string> {
   const start = `${list}x`;
@@ -150,10 +133,8 @@ function* wordsWith(connection: Connection, { list }: ListRow, prefix: string): 
   }
 }
 
-/** Work of reading an object, of finding a word with a prefix, and of dividing a character of the words of an object. */
-const workOfRow = 1000;
+/** Work of finding a word with a prefix. */
 const workOfWord = 100_000;
-const workOfSplitting = 10;
 /** Work between two pauses: a few milliseconds. */
 const workOfStep = 5_000_000;
 
@@ -191,7 +172,7 @@ class Rows {
       for (const [object, id, own] of rows) {
         last = object;
         const passes = test?.passes(own) !== false;
-        if (this.#note(workOfRow + own.length * (test?.workOfChar ?? 0))) yield;
+        if (this.#note(workOfObject + own.length * (test?.workOfChar ?? 0))) yield;
         if (passes && this.#visit(id)) return true;
       }
       if (rows.length < limit) return false;
