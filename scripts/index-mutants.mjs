@@ -314,8 +314,8 @@ export const indexMutants = [
     ...text,
     name: 'objects with only one of two words are found',
     file: 'src/backends/memory/find-words.ts',
-    find: 'isFirst && hasAll(object.words, parts) && !visit',
-    replace: 'isFirst && !visit',
+    find: 'if (matching < all.length) {',
+    replace: 'if (matching < 1) {',
     tests: 'test/contract/text-search.test.ts',
   },
   {

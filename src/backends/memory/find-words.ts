@@ -1,17 +1,13 @@
-// Searches for words: the objects of the rarest word are read, the newest first, and their words are tested for the others.
+// Searches for words: the objects of each word are ordered by time, so those of several words are found in one pass. Whether an
+// object has words with further prefixes is tested.
 import type { Steps } from '../../base/steps.ts';
 import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
 import { firstWith, hasAll, partsOf, workOfObject, workOfSplitting } from '../../core/text/word-tests.ts';
-import type { Place } from './key-maps.ts';
+import type { IndexedObject, KeyMaps, Place } from './key-maps.ts';
 import type { ListView } from './list-view.ts';
 
 type View = ListView<StoredEntry>;
-
-/** Number of words up to which the objects of each one are counted. */
-const maxCounted = 8;
-/** Number of objects of a word that are counted in about a millisecond. */
-const countedPerStep = 100_000;
 
 /** Work between two pauses: about a millisecond. */
 const workOfStep = 2_000_000;
@@ -22,42 +18,101 @@ export function* visitWords(
   { words, prefixes, budget }: WordSearch,
   visit: (object: StoredObject) => boolean,
 ): Steps<void> {
-  const [word, ...otherWords] = yield* rarestFirst(view, words);
-  const [prefix = '', ...otherPrefixes] = prefixes;
-  const parts = word === undefined ? partsOf([], otherPrefixes) : partsOf(otherWords, prefixes);
-  const workOfChar = parts.length + (word === undefined ? workOfSplitting : 0);
+  const [prefix = '', ...others] = prefixes;
+  const isByWord = words.length > 0;
+  const parts = partsOf([], isByWord ? prefixes : others);
+  const workOfChar = parts.length + (isByWord ? 0 : workOfSplitting);
   let work = 0;
-  let from: Place | undefined = { key: word ?? prefix, time: Infinity };
-  const visitStep = (): Place | undefined => {
-    for (const [place, object] of view.keys.words?.entries(from) ?? []) {
-      if (word === undefined ? !place.key.startsWith(prefix) : place.key !== word) return undefined;
-      if (work >= workOfStep) return place;
-      work += workOfObject + object.words.length * workOfChar;
-      // An object is visited with the first of its words that have the prefix.
-      const isFirst = word !== undefined || place.key === firstWith(object.words, prefix);
-      if (isFirst && hasAll(object.words, parts) && !visit(object)) return undefined;
-    }
-    return undefined;
-  };
-  for (;;) {
-    from = visitStep();
+  for (const object of isByWord ? objectsWithAll(view, words) : objectsWith(view, prefix)) {
+    work += workOfObject + (object?.words.length ?? 0) * workOfChar;
+    if (object !== undefined && hasAll(object.words, parts) && !visit(object)) break;
+    if (work < workOfStep) continue;
     budget?.spend(work);
-    if (from === undefined) return;
     work = 0;
     yield* view.pause();
   }
+  budget?.spend(work);
 }
 
-/** Returns the words, beginning with the one that the fewest objects have. */
-function* rarestFirst(view: View, words: readonly string[]): Steps<readonly string[]> {
-  // Long words are rare.
-  if (words.length > maxCounted) return words.toSorted((a, b) => b.length - a.length);
-  if (words.length < 2) return words;
-  const counts = new Map<string, number>();
-  for (const key of words) {
-    const count = view.keys.words?.forRange({ key, time: Infinity }, { key, time: -Infinity }, true) ?? 0;
-    counts.set(key, count);
-    if (count > countedPerStep) yield* view.pause();
+/** Number of places that are passed one by one before a place is looked for in the map, which takes as long. */
+const passed = 8;
+
+/** Goes through the places of a word, from the newest to the oldest. */
+class Places {
+  /** The present place and its object; `undefined` at the end. */
+  place: Place | undefined;
+  object: IndexedObject | undefined;
+  readonly #view: View;
+  readonly #key: string;
+  /** What is read: that of the view, until the view becomes a copy. */
+  #keys: KeyMaps | undefined;
+  #rest: Iterator<[Place, IndexedObject]> | undefined;
+
+  constructor(view: View, key: string) {
+    this.#view = view;
+    this.#key = key;
   }
-  return words.toSorted((a, b) => counts.get(a)! - counts.get(b)!);
+
+  /** Moves to the first place of this time or an older one; returns whether there is one. */
+  moveTo(time: number): boolean {
+    if (this.#keys === this.#view.keys) {
+      for (let left = passed; left > 0; left--) {
+        if (this.place === undefined) return false;
+        if (this.place.time <= time) return true;
+        this.#next();
+      }
+    }
+    this.#keys = this.#view.keys;
+    this.#rest = this.#keys.words?.entries({ key: this.#key, time });
+    this.#next();
+    return this.place !== undefined;
+  }
+
+  #next(): void {
+    const next = this.#rest?.next();
+    const isFound = next?.done === false && next.value[0].key === this.#key;
+    this.place = isFound ? next.value[0] : undefined;
+    this.object = isFound ? next.value[1] : undefined;
+  }
+}
+
+/**
+ * Yields the objects that have all words, the newest first, and `undefined` for places that were looked at in vain. Each word
+ * in turn is moved to the time of the others, so the rarest word decides how many places are looked at.
+ */
+function* objectsWithAll(view: View, words: readonly string[]): Iterable<IndexedObject | undefined> {
+  const all = words.map((word) => new Places(view, word));
+  let time = Infinity;
+  let matching = 0;
+  for (let number = 0; ; number = (number + 1) % all.length) {
+    const places = all[number]!;
+    if (!places.moveTo(time)) return;
+    const found = places.place!.time;
+    if (found === time) matching++;
+    else [time, matching] = [found, 1];
+    if (matching < all.length) {
+      yield undefined;
+      continue;
+    }
+    yield places.object;
+    [time, matching] = [time - 1, 0];
+  }
+}
+
+/** Yields the objects that have a word with the prefix, and `undefined` for places that were looked at in vain. */
+function* objectsWith(view: View, prefix: string): Iterable<IndexedObject | undefined> {
+  let from: Place | undefined = { key: prefix, time: Infinity };
+  while (from !== undefined) {
+    const keys: KeyMaps = view.keys;
+    const entries: Iterable<[Place, IndexedObject]> = keys.words?.entries(from) ?? [];
+    from = undefined;
+    for (const [place, object] of entries) {
+      if (!place.key.startsWith(prefix)) return;
+      // An object is found with the first of its words that have the prefix.
+      yield place.key === firstWith(object.words, prefix) ? object : undefined;
+      if (keys === view.keys) continue;
+      from = { key: place.key, time: place.time - 1 };
+      break;
+    }
+  }
 }

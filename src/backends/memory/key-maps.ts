@@ -22,6 +22,11 @@ function comparePlaces(a: Place, b: Place): number {
 
 const textOf = (key: Buffer): string => key.toString('latin1');
 
+const space = Buffer.from(' ');
+
+/** Returns the words between spaces, as a text in one piece: the parts of another would be joined by the first search. */
+const enclosed = (words: Buffer): string => Buffer.concat([space, words, space]).toString();
+
 /** A live object in a list with declared indexes. Texts, which its places share, take a third of the memory of buffers. */
 export class IndexedObject extends StoredObject {
   /** Keys by slot; of an index of words: the words, which spaces separate and enclose. */
@@ -29,7 +34,7 @@ export class IndexedObject extends StoredObject {
 
   constructor({ id, lastModified, text }: StoredObject, keys: IndexKeys) {
     super(id, lastModified, text);
-    this.#keys = keys.map((key, slot) => key && (slot === wordSlot ? ` ${key.toString()} ` : textOf(key)));
+    this.#keys = keys.map((key, slot) => key && (slot === wordSlot ? enclosed(key) : textOf(key)));
   }
 
   get words(): string {
