@@ -1,5 +1,12 @@
 // Accounts as a kind of object: their owners, checks, stored passwords and visibility.
-import { getKey, setKey, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
+import {
+  getKey,
+  setKey,
+  valueCost,
+  type JsonObject,
+  type JsonValue,
+  type MutableJsonObject,
+} from '../../base/json.ts';
 import { isLargeJson, largeTextChars } from '../../base/json-steps.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatAttributes, StoredObject } from '../../core/objects/stored.ts';
@@ -76,7 +83,7 @@ function checkAttributes(
 ): JsonObject {
   // Every request of a user reads the account, before any memory is reserved.
   if (isLargeJson(attributes)) {
-    const description = `an account has at most ${largeTextChars} characters`;
+    const description = `an account has at most ${largeTextChars} characters; each value counts as ${valueCost} more`;
     throw invalidParameters([{ location: 'body', name: 'data', description }]);
   }
   const password = getKey(attributes, 'password');
