@@ -166,6 +166,21 @@ export const indexMutants = [
     replace: 'if (uncertain?.low.length === 0 && !view.keys.isEmptyRange',
   },
   {
+    file: 'src/backends/memory/select.ts',
+    backend,
+    tests: 'test/backends/memory/scan.test.ts',
+    name: 'memory: a scan after candidates sees what others write while these are sorted',
+    find: 'yield* view.run(first.finish())',
+    replace: 'yield* first.finish()',
+  },
+  {
+    ...inMemory,
+    name: 'memory: a page after a position outside of the bounds has objects that do not match',
+    file: 'src/core/index/page-ranges.ts',
+    find: '{ low: higher(span.low, last), high: lower(span.high, next) }',
+    replace: '{ low: last, high: next }',
+  },
+  {
     file: 'src/backends/memory/list-view.ts',
     backend,
     tests: 'test/backends/memory/scan.test.ts',

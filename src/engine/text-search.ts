@@ -11,6 +11,7 @@ import type { ListIndex, PagePosition, PageQuery, QueryReport, Selection, SortKe
 import { isScoreField } from '../core/query/fields.ts';
 import { comparePlaces, placeInSteps, type Place } from '../core/query/first-entries.ts';
 import { issueOf } from '../core/query/parameters.ts';
+import { withoutRepetition } from '../core/query/plan-page.ts';
 import { newestFirst, positionInSteps } from '../core/query/sort.ts';
 import { knownUntil } from '../core/query/timestamp-range.ts';
 import {
@@ -177,7 +178,7 @@ async function testInOrder(
   return page;
 }
 
-/** Tests candidates in the order of the page until it is full, which is soon when all of them match. */
+/** Tests candidates in the order of the page until it is full. */
 async function testFirst(
   storage: StorageReader,
   list: ListKey,
@@ -259,7 +260,7 @@ async function findCandidates(
   if (isComplete) {
     const { timestamp, ids: found, more } = await storage.findWords(list, wordSearchOf(search, budget), limit);
     const allowed = ids && new Set(ids);
-    const candidates = allowed === undefined ? found : found.filter((id) => allowed.has(id));
+    const candidates = withoutRepetition(allowed === undefined ? found : found.filter((id) => allowed.has(id)));
     if (!more) return { timestamp, areAll: true, ids: candidates, read: found.length };
   }
   const timestamp = await storage.resourceTimestamp(list);

@@ -185,7 +185,16 @@ async function compareAnswers(
     const expected = entries
       .filter((entry) => !isTombstone(entry) && matches(entry, filters))
       .toSorted((a, b) => comparePositions(positionOf(a, sort), positionOf(b, sort), sort));
-    for (const indexes of declarations) await comparePages(reader, list, { ...query, indexes }, expected);
+    // Tokens of another query may begin a page anywhere.
+    const others = [query.limit, 7 * query.limit].flatMap((number) => entries[number % entries.length] ?? []);
+    for (const indexes of declarations) {
+      await comparePages(reader, list, { ...query, indexes }, expected);
+      for (const other of others) {
+        const after = positionOf(other, sort);
+        const rest = expected.filter((entry) => comparePositions(positionOf(entry, sort), after, sort) > 0);
+        await comparePage(reader, list, { ...query, indexes, after }, rest);
+      }
+    }
   }
 }
 
@@ -200,10 +209,20 @@ async function comparePages(
   for (let start = 0; start < limit * pagesPerQuery && start <= expected.length; start += limit) {
     const last = expected[start - 1];
     const after = last && positionOf(last, sort);
-    const { entries, more } = await reader.listAll(list, { ...query, after });
-    const page = expected.slice(start, start + limit);
-    comparisons.same([more, ...entries.map(summaryOf)], [start + limit < expected.length, ...page.map(summaryOf)]);
+    await comparePage(reader, list, { ...query, after }, expected.slice(start));
   }
+}
+
+/** @param rest the expected entries of this page and of those after it */
+async function comparePage(
+  reader: ReaderOf,
+  list: ListKey,
+  query: PageQuery,
+  rest: readonly StoredEntry[],
+): Promise<void> {
+  const { entries, more } = await reader.listAll(list, query);
+  const page = rest.slice(0, query.limit);
+  comparisons.same([more, ...entries.map(summaryOf)], [query.limit < rest.length, ...page.map(summaryOf)]);
 }
 
 function summaryOf(entry: StoredEntry): string {

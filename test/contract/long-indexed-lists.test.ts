@@ -229,6 +229,25 @@ describe('declared indexes of long lists', () => {
     }
   });
 
+  it('continue after positions outside of the bounds, as with the token of another query', async () => {
+    for (const bounds of [{ $lt: 30 }, { $gt: 1480 }, { $gte: 700, $lt: 730 }]) {
+      for (const [order, value, time] of ['n', '-n'].flatMap((field) =>
+        [30, 700, 730, 1480, 40, 1470].flatMap((each) => [
+          [`${field} -last_modified`, each, 2 ** 63] as const,
+          [`${field} last_modified`, each, -1] as const,
+        ]),
+      )) {
+        const query = { filters: filtersOf({ n: bounds }), sort: sortBy(order), limit: 40, after: [value, time] };
+        for (const { storage } of backends.opened) {
+          const { entries } = await storage.reader.listAll(list, query);
+          const byIndex = await storage.reader.listAll(list, { ...query, indexes });
+          const ids = byIndex.entries.map(({ id }) => id);
+          expect([bounds, order, value, ids]).toEqual([bounds, order, value, entries.map(({ id }) => id)]);
+        }
+      }
+    }
+  });
+
   it('find the object with a long value in a few keys', async () => {
     const index: ListIndex = indexes.find(({ fields }) => fields[0]!.field.name === 't')!;
     for (const { storage } of backends.opened) {

@@ -3,7 +3,7 @@
 import type { Steps } from '../../base/steps.ts';
 import type { StoredEntry, StoredObject } from '../../core/objects/stored.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
-import { firstWith, hasAll, partsOf, workOfObject, workOfSplitting } from '../../core/text/word-tests.ts';
+import { hasAll, longestFirst, partsOf, workOfObject } from '../../core/text/word-tests.ts';
 import type { IndexedObject, KeyMaps, Place } from './key-maps.ts';
 import type { ListView } from './list-view.ts';
 
@@ -18,13 +18,12 @@ export function* visitWords(
   { words, prefixes, budget }: WordSearch,
   visit: (object: StoredObject) => boolean,
 ): Steps<void> {
-  const [prefix = '', ...others] = prefixes;
+  const [prefix = '', ...others] = prefixes.toSorted(longestFirst);
   const isByWord = words.length > 0;
   const parts = partsOf([], isByWord ? prefixes : others);
-  const workOfChar = parts.length + (isByWord ? 0 : workOfSplitting);
   let work = 0;
   for (const object of isByWord ? objectsWithAll(view, words) : objectsWith(view, prefix)) {
-    work += workOfObject + (object?.words.length ?? 0) * workOfChar;
+    work += workOfObject + (object?.words.length ?? 0) * parts.length;
     if (object !== undefined && hasAll(object.words, parts) && !visit(object)) break;
     if (work < workOfStep) continue;
     budget?.spend(work);
@@ -77,8 +76,8 @@ class Places {
 }
 
 /**
- * Yields the objects that have all words, the newest first, and `undefined` for places that were looked at in vain. Each word
- * in turn is moved to the time of the others, so the rarest word decides how many places are looked at.
+ * Yields the objects that have all words, the newest first, and `undefined` for places whose object has not. Each word in
+ * turn is moved to the time of the others, so the rarest word decides how many places are looked at.
  */
 function* objectsWithAll(view: View, words: readonly string[]): Iterable<IndexedObject | undefined> {
   const all = words.map((word) => new Places(view, word));
@@ -99,8 +98,9 @@ function* objectsWithAll(view: View, words: readonly string[]): Iterable<Indexed
   }
 }
 
-/** Yields the objects that have a word with the prefix, and `undefined` for places that were looked at in vain. */
+/** Yields the objects that have a word with the prefix, and `undefined` for the places of their other words with it. */
 function* objectsWith(view: View, prefix: string): Iterable<IndexedObject | undefined> {
+  const found = new Set<string>();
   let from: Place | undefined = { key: prefix, time: Infinity };
   while (from !== undefined) {
     const keys: KeyMaps = view.keys;
@@ -108,8 +108,8 @@ function* objectsWith(view: View, prefix: string): Iterable<IndexedObject | unde
     from = undefined;
     for (const [place, object] of entries) {
       if (!place.key.startsWith(prefix)) return;
-      // An object is found with the first of its words that have the prefix.
-      yield place.key === firstWith(object.words, prefix) ? object : undefined;
+      yield found.has(object.id) ? undefined : object;
+      found.add(object.id);
       if (keys === view.keys) continue;
       from = { key: place.key, time: place.time - 1 };
       break;

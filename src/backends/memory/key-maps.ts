@@ -4,7 +4,7 @@ import type { KeyRange } from '../../core/index/page-ranges.ts';
 import { StoredObject, type IndexKeys } from '../../core/objects/stored.ts';
 import { createMap, type OrderedMap } from './ordered-map.ts';
 
-/** Number of objects read or counted without a pause. */
+/** Number of objects read without a pause. */
 const objectsPerStep = 5000;
 
 /** The place of an object in an index. */
@@ -24,7 +24,7 @@ const textOf = (key: Buffer): string => key.toString('latin1');
 
 const space = Buffer.from(' ');
 
-/** Returns the words between spaces, as a text in one piece: the parts of another would be joined by the first search. */
+/** Returns the words between spaces. The text is not made of several parts, which a search would have to join first. */
 const enclosed = (words: Buffer): string => Buffer.concat([space, words, space]).toString();
 
 /** A live object in a list with declared indexes. Texts, which its places share, take a third of the memory of buffers. */

@@ -41,6 +41,15 @@ export class ListView<T extends StoredEntry> {
     yield;
   }
 
+  /** Runs steps, and lets others write between them. */
+  *run<R>(steps: Steps<R>): Steps<R> {
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      yield* this.pause();
+    }
+  }
+
   /** Live objects by their keys in declared indexes. */
   get keys(): KeyMaps {
     return this.#keys;

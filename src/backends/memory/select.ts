@@ -75,7 +75,7 @@ function* collect<T extends StoredEntry>(view: ListView<T>, plan: PagePlan): Ste
   }
   const first = new FirstEntries<T>(plan);
   yield* visitCandidates(view, plan, true, (entry) => first.add(entry));
-  return yield* first.finish();
+  return yield* view.run(first.finish());
 }
 
 function visitCandidates<T extends StoredEntry>(

@@ -4,7 +4,7 @@
 import type { Steps } from '../../base/steps.ts';
 import type { QueryBudget } from '../../core/query/budget.ts';
 import type { WordSearch } from '../../core/text/text-query.ts';
-import { firstWith, hasAll, partsOf, workOfObject, workOfSplitting } from '../../core/text/word-tests.ts';
+import { hasAll, longestFirst, partsOf, workOfObject } from '../../core/text/word-tests.ts';
 import type { Connection } from './connection.ts';
 import type { ListRow } from './lists.ts';
 
@@ -74,8 +74,6 @@ function* planSearch(connection: Connection, list: ListRow, search: WordSearch):
   return { ...byLength, words: rarestFirst, isAtOnce };
 }
 
-const longestFirst = (a: string, b: string): number => b.length - a.length;
-
 /** Visits the id of an object; returns whether the search ends with it. */
 type Visit = (id: string) => boolean;
 
@@ -120,6 +118,15 @@ interface Test {
   readonly passes: (own: string) => boolean;
 }
 
+/** Returns the first one, in their order as texts, of the words with the prefix. */
+function firstWith(own: string, prefix: string): string | undefined {
+  let first: string | undefined;
+  for (const word of own.split(' ')) {
+    if (word.startsWith(prefix) && (first === undefined || word < first)) first = word;
+  }
+  return first;
+}
+
 /** Reads the different words with a prefix. */
 function* wordsWith(connection: Connection, { list }: ListRow, prefix: string): Iterable<string> {
   const start = `${list}x`;
@@ -133,8 +140,9 @@ function* wordsWith(connection: Connection, { list }: ListRow, prefix: string): 
   }
 }
 
-/** Work of finding a word with a prefix. */
+/** Work of finding a word with a prefix, and of dividing a character of the words of an object. */
 const workOfWord = 100_000;
+const workOfSplitting = 10;
 /** Work between two pauses: a few milliseconds. */
 const workOfStep = 5_000_000;
 

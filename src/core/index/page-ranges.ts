@@ -71,7 +71,9 @@ export function partOf(
   if (typeof time !== 'number') return undefined;
   const next = keyAfter(last);
   const timestamps = rangeAfter(everyTimestamp, isNewestFirst ? 'descending' : 'ascending', time);
-  const ties = { low: last, high: next, slot, isReverse: !isNewestFirst, timestamps, limit };
+  // The position may come from another query, whose bounds were others.
+  const tied = { low: higher(span.low, last), high: lower(span.high, next) };
+  const ties = { ...tied, slot, isReverse: !isNewestFirst, timestamps, limit };
   const rest = isReverse ? { ...whole, high: lower(span.high, last) } : { ...whole, low: higher(span.low, next) };
   return [...(timestamps.low > timestamps.high ? [] : [ties]), rest].filter(isPossible);
 }

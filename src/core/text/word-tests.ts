@@ -10,15 +10,8 @@ export function hasAll(own: string, parts: readonly string[]): boolean {
   return parts.every((part) => own.includes(part));
 }
 
-/** Returns the first one, in their order as texts, of the words with the prefix. */
-export function firstWith(own: string, prefix: string): string | undefined {
-  let first: string | undefined;
-  for (const word of own.split(' ')) {
-    if (word.startsWith(prefix) && (first === undefined || word < first)) first = word;
-  }
-  return first;
-}
+/** Orders words by length: long ones are rare. */
+export const longestFirst = (a: string, b: string): number => b.length - a.length;
 
-/** Work of reading an object, and of dividing a character of the words of an object (`QueryBudget`). */
+/** Work of reading an object (`QueryBudget`). */
 export const workOfObject = 1000;
-export const workOfSplitting = 10;

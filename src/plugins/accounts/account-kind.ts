@@ -1,12 +1,5 @@
 // Accounts as a kind of object: their owners, checks, stored passwords and visibility.
-import {
-  getKey,
-  setKey,
-  valueCost,
-  type JsonObject,
-  type JsonValue,
-  type MutableJsonObject,
-} from '../../base/json.ts';
+import { getKey, setKey, valueCost, type JsonObject, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import { isLargeJson, largeTextChars } from '../../base/json-steps.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatAttributes, StoredObject } from '../../core/objects/stored.ts';

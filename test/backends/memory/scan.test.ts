@@ -111,10 +111,12 @@ describe('long reads of the memory backend', () => {
   });
 
   it.each([
-    ['a page in the order of a declared index', []],
-    ['candidates from a declared index', [{ field: parseField('other'), operator: 'has', present: false }]],
-  ] as readonly (readonly [string, readonly Filter[]])[])('do not see such writes in %s', async (_, filters) => {
-    const query: PageQuery = { filters, sort: sortBy('n', '-last_modified'), limit: 8000, indexes };
+    ['a page in the order of a declared index', 8000, []],
+    ['candidates from a declared index', 8000, [{ field: parseField('other'), operator: 'has', present: false }]],
+    ['a scan after too few candidates', 2500, [{ field: parseField('n'), operator: 'exclude', values: [5] }]],
+  ] as readonly (readonly [string, number, readonly Filter[]])[])('do not see such writes in %s', async (...row) => {
+    const [, limit, filters] = row;
+    const query: PageQuery = { filters, sort: sortBy('n', '-last_modified'), limit, indexes };
     const expected = idsOf(answerByTheBook(query));
     const long = storage.reader.listAll(indexed, query);
     await inRolledBackUnit(database, async (transaction) => {
