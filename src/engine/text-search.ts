@@ -26,7 +26,7 @@ import { readStates, stateOf } from './index-states.ts';
 import { declaredIndexes } from './list-indexes.ts';
 import type { Above, Scope } from './scope.ts';
 import { roomFor } from './stored-work.ts';
-import { walk, type WalkOptions } from './walk.ts';
+import { firstPage, walk, type WalkOptions } from './walk.ts';
 
 /** Maximum number of objects that are ranked. When more have the words, the newest come first. */
 const maxRanked = 2000;
@@ -172,13 +172,13 @@ async function testInOrder(
     if (!isNext) continue;
     const candidates = await findCandidates(storage, list, query, bound, await maxToLookUp(storage, list));
     if (!candidates.areAll) continue;
-    const isExact = isExactSearch(bound.search);
-    return (isExact ? testFirst : testCandidates)(storage, list, query, bound, candidates, 0);
+    const fillsFirst = isExactSearch(bound.search) && query.limit < firstPage;
+    return (fillsFirst ? testFirst : testCandidates)(storage, list, query, bound, candidates, 0);
   }
   return page;
 }
 
-/** Tests candidates in the order of the page until it is full. */
+/** Tests candidates in the order of the page until it is full. Each page of the walk looks all of them up. */
 async function testFirst(
   storage: StorageReader,
   list: ListKey,

@@ -14,7 +14,7 @@ export const byId: readonly SortKey[] = [{ field: idField, direction: 'ascending
  * Number of entries of the first page. Each page has at most twice as many as the one before it, since the reader may soon end,
  * and as many as fit into the bytes of a page, within these limits.
  */
-const firstPage = 500;
+export const firstPage = 500;
 const smallestPage = 100;
 const largestPage = 10_000;
 /** Maximum length of the texts of a page, in bytes; a page has at least one object. */
