@@ -174,6 +174,22 @@ describe.each([
       { numRuns: 60 },
     );
   });
+
+  test('sorts arrays with long texts, and values of many levels, without being stopped.', async () => {
+    const backends = open(url);
+    const long = 'k'.repeat(1_000_000);
+    const deep = (last: JsonValue): JsonValue =>
+      Array.from({ length: 90 }).reduce<JsonValue>((value, _each, n) => (n % 2 === 0 ? [value] : { a: value }), last);
+    const levels = Array.from({ length: 2000 }, (_each, n) => deep(n % 2 === 0 ? 'z' : 'aa'));
+    await store(backends, [[`${long}b`], [`${long}a`], { [long]: 1 }, ...levels]);
+    const page = await backends.storage.reader.listAll(list, pageQuery({ sort: sortKeys('n,id'), limit: 2002 }));
+    const odd = levels.flatMap((_each, n) => (n % 2 === 0 ? [] : [`v${n + 3}`])).toSorted();
+    const even = levels.flatMap((_each, n) => (n % 2 === 0 ? [`v${n + 3}`] : [])).toSorted();
+    expect(marks(page.entries)).toEqual(['v1', 'v0', ...odd, ...even]);
+    const above = { filters: [compare('n', 'min', [`${long}b`])] };
+    // All objects are above all arrays.
+    expect(await backends.storage.reader.countAll(list, above)).toBe(2002);
+  });
 });
 
 test('Any number of processes delete pending deletions in the background.', async () => {
