@@ -131,10 +131,24 @@ function searchedText(context: SqlContext, source: Source, field: Field, express
 }
 
 function compileLike({ parameters, dialect }: SqlContext, text: string, parts: readonly string[]): string {
-  const pattern = parts.length === 0 || (parts.length === 1 && parts[0] === '') ? '%' : parts.map(escapeLike).join('%');
+  const [sign, pattern] = patternOf(parts);
   // ICU lowers by the rules of Unicode, as JavaScript does. A server without ICU has the rules of its own language only.
   const lowered = dialect.hasIcu ? `lower((${text}) COLLATE "und-x-icu")` : `lower(${text})`;
-  return `coalesce(${lowered} COLLATE "C" LIKE ${parameters.add(pattern, 'text')}, false)`;
+  return `coalesce(${lowered} COLLATE "C" ${sign} ${parameters.add(pattern, 'text')}, false)`;
+}
+
+/** Length of a part, in UTF-16 units, from which LIKE would take long: its time is that of the text times the part. */
+const longPart = 100;
+
+/** Returns an operator and its pattern. Regular expressions take the time of the text. */
+function patternOf(parts: readonly string[]): readonly [sign: string, pattern: string] {
+  if (parts.length === 0 || (parts.length === 1 && parts[0] === '')) return ['LIKE', '%'];
+  if (parts.every(({ length }) => length < longPart)) return ['LIKE', parts.map(escapeLike).join('%')];
+  return ['~', `^${parts.map(escapeExpression).join('.*')}$`];
+}
+
+function escapeExpression(text: string): string {
+  return text.replaceAll(/[\\^$.|?*+()[\]{}]/g, String.raw`\$&`);
 }
 
 function escapeLike(text: string): string {

@@ -11,7 +11,10 @@ import { formatAttributes } from '../../../src/core/objects/stored.ts';
 import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { storedUserId, toPrincipal, toPrincipals } from '../../../src/core/permissions/principals.ts';
 import { wordsOf } from '../../../src/core/text/words.ts';
+import type { Filter } from '../../../src/core/query/ast.ts';
 import { compareValues } from '../../../src/core/query/compare.ts';
+import { matches } from '../../../src/core/query/evaluate.ts';
+import { parseField } from '../../../src/core/query/fields.ts';
 import { compare, marks, oneOf, pageQuery, sortKeys } from '../../../src/testing/contract/storage/storage-probe.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { json } from '../../core/query/arbitraries.ts';
@@ -120,6 +123,32 @@ describe('extreme values', () => {
     expect(marks(page.entries)).toEqual(['v1', 'v0']);
     const endless = `n${'.a'.repeat(4000)}`;
     expect(await reader.countAll(list, { filters: [compare(endless, 'not', 1)] })).toBe(2);
+  });
+
+  test('such as long texts are searched for long patterns as the query evaluator does, without being stopped', async () => {
+    // Without the cache of small lists.
+    const backends = openPostgres(systemClock, { url }, 0);
+    onTestFinished(() => backends.database.close());
+    const odd = String.raw`.\\w[^a]{2}(b|c)*+?$^#%_` + '\n漢🍏';
+    const texts = ['a'.repeat(3_000_000), `${'a'.repeat(200)}b`, odd.repeat(9), `x${odd.repeat(9)}y`, 'short'];
+    await store(backends, texts);
+    const patterns = [
+      ['', `${'a'.repeat(8000)}b`, ''],
+      ['', `${'a'.repeat(150)}b`, ''],
+      ['', 'a'.repeat(8000), 'a'.repeat(7000), ''],
+      [odd.repeat(9)],
+      ['', odd.repeat(5), odd.repeat(4), ''],
+      ['', odd.repeat(5), odd.repeat(5), ''],
+      ['x', odd.repeat(8), 'y'],
+      [odd.repeat(8), ''],
+    ].map((parts) => parts.map((part) => part.toLowerCase()));
+    const { reader } = backends.storage;
+    const { entries: all } = await reader.listAll(list, pageQuery({}));
+    for (const parts of patterns) {
+      const filter: Filter = { field: parseField('n'), operator: 'like', parts };
+      const { entries } = await reader.listAll(list, pageQuery({ filters: [filter] }));
+      expect(marks(entries)).toEqual(marks(all.filter((entry) => matches(entry, [filter]))));
+    }
   });
 
   test('such as thousands of values in one filter are compared', async () => {
