@@ -77,6 +77,7 @@ export const indexMutants = [
   },
   {
     ...plans,
+    ...inOrder,
     name: 'an order with other directions counts as that of the index',
     find: 'key.field.name === field.name && (key.direction !== direction) === isReverse',
     replace: 'key.field.name === field.name',

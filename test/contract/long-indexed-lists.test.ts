@@ -155,6 +155,9 @@ const cases: readonly Case[] = [
   { selector: {}, sort: '-t n -last_modified', limit: 90 },
   { selector: {}, sort: 't -n last_modified', limit: 90 },
   { selector: { t: { $type: 'string' } }, sort: 't -n -last_modified', limit: 90 },
+  // Fields of an index in directions that it does not have together.
+  { selector: {}, sort: '-t -n -last_modified', limit: 90 },
+  { selector: {}, sort: 'status -n -last_modified', limit: 90 },
 ];
 
 type ReaderOf = TransactionContext['storage']['reader'];
