@@ -330,7 +330,7 @@ export const indexMutants = [
     ...text,
     name: 'objects with only one of two words are found',
     file: 'src/backends/memory/find-words.ts',
-    find: 'if (matching < all.length) {',
+    find: 'if (matching < words.length) {',
     replace: 'if (matching < 1) {',
     tests: 'test/contract/text-search.test.ts',
   },

@@ -33,67 +33,24 @@ export function* visitWords(
   budget?.spend(work);
 }
 
-/** Number of places that are passed one by one before a place is looked for in the map, which takes as long. */
-const passed = 8;
-
-/** Goes through the places of a word, from the newest to the oldest. */
-class Places {
-  /** The present place and its object; `undefined` at the end. */
-  place: Place | undefined;
-  object: IndexedObject | undefined;
-  readonly #view: View;
-  readonly #key: string;
-  /** What is read: that of the view, until the view becomes a copy. */
-  #keys: KeyMaps | undefined;
-  #rest: Iterator<[Place, IndexedObject]> | undefined;
-
-  constructor(view: View, key: string) {
-    this.#view = view;
-    this.#key = key;
-  }
-
-  /** Moves to the first place of this time or an older one; returns whether there is one. */
-  moveTo(time: number): boolean {
-    if (this.#keys === this.#view.keys) {
-      for (let left = passed; left > 0; left--) {
-        if (this.place === undefined) return false;
-        if (this.place.time <= time) return true;
-        this.#next();
-      }
-    }
-    this.#keys = this.#view.keys;
-    this.#rest = this.#keys.words?.entries({ key: this.#key, time });
-    this.#next();
-    return this.place !== undefined;
-  }
-
-  #next(): void {
-    const next = this.#rest?.next();
-    const isFound = next?.done === false && next.value[0].key === this.#key;
-    this.place = isFound ? next.value[0] : undefined;
-    this.object = isFound ? next.value[1] : undefined;
-  }
-}
-
 /**
  * Yields the objects that have all words, the newest first, and `undefined` for places whose object has not. Each word in
  * turn is moved to the time of the others, so the rarest word decides how many places are looked at.
  */
 function* objectsWithAll(view: View, words: readonly string[]): Iterable<IndexedObject | undefined> {
-  const all = words.map((word) => new Places(view, word));
   let time = Infinity;
   let matching = 0;
-  for (let number = 0; ; number = (number + 1) % all.length) {
-    const places = all[number]!;
-    if (!places.moveTo(time)) return;
-    const found = places.place!.time;
-    if (found === time) matching++;
-    else [time, matching] = [found, 1];
-    if (matching < all.length) {
+  for (let number = 0; ; number = (number + 1) % words.length) {
+    const key = words[number]!;
+    const [place, object] = view.keys.words?.getPairOrNextHigher({ key, time }) ?? [];
+    if (place?.key !== key || object === undefined) return;
+    if (place.time === time) matching++;
+    else [time, matching] = [place.time, 1];
+    if (matching < words.length) {
       yield undefined;
       continue;
     }
-    yield places.object;
+    yield object;
     [time, matching] = [time - 1, 0];
   }
 }
