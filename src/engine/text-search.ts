@@ -172,8 +172,11 @@ async function testInOrder(
     if (!isNext) continue;
     const candidates = await findCandidates(storage, list, query, bound, await maxToLookUp(storage, list));
     if (!candidates.areAll) continue;
-    const fillsFirst = isExactSearch(bound.search) && query.limit < firstPage;
-    return (fillsFirst ? testFirst : testCandidates)(storage, list, query, bound, candidates, 0);
+    // All of them match: the first page of a walk among them is enough.
+    if (isExactSearch(bound.search) && query.limit < firstPage) {
+      return testFirst(storage, list, query, bound, candidates);
+    }
+    return testCandidates(storage, list, query, bound, candidates, 0);
   }
   return page;
 }
@@ -185,12 +188,11 @@ async function testFirst(
   query: PageQuery,
   bound: BoundSearch,
   candidates: Candidates,
-  equal: number,
 ): Promise<FoundObjects> {
   const page = new FoundObjects(query);
   const selection = { ...query, ids: candidates.ids };
   for await (const entries of walk(storage, list, selection, bound.requireRoom, unrankedOrder(query))) {
-    await runFromNow(addMatches(page, entries, bound.search, equal), 'normal');
+    await runFromNow(addMatches(page, entries, bound.search, 0), 'normal');
     if (page.isFull) break;
   }
   noteCandidates(query.report, candidates, query, bound);
