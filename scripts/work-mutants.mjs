@@ -96,4 +96,20 @@ export const workMutants = [
     find: '{ filters, ids, indexes, report, budget })',
     replace: '{ filters, ids, indexes, report })',
   },
+  {
+    backend: 'postgresql',
+    name: 'a read that stands still keeps its turn',
+    file: 'src/backends/postgresql/long-reads.ts',
+    find: 'lateMs, maxLate, now }',
+    replace: 'now }',
+    tests: 'test/backends/postgresql/shared-turns.test.ts',
+  },
+  {
+    backend: 'postgresql',
+    name: 'reads do not know their user',
+    file: 'src/engine/database-unit.ts',
+    find: 'storage.readerFor?.(requester) ?? storage.reader',
+    replace: 'storage.reader',
+    tests: 'test/backends/postgresql/shared-turns.test.ts',
+  },
 ];

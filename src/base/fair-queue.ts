@@ -42,9 +42,13 @@ export class FairQueue<T> {
     return this.#nextParty()?.items[0];
   }
 
-  /** Removes and returns the next item; `undefined` when the queue is empty. */
-  shift(): T | undefined {
-    const next = this.#nextParty();
+  /**
+   * Removes and returns the next item; `undefined` for none.
+   *
+   * @param isReady whether a party may be next; default: each may
+   */
+  shift(isReady?: (name: string | undefined) => boolean): T | undefined {
+    const next = this.#nextParty(isReady);
     if (next === undefined) return undefined;
     this.#level = Math.max(this.#level, next.spent);
     this.#length--;
@@ -72,10 +76,11 @@ export class FairQueue<T> {
     return all;
   }
 
-  #nextParty(): Party<T> | undefined {
+  #nextParty(isReady: (name: string | undefined) => boolean = () => true): Party<T> | undefined {
     let next: Party<T> | undefined;
-    for (const party of this.#parties.values()) {
-      if (party.items.length > 0 && (next === undefined || party.spent < next.spent)) next = party;
+    for (const [name, party] of this.#parties) {
+      const isNext = party.items.length > 0 && (next === undefined || party.spent < next.spent);
+      if (isNext && isReady(name)) next = party;
     }
     return next;
   }

@@ -2,7 +2,7 @@
 // object and its permissions are written atomically.
 import type { ListKey, StoredObject, IndexKeys } from '../core/objects/stored.ts';
 import type { ObjectUri } from '../core/objects/uris.ts';
-import type { Principal, UserId } from '../core/permissions/principals.ts';
+import type { Principal } from '../core/permissions/principals.ts';
 import type { ChangeHints } from './change-hints.ts';
 import type { BackendUnavailable } from './errors.ts';
 import type { Logger } from './logger.ts';
@@ -85,10 +85,10 @@ export interface BeginOptions {
    */
   readonly mayShare?: boolean;
   /**
-   * User of the unit of work. Where units wait for a writer lock, the user who has written for the shortest time is next, so
-   * no user waits for all writes of another one. Absent: units without a user count as one user.
+   * Party of the requester. Where units wait for a writer lock, the party that has written for the shortest time is next, so
+   * none waits for all writes of another one. Absent: units without a party count as one.
    */
-  readonly userId?: UserId | undefined;
+  readonly party?: string | undefined;
 }
 
 export interface Database {

@@ -3,6 +3,7 @@
 import type { ObjectUri } from '../core/objects/uris.ts';
 import type { Principal, UserId } from '../core/permissions/principals.ts';
 import type { Database, Transaction } from './database.ts';
+import type { Requester } from './requester.ts';
 
 /** Key of an entry: a permission on an object. */
 export interface BoundPermission {
@@ -161,6 +162,8 @@ export interface PermissionBackend {
   readonly database: Database;
   /** Reads committed state, outside any unit of work. */
   readonly reader: PermissionReader;
+  /** Returns a reader like `reader` whose long reads share turns with those of other parties. Absent: no read takes turns. */
+  readonly readerFor?: (requester: Requester) => PermissionReader;
   /** Returns a reader and writer inside a transaction of `database`. */
   writer(transaction: Transaction): PermissionWriter;
 }

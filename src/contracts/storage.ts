@@ -8,6 +8,7 @@ import type { ListParent, ObjectUri } from '../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../core/query/ast.ts';
 import type { WordSearch } from '../core/text/text-query.ts';
 import type { Database, Transaction } from './database.ts';
+import type { Requester } from './requester.ts';
 
 export interface Page {
   /** Clock of the list in the snapshot of the entries; `undefined` when the list was never read nor written. */
@@ -319,6 +320,8 @@ export interface StorageBackend {
   readonly database: Database;
   /** Reads committed state, outside any unit of work. */
   readonly reader: StorageReader;
+  /** Returns a reader like `reader` whose long reads share turns with those of other parties. Absent: no read takes turns. */
+  readonly readerFor?: (requester: Requester) => StorageReader;
   /** Returns reads and writes inside a transaction of `database`. */
   writer(transaction: Transaction): StorageWriter;
 }

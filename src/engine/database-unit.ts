@@ -3,10 +3,10 @@ import type { ConditionalWrite, Database, ExpectedObjects, Transaction } from '.
 import type { ChangeHint } from '../contracts/change-hints.ts';
 import { TransactionConflict } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
+import type { Requester } from '../contracts/requester.ts';
 import type { Action } from '../core/events/payload.ts';
 import { compareLists } from '../core/objects/list-order.ts';
 import type { ListKey } from '../core/objects/stored.ts';
-import type { UserId } from '../core/permissions/principals.ts';
 import type { Change } from './events/event.ts';
 import { notingWrites } from './commit-listener.ts';
 import { EventQueue } from './events/queue.ts';
@@ -23,8 +23,8 @@ export interface UnitOptions {
   readonly allowsSharing?: boolean;
   /** Receivers of events; default none. */
   readonly subscribers?: Subscribers;
-  /** The user of the request, as far as known when it begins to write; default none. */
-  readonly user?: { readonly userId: UserId | undefined };
+  /** The client of the request; default none. */
+  readonly requester?: Requester | undefined;
 }
 
 export class DatabaseUnit implements UnitOfWork {
@@ -32,11 +32,12 @@ export class DatabaseUnit implements UnitOfWork {
   readonly #logger: Logger;
   readonly #contended: readonly ListKey[];
   readonly #subscribers: Subscribers;
-  readonly #user: UnitOptions['user'];
+  readonly #requester: Requester | undefined;
   readonly #allowsSharing: boolean;
   // Created on first use: most requests only read and need none of these.
   #events: EventQueue | undefined;
   #transactions: Transaction[] | undefined;
+  #reader: Reader | undefined;
   #writer: Writer | undefined;
   #afterCommit: Task[] | undefined;
   #onAbandon: AbandonTask[] | undefined;
@@ -45,17 +46,27 @@ export class DatabaseUnit implements UnitOfWork {
   #hasSeveral = false;
 
   constructor(stores: Stores, logger: Logger, options: UnitOptions = {}) {
-    const { contended = [], subscribers = Subscribers.none, allowsSharing = false, user } = options;
+    const { contended = [], subscribers = Subscribers.none, allowsSharing = false, requester } = options;
     this.#stores = stores;
     this.#logger = logger;
     this.#contended = contended;
     this.#subscribers = subscribers;
     this.#allowsSharing = allowsSharing;
-    this.#user = user;
+    this.#requester = requester;
   }
 
   get reader(): Reader {
-    return this.#writer ?? { storage: this.#stores.storage.reader, permission: this.#stores.permission.reader };
+    return this.#writer ?? (this.#reader ??= this.#openReader());
+  }
+
+  #openReader(): Reader {
+    const { storage, permission } = this.#stores;
+    const requester = this.#requester;
+    if (requester === undefined) return { storage: storage.reader, permission: permission.reader };
+    return {
+      storage: storage.readerFor?.(requester) ?? storage.reader,
+      permission: permission.readerFor?.(requester) ?? permission.reader,
+    };
   }
 
   /** Opens the transactions, storage first, and locks the contended lists. */
@@ -205,7 +216,7 @@ export class DatabaseUnit implements UnitOfWork {
   }
 
   async #begin(database: Database): Promise<Transaction> {
-    const transaction = await database.begin({ mayShare: this.#allowsSharing, userId: this.#user?.userId });
+    const transaction = await database.begin({ mayShare: this.#allowsSharing, party: this.#requester?.party });
     (this.#transactions ??= []).push(transaction);
     return transaction;
   }

@@ -2,12 +2,14 @@
 // the observation of the result.
 import type { Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
+import type { Requester } from '../contracts/requester.ts';
 import type { UserId } from '../core/permissions/principals.ts';
 import { MemoryAwaited, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Retry } from '../engine/retry.ts';
 import { DatabaseUnit } from '../engine/database-unit.ts';
 import type { Stores } from '../engine/unit-of-work.ts';
+import { addressGroup } from './address-group.ts';
 import type { Dispatcher, Reopened } from './dispatch.ts';
 import { Identities, type IdentitySources } from './identity.ts';
 import { CompletedOuterRequest, Note } from './observed-request.ts';
@@ -50,7 +52,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
   const { dispatcher, stores, subscribers, logger, observer } = options;
   const retry = new Retry();
   const admission = options.rateLimits?.begin();
-  const reopen = (): Reopened => reopenUnit(options);
+  const reopen = (): Reopened => reopenUnit(options, request);
   for (;;) {
     const { contended, isFirst } = retry;
     // From the second attempt on, the unit of work shares no transaction with others.
@@ -59,7 +61,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
       contended,
       subscribers,
       allowsSharing: isFirst,
-      user: identities,
+      requester: requesterOf(request, identities),
     });
     const note = observer === undefined ? undefined : new Note(observer);
     try {
@@ -90,13 +92,13 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
 }
 
 /** Opens a unit of work for what a request does after its response has begun. It reads, and may create clocks of lists. */
-function reopenUnit(options: RunnerOptions): Reopened {
+function reopenUnit(options: RunnerOptions, request: ServiceRequest): Reopened {
   const { stores, subscribers, logger } = options;
   const identities = new Identities(options);
-  const unit = new DatabaseUnit(stores, logger, { subscribers, user: identities });
+  const unit = new DatabaseUnit(stores, logger, { subscribers, requester: requesterOf(request, identities) });
   const response: ServiceResponse = { status: 200, headers: {}, body: '' };
   return {
-    outer: { unit, identities, reopen: () => reopenUnit(options) },
+    outer: { unit, identities, reopen: () => reopenUnit(options, request) },
     async end() {
       try {
         if (unit.hasEvents) await fireEvents(unit, response, logger);
@@ -105,6 +107,15 @@ function reopenUnit(options: RunnerOptions): Reopened {
         await unit.abandon();
         throw error;
       }
+    },
+  };
+}
+
+/** Returns the client: the user once the request has been authenticated, and its network otherwise. */
+function requesterOf({ clientAddress }: ServiceRequest, identities: Identities): Requester {
+  return {
+    get party() {
+      return identities.userId ?? (clientAddress === undefined ? undefined : addressGroup(clientAddress));
     },
   };
 }

@@ -5,6 +5,7 @@ import type { BeginOptions, Database, ExpectedObjects, Transaction } from '../co
 import type { Observer, OperationObservation } from '../contracts/observer.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 import type { PermissionBackend } from '../contracts/permission.ts';
+import type { Requester } from '../contracts/requester.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Subscriber } from '../engine/events/subscriber.ts';
 import { noPermissionBackend } from '../engine/no-permission-backend.ts';
@@ -105,15 +106,23 @@ function observePermission(backends: OpenBackends, ofStorage: Database, observer
   return observeStores(inner, database, watch);
 }
 
-/** Wraps the reader and each writer of storage or permissions. */
+interface Stores<R, W> {
+  readonly reader: R;
+  readonly readerFor?: (requester: Requester) => R;
+  readonly writer: (transaction: Transaction) => W;
+}
+
+/** Wraps the readers and each writer of storage or permissions. */
 function observeStores<R extends object, W extends object>(
-  inner: { readonly reader: R; readonly writer: (transaction: Transaction) => W },
+  inner: Stores<R, W>,
   database: Database,
   watch: Watch,
-): { readonly database: Database; readonly reader: R; readonly writer: (transaction: Transaction) => W } {
+): Stores<R, W> & { readonly database: Database } {
+  const { readerFor } = inner;
   return {
     database,
     reader: observeMethods(inner.reader, watch),
+    ...(readerFor !== undefined && { readerFor: (requester) => observeMethods(readerFor(requester), watch) }),
     // The backend knows the transaction that its own database has opened.
     writer: (transaction) => {
       const own = transaction instanceof ObservedTransaction ? transaction.inner : transaction;

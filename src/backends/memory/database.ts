@@ -31,7 +31,7 @@ export function createMemoryDatabase({ clock }: { readonly clock: Clock }): Memo
     clock,
     lists,
     grants,
-    begin: ({ userId } = {}) => queue.begin(userId),
+    begin: ({ party } = {}) => queue.begin(party),
     writeConditionally: (write) => queue.runAlone((unit) => writeConditionally(lists, grants, clock, unit, write)),
     read: (operation) => queue.read(operation),
     walk: (steps) => queue.walk(steps),

@@ -5,7 +5,6 @@ import { FairQueue } from '../../base/fair-queue.ts';
 import { pause, runWithPauses, type Steps, type Urgency } from '../../base/steps.ts';
 import type { Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
-import { storedUserId, type UserId } from '../../core/permissions/principals.ts';
 
 /** The open transaction. Changes are made in place, and each records how to undo it. */
 export class MemoryUnit implements Transaction {
@@ -86,11 +85,11 @@ export class MemoryUnit implements Transaction {
   }
 }
 
-/** Stands for all conditional writes in the queue, where users have their ids. */
-const conditionalWriter = storedUserId('');
+/** Stands for all conditional writes in the queue, where parties have their names. */
+const conditionalWriter = '';
 
 interface Waiter {
-  readonly userId: UserId | undefined;
+  readonly party: string | undefined;
   readonly resolve: (unit: MemoryUnit) => void;
 }
 
@@ -99,7 +98,7 @@ export class UnitQueue {
   #current: MemoryUnit | undefined;
   #closed = false;
   readonly #waiting = new FairQueue<Waiter>();
-  #userId: UserId | undefined;
+  #party: string | undefined;
   #grantedAt = 0;
   readonly #readers: (() => void)[] = [];
   readonly #closers: (() => void)[] = [];
@@ -107,14 +106,13 @@ export class UnitQueue {
   /**
    * Waits until no other unit is open, and opens one.
    *
-   * @param userId the user of the request: the user whose units have run for the shortest time is next. `undefined`: no
-   *   user
+   * @param party the party of the requester: the one whose units have run for the shortest time is next
    */
-  begin(userId?: UserId): Promise<MemoryUnit> {
+  begin(party?: string): Promise<MemoryUnit> {
     if (this.#closed) return Promise.reject(new BackendUnavailable('storage', 'the memory database is closed'));
     return new Promise((resolve) => {
-      if (this.#current === undefined) this.#grant({ userId, resolve });
-      else this.#waiting.push(userId, { userId, resolve });
+      if (this.#current === undefined) this.#grant({ party, resolve });
+      else this.#waiting.push(party, { party, resolve });
     });
   }
 
@@ -152,15 +150,15 @@ export class UnitQueue {
   /** Ends the current unit: runs all waiting readers in this step, then opens the next unit. */
   release(): void {
     this.#current = undefined;
-    this.#waiting.charge(this.#userId, performance.now() - this.#grantedAt);
+    this.#waiting.charge(this.#party, performance.now() - this.#grantedAt);
     for (const read of this.#readers.splice(0)) read();
     const next = this.#waiting.shift();
     if (next !== undefined) this.#grant(next);
     else for (const close of this.#closers.splice(0)) close();
   }
 
-  #grant({ userId, resolve }: Waiter): void {
-    this.#userId = userId;
+  #grant({ party, resolve }: Waiter): void {
+    this.#party = party;
     this.#grantedAt = performance.now();
     this.#current = new MemoryUnit(this);
     resolve(this.#current);

@@ -1,4 +1,5 @@
 // Access to the tables: committed state on any connection, or the state of a unit of work on its own connection.
+import type { Requester } from '../../contracts/requester.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Result, Row, SqlValue, Statement, ScanTarget } from './connection.ts';
 import type { Dialect } from './dialect.ts';
@@ -37,40 +38,72 @@ export interface UnitAccess extends Access {
 /** Maximum number of value lists that share a batch with other requests; more make a statement of their own. */
 const maxBatched = 8;
 
-/** Returns access to committed state. */
-export function accessCommitted(
-  pool: ConnectionPool,
-  batchers: QueryBatchers,
-  longReads: Readonly<Record<ScanTarget['of'], LongReads>>,
-  dialect: () => Promise<Dialect>,
-  backend: BackendName,
-  smallLists: SmallLists | undefined,
-): Access {
-  const run: Access['run'] = (statement, values) => {
-    const { scans } = statement;
-    if (scans === undefined) return pool.run(backend, statement, values);
-    return longReads[scans.of].run(scans.name, () => pool.run(backend, statement, values), charsOf);
-  };
-  return {
-    run,
-    inTurn: (target, read) => longReads[target.of].run(target.name, read, () => Infinity),
-    ask: (query, values) => batchers.ask(backend, query, values),
-    askAll: (query, valueLists) =>
-      valueLists.length > maxBatched
-        ? runTogether(run, query, valueLists)
-        : Promise.all(valueLists.map((values) => batchers.ask(backend, query, values))),
-    dialect,
-    settle: () => {},
-    smallLists,
-  };
+/** What all reads of committed state share. */
+export interface CommittedSources {
+  readonly pool: ConnectionPool;
+  readonly batchers: QueryBatchers;
+  readonly longReads: Readonly<Record<ScanTarget['of'], LongReads>>;
+  readonly dialect: () => Promise<Dialect>;
+  readonly smallLists: SmallLists | undefined;
+}
+
+/** Access to committed state. */
+export class CommittedAccess implements Access {
+  readonly #sources: CommittedSources;
+  readonly #backend: BackendName;
+  readonly #requester: Requester | undefined;
+
+  /** @param requester the client for which the reads are; absent: none */
+  constructor(sources: CommittedSources, backend: BackendName, requester?: Requester) {
+    this.#sources = sources;
+    this.#backend = backend;
+    this.#requester = requester;
+  }
+
+  get smallLists(): SmallLists | undefined {
+    return this.#sources.smallLists;
+  }
+
+  run(statement: Statement, values: readonly SqlValue[]): Promise<Result> {
+    const read = (): Promise<Result> => this.#sources.pool.run(this.#backend, statement, values);
+    return statement.scans === undefined ? read() : this.#takeTurn(statement.scans, read, charsOf);
+  }
+
+  inTurn<T extends object>(target: ScanTarget, read: () => Promise<T>): Promise<T> {
+    return this.#takeTurn(target, read, () => Infinity);
+  }
+
+  #takeTurn<T extends object>(
+    { of, name }: ScanTarget,
+    read: () => Promise<T>,
+    sizeOf: (result: T) => number,
+  ): Promise<T> {
+    return this.#sources.longReads[of].run({ list: name, party: this.#requester?.party }, read, sizeOf);
+  }
+
+  ask(query: BatchableQuery, values: readonly BatchValue[]): Promise<readonly Row[]> {
+    return this.#sources.batchers.ask(this.#backend, query, values);
+  }
+
+  askAll(query: BatchableQuery, valueLists: readonly (readonly BatchValue[])[]): Promise<readonly (readonly Row[])[]> {
+    return valueLists.length > maxBatched
+      ? runTogether(this, query, valueLists)
+      : Promise.all(valueLists.map((values) => this.ask(query, values)));
+  }
+
+  dialect(): Promise<Dialect> {
+    return this.#sources.dialect();
+  }
+
+  settle(): void {}
 }
 
 async function runTogether(
-  run: Access['run'],
+  access: Pick<Access, 'run'>,
   { together }: BatchableQuery,
   valueLists: readonly (readonly BatchValue[])[],
 ): Promise<readonly (readonly Row[])[]> {
-  return answersOf((await run(together, arraysOf(valueLists))).rows, valueLists.length);
+  return answersOf((await access.run(together, arraysOf(valueLists))).rows, valueLists.length);
 }
 
 /** Returns access inside a unit of work. */
@@ -86,7 +119,7 @@ export function accessUnit(
     run,
     inTurn: (_, read) => read(),
     ask: async ({ alone }, values) => (await run(alone, values)).rows,
-    askAll: (query, valueLists) => runTogether(run, query, valueLists),
+    askAll: (query, valueLists) => runTogether({ run }, query, valueLists),
     send: (statement, values) => unit.send(backend, statement, values),
     dialect,
     settle,

@@ -6,9 +6,10 @@ import type { ChangeHints } from '../../contracts/change-hints.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { PoolState } from '../../contracts/observer.ts';
+import type { Requester } from '../../contracts/requester.ts';
 import { SharedHints } from '../hints/shared-hints.ts';
 import { Background } from '../sql/background.ts';
-import { accessCommitted, accessUnit, type Access, type UnitAccess } from './access.ts';
+import { accessUnit, CommittedAccess, type Access, type CommittedSources, type UnitAccess } from './access.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { ScanTarget } from './connection.ts';
 import { readDialect, type Dialect } from './dialect.ts';
@@ -42,7 +43,7 @@ const defaultCacheBytes = 32_000_000;
 export interface PostgresDatabase extends Database {
   readonly clock: Clock;
   /** Returns access to committed state, outside any unit of work. */
-  committed(backend: BackendName): Access;
+  committed(backend: BackendName, requester?: Requester): Access;
   /** Returns access inside a transaction that this database opened. */
   within(transaction: Transaction, backend: BackendName): UnitAccess;
   /** Returns the lists that the transaction has locked. */
@@ -86,9 +87,7 @@ class OpenDatabase implements PostgresDatabase {
   readonly clock: Clock;
   readonly #pool: ConnectionPool;
   readonly #reaper: Background;
-  readonly #batchers: QueryBatchers;
-  readonly #longReads: LongReadsByKind;
-  readonly #smallLists: SmallLists | undefined;
+  readonly #sources: CommittedSources;
   readonly #conditionalWrites: ConditionalWrites;
   readonly #queue = new ListQueue();
   readonly #units = new Map<PostgresUnit, ListLocks>();
@@ -97,11 +96,10 @@ class OpenDatabase implements PostgresDatabase {
   #idle: (() => void) | undefined;
 
   constructor(pool: ConnectionPool, clock: Clock, longReads: LongReadsByKind, smallLists: SmallLists | undefined) {
-    this.#smallLists = smallLists;
     this.#pool = pool;
-    this.#longReads = longReads;
     this.clock = clock;
-    this.#batchers = new QueryBatchers(pool);
+    const dialect = (): Promise<Dialect> => this.#readDialect();
+    this.#sources = { pool, batchers: new QueryBatchers(pool), longReads, dialect, smallLists };
     this.#conditionalWrites = new ConditionalWrites(pool);
     this.#reaper = new Background(() => reapChunk(pool));
     if (!pool.isPooled) this.openHints = ({ logger }) => new SharedHints(new NotifyTransport(pool), logger);
@@ -122,9 +120,8 @@ class OpenDatabase implements PostgresDatabase {
     return this.#conditionalWrites.write(write, this.clock.now());
   }
 
-  committed(backend: BackendName): Access {
-    const dialect = (): Promise<Dialect> => this.#readDialect();
-    return accessCommitted(this.#pool, this.#batchers, this.#longReads, dialect, backend, this.#smallLists);
+  committed(backend: BackendName, requester?: Requester): Access {
+    return new CommittedAccess(this.#sources, backend, requester);
   }
 
   within(transaction: Transaction, backend: BackendName): UnitAccess {

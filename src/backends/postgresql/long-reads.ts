@@ -1,7 +1,7 @@
 // Limits reads for which the server scans a whole list, and reads of long pages. Each of them keeps a connection and some of
 // the processors of both sides busy, so a few clients could leave nothing to others. Such reads take turns. Reads of lists
-// whose length is not known yet take turns of their own.
-import { TaskLimit } from '../../base/task-limit.ts';
+// whose length is not known yet take turns of their own. Parties share the turns.
+import { FairTurns } from '../../base/fair-turns.ts';
 import type { Result } from './connection.ts';
 
 /**
@@ -9,6 +9,13 @@ import type { Result } from './connection.ts';
  * out together, and each of them holds a page.
  */
 const shortAtOnce = 8;
+/**
+ * Milliseconds from which a read makes room for those of other parties: the server stops it only after
+ * `postgresql_statement_timeout_seconds`.
+ */
+const lateMs = 500;
+/** Maximum number of reads that have made room. Each of them keeps a connection. */
+const maxLate = 2;
 /** Maximum number of lists whose length is remembered. */
 const maxKnown = 10_000;
 /**
@@ -28,37 +35,47 @@ export interface LongReadsOptions {
   readonly now?: () => number;
 }
 
+export interface ReadOfList {
+  /** Unique name of the list. */
+  readonly list: string;
+  /** Party of the requester, with which turns are shared. */
+  readonly party: string | undefined;
+}
+
 export class LongReads {
   readonly #now: () => number;
   readonly #longMs: number;
   /** Whether a list is long, by name; lists that were read last stand at the end. */
   readonly #known = new Map<string, boolean>();
-  readonly #ofLong: TaskLimit;
-  readonly #ofUnknown: TaskLimit;
-  readonly #ofShort: TaskLimit;
+  readonly #ofLong: FairTurns;
+  readonly #ofUnknown: FairTurns;
+  readonly #ofShort: FairTurns;
 
   constructor({ atOnce, longMs, now = (): number => performance.now() }: LongReadsOptions) {
     this.#now = now;
     this.#longMs = longMs;
-    const limit = { atOnce: atOnce === 0 ? Infinity : atOnce, waiting: Infinity };
-    this.#ofLong = new TaskLimit(limit);
-    this.#ofUnknown = new TaskLimit(limit);
-    this.#ofShort = new TaskLimit({ ...limit, atOnce: Math.max(limit.atOnce, shortAtOnce) });
+    const limit = { atOnce: atOnce === 0 ? Infinity : atOnce, lateMs, maxLate, now };
+    this.#ofLong = new FairTurns(limit);
+    this.#ofUnknown = new FairTurns(limit);
+    this.#ofShort = new FairTurns({ ...limit, atOnce: Math.max(limit.atOnce, shortAtOnce) });
   }
 
   /**
    * Runs a read of the list when its turn comes.
    *
-   * @param list unique name of the list
    * @param sizeOf returns the length of a result in characters
    */
-  async run<T extends object>(list: string, read: () => Promise<T>, sizeOf: (result: T) => number): Promise<T> {
+  async run<T extends object>(
+    { list, party }: ReadOfList,
+    read: () => Promise<T>,
+    sizeOf: (result: T) => number,
+  ): Promise<T> {
     const isLong = this.#known.get(list);
     const turns = isLong === undefined ? this.#ofUnknown : isLong ? this.#ofLong : this.#ofShort;
     // While this read waited, one before it may have found out that the list is short, or long.
     const isStill = (): boolean => isLong === true || this.#known.get(list) === isLong;
-    const result = await turns.run(async () => (isStill() ? this.#measure(list, read, sizeOf) : undefined));
-    return result ?? this.run(list, read, sizeOf);
+    const result = await turns.run(party, async () => (isStill() ? this.#measure(list, read, sizeOf) : undefined));
+    return result ?? this.run({ list, party }, read, sizeOf);
   }
 
   async #measure<T>(list: string, read: () => Promise<T>, sizeOf: (result: T) => number): Promise<T> {

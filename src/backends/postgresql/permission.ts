@@ -9,6 +9,7 @@ export function createPostgresPermission(database: PostgresDatabase): Permission
   return {
     database,
     reader: new PostgresPermissionReader(database.committed('permission')),
+    readerFor: (requester) => new PostgresPermissionReader(database.committed('permission', requester)),
     writer: (transaction) =>
       new PostgresPermissionWriter(database.within(transaction, 'permission'), database.listsOf(transaction), () =>
         database.wakeReaper(),

@@ -9,6 +9,7 @@ export function createPostgresStorage(database: PostgresDatabase): StorageBacken
   return {
     database,
     reader: new PostgresStorageReader(database.committed('storage')),
+    readerFor: (requester) => new PostgresStorageReader(database.committed('storage', requester)),
     writer: (transaction) =>
       new PostgresStorageWriter(
         database.within(transaction, 'storage'),

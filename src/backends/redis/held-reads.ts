@@ -1,6 +1,6 @@
 // Reads of lists that are written all the time. Reads of several pieces start again when the list has changed in between. After
 // some attempts they wait for the list like a writer, and the writers of all processes wait for them.
-import { TaskLimit } from '../../base/task-limit.ts';
+import { FairTurns } from '../../base/fair-turns.ts';
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Leases } from './leases.ts';
@@ -15,7 +15,7 @@ export interface HeldReadsHost {
 export class HeldReads {
   readonly #host: HeldReadsHost;
   /** Admits one read at a time, so that writers wait for one at most. */
-  readonly #turns = new TaskLimit({ atOnce: 1, waiting: Infinity });
+  readonly #turns = new FairTurns({ atOnce: 1 });
 
   constructor(host: HeldReadsHost) {
     this.#host = host;
@@ -24,11 +24,12 @@ export class HeldReads {
   /**
    * Runs a read of a list while no unit writes it.
    *
+   * @param party party of the requester, with which turns are shared
    * @param read gets the empty overlay of the version that is held
    * @throws BackendUnavailable when another process does not release the list
    */
-  run<T>(list: ListKey, read: (overlay: ListOverlay) => Promise<T>): Promise<T> {
-    return this.#turns.run(async () => {
+  run<T>(list: ListKey, party: string | undefined, read: (overlay: ListOverlay) => Promise<T>): Promise<T> {
+    return this.#turns.run(party, async () => {
       this.#host.leases.expectContention(list);
       const unit = this.#host.beginUnit();
       try {

@@ -1,6 +1,6 @@
 // Reads of lists with long texts. The length of a reply is not known before it arrives, and the replies of many reads may
 // arrive together. So a read takes a limited length at once. One that needs more starts again when its turn comes.
-import { TaskLimit } from '../../base/task-limit.ts';
+import { FairTurns } from '../../base/fair-turns.ts';
 import { charsOf, type StoredEntry } from '../../core/objects/stored.ts';
 
 /** Number of bytes that a read takes without a turn. */
@@ -55,15 +55,19 @@ class ShortAllowance implements Allowance {
 }
 
 export class LongReads {
-  readonly #turns = new TaskLimit({ atOnce: turnsAtOnce, waiting: Infinity });
+  readonly #turns = new FairTurns({ atOnce: turnsAtOnce });
 
-  /** Runs a read, and again in a turn when it is long. */
-  async run<T>(read: (allowance: Allowance) => Promise<T>): Promise<T> {
+  /**
+   * Runs a read, and again in a turn when it is long.
+   *
+   * @param party party of the requester, with which turns are shared
+   */
+  async run<T>(party: string | undefined, read: (allowance: Allowance) => Promise<T>): Promise<T> {
     try {
       return await read(new ShortAllowance());
     } catch (error) {
       if (!(error instanceof ReadIsLong)) throw error;
-      return this.#turns.run(() => read(unlimited));
+      return this.#turns.run(party, () => read(unlimited));
     }
   }
 }

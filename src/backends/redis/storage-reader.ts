@@ -1,6 +1,7 @@
 // Reads of the storage contract. When a committed list is written during a read in pieces, the read starts again with
 // larger pieces, and in the end with a single one. So clock and entries always belong together.
 import { BackendError, BackendUnavailable } from '../../contracts/errors.ts';
+import type { Requester } from '../../contracts/requester.ts';
 import type {
   KindCount,
   ListClocks,
@@ -22,7 +23,7 @@ import { unescapeTag, type Keys } from './keys.ts';
 import { readListClocks } from './list-clocks.ts';
 import type { ListReads } from './list-reads.ts';
 import { ListChanged, ListView } from './list-view.ts';
-import type { LongReads } from './long-reads.ts';
+import type { Allowance, LongReads } from './long-reads.ts';
 import { listsAfter } from './registries.ts';
 import { countSelected, selectPage } from './select.ts';
 
@@ -43,20 +44,24 @@ export interface RedisReads {
   readonly longReads: LongReads;
   /** Reads a list while no unit writes it; absent for units, which could wait for each other. */
   readonly heldReads?: HeldReads | undefined;
+  /** The client for which the reads are; absent: none. */
+  readonly requester?: Requester | undefined;
 }
 
 export class RedisStorageReader implements StorageReader {
   protected readonly reads: ListReads;
-  protected readonly longReads: LongReads;
+  readonly #longReads: LongReads;
+  readonly #requester: Requester | undefined;
   readonly #heldReads: HeldReads | undefined;
   readonly #client: RedisClient;
   readonly #keys: Keys;
 
-  constructor({ client, keys, reads, longReads, heldReads }: RedisReads) {
+  constructor({ client, keys, reads, longReads, heldReads, requester }: RedisReads) {
     this.#client = client;
     this.#keys = keys;
     this.reads = reads;
-    this.longReads = longReads;
+    this.#longReads = longReads;
+    this.#requester = requester;
     this.#heldReads = heldReads;
   }
 
@@ -143,9 +148,14 @@ export class RedisStorageReader implements StorageReader {
     return this.reads.head(list, []);
   }
 
+  /** Runs a read, and again in a turn when it is long. */
+  protected takeTurn<T>(read: (allowance: Allowance) => Promise<T>): Promise<T> {
+    return this.#longReads.run(this.#requester?.party, read);
+  }
+
   /** Repeats the work until all its reads have seen one version of the list. */
   protected look<T>(list: ListKey, work: (view: ListView, piece: number) => Promise<T>): Promise<T> {
-    return this.longReads.run(async (allowance) => {
+    return this.takeTurn(async (allowance) => {
       let piece = firstPiece;
       for (let attempt = 1; ; attempt++) {
         try {
@@ -157,7 +167,7 @@ export class RedisStorageReader implements StorageReader {
         }
       }
       if (this.#heldReads === undefined) throw changesTooFast();
-      return this.#heldReads.run(list, (overlay) =>
+      return this.#heldReads.run(list, this.#requester?.party, (overlay) =>
         work(new ListView(this.reads, list, { overlay, allowance, whenStale: changesTooFast }), firstPiece),
       );
     });

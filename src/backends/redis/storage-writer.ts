@@ -155,7 +155,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
 
   async deleteAll(list: ListKey, query: PageQuery): Promise<DeletedPage> {
     const overlay = await this.#unit.overlay(list);
-    const { entries, more } = await this.longReads.run((allowance) =>
+    const { entries, more } = await this.takeTurn((allowance) =>
       selectPage(this.#view(overlay, allowance), 'live', query, piece),
     );
     const objects = entries.filter((entry) => entry instanceof StoredObject);
@@ -227,7 +227,7 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   protected override async look<T>(list: ListKey, work: (view: ListView, size: number) => Promise<T>): Promise<T> {
     const overlay = await this.#unit.findOverlay(list);
     if (overlay === undefined) return super.look(list, work);
-    return this.longReads.run((allowance) => work(this.#view(overlay, allowance), piece));
+    return this.takeTurn((allowance) => work(this.#view(overlay, allowance), piece));
   }
 
   protected override async registeredKinds(): Promise<ReadonlySet<string>> {

@@ -13,6 +13,7 @@ export function createRedisStorage(database: RedisDatabase): StorageBackend {
   return {
     database,
     reader: new RedisStorageReader({ ...shared, heldReads }),
+    readerFor: (requester) => new RedisStorageReader({ ...shared, heldReads, requester }),
     writer: (transaction) => new RedisStorageWriter(shared, database.requireUnit(transaction)),
   };
 }

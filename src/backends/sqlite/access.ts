@@ -1,4 +1,5 @@
 // Access to the tables: committed state through snapshots, or the state of a unit of work through the writer.
+import type { Requester } from '../../contracts/requester.ts';
 import type { Connection } from './connection.ts';
 import type { BackendName } from './errors.ts';
 import type { Changes, ReadCache } from './read-cache.ts';
@@ -25,10 +26,10 @@ export interface UnitAccess extends Access {
 }
 
 /** Returns access to committed state. */
-export function accessCommitted(snapshots: Snapshots, backend: BackendName): CommittedAccess {
+export function accessCommitted(snapshots: Snapshots, backend: BackendName, requester?: Requester): CommittedAccess {
   return {
     run: async (operation) => snapshots.run(backend, operation),
-    read: (read) => snapshots.read(backend, read),
+    read: (read) => snapshots.read(backend, read, requester),
   };
 }
 

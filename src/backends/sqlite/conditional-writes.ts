@@ -8,7 +8,6 @@ import type { ObjectEntries } from '../../contracts/permission.ts';
 import { keyOfObject } from '../../core/lists/list-key.ts';
 import { conditionalTimestamp, putChange, removalChange, unwritten } from '../../core/lists/list-state.ts';
 import { isSameObject, StoredObject, type ListKey } from '../../core/objects/stored.ts';
-import { storedUserId } from '../../core/permissions/principals.ts';
 import type { Connection } from './connection.ts';
 import { countPrincipals, deleteEntries, Folders, grantAll, replaceEntries } from './entry-rows.ts';
 import { ListRows } from './list-rows.ts';
@@ -24,7 +23,7 @@ const maxCharsTogether = 100_000;
 const maxPrincipals = 100;
 
 /** User id under which all conditional writes wait in the queue. */
-const sharedUser = storedUserId('');
+const sharedParty = '';
 
 interface Waiting {
   readonly write: ConditionalWrite;
@@ -63,7 +62,7 @@ export class ConditionalWrites {
   async #runNext(): Promise<void> {
     let unit: WriterUnit;
     try {
-      unit = await this.#queue.begin({ userId: sharedUser });
+      unit = await this.#queue.begin({ party: sharedParty });
     } catch (error) {
       for (const { reject } of this.#waiting.splice(0)) reject(error);
       return;

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { Requester } from '../../contracts/requester.ts';
 import { Background } from '../sql/background.ts';
 import { accessCommitted, accessUnit, type CommittedAccess, type UnitAccess } from './access.ts';
 import { CheckpointThread } from './checkpoint-thread.ts';
@@ -54,7 +55,7 @@ export interface SqliteDatabase extends Database {
   readonly path: string;
   readonly clock: Clock;
   /** Returns access to committed state, outside any unit of work. */
-  committed(backend: BackendName): CommittedAccess;
+  committed(backend: BackendName, requester?: Requester): CommittedAccess;
   /** Returns access inside a transaction that this database opened. */
   within(transaction: Transaction, backend: BackendName): UnitAccess;
   /** Starts the reaper, after rows became unreachable. */
@@ -205,7 +206,7 @@ function createDatabase(
     abilities: { rollback: true, durable: true, atomicAcrossParents: true, textSearch: true },
     path,
     clock,
-    begin: ({ userId } = {}) => queue.begin({ userId }),
+    begin: ({ party } = {}) => queue.begin({ party }),
     writeConditionally: (write) => conditionalWrites.write(write),
     /** A reader does not migrate a file of an older version, which another process may be serving. */
     get needsMigration() {
@@ -216,7 +217,7 @@ function createDatabase(
     readSizeBytes: () => Promise.resolve(sizeWithLog(path)),
     copyTo: (file, signal) => copyDatabase(path, file, signal),
     checkIntegrity: async () => snapshots.run('storage', findFaults),
-    committed: (backend) => accessCommitted(snapshots, backend),
+    committed: (backend, requester) => accessCommitted(snapshots, backend, requester),
     within(transaction, backend) {
       if (transaction instanceof WriterUnit && transaction.belongsTo(queue)) return accessUnit(transaction, backend);
       throw new Error('the transaction belongs to another database');

@@ -9,6 +9,7 @@ export function createSqlitePermission(database: SqliteDatabase): PermissionBack
   return {
     database,
     reader: new CommittedPermissionReader(database.committed('permission')),
+    readerFor: (requester) => new CommittedPermissionReader(database.committed('permission', requester)),
     writer: (transaction) =>
       new SqlitePermissionWriter(database.within(transaction, 'permission'), () => database.wakeReaper()),
   };

@@ -1,14 +1,15 @@
 // Reads of durable state. Short reads run at once and share one snapshot until the event loop turns. Their cache has what
 // that snapshot, or an earlier one with the same data, has returned. Long reads have connections of their own, whose
 // snapshots last while other requests run. While a commit is being flushed to the disk, reads see the state before it.
+import { FairTurns } from '../../base/fair-turns.ts';
+import { runWithPauses, type Steps } from '../../base/steps.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { Requester } from '../../contracts/requester.ts';
 import type { Connection } from './connection.ts';
 import { translateError, type BackendName } from './errors.ts';
 import type { Changes, ReadCache } from './read-cache.ts';
-import { runWithPauses, type Steps } from '../../base/steps.ts';
-import { TaskLimit } from '../../base/task-limit.ts';
 
-/** Maximum number of long reads at the same time; more wait for their turn. */
+/** Maximum number of long reads at the same time; more wait for their turn, which parties share. */
 const maxLongReads = 3;
 
 export interface SnapshotSources {
@@ -35,7 +36,7 @@ export class Snapshots {
   /** Version that the writer sees, which changes with commits of other connections. The snapshot of `#seen` has them all. */
   #foreign: number | undefined;
   readonly #free: Connection[] = [];
-  readonly #longLimit = new TaskLimit({ atOnce: maxLongReads, waiting: Infinity });
+  readonly #turns = new FairTurns({ atOnce: maxLongReads });
   #longReads = 0;
   /** Number of long reads that hold a snapshot. */
   #longSnapshots = 0;
@@ -91,9 +92,11 @@ export class Snapshots {
   async read<T>(
     backend: BackendName,
     read: (connection: Connection, cache: ReadCache | undefined) => Steps<T>,
+    requester?: Requester,
   ): Promise<T> {
     const first = this.run(backend, (connection, cache) => read(connection, cache).next());
-    return first.done === true ? first.value : this.#readLong(backend, (connection) => read(connection, undefined));
+    if (first.done === true) return first.value;
+    return this.#readLong(backend, requester?.party, (connection) => read(connection, undefined));
   }
 
   /** Hides later commits from reads until `release`. */
@@ -214,10 +217,14 @@ export class Snapshots {
     for (const connection of [this.#short, ...this.#free.splice(0)]) closeQuietly(connection);
   }
 
-  async #readLong<T>(backend: BackendName, read: (connection: Connection) => Steps<T>): Promise<T> {
+  async #readLong<T>(
+    backend: BackendName,
+    party: string | undefined,
+    read: (connection: Connection) => Steps<T>,
+  ): Promise<T> {
     this.#longReads++;
     try {
-      return await this.#longLimit.run(async () => {
+      return await this.#turns.run(party, async () => {
         const connection = this.#free.pop() ?? this.#guard(backend, this.#open);
         try {
           while (this.#isHeld || this.#areLongReadsBlocked) await this.#untilReleased();

@@ -9,6 +9,7 @@ export function createSqliteStorage(database: SqliteDatabase): StorageBackend {
   return {
     database,
     reader: new SqliteStorageReader(database.committed('storage')),
+    readerFor: (requester) => new SqliteStorageReader(database.committed('storage', requester)),
     writer: (transaction) =>
       new SqliteStorageWriter(database.within(transaction, 'storage'), database.clock, () => database.wakeReaper()),
   };

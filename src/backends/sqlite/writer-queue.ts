@@ -5,7 +5,6 @@ import type { Transaction } from '../../contracts/database.ts';
 import { FairQueue } from '../../base/fair-queue.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
-import type { UserId } from '../../core/permissions/principals.ts';
 import { CommitGroup } from './commit-group.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, translateError, type BackendName } from './errors.ts';
@@ -53,12 +52,12 @@ const longestRetryMs = 100;
 
 export interface TurnOptions {
   readonly priority?: Priority;
-  readonly userId?: UserId | undefined;
+  readonly party?: string | undefined;
 }
 
 interface Waiter {
   readonly priority: Priority;
-  readonly userId: UserId | undefined;
+  readonly party: string | undefined;
   readonly resolve: (unit: WriterUnit) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -174,17 +173,16 @@ export class WriterQueue {
   /**
    * Waits until no other unit writes, and opens one.
    *
-   * @param options.userId the user of the request: the user whose units have run for the shortest time is next. Absent: no
-   *   user
+   * @param options.party the party of the requester: the one whose units have run for the shortest time is next
    * @throws BackendUnavailable when another process keeps the file locked, the disk has failed, or the queue is closed
    */
-  begin({ priority = 'normal', userId }: TurnOptions = {}): Promise<WriterUnit> {
+  begin({ priority = 'normal', party }: TurnOptions = {}): Promise<WriterUnit> {
     if (this.#closed) return Promise.reject(new BackendUnavailable('storage', 'the SQLite database is closed'));
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {
-      const waiter = { priority, userId, resolve, reject };
+      const waiter = { priority, party, resolve, reject };
       if (priority === 'background') this.#background.push(waiter);
-      else this.#waiting.push(userId, waiter);
+      else this.#waiting.push(party, waiter);
       this.#advance();
     });
   }
@@ -283,14 +281,14 @@ export class WriterQueue {
       return;
     }
     group.units++;
-    const { priority, userId, resolve } = this.#nextWaiter();
+    const { priority, party, resolve } = this.#nextWaiter();
     const grantedAt = performance.now();
     const unit = new WriterUnit(this, group, this.#connection, isFirst ? endsOfFirst : endsOfLater, () => {
       this.#current = undefined;
       if (priority === 'normal') {
         const tookMs = performance.now() - grantedAt;
-        this.#waiting.charge(userId, tookMs);
-        this.#longUnits.note(userId, tookMs);
+        this.#waiting.charge(party, tookMs);
+        this.#longUnits.note(party, tookMs);
       }
       this.#advance();
     });

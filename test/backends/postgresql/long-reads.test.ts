@@ -35,10 +35,15 @@ class Read {
   }
 }
 
-function begin(reads: LongReads, list: string, count: number): { read: Read; answer: Promise<Result> }[] {
+function begin(
+  reads: LongReads,
+  list: string,
+  count: number,
+  party?: string,
+): { read: Read; answer: Promise<Result> }[] {
   return Array.from({ length: count }, () => {
     const read = new Read();
-    return { read, answer: reads.run(list, read.run, charsOf) };
+    return { read, answer: reads.run({ list, party }, read.run, charsOf) };
   });
 }
 

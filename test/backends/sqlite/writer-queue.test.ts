@@ -8,7 +8,6 @@ import {
   type WriterUnit,
 } from '../../../src/backends/sqlite/writer-queue.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
-import { storedUserId } from '../../../src/core/permissions/principals.ts';
 import { openConnection, temporaryPath } from './temporary.ts';
 
 /** Records the transactions that it ran. */
@@ -227,9 +226,9 @@ describe('the writer queue', () => {
 
   it('commits the waiting units of others before a unit that is expected to be long', async () => {
     const { queue, connection } = await openQueue({ longUnitMs: 0 });
-    const long = await queue.begin({ userId: storedUserId('long') });
-    const other = queue.begin({ userId: storedUserId('other') });
-    const next = queue.begin({ userId: storedUserId('long') });
+    const long = await queue.begin({ party: 'long' });
+    const other = queue.begin({ party: 'other' });
+    const next = queue.begin({ party: 'long' });
     void long.commit();
     const unit = await other;
     const answer = unit.commit();
@@ -241,8 +240,8 @@ describe('the writer queue', () => {
 
   it('commits units together that are expected to be short', async () => {
     const { queue, connection } = await openQueue();
-    const first = await queue.begin({ userId: storedUserId('first') });
-    const others = ['other', 'first'].map((userId) => queue.begin({ userId: storedUserId(userId) }));
+    const first = await queue.begin({ party: 'first' });
+    const others = ['other', 'first'].map((party) => queue.begin({ party }));
     void first.commit();
     await Promise.all(others.map(async (other) => (await other).commit()));
     expect(connection.ends).toEqual(['COMMIT']);
@@ -613,14 +612,14 @@ describe('a lock of another process', () => {
 describe('users', () => {
   it('wait for the current unit of another user, and not for all of its waiting ones', async () => {
     const { queue, committed } = await openQueue();
-    const first = await queue.begin({ userId: storedUserId('zoe') });
+    const first = await queue.begin({ party: 'zoe' });
     const writes = [1, 2, 3].map(async (n) => {
-      const unit = await queue.begin({ userId: storedUserId('zoe') });
+      const unit = await queue.begin({ party: 'zoe' });
       await turnOfEventLoop();
       insert(unit, n);
       await unit.commit();
     });
-    const other = queue.begin({ userId: storedUserId('tom') }).then((unit) => {
+    const other = queue.begin({ party: 'tom' }).then((unit) => {
       insert(unit, 100);
       return unit.commit();
     });
