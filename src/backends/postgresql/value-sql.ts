@@ -37,7 +37,9 @@ export function compareSql(
   }
   if (isJsonArray(value) || isJsonObject(value)) {
     const type = isJsonArray(value) ? 'array' : 'object';
-    const same = `${comparable(context, expression)} ${sign} ${comparable(context, jsonb(context, value))}`;
+    // The subselect is computed once, and not for each object.
+    const wanted = `(SELECT ${comparable(context, jsonb(context, value))})`;
+    const same = `${comparable(context, expression)} ${sign} ${wanted}`;
     const above = type === 'array' ? { object: String(isAbove) } : {};
     const below = type === 'array' ? scalarTypes : [...scalarTypes, 'array'];
     return byType(
