@@ -61,7 +61,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
       contended,
       subscribers,
       allowsSharing: isFirst,
-      requester: requesterOf(request, identities),
+      requester: new RequestClient(request, identities),
     });
     const note = observer === undefined ? undefined : new Note(observer);
     try {
@@ -95,7 +95,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
 function reopenUnit(options: RunnerOptions, request: ServiceRequest): Reopened {
   const { stores, subscribers, logger } = options;
   const identities = new Identities(options);
-  const unit = new DatabaseUnit(stores, logger, { subscribers, requester: requesterOf(request, identities) });
+  const unit = new DatabaseUnit(stores, logger, { subscribers, requester: new RequestClient(request, identities) });
   const response: ServiceResponse = { status: 200, headers: {}, body: '' };
   return {
     outer: { unit, identities, reopen: () => reopenUnit(options, request) },
@@ -111,13 +111,19 @@ function reopenUnit(options: RunnerOptions, request: ServiceRequest): Reopened {
   };
 }
 
-/** Returns the client: the user once the request has been authenticated, and its network otherwise. */
-function requesterOf({ clientAddress }: ServiceRequest, identities: Identities): Requester {
-  return {
-    get party() {
-      return identities.userId ?? (clientAddress === undefined ? undefined : addressGroup(clientAddress));
-    },
-  };
+/** The client of a request: the user once it has been authenticated, and its network otherwise. */
+class RequestClient implements Requester {
+  readonly #address: string | undefined;
+  readonly #identities: Identities;
+
+  constructor({ clientAddress }: ServiceRequest, identities: Identities) {
+    this.#address = clientAddress;
+    this.#identities = identities;
+  }
+
+  get party(): string | undefined {
+    return this.#identities.userId ?? (this.#address === undefined ? undefined : addressGroup(this.#address));
+  }
 }
 
 /** Waits for memory; returns the error when it is refused. */
