@@ -38,18 +38,20 @@ import { readObject, SqliteStorageReader } from './storage-reader.ts';
 const objectsPerStep = 100;
 /** Number of characters written without a pause. A longer text is written by itself. */
 const charsPerStep = 500_000;
+/** Maximum number of objects that a unit remembers. */
+const maxKnown = 100;
 
 export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
   readonly #changes: Changes;
   readonly #clock: Clock;
   readonly #wakeReaper: () => void;
   /**
-   * Objects that the unit writes below, because each entry of a batch reads them again. No other unit changes them
-   * meanwhile, and the unit forgets them when it may have changed one itself.
+   * Small objects that the unit has read: a write reads an object before it locks it, and each entry of a batch reads its
+   * parents again. No other unit changes them meanwhile, and the unit forgets them when it may have changed one itself.
    */
-  readonly #parents = new Map<string, Promise<StoredObject | undefined>>();
+  readonly #known = new Map<string, StoredObject>();
   readonly #rows = new ListRows();
-  /** The last large object that was read. A write reads an object before it locks it, and reading a large one takes long. */
+  /** The last large object that the unit has read. */
   #lastLarge: { readonly key: string; readonly object: StoredObject } | undefined;
 
   constructor(access: UnitAccess, clock: Clock, wakeReaper: () => void) {
@@ -61,14 +63,22 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   override async get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined> {
     const key = keyOfObject(list, id);
-    const parent = this.#parents.get(key);
-    if (parent !== undefined) return parent;
-    const object = await this.access.run((connection) => {
-      const read = readObject(connection, list, id);
-      if (read?.isLarge === true) this.#lastLarge = { key, object: read };
-      return read;
-    });
+    const known = this.#recall(key);
+    const object = known ?? (await this.access.run((connection) => this.#keep(key, readObject(connection, list, id))));
     if (object?.isLarge === true) requireRoom?.(object.text.length);
+    return object;
+  }
+
+  #recall(key: string): StoredObject | undefined {
+    return this.#lastLarge?.key === key ? this.#lastLarge.object : this.#known.get(key);
+  }
+
+  #keep(key: string, object: StoredObject | undefined): StoredObject | undefined {
+    if (object?.isLarge === true) this.#lastLarge = { key, object };
+    else if (object !== undefined) {
+      if (this.#known.size >= maxKnown) this.#known.clear();
+      this.#known.set(key, object);
+    }
     return object;
   }
 
@@ -79,9 +89,9 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
         const timestamp = this.#rows.find(connection, list)?.clock;
         return { timestamp, object: undefined, tombstone: undefined };
       }
-      const known = this.#lastLarge;
-      if (known?.key === keyOfObject(list, id)) {
-        return { timestamp: this.#rows.find(connection, list)?.clock, object: known.object, tombstone: undefined };
+      const known = this.#recall(keyOfObject(list, id));
+      if (known !== undefined) {
+        return { timestamp: this.#rows.find(connection, list)?.clock, object: known, tombstone: undefined };
       }
       const { list: row, object, tombstone } = findObject(connection, list, id);
       return { timestamp: row?.clock, object, tombstone };
@@ -90,9 +100,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   /** Takes no lock: no other unit deletes while this one lasts. */
   lockShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    const object = this.get(list, id);
-    this.#parents.set(keyOfObject(list, id), object);
-    return object;
+    return this.get(list, id);
   }
 
   touch(list: ListKey): Promise<number> {
@@ -182,7 +190,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   #changing(list: ListKey, id: string): void {
-    if (this.#parents.size > 0) this.#parents.delete(keyOfObject(list, id));
+    if (this.#known.size > 0) this.#known.delete(keyOfObject(list, id));
     this.#lastLarge = undefined;
     this.#changes.ofObject(list, id);
   }
@@ -203,7 +211,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   #forget(): void {
-    this.#parents.clear();
+    this.#known.clear();
     this.#lastLarge = undefined;
     this.#rows.forget();
   }
