@@ -112,4 +112,29 @@ export const workMutants = [
     replace: 'storage.reader',
     tests: 'test/backends/postgresql/shared-turns.test.ts',
   },
+  {
+    backend: 'memory',
+    name: 'objects that plugins write take memory that nothing reserves',
+    file: 'src/engine/events/queue.ts',
+    find: 'bytesPerChar * charsByService(event.changes)',
+    replace: '0',
+    tests: 'test/http/signer-attacks.test.ts',
+  },
+  {
+    backend: 'memory',
+    name: 'a batch signs a target each time the status changes',
+    file: 'src/plugins/signer/subscribers.ts',
+    find: '{ event, change, scope: eventScope });\n',
+    replace:
+      '{ event, change, scope: eventScope });\n    await signPending({ service, actor: { ...scope, caller: pluginCaller }, pending });\n',
+    tests: 'test/http/signer-attacks.test.ts',
+  },
+  {
+    backend: 'memory',
+    name: 'records of a source that a batch creates again stay published',
+    file: 'src/plugins/signer/review-workflow.ts',
+    find: 'await cleanUpTargets(work, {',
+    replace: 'if (!isRecreated) await cleanUpTargets(work, {',
+    tests: 'test/http/signer-attacks.test.ts',
+  },
 ];

@@ -6,6 +6,7 @@ import type { RequireRoom, StorageBackend, StorageReader, StorageWriter } from '
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import type { Action } from '../core/events/payload.ts';
 import type { CommitListener } from './commit-listener.ts';
+import type { ServiceRequest } from './exchange.ts';
 import type { Change, ChangeEvent, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './events/event.ts';
 
 export interface Stores {
@@ -98,8 +99,19 @@ export interface EventRecorder {
    * subscribers caused.
    */
   readonly current: readonly ResourceEvent[];
-  /** Adds an event, or merges its objects into the event of the same list and action. */
+  /**
+   * Adds an event, or merges its objects into the event of the same list and action. Reserves memory for objects that the
+   * service itself has written: the request of the client says nothing about their size.
+   *
+   * @throws MemoryAwaited; ServiceError requestTooLarge
+   */
   add(event: ChangeEvent | ReadEvent): void;
+  /**
+   * Reserves memory for something that is kept until the end of the unit of work, in addition to what was reserved so before.
+   *
+   * @throws MemoryAwaited; ServiceError requestTooLarge
+   */
+  reserve(request: Pick<ServiceRequest, 'memory'>, bytes: number): void;
   /** Adds an object that the service has copied, if a subscriber wants copies of its kind. */
   addCopy(change: Change): void;
   /** Adds the event that everything was deleted. Changes and copies that subscribers have not received are dropped. */

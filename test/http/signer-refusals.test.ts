@@ -378,8 +378,8 @@ describe('A service with the signer', () => {
     expect(owners).toEqual([
       'collection basicauth',
       'record plugin',
-      'collection plugin',
       'record plugin',
+      'collection plugin',
       'collection plugin',
       'collection plugin',
     ]);

@@ -1,11 +1,17 @@
 // The events of one unit of work: collected while requests are handled, merged, and delivered at its end.
-import type { StoredEntry } from '../../core/objects/stored.ts';
+import { charsOf, type StoredEntry } from '../../core/objects/stored.ts';
 import type { Change, ChangeEvent, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './event.ts';
+import type { ServiceRequest } from '../exchange.ts';
 import type { EventRecorder, UnitOfWork } from '../unit-of-work.ts';
 import type { AfterCall, EventScope, Subscribers } from './subscriber.ts';
 
 /** Maximum depth of events that subscribers cause in turn; deeper ones are taken for an endless loop. */
 const maxLevels = 10;
+
+/** Bytes per character of an object that waits for subscribers: its text, and its parsed attributes. */
+const bytesPerChar = 8;
+/** Bytes that a request keeps without a reservation. */
+const freeBytes = 1_000_000;
 
 /** An event that later ones may be merged into. */
 interface Pending {
@@ -25,6 +31,7 @@ export class EventQueue implements EventRecorder {
   #copies: Change[] = [];
   #fired: ResourceEvent[] = [];
   #firedNamed: NamedEvent[] = [];
+  #keptBytes = 0;
 
   constructor(subscribers: Subscribers, unit: UnitOfWork) {
     this.#subscribers = subscribers;
@@ -48,7 +55,13 @@ export class EventQueue implements EventRecorder {
     return this.#changes;
   }
 
+  reserve({ memory }: Pick<ServiceRequest, 'memory'>, bytes: number): void {
+    this.#keptBytes += bytes;
+    if (this.#keptBytes > freeBytes) memory?.admitWhole(this.#keptBytes);
+  }
+
   add(event: ChangeEvent | ReadEvent): void {
+    if (event.action !== 'read') this.reserve(event.request, bytesPerChar * charsByService(event.changes));
     const key = JSON.stringify([event.kind, event.list.parent, event.action]);
     let pending = this.#pending.get(key);
     if (pending === undefined) {
@@ -131,4 +144,13 @@ export class EventQueue implements EventRecorder {
       ...this.#firedNamed.splice(0).flatMap((event) => this.#subscribers.afterNamed(event)),
     ];
   }
+}
+
+/** Returns the length of the objects that the service itself has changed, before and after. */
+function charsByService(changes: readonly Change[]): number {
+  let chars = 0;
+  for (const { isByService, old, new: after } of changes) {
+    if (isByService === true) chars += charsOf(after) + (old === undefined ? 0 : charsOf(old));
+  }
+  return chars;
 }

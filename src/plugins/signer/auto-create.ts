@@ -5,9 +5,10 @@ import { internalRequest } from '../../engine/exchange.ts';
 import { runInUnit } from '../../engine/retry.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
+import { PendingWork } from './pending-work.ts';
 import { targetsOf, type Resource } from './routes.ts';
 import { collectionPlace, pluginCaller, workOn, type SignerService } from './service.ts';
-import { ensureTarget, signTarget } from './targets.ts';
+import { ensureTarget, signPending } from './targets.ts';
 import { writeSource } from './review-attributes.ts';
 
 /**
@@ -40,11 +41,12 @@ async function create(
   const route = service.routes.from(source);
   if (route === undefined || (await objects.write(actor, collectionPlace(objects, source), asNew)) === undefined)
     return;
-  const work = workOn(service, actor, route);
+  const pending = new PendingWork();
+  const work = workOn(service, actor, route, pending);
   await ensureGroups(work, anonymous);
   for (const target of targetsOf(route)) {
     await ensureTarget(work, target);
-    await signTarget(work, target);
+    pending.sign({ options: work.options, target });
   }
   const { editors, reviewers } = groupUris(source, work.options);
   await writeSource(work, {
@@ -53,4 +55,5 @@ async function create(
     caller: pluginCaller,
     permissions: (stored) => withPrincipals(stored, 'write', [editors, reviewers]),
   });
+  await signPending({ service, actor, pending });
 }

@@ -1,5 +1,5 @@
-// Records of whole collections, read in the order of their ids: the text to sign, and the difference of two
-// collections. Memory use is one page of a list plus the result.
+// Records of whole collections, read in the order of their ids: the text to sign, and the difference of two collections. Memory
+// use is one page of each list, and the ids in a difference.
 import { StepBudget } from '../../base/json-steps.ts';
 import { pause, runFromNow, type Steps } from '../../base/steps.ts';
 import type { RequireRoom, StorageReader } from '../../contracts/storage.ts';
@@ -27,16 +27,15 @@ async function* readById({ storage, requireRoom }: Source, list: ListKey): Async
   return undefined;
 }
 
-/**
- * Returns the text to sign: the live objects of the list in the order of their ids, and its timestamp as a string.
- */
-export async function formatSignedText(source: Source, list: ListKey, timestamp: number): Promise<string> {
-  const records: string[] = [];
+/** Yields the text to sign in pieces: the live objects of the list in the order of their ids, and its timestamp as a string. */
+export async function* formatSignedText(source: Source, list: ListKey, timestamp: number): AsyncGenerator<string> {
+  let before = '{"data":[';
   for await (const object of readById(source, list)) {
     const formatting = runFromNow(formatRecord(object), 'urgent');
-    records.push(typeof formatting === 'string' ? formatting : await formatting);
+    yield before + (typeof formatting === 'string' ? formatting : await formatting);
+    before = ',';
   }
-  return `{"data":[${records.join(',')}],"last_modified":"${timestamp}"}`;
+  yield `${before === ',' ? '' : before}],"last_modified":"${timestamp}"}`;
 }
 
 function* formatRecord(object: StoredObject): Steps<string> {
@@ -50,10 +49,18 @@ export async function readIds({ storage, requireRoom }: Source, list: ListKey): 
   return ids;
 }
 
+/** An object to copy. Its text is read again when it is copied: all of them may be too much for memory. */
+export interface Copied {
+  readonly id: string;
+  readonly lastModified: number;
+  /** Length of its JSON in bytes. */
+  readonly bytes: number;
+}
+
 /** The writes that make one list equal to another. */
 export interface Difference {
   /** Objects of the other list that are missing or different in this one. */
-  readonly put: readonly StoredObject[];
+  readonly put: readonly Copied[];
   /** Ids of objects that only this list has. */
   readonly removed: readonly string[];
 }
@@ -65,7 +72,7 @@ export function countDifferences({ put, removed }: Difference): number {
 
 /** Returns the JSON length of the objects to put, in bytes. */
 export function countBytes({ put }: Difference): number {
-  return put.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  return put.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /**
@@ -78,18 +85,22 @@ export async function compareLists(
   { from, to, isTouched = () => false }: ListPair,
 ): Promise<Difference> {
   const [sources, targets] = [readById(lists, from), readById(lists, to)];
-  const put: StoredObject[] = [];
+  const put: Copied[] = [];
   const removed: string[] = [];
   let [source, target] = [await next(sources), await next(targets)];
   while (source !== undefined || target !== undefined) {
     const order = source === undefined ? 1 : target === undefined ? -1 : compareText(source.id, target.id);
-    if (order < 0) put.push(source!);
+    if (order < 0) put.push(copied(source!));
     else if (order > 0) removed.push(target!.id);
-    else if (isTouched(source!, target!) || !(await isSame(source!, target!))) put.push(source!);
+    else if (isTouched(source!, target!) || !(await isSame(source!, target!))) put.push(copied(source!));
     if (order <= 0) source = await next(sources);
     if (order >= 0) target = await next(targets);
   }
   return { put, removed };
+}
+
+function copied({ id, lastModified, text }: StoredObject): Copied {
+  return { id, lastModified, bytes: Buffer.byteLength(text) };
 }
 
 export interface ListPair {

@@ -1,5 +1,6 @@
 // The review state machine of a source collection: allowed transitions of its attribute `status`, the required group,
 // and the resulting step. Pure: a table and a function over it.
+import { abbreviateJson } from '../../base/abbreviate.ts';
 import type { JsonValue } from '../../base/json.ts';
 
 /** The work that follows when a client sets the status. */
@@ -75,7 +76,7 @@ export function decide(change: StatusChange): Decision {
   const { from, to, isReviewed } = change;
   if (to === undefined) return invalid('The attribute status cannot be removed.');
   const candidates = rules.filter((rule) => rule.to === to && (rule.isReviewed ?? isReviewed) === isReviewed);
-  if (candidates.length === 0) return invalid(`The status cannot be set to ${JSON.stringify(to)}.`);
+  if (candidates.length === 0) return invalid(`The status cannot be set to ${abbreviateJson(to, 1)}.`);
   const refused = candidates.find((rule) => !isMember(rule, change));
   if (refused !== undefined)
     return { kind: 'forbidden', message: `Only members of the ${refused.group} group can set this status.` };
@@ -83,7 +84,9 @@ export function decide(change: StatusChange): Decision {
     froms === undefined ? notFrom?.includes(from ?? '') !== true : froms.includes(from ?? ''),
   );
   if (rule === undefined) {
-    return invalid(`The status cannot be set to ${JSON.stringify(to)} while it is ${JSON.stringify(from ?? null)}.`);
+    return invalid(
+      `The status cannot be set to ${abbreviateJson(to, 1)} while it is ${abbreviateJson(from ?? null, 1)}.`,
+    );
   }
   if (rule.notRequester === true && change.isRequester) {
     return { kind: 'forbidden', message: 'The user who requested the review cannot approve it.' };

@@ -18,7 +18,7 @@ import {
   type Work,
 } from './service.ts';
 import { decide, type Step } from './review-status.ts';
-import { cleanUpTargets, ensureTarget, resignTargets, signTarget } from './targets.ts';
+import { cleanUpTargets, ensureTarget, resignTargets } from './targets.ts';
 import { trackingFields, writeSource, writtenStatus } from './review-attributes.ts';
 
 /** A change to the source and the request that made it. */
@@ -59,11 +59,11 @@ async function onCreation(work: Work, source: SourceEvent, after: JsonObject): P
   await ensureGroups(work, caller);
   for (const target of targetsOf(route)) {
     await ensureTarget(work, target);
-    await signTarget(work, target, after);
+    work.pending.sign({ options: work.options, target, source: after });
   }
   const { editors, reviewers } = groupUris(route.source, options);
   await writeSource(work, {
-    status: step === 'edit' ? 'work-in-progress' : 'signed',
+    status: step === 'edit' || hasEdits(work, source.scope) ? 'work-in-progress' : 'signed',
     actions: ['edit', 'signature'],
     caller,
     permissions: (stored) => withPrincipals(stored, 'write', [editors, reviewers]),
@@ -71,11 +71,13 @@ async function onCreation(work: Work, source: SourceEvent, after: JsonObject): P
   if (step === 'approve' || step === 'rollBack') await carryOut(work, source, step, undefined);
 }
 
-/** Cleans up the targets of a source that was deleted itself or with its bucket. */
+/**
+ * Cleans up the targets of a source that was deleted itself or with its bucket. One that the same request has created again is a
+ * new one: nothing of the old one stays published.
+ */
 export async function onDeletion(work: Work): Promise<void> {
-  const found = await findCollection(work, work.route.source);
-  // The source may have been recreated by the same request.
-  if (found === undefined) await cleanUpTargets(work);
+  const isRecreated = (await findCollection(work, work.route.source)) !== undefined;
+  await cleanUpTargets(work, { isKept: isRecreated });
 }
 
 /** Returns whether the request also changes records, before or after the status: a review does not cover those. */
@@ -168,7 +170,7 @@ async function publish(work: Work, targets: ReturnType<typeof targetsOf>): Promi
   for (const target of targets) {
     await ensureTarget(work, target);
     await publishRecords(work, work.route.source, target);
-    await signTarget(work, target, source?.attributes ?? {});
+    work.pending.sign({ options: work.options, target, source: source?.attributes ?? {} });
   }
 }
 
@@ -178,5 +180,5 @@ async function rollBack(work: Work): Promise<void> {
   if (preview === undefined) return;
   await ensureTarget(work, preview);
   await restoreRecords(work, destination, preview);
-  await signTarget(work, preview);
+  work.pending.sign({ options: work.options, target: preview });
 }

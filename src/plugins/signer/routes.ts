@@ -121,9 +121,14 @@ export class Routes {
     );
   }
 
-  /** Returns the route whose source is the collection. */
+  /**
+   * Returns the route whose source is the collection. The line of a bucket does not apply to a collection that it would publish
+   * where the line of another collection publishes: its records would replace reviewed ones.
+   */
   from(id: CollectionId): Route | undefined {
-    return findRoute(this.#bySource, id);
+    const route = findRoute(this.#bySource, id);
+    if (route === undefined || this.#bySource.has(placeUri(id))) return route;
+    return targetsOf(route).some((target) => this.#byTarget.has(placeUri(target))) ? undefined : route;
   }
 
   /** Returns the route whose preview or destination is the collection. */

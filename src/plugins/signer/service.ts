@@ -8,6 +8,7 @@ import { isTombstone, type ListKey, type StoredEntry, type StoredObject } from '
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import type { PluginHost } from '../../http/plugin.ts';
 import type { CollectionOptions, SignerOptions } from './options.ts';
+import type { PendingWork } from './pending-work.ts';
 import { placeUri, type CollectionId, type Route, type Routes } from './routes.ts';
 
 export interface SignerService {
@@ -31,13 +32,18 @@ export interface Work {
   readonly actor: Actor;
   readonly route: Route;
   readonly options: CollectionOptions;
+  readonly pending: PendingWork;
 }
 
 /** Returns the work for a change to a source. */
-export function workOn(service: SignerService, actor: Omit<Actor, 'caller'>, route: Route): Work {
-  const { unit, request } = actor;
+export function workOn(
+  service: SignerService,
+  { unit, request }: Omit<Actor, 'caller'>,
+  route: Route,
+  pending: PendingWork,
+): Work {
   const options = service.options.of(route.source);
-  return { service, actor: { unit, request, caller: pluginCaller }, route, options };
+  return { service, actor: { unit, request, caller: pluginCaller }, route, options, pending };
 }
 
 /** Returns the place of the collection object. */

@@ -14,6 +14,8 @@ import {
 import { parseCollectionUri, targetsOf, type CollectionId } from './routes.ts';
 import { findCollection, pluginCaller, workOn, type SignerService } from './service.ts';
 import { onDeletion, onEdit, onSourceChange } from './review-workflow.ts';
+import { PendingWork } from './pending-work.ts';
+import { signPending } from './targets.ts';
 
 /** Returns the subscribers of the plugin. All of them run inside the transaction. */
 export function signerSubscribers(service: SignerService): readonly Subscriber[] {
@@ -58,24 +60,28 @@ async function onRecords(service: SignerService, event: ChangeEvent, { unit }: E
   await refuseRecordWrites(service, scope, id);
   const route = service.routes.from(id);
   if (route === undefined) return;
-  const work = workOn(service, scope, route);
+  const work = workOn(service, scope, route, new PendingWork());
   for (const change of changes) refuseFloats(work, change);
   await onEdit(work, last);
 }
 
 async function onCollections(service: SignerService, event: ChangeEvent, eventScope: EventScope): Promise<void> {
   const scope = { unit: eventScope.unit, request: event.request };
+  const pending = new PendingWork();
   for (const change of changesByOthers(event)) {
     const id: CollectionId = { bucket: change.ids['bucket_id']!, collection: change.ids['collection_id']! };
     await refuseTargetChange(service, scope, id, change);
     const route = service.routes.from(id);
-    if (route !== undefined) await onSourceChange(workOn(service, scope, route), { event, change, scope: eventScope });
+    if (route === undefined) continue;
+    await onSourceChange(workOn(service, scope, route, pending), { event, change, scope: eventScope });
   }
+  await signPending({ service, actor: { ...scope, caller: pluginCaller }, pending });
 }
 
 /** Handles deletions of buckets. Objects deleted with their bucket have no events of their own. */
 async function onBuckets(service: SignerService, event: ChangeEvent, { unit }: EventScope): Promise<void> {
   const scope = { unit, request: event.request };
+  const pending = new PendingWork();
   for (const { ids } of changesByOthers(event)) {
     const bucket = ids['bucket_id']!;
     await refuseBucketDeletion(service, scope, bucket);
@@ -91,19 +97,21 @@ async function onBuckets(service: SignerService, event: ChangeEvent, { unit }: E
           for await (const collection of readCollections(scope, place.bucket)) collections.add(collection);
         }
       }
-      for (const collection of collections) await onSourceGone(service, scope, { bucket, collection });
+      for (const collection of collections) await onSourceGone(service, scope, { bucket, collection }, pending);
     }
   }
+  await signPending({ service, actor: { ...scope, caller: pluginCaller }, pending });
 }
 
 async function onSourceGone(
   service: SignerService,
   scope: Parameters<typeof workOn>[1],
   source: CollectionId,
+  pending: PendingWork,
 ): Promise<void> {
   const route = service.routes.from(source);
   if (route === undefined) return;
-  const work = workOn(service, scope, route);
+  const work = workOn(service, scope, route, pending);
   // A collection without a signature was never a target.
   for (const target of targetsOf(route)) {
     const found = await findCollection(work, target);

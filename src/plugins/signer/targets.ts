@@ -1,8 +1,9 @@
 // Previews and destinations: created on first use, and signed. The signature is written in the same transaction as the
 // records, so that readers never see one without the other.
-import { getKey, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
+import { getKey, setKey, type MutableJsonObject } from '../../base/json.ts';
 import { EVERYONE } from '../../core/permissions/principals.ts';
 import { roomFor } from '../../engine/stored-work.ts';
+import type { Unsigned } from './pending-work.ts';
 import { formatSignedText } from './records.ts';
 import { removeRecords } from './copy-records.ts';
 import { targetsOf, type CollectionId } from './routes.ts';
@@ -28,22 +29,25 @@ export async function ensureTarget({ service, actor }: Work, target: CollectionI
 }
 
 /**
- * Signs the current records.
+ * Signs the current records of all targets that changes have left unsigned.
  *
- * @param source attributes of the source to copy; absent: the copied attributes stay unchanged
- * @throws BackendUnavailable when the signing backend fails
+ * @throws BackendUnavailable when the signing backend fails; MemoryAwaited, or ServiceError requestTooLarge
  */
-export async function signTarget(
-  { service, actor, options }: Work,
-  target: CollectionId,
-  source?: JsonObject,
+export async function signPending({ service, actor, pending }: Omit<Work, 'route' | 'options'>): Promise<void> {
+  for (const unsigned of pending.takeUnsigned()) await signTarget({ service, actor }, unsigned);
+}
+
+async function signTarget(
+  { service, actor }: Pick<Work, 'service' | 'actor'>,
+  { options, target, source }: Unsigned,
 ): Promise<void> {
   const { storage } = await actor.unit.writer();
   const list = recordsOf(target);
   await storage.lock(list);
   const timestamp = await storage.touch(list);
-  const text = await formatSignedText({ storage, requireRoom: roomFor(actor, 'show') }, list, timestamp);
-  const signatures = await options.signer.sign(text);
+  const pieces = formatSignedText({ storage, requireRoom: roomFor(actor, 'show') }, list, timestamp);
+  const { signer } = options;
+  const signatures = await signer.sign(reserving(actor, pieces, signer.bytesPerChar));
   const { objects } = service.host;
   await objects.write(actor, collectionPlace(objects, target), {
     attributes: (old) => {
@@ -60,23 +64,41 @@ export async function signTarget(
   });
 }
 
-/** Signs existing previews and destinations again. */
-export async function resignTargets(work: Work): Promise<void> {
-  for (const target of targetsOf(work.route)) {
-    if ((await findCollection(work, target)) !== undefined) await signTarget(work, target);
+/** Yields the pieces after memory for them was reserved. */
+async function* reserving(
+  { unit, request }: Work['actor'],
+  pieces: AsyncIterable<string>,
+  bytesPerChar: number,
+): AsyncGenerator<string> {
+  for await (const piece of pieces) {
+    unit.events.reserve(request, piece.length * bytesPerChar);
+    yield piece;
   }
 }
 
-/** Deletes preview and destination of a deleted source, or empties and signs them. */
-export async function cleanUpTargets(work: Work): Promise<void> {
-  const { service, actor, route, options } = work;
+/** Signs existing previews and destinations again. */
+export async function resignTargets(work: Work): Promise<void> {
+  for (const target of targetsOf(work.route)) {
+    if ((await findCollection(work, target)) !== undefined) work.pending.sign({ options: work.options, target });
+  }
+}
+
+/**
+ * Deletes preview and destination of a deleted source, or empties and signs them.
+ *
+ * @param options.isKept whether they are emptied even if the settings delete them
+ */
+export async function cleanUpTargets(work: Work, { isKept }: { readonly isKept: boolean }): Promise<void> {
+  const { service, actor, route, options, pending } = work;
   for (const target of targetsOf(route)) {
     if ((await findCollection(work, target)) === undefined) continue;
     const { objects } = service.host;
-    if (options.deletesTargets) await objects.remove(actor, collectionPlace(objects, target));
-    else {
+    if (options.deletesTargets && !isKept) {
+      await objects.remove(actor, collectionPlace(objects, target));
+      pending.forget(target);
+    } else {
       await removeRecords(work, target);
-      await signTarget(work, target);
+      pending.sign({ options, target });
     }
   }
 }

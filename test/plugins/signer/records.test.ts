@@ -9,6 +9,12 @@ import { countTurns } from '../../support/turns.ts';
 
 const count = 5000;
 
+async function joined(pieces: AsyncIterable<string>): Promise<string> {
+  let text = '';
+  for await (const piece of pieces) text += piece;
+  return text;
+}
+
 it('makes the signed text and compares collections in steps', async () => {
   const database = createMemoryDatabase({ clock: createTestClock() });
   const storage = createMemoryStorage(database);
@@ -27,7 +33,7 @@ it('makes the signed text and compares collections in steps', async () => {
   await unit.commit();
   const source = { storage: storage.reader, requireRoom: undefined };
 
-  const signed = await countTurns(formatSignedText(source, from!, 7));
+  const signed = await countTurns(joined(formatSignedText(source, from!, 7)));
   expect(JSON.parse(signed.result)).toMatchObject({ data: { length: count }, last_modified: '7' });
   expect(signed.turns).toBeGreaterThan(20);
 

@@ -52,6 +52,13 @@ describe('Resources', () => {
     expect(all.from(id('s', 'y'))?.destination).toEqual(id('d', 'y'));
   });
 
+  it('of a bucket do not apply to collections that they would publish where another line publishes.', () => {
+    const all = routes('/buckets/s -> /buckets/p -> /buckets/d\n/buckets/s/collections/x -> /buckets/d/collections/z');
+    expect(all.from(id('s', 'z'))).toBeUndefined();
+    expect(all.to(id('p', 'z'))).toBeUndefined();
+    expect(all.to(id('d', 'z'))?.source).toEqual(id('s', 'x'));
+  });
+
   it.each([
     'staging -> main',
     '/buckets/a',

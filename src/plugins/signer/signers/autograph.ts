@@ -16,23 +16,34 @@ export interface AutographOptions {
 
 const contentType = 'application/json';
 const maxResponseBytes = 1_000_000;
+/** The text as bytes, in base64, as a body, and as its bytes. */
+const bytesPerChar = 8;
 
 /** Creates a signer that calls the server. Any response without a signature becomes a `BackendUnavailable`. */
 export function createAutographSigner(options: AutographOptions): Signer {
-  const sign: Signer['sign'] = async (text) => [await requestSignature(options, text)];
+  const sign: Signer['sign'] = async (pieces) => [await requestSignature(options, await encode(pieces))];
   return {
+    bytesPerChar,
     sign,
     async check() {
-      await sign('Sample text of a health check.');
+      await sign(['Sample text of a health check.']);
       return true;
     },
   };
 }
 
-async function requestSignature(options: AutographOptions, text: string): Promise<Signature> {
+/** Returns the whole text in base64, because the server takes it so. */
+async function encode(pieces: AsyncIterable<string> | Iterable<string>): Promise<string> {
+  const bytes: Buffer[] = [];
+  for await (const piece of pieces) bytes.push(Buffer.from(piece, 'utf8'));
+  return Buffer.concat(bytes).toString('base64');
+}
+
+/** @param input text in base64 */
+async function requestSignature(options: AutographOptions, input: string): Promise<Signature> {
   const { serverUrl, credentials, timeoutSeconds, clock } = options;
   const url = `${serverUrl.replace(/\/+$/, '')}/sign/data`;
-  const body = JSON.stringify([{ input: Buffer.from(text, 'utf8').toString('base64') }]);
+  const body = JSON.stringify([{ input }]);
   const timestamp = Math.floor(clock.now() / 1000);
   const nonce = randomBytes(9).toString('base64url');
   const authorization = formatHawkHeader(credentials, { method: 'POST', url, contentType, body, timestamp, nonce });

@@ -1,7 +1,7 @@
 // Signer with a key in a file: ECDSA on the curve P-384 with SHA-384.
-import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, createSign, sign, verify, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { signedBytes, type Signer } from './signer.ts';
+import { signedPrefix, type Signer } from './signer.ts';
 
 export interface LocalKeys {
   /** File with the private key in PEM format. */
@@ -10,7 +10,7 @@ export interface LocalKeys {
   readonly publicKey: string | undefined;
 }
 
-const sample = 'Sample text of a key check.';
+const sample = Buffer.from(`${signedPrefix}Sample text of a key check.`);
 /** Signatures are the concatenation of r and s, as browsers expect. */
 const dsaEncoding = 'ieee-p1363';
 
@@ -23,28 +23,21 @@ export function createLocalSigner(files: LocalKeys): Signer {
   const key = readKey(files.privateKey, createPrivateKey);
   const publicKey =
     files.publicKey === undefined ? createPublicKey(key) : readKey(files.publicKey, (pem) => createPublicKey(pem));
-  const verifies = (signature: Buffer): boolean =>
-    verify('sha384', signedBytes(sample), { key: publicKey, dsaEncoding }, signature);
-  if (!verifies(sign('sha384', signedBytes(sample), { key, dsaEncoding }))) {
+  const isUsable = (): boolean =>
+    verify('sha384', sample, { key: publicKey, dsaEncoding }, sign('sha384', sample, { key, dsaEncoding }));
+  if (!isUsable()) {
     throw new Error(`${files.publicKey} is not the public key of ${files.privateKey}.`);
   }
   return {
-    async sign(text) {
-      const signature = (await signInThreadPool(signedBytes(text), key)).toString('base64url');
+    bytesPerChar: 0,
+    async sign(pieces) {
+      const signing = createSign('sha384').update(signedPrefix);
+      for await (const piece of pieces) signing.update(piece);
+      const signature = signing.sign({ key, dsaEncoding }).toString('base64url');
       return [{ signature, x5u: '', mode: 'p384ecdsa' }];
     },
-    check: async () => verifies(await signInThreadPool(signedBytes(sample), key)),
+    check: () => Promise.resolve(isUsable()),
   };
-}
-
-/** Signs in the thread pool, because texts may have megabytes. */
-function signInThreadPool(bytes: Buffer, key: KeyObject): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    sign('sha384', bytes, { key, dsaEncoding }, (error, signature) => {
-      if (error === null) resolve(signature);
-      else reject(error);
-    });
-  });
 }
 
 function readKey(file: string, parse: (pem: Buffer) => KeyObject): KeyObject {

@@ -11,18 +11,19 @@ export interface Signature extends JsonObject {
 }
 
 export interface Signer {
+  /** Memory that signing takes for each character of the text, in bytes; 0 when no more than one piece is kept. */
+  readonly bytesPerChar: number;
   /**
    * Signs a text, as `Content-Signature:`, a null character and the text.
    *
+   * @param pieces the text, in pieces of whole characters
    * @returns at least one signature
-   * @throws BackendUnavailable when the backend fails
+   * @throws BackendUnavailable when the backend fails; the error of the pieces
    */
-  readonly sign: (text: string) => Promise<readonly [Signature, ...Signature[]]>;
+  readonly sign: (pieces: AsyncIterable<string> | Iterable<string>) => Promise<readonly [Signature, ...Signature[]]>;
   /** Returns whether it can sign now. */
   readonly check: () => Promise<boolean>;
 }
 
-/** Returns the signed bytes. The prefix prevents reuse of a signature for another purpose. */
-export function signedBytes(text: string): Buffer {
-  return Buffer.from(`Content-Signature:\u0000${text}`, 'utf8');
-}
+/** What is signed before the text. It prevents reuse of a signature for another purpose. */
+export const signedPrefix = 'Content-Signature:\u0000';
