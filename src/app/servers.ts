@@ -49,6 +49,7 @@ export function createServers(options: ServersOptions): Servers {
   const vital = vitalPaths(endpoints, dispatching.place);
   const load = new LoadShedder({
     maxUnderWay: settings.get('max_requests_under_way'),
+    maxOfAddress: settings.get('max_requests_under_way_per_address'),
     maxDelayMs: settings.get('max_event_loop_delay_ms'),
     vitalPaths: vital,
     logger,

@@ -56,6 +56,16 @@ export class FairQueue<T> {
     return next.items.shift();
   }
 
+  /** Removes an item that waits; has no effect when it does not. */
+  remove(name: string | undefined, item: T): void {
+    const party = this.#parties.get(name);
+    const index = party?.items.indexOf(item) ?? -1;
+    if (party === undefined || index === -1) return;
+    party.items.splice(index, 1);
+    this.#length--;
+    if (party.items.length === 0) this.#waiting--;
+  }
+
   /** Adds to the use of a party. Forgets all use when no party waits, because then no share is contested. */
   charge(name: string | undefined, cost: number): void {
     if (this.#waiting === 0) {

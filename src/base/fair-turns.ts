@@ -1,15 +1,30 @@
 // A limit on concurrent tasks of several parties. A free place goes to the party that has used the least time. A task that
-// takes long makes room for other parties, but not for further tasks of its own.
+// takes long makes room for other parties.
 import { FairQueue } from './fair-queue.ts';
 
 export interface FairTurnsOptions {
+  /** Number of places. */
   readonly atOnce: number;
-  /** Duration in milliseconds from which a task is late and gives its place to another party. Absent: tasks keep their places. */
+  /** Maximum number of tasks of one party in progress; default: no limit of its own. */
+  readonly ofParty?: number;
+  /** Duration in milliseconds from which a task is late and gives its place to another one. Absent: tasks keep their places. */
   readonly lateMs?: number;
   /** Maximum number of late tasks without a place; default 1. */
   readonly maxLate?: number;
   /** Returns the milliseconds since a fixed moment. */
   readonly now?: () => number;
+}
+
+/** What a task is done for. */
+export interface Waiting {
+  /** Name of the party; all without a name (`undefined`) are one party. */
+  readonly party: string | undefined;
+  /**
+   * Calls the listener when nothing waits for the task any longer, and returns what ends that. Absent: it is always awaited.
+   *
+   * @param abandon gets the error of the call
+   */
+  whenGone?(abandon: (error: Error) => void): () => void;
 }
 
 /** A task in progress, which has a place until it is late. */
@@ -18,51 +33,77 @@ interface Turn {
 }
 
 export class FairTurns {
-  readonly #atOnce: number;
-  readonly #lateMs: number | undefined;
-  readonly #maxLate: number;
-  readonly #now: () => number;
+  readonly #options: Required<Omit<FairTurnsOptions, 'lateMs'>> & Pick<FairTurnsOptions, 'lateMs'>;
   readonly #queue = new FairQueue<() => void>();
   readonly #placed = new Set<Turn>();
   readonly #late = new Set<Turn>();
   /** Tasks that are late, but keep their places because `maxLate` others are. */
   readonly #overdue = new Set<Turn>();
 
-  constructor({ atOnce, lateMs, maxLate = 1, now = (): number => performance.now() }: FairTurnsOptions) {
-    this.#atOnce = atOnce;
-    this.#lateMs = lateMs;
-    this.#maxLate = maxLate;
-    this.#now = now;
+  constructor(options: FairTurnsOptions) {
+    this.#options = { ofParty: Infinity, maxLate: 1, now: () => performance.now(), ...options };
+  }
+
+  /** Whether all places are taken. */
+  get isFull(): boolean {
+    return this.#placed.size >= this.#options.atOnce;
+  }
+
+  /** Number of tasks that wait for a place. */
+  get waiting(): number {
+    return this.#queue.length;
   }
 
   /**
-   * Runs the task as soon as the limit allows.
+   * Runs the task as soon as the limits allow.
    *
-   * @param party name of the party; all callers without a name (`undefined`) are one party
+   * @throws the error of the task, or with which it was abandoned before it began
    */
-  async run<T>(party: string | undefined, task: () => Promise<T>): Promise<T> {
-    const turn: Turn = { party };
-    // While a place is free, only tasks of parties with late ones wait.
-    if (this.#placed.size < this.#atOnce && this.#mayBegin(party)) this.#placed.add(turn);
-    else await this.#await(turn);
-    const timer = this.#lateMs === undefined ? undefined : setTimeout(() => this.#delay(turn), this.#lateMs);
-    const startedAt = this.#now();
+  async run<T>(waiting: Waiting, task: () => Promise<T>): Promise<T> {
+    const leave = await this.enter(waiting);
     try {
       return await task();
     } finally {
-      clearTimeout(timer);
-      this.#queue.charge(party, this.#now() - startedAt);
-      for (const turns of [this.#placed, this.#late, this.#overdue]) turns.delete(turn);
-      this.#fill();
+      leave();
     }
   }
 
-  #await(turn: Turn): Promise<void> {
-    return new Promise((resolve) => {
-      this.#queue.push(turn.party, () => {
+  /**
+   * Begins a task as soon as the limits allow; returns what ends it.
+   *
+   * @throws the error with which it was abandoned
+   */
+  async enter(waiting: Waiting): Promise<() => void> {
+    const { party } = waiting;
+    const turn: Turn = { party };
+    const { atOnce, lateMs, now } = this.#options;
+    // While a place is free, only parties wait that have reached their own limit.
+    if (this.#placed.size < atOnce && this.#mayBegin(party)) this.#placed.add(turn);
+    else await this.#await(turn, waiting);
+    const timer = lateMs === undefined ? undefined : setTimeout(() => this.#delay(turn), lateMs);
+    const startedAt = now();
+    return () => {
+      clearTimeout(timer);
+      this.#queue.charge(party, now() - startedAt);
+      for (const turns of [this.#placed, this.#late, this.#overdue]) turns.delete(turn);
+      this.#fill();
+    };
+  }
+
+  #await(turn: Turn, waiting: Waiting): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let stop = (): void => {};
+      const begin = (): void => {
+        stop();
         this.#placed.add(turn);
         resolve();
-      });
+      };
+      this.#queue.push(turn.party, begin);
+      const abandon = (error: Error): void => {
+        this.#queue.remove(turn.party, begin);
+        reject(error);
+      };
+      stop = waiting.whenGone?.(abandon) ?? stop;
     });
   }
 
@@ -73,24 +114,25 @@ export class FairTurns {
 
   /** Takes their places from late tasks, as far as allowed, and fills all free ones. */
   #fill(): void {
+    const { atOnce, maxLate } = this.#options;
     for (const turn of this.#overdue) {
-      if (this.#late.size >= this.#maxLate) break;
+      if (this.#late.size >= maxLate) break;
       this.#overdue.delete(turn);
       this.#placed.delete(turn);
       this.#late.add(turn);
     }
-    while (this.#placed.size < this.#atOnce) {
+    while (this.#placed.size < atOnce) {
       const begin = this.#queue.shift((party) => this.#mayBegin(party));
       if (begin === undefined) return;
       begin();
     }
   }
 
-  /** Whether the party has fewer tasks in progress than there are places. */
   #mayBegin(party: string | undefined): boolean {
-    if (this.#late.size === 0) return true;
+    const { ofParty } = this.#options;
+    if (this.#placed.size + this.#late.size < ofParty) return true;
     let count = 0;
     for (const turns of [this.#placed, this.#late]) for (const turn of turns) if (turn.party === party) count++;
-    return count < this.#atOnce;
+    return count < ofParty;
   }
 }

@@ -38,6 +38,9 @@ export function refuseLive({ query, issues }: Context): void {
   if (query.some(([name]) => name === '_live')) issues.push(issueOf('_live', 'only GET of a list has live updates'));
 }
 
+/** Part of the maximum work of a query while others wait for it: about a second. */
+const partUnderLock = 1 / 10;
+
 /**
  * Resolves parsed parameters into a query.
  *
@@ -49,7 +52,14 @@ export function readQuery(
   options: EngineOptions,
   traits: ListTraits = {},
 ): ListQuery {
-  return resolveQuery(parameters, { traits, limits: options, now: context.now, tokenKey: options.tokenKey });
+  const { maxQueryWork } = options;
+  const limits = { ...options, maxQueryWork: holdsLocks(context) ? maxQueryWork * partUnderLock : maxQueryWork };
+  return resolveQuery(parameters, { traits, limits, now: context.now, tokenKey: options.tokenKey });
+}
+
+/** Whether others wait for the query to end: it deletes what it finds, or an earlier entry of the batch has written. */
+function holdsLocks({ request: { method }, unit }: Context): boolean {
+  return method === 'DELETE' || unit.isWriting;
 }
 
 /** Returns the warning about `_to`; `undefined` when it was not used. */

@@ -7,6 +7,8 @@ import type { Observer, Overload } from '../contracts/observer.ts';
 export interface LoadShedderOptions {
   /** Maximum number of concurrent requests; 0 means unlimited. */
   readonly maxUnderWay: number;
+  /** Maximum number of concurrent requests of one client address; 0 means unlimited. */
+  readonly maxOfAddress: number;
   /** Maximum delay of the event loop in milliseconds; 0 means unlimited. */
   readonly maxDelayMs: number;
   /** Paths that are never refused. */
@@ -29,6 +31,8 @@ const calmSamples = 10;
 export class LoadShedder {
   readonly #options: LoadShedderOptions;
   #underWay = 0;
+  /** Concurrent requests by address group. */
+  readonly #ofAddress = new Map<string, number>();
   #refused = 0;
   #refusedBefore = 0;
   #lateSamples = 0;
@@ -69,10 +73,16 @@ export class LoadShedder {
     this.#stop?.();
   }
 
-  /** Returns why a request is refused now, or `undefined`. */
-  findOverload(target: string): Overload | undefined {
-    const { maxUnderWay } = this.#options;
-    const isFull = maxUnderWay > 0 && this.#underWay >= maxUnderWay;
+  /**
+   * Returns why a request is refused now, or `undefined`.
+   *
+   * @param address group of client addresses
+   */
+  findOverload(target: string, address: string): Overload | undefined {
+    const { maxUnderWay, maxOfAddress } = this.#options;
+    const isFull =
+      (maxUnderWay > 0 && this.#underWay >= maxUnderWay) ||
+      (maxOfAddress > 0 && (this.#ofAddress.get(address) ?? 0) >= maxOfAddress);
     if ((!isFull && this.#refusedPart === 0) || this.#isVital(target)) return undefined;
     if (isFull) return this.#refuse('requests');
     // Refusals are spread evenly.
@@ -82,12 +92,16 @@ export class LoadShedder {
     return this.#refuse('delay');
   }
 
-  begin(): void {
+  begin(address: string): void {
     this.#underWay++;
+    this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1);
   }
 
-  end(): void {
+  end(address: string): void {
     this.#underWay--;
+    const left = (this.#ofAddress.get(address) ?? 1) - 1;
+    if (left === 0) this.#ofAddress.delete(address);
+    else this.#ofAddress.set(address, left);
   }
 
   /** Takes a sample: the average delay of the event loop since the last one. */

@@ -1,5 +1,6 @@
 // Connections whose response goes on: the stream of an open body, and the signal that a waiting client is gone.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { OpenConnection } from '../engine/exchange.ts';
 
 /** Bytes with the frame of a chunk around them. Node would send the frame in further writes for each connection. */
@@ -114,4 +115,21 @@ export async function whileWaiting<T>(
     socket.off('end', abort).off('close', abort);
     socket.setTimeout(timeoutMs);
   }
+}
+
+/**
+ * Calls the listener when the client has closed the connection, or half of it: which of the two is not known before something is
+ * sent. Returns what ends that.
+ */
+export function whenGone(socket: Socket, listener: () => void): () => void {
+  if (socket.destroyed || socket.readableEnded) {
+    listener();
+    return () => {};
+  }
+  // Clients may pipeline many requests.
+  socket.setMaxListeners(0);
+  socket.once('end', listener).once('close', listener);
+  return () => {
+    socket.off('end', listener).off('close', listener);
+  };
 }

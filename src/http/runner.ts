@@ -9,6 +9,7 @@ import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Retry } from '../engine/retry.ts';
 import { DatabaseUnit } from '../engine/database-unit.ts';
 import type { Stores } from '../engine/unit-of-work.ts';
+import { ServiceError } from '../core/errors.ts';
 import { addressGroup } from './address-group.ts';
 import type { Dispatcher, Reopened } from './dispatch.ts';
 import { Identities, type IdentitySources } from './identity.ts';
@@ -113,16 +114,22 @@ function reopenUnit(options: RunnerOptions, request: ServiceRequest): Reopened {
 
 /** The client of a request: the user once it has been authenticated, and its network otherwise. */
 class RequestClient implements Requester {
-  readonly #address: string | undefined;
+  readonly #request: ServiceRequest;
   readonly #identities: Identities;
 
-  constructor({ clientAddress }: ServiceRequest, identities: Identities) {
-    this.#address = clientAddress;
+  constructor(request: ServiceRequest, identities: Identities) {
+    this.#request = request;
     this.#identities = identities;
   }
 
   get party(): string | undefined {
-    return this.#identities.userId ?? (this.#address === undefined ? undefined : addressGroup(this.#address));
+    const { clientAddress } = this.#request;
+    return this.#identities.userId ?? (clientAddress === undefined ? undefined : addressGroup(clientAddress));
+  }
+
+  whenGone(abandon: (error: Error) => void): () => void {
+    const error = (): Error => new ServiceError('overloaded', { message: 'The client has closed the connection.' });
+    return this.#request.whenGone?.(() => abandon(error())) ?? ((): void => {});
   }
 }
 

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { errorTable, ServiceError } from '../core/errors.ts';
 import { LaterBody, OpenBody, RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
+import { addressGroup } from './address-group.ts';
 import { limitConnections } from './connection-limit.ts';
 import { compileAllowedHosts, type IsAllowedHost } from './allowed-hosts.ts';
 import { requestBatcher } from './request-batching.ts';
@@ -15,7 +16,7 @@ import { encodeBody } from './encode-body.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
 import { listen, type ListenAddress, type Listening } from './listening.ts';
 import type { LoadShedder } from './load-shedder.ts';
-import { OpenResponse, whileWaiting } from './open-connection.ts';
+import { OpenResponse, whenGone, whileWaiting } from './open-connection.ts';
 import { receiveBody, type BodyLimits } from './request-body.ts';
 import {
   RequestMemory,
@@ -234,16 +235,17 @@ class Shell {
 
   async #answerUnder(load: LoadShedder, request: ServiceRequest): Promise<ServiceResponse> {
     const { runner } = this.#options;
-    const overload = load.findOverload(request.target);
+    const address = addressGroup(request.clientAddress ?? '');
+    const overload = load.findOverload(request.target, address);
     if (overload !== undefined) {
       runner.observer?.observe({ kind: 'overload', reason: overload });
       return respondWithRefusal(runner, request, new ServiceError('overloaded'));
     }
-    load.begin();
+    load.begin(address);
     try {
       return await respond(runner, request);
     } finally {
-      load.end();
+      load.end(address);
     }
   }
 
@@ -257,6 +259,7 @@ class Shell {
       origin: this.#originOf(incoming),
       clientAddress: clientAddress(incoming, this.#isTrusted),
       id: requestId(headers['x-request-id']),
+      whenGone: (listener) => whenGone(incoming.socket, listener),
       memory,
     };
   }

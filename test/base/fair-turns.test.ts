@@ -13,6 +13,7 @@ class Work {
   readonly #turns: FairTurns;
   readonly #ends = new Map<string, (error?: Error) => void>();
   readonly #runs = new Map<string, Promise<void>>();
+  readonly #abandons = new Map<string, (error: Error) => void>();
   #time = 0;
 
   constructor(options: FairTurnsOptions) {
@@ -24,7 +25,7 @@ class Work {
     for (const name of names)
       this.#runs.set(
         name,
-        this.#turns.run(name.charAt(0), () => this.#task(name)),
+        this.#turns.run({ party: name.charAt(0), whenGone: this.#whenGone(name) }, () => this.#task(name)),
       );
     await vi.advanceTimersByTimeAsync(0);
   }
@@ -36,6 +37,22 @@ class Work {
     const outcome = this.#runs.get(name)!.catch((caught: unknown) => caught);
     expect(await outcome).toBe(error);
     await vi.advanceTimersByTimeAsync(0);
+  }
+
+  /** Nothing waits for the task any longer. */
+  async abandon(name: string): Promise<void> {
+    const error = new Error('gone');
+    const abandon = this.#abandons.get(name);
+    if (abandon === undefined) return;
+    abandon(error);
+    await expect(this.#runs.get(name)).rejects.toBe(error);
+  }
+
+  #whenGone(name: string): (abandon: (error: Error) => void) => () => void {
+    return (abandon) => {
+      this.#abandons.set(name, abandon);
+      return () => void this.#abandons.delete(name);
+    };
   }
 
   async wait(milliseconds: number): Promise<void> {
@@ -80,8 +97,8 @@ describe('turns of several parties', () => {
     expect(work.started).toEqual(['a1']);
   });
 
-  it('that are late make room for other parties, but not for their own.', async () => {
-    const work = new Work({ atOnce: 1, lateMs });
+  it('that are late make room for other parties, up to the limit of their own.', async () => {
+    const work = new Work({ atOnce: 1, ofParty: 1, lateMs });
     await work.add('a1', 'a2', 'b1', 'c1');
     await work.wait(lateMs - 1);
     expect(work.started).toEqual(['a1']);
@@ -98,7 +115,7 @@ describe('turns of several parties', () => {
   });
 
   it('that are late count among those of their party.', async () => {
-    const work = new Work({ atOnce: 2, lateMs });
+    const work = new Work({ atOnce: 2, ofParty: 2, lateMs });
     await work.add('a1');
     await work.wait(lateMs);
     await work.add('a2', 'a3', 'b1');
@@ -114,6 +131,27 @@ describe('turns of several parties', () => {
     expect(work.started).toEqual(['a1', 'b1', 'c1', 'd1']);
     await work.end('d1');
     expect(work.started).toEqual(['a1', 'b1', 'c1', 'd1', 'e1']);
+  });
+
+  it('leave places to other parties when one has as many as it may.', async () => {
+    const work = new Work({ atOnce: 3, ofParty: 2 });
+    await work.add('a1', 'a2', 'a3', 'b1', 'b2');
+    expect(work.started).toEqual(['a1', 'a2', 'b1']);
+    await work.end('b1');
+    await work.end('a1');
+    expect(work.started).toEqual(['a1', 'a2', 'b1', 'b2', 'a3']);
+  });
+
+  it('that are abandoned before they begin are skipped, and later ones are not.', async () => {
+    const work = new Work({ atOnce: 1 });
+    await work.add('a1', 'a2', 'b1');
+    await work.abandon('b1');
+    await work.abandon('a1');
+    await work.end('a1');
+    expect(work.started).toEqual(['a1', 'a2']);
+    await work.add('b2');
+    await work.end('a2');
+    expect(work.started).toEqual(['a1', 'a2', 'b2']);
   });
 
   it('that have ended in time are not late afterwards.', async () => {

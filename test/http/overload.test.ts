@@ -69,6 +69,34 @@ describe('A process', () => {
     expect(lines).toEqual([]);
   });
 
+  it('leaves requests to other addresses when one has as many as it may.', async () => {
+    let release = ignore;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let begin = ignore;
+    const began = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const plugin = working(() => {
+      begin();
+      return released;
+    });
+    const settings = { max_requests_under_way_per_address: '1', trusted_proxies: '127.0.0.1' };
+    const service = await startTestService({ settings, plugins: [plugin] });
+    onTestFinished(() => service.close());
+    const from = (address: string): { readonly headers: Readonly<Record<string, string>> } => ({
+      headers: { 'X-Forwarded-For': address },
+    });
+    const held = service.request('POST', '/v1/work', { body: {}, ...from('192.0.2.1') });
+    await began;
+    expect((await service.request('GET', '/v1/', from('192.0.2.1'))).status).toBe(503);
+    expect((await service.request('GET', '/v1/', from('192.0.2.2'))).status).toBe(200);
+    release();
+    expect((await held).status).toBe(200);
+    expect((await service.request('GET', '/v1/', from('192.0.2.1'))).status).toBe(200);
+  });
+
   it('does not count slow senders among the concurrent requests.', async () => {
     const service = await startTestService({ settings: { max_requests_under_way: '1' } });
     onTestFinished(() => service.close());
@@ -111,9 +139,16 @@ describe('A process', () => {
 
 describe('The refused share', () => {
   const start = (maxDelayMs = 100): LoadShedder =>
-    new LoadShedder({ maxUnderWay: 0, maxDelayMs, vitalPaths: new Set(['/v1/alive']), logger: silentLogger });
+    new LoadShedder({
+      maxUnderWay: 0,
+      maxOfAddress: 0,
+      maxDelayMs,
+      vitalPaths: new Set(['/v1/alive']),
+      logger: silentLogger,
+    });
   const refusedOf = (load: LoadShedder, requests: number): number =>
-    Array.from({ length: requests }, () => load.findOverload('/v1/x')).filter((reason) => reason === 'delay').length;
+    Array.from({ length: requests }, () => load.findOverload('/v1/x', '')).filter((reason) => reason === 'delay')
+      .length;
 
   it('grows while the event loop is late, and shrinks otherwise.', () => {
     const load = start();
@@ -128,9 +163,9 @@ describe('The refused share', () => {
   it('never includes vital paths.', () => {
     const load = start();
     for (let i = 0; i < 10; i++) load.noteDelay(1000);
-    expect(load.findOverload('/v1/alive')).toBeUndefined();
-    expect(load.findOverload('/v1/alive?x')).toBeUndefined();
-    expect(load.findOverload('/v1/alive2')).toBe('delay');
+    expect(load.findOverload('/v1/alive', '')).toBeUndefined();
+    expect(load.findOverload('/v1/alive?x', '')).toBeUndefined();
+    expect(load.findOverload('/v1/alive2', '')).toBe('delay');
   });
 
   it('is zero without a limit.', () => {

@@ -1,5 +1,5 @@
 // Access to the tables: committed state on any connection, or the state of a unit of work on its own connection.
-import type { Requester } from '../../contracts/requester.ts';
+import { noRequester, type Requester } from '../../contracts/requester.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Result, Row, SqlValue, Statement, ScanTarget } from './connection.ts';
 import type { Dialect } from './dialect.ts';
@@ -51,10 +51,9 @@ export interface CommittedSources {
 export class CommittedAccess implements Access {
   readonly #sources: CommittedSources;
   readonly #backend: BackendName;
-  readonly #requester: Requester | undefined;
+  readonly #requester: Requester;
 
-  /** @param requester the client for which the reads are; absent: none */
-  constructor(sources: CommittedSources, backend: BackendName, requester?: Requester) {
+  constructor(sources: CommittedSources, backend: BackendName, requester: Requester = noRequester) {
     this.#sources = sources;
     this.#backend = backend;
     this.#requester = requester;
@@ -78,7 +77,7 @@ export class CommittedAccess implements Access {
     read: () => Promise<T>,
     sizeOf: (result: T) => number,
   ): Promise<T> {
-    return this.#sources.longReads[of].run({ list: name, party: this.#requester?.party }, read, sizeOf);
+    return this.#sources.longReads[of].run({ list: name, requester: this.#requester }, read, sizeOf);
   }
 
   ask(query: BatchableQuery, values: readonly BatchValue[]): Promise<readonly Row[]> {

@@ -1,6 +1,7 @@
 // The connections to one server, shared by all backends with the same URL. A unit of work keeps its connection for longer
 // and may need a second one meanwhile (a read of committed state, the cache), so units never get the last connection.
 import { Client, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { FairTurns } from '../../base/fair-turns.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
 import { Connection, type Result, type SqlValue, type Statement } from './connection.ts';
@@ -34,10 +35,10 @@ const keepAliveMs = 10_000;
 /** Limit of an idle transaction, so that a process that hangs does not keep its locks. */
 const idleInTransactionMs = 60_000;
 
+/** Part of the places of units of work that one party may have. */
+const partOfParty = 3 / 4;
 /** Maximum number of statements that share a connection. */
 const maxShared = 16;
-
-type Waiting = { readonly admit: () => void };
 
 interface Shared {
   readonly connection: Promise<Connection>;
@@ -52,13 +53,13 @@ export class ConnectionPool {
   readonly #maxUnits: number;
   readonly #maxBacklog: number;
   readonly #timeoutMs: number;
-  readonly #waiting = new Set<Waiting>();
+  /** Places of units of work, which parties share. One party cannot have all. */
+  readonly #units: FairTurns;
   /** Time at which each connection was opened, by the monotonic clock. */
   readonly #births = new WeakMap<PoolClient, number>();
   /** Connections opened earlier are not used any more: the server or the network may have dropped them. */
   #trustedSince = 0;
   #shared: Shared | undefined;
-  #units = 0;
   #users = 0;
 
   constructor(options: ConnectionOptions) {
@@ -67,6 +68,10 @@ export class ConnectionPool {
     // One for a unit of work, and one for its reads of committed state.
     const max = Math.max(2, size + maxOverflow);
     this.#maxUnits = max - 1;
+    this.#units = new FairTurns({
+      atOnce: this.#maxUnits,
+      ofParty: Math.max(1, Math.floor(this.#maxUnits * partOfParty)),
+    });
     this.#maxBacklog = maxBacklog;
     this.#timeoutMs = timeoutSeconds * 1000;
     this.place = placeOf(options.url);
@@ -95,7 +100,7 @@ export class ConnectionPool {
   /** Returns the current use of the connections. */
   get state(): PoolState {
     const { totalCount: open, idleCount: idle, waitingCount } = this.#pool;
-    return { limit: this.#maxUnits + 1, open, idle, waiting: waitingCount + this.#waiting.size };
+    return { limit: this.#maxUnits + 1, open, idle, waiting: waitingCount + this.#units.waiting };
   }
 
   /** Whether a pooler such as PgBouncer in transaction mode stands between, where no session is kept. */
@@ -136,14 +141,15 @@ export class ConnectionPool {
   /**
    * Takes a connection for a unit of work.
    *
+   * @param party party of the requester, as in `BeginOptions`
    * @throws BackendUnavailable
    */
-  async takeForUnit(): Promise<Connection> {
-    await this.#admitUnit();
+  async takeForUnit(party?: string): Promise<Connection> {
+    const leave = await this.#admitUnit(party);
     try {
-      return await this.#take('storage', () => this.#leaveUnit());
+      return await this.#take('storage', leave);
     } catch (error) {
-      this.#leaveUnit();
+      leave();
       throw error;
     }
   }
@@ -230,44 +236,30 @@ export class ConnectionPool {
 
   #requireRoomToWait(backend: BackendName): void {
     if (this.#maxBacklog < 0 || this.#pool.idleCount > 0) return;
-    const waiting = this.#pool.waitingCount + this.#waiting.size;
+    const waiting = this.#pool.waitingCount + this.#units.waiting;
     const isFull = this.#pool.totalCount >= this.#maxUnits + 1;
     if (isFull && waiting >= this.#maxBacklog) {
       throw new BackendUnavailable(backend, 'all PostgreSQL connections are busy, and too many callers wait for one');
     }
   }
 
-  async #admitUnit(): Promise<void> {
-    if (this.#units < this.#maxUnits) {
-      this.#units++;
-      return;
-    }
-    if (this.#maxBacklog >= 0 && this.#waiting.size + this.#pool.waitingCount >= this.#maxBacklog) {
+  /** Waits for the place of a unit; returns what gives it back. */
+  #admitUnit(party: string | undefined): Promise<() => void> {
+    if (
+      this.#maxBacklog >= 0 &&
+      this.#units.isFull &&
+      this.#units.waiting + this.#pool.waitingCount >= this.#maxBacklog
+    ) {
       throw new BackendUnavailable('storage', 'all PostgreSQL connections are busy, and too many callers wait for one');
     }
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting.delete(waiting);
-        reject(new BackendUnavailable('storage', 'no PostgreSQL connection became free in time'));
-      }, this.#timeoutMs);
-      const waiting = {
-        admit: (): void => {
-          clearTimeout(timer);
-          resolve();
-        },
-      };
-      this.#waiting.add(waiting);
-    });
-  }
-
-  /** Gives the place of a unit to the caller that has waited longest. */
-  #leaveUnit(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) this.#units--;
-    else {
-      this.#waiting.delete(next);
-      next.admit();
-    }
+    const whenGone = (abandon: (error: Error) => void): (() => void) => {
+      const timer = setTimeout(
+        () => abandon(new BackendUnavailable('storage', 'no PostgreSQL connection became free in time')),
+        this.#timeoutMs,
+      );
+      return () => clearTimeout(timer);
+    };
+    return this.#units.enter({ party, whenGone });
   }
 }
 

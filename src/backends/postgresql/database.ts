@@ -105,9 +105,9 @@ class OpenDatabase implements PostgresDatabase {
     if (!pool.isPooled) this.openHints = ({ logger }) => new SharedHints(new NotifyTransport(pool), logger);
   }
 
-  async begin({ mayShare = false }: BeginOptions = {}): Promise<Transaction> {
+  async begin({ mayShare = false, party }: BeginOptions = {}): Promise<Transaction> {
     this.#requireOpen();
-    const connection = await this.#pool.takeForUnit();
+    const connection = await this.#pool.takeForUnit(party);
     const { opening, lockMs } = this.#pool;
     const onEnd = (): void => this.#forget(unit);
     const unit = new PostgresUnit({ connection, opening, queue: this.#queue, lockMs, mayShare, onEnd });

@@ -1,5 +1,7 @@
 // Turns errors of the driver into the errors of the contracts. Code outside this folder never sees the driver's errors.
 import { BackendError, BackendUnavailable, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
+import type { ServiceError } from '../../core/errors.ts';
+import { tooMuchWork } from '../../core/query/budget.ts';
 
 export type BackendName = 'storage' | 'permission' | 'cache';
 
@@ -111,8 +113,18 @@ function isFromServer(error: unknown): boolean {
 }
 
 /** Returns whether a translated error is that of a statement that the server stopped because it took too long. */
-export function isTimeout(error: unknown): boolean {
+function isTimeout(error: unknown): boolean {
   return error instanceof BackendUnavailable && codeOf(error.cause) === '57014';
+}
+
+/**
+ * Returns the error for a scan of a list that the server has stopped after too long; `undefined` for other failures.
+ *
+ * @param scanned what the statement scans
+ */
+export function asTooMuchWork(error: unknown, scanned: string | undefined): ServiceError | undefined {
+  if (scanned !== 'list' || !isTimeout(error)) return undefined;
+  return tooMuchWork('the database stopped it after too long (postgresql_statement_timeout_seconds)');
 }
 
 /** Returns whether a lock was refused. */

@@ -23,7 +23,7 @@ const settings = {
   ),
   postgresql_long_reads: setting(
     integer({ min: 0 }),
-    'Maximum number of long reads of one process at the same time; 0 means unlimited. Further ones wait, and users share the turns. A read that takes longer than half a second makes room for one of another user, twice at most. A read is long when it filters or sorts a long list by an attribute, when its page has long texts, or when an object names very many principals. Each may keep several processors of the server busy, or memory of the process.',
+    'Maximum number of long reads of one process at the same time; 0 means unlimited. Further ones wait, and users share the turns. Up to four reads that take longer than half a second make room for others, and one user has one more at the same time than there are turns. A read is long when it filters or sorts a long list by an attribute, when its page has long texts, or when an object names very many principals. Each may keep several processors of the server busy, or memory of the process.',
     { default: 1 },
   ),
   postgresql_memory_mb: setting(

@@ -1,9 +1,8 @@
 // Statements that may read a whole list: they take turns (`long-reads.ts`), and the server stops them after some time.
 import type { ListKey } from '../../core/objects/stored.ts';
-import { tooMuchWork } from '../../core/query/budget.ts';
 import type { Access } from './access.ts';
 import type { Result, ScanTarget, SqlValue, Statement } from './connection.ts';
-import { isTimeout } from './errors.ts';
+import { asTooMuchWork } from './errors.ts';
 
 /** Returns the target of scans of a list. */
 export function scanTargetOf({ kind, parent }: ListKey): ScanTarget {
@@ -19,7 +18,6 @@ export async function runScan(access: Access, statement: Statement, values: read
   try {
     return await access.run(statement, values);
   } catch (error) {
-    if (statement.scans?.of !== 'list' || !isTimeout(error)) throw error;
-    throw tooMuchWork('the database stopped it after too long (postgresql_statement_timeout_seconds)');
+    throw asTooMuchWork(error, statement.scans?.of) ?? error;
   }
 }

@@ -2,6 +2,7 @@
 // the processors of both sides busy, so a few clients could leave nothing to others. Such reads take turns. Reads of lists
 // whose length is not known yet take turns of their own. Parties share the turns.
 import { FairTurns } from '../../base/fair-turns.ts';
+import type { Requester } from '../../contracts/requester.ts';
 import type { Result } from './connection.ts';
 
 /**
@@ -14,8 +15,11 @@ const shortAtOnce = 8;
  * `postgresql_statement_timeout_seconds`.
  */
 const lateMs = 500;
-/** Maximum number of reads that have made room. Each of them keeps a connection. */
-const maxLate = 2;
+/**
+ * Maximum number of reads that have made room. Each of them keeps a connection. A party has one more read in progress than there
+ * are places, so that its own next read is not stopped by a single slow one.
+ */
+const maxLate = 4;
 /** Maximum number of lists whose length is remembered. */
 const maxKnown = 10_000;
 /**
@@ -38,8 +42,7 @@ export interface LongReadsOptions {
 export interface ReadOfList {
   /** Unique name of the list. */
   readonly list: string;
-  /** Party of the requester, with which turns are shared. */
-  readonly party: string | undefined;
+  readonly requester: Requester;
 }
 
 export class LongReads {
@@ -54,10 +57,16 @@ export class LongReads {
   constructor({ atOnce, longMs, now = (): number => performance.now() }: LongReadsOptions) {
     this.#now = now;
     this.#longMs = longMs;
-    const limit = { atOnce: atOnce === 0 ? Infinity : atOnce, lateMs, maxLate, now };
+    const limit = {
+      atOnce: atOnce === 0 ? Infinity : atOnce,
+      ofParty: atOnce === 0 ? Infinity : atOnce + 1,
+      lateMs,
+      maxLate,
+      now,
+    };
     this.#ofLong = new FairTurns(limit);
     this.#ofUnknown = new FairTurns(limit);
-    this.#ofShort = new FairTurns({ ...limit, atOnce: Math.max(limit.atOnce, shortAtOnce) });
+    this.#ofShort = new FairTurns({ ...limit, atOnce: Math.max(limit.atOnce, shortAtOnce), ofParty: Infinity });
   }
 
   /**
@@ -66,7 +75,7 @@ export class LongReads {
    * @param sizeOf returns the length of a result in characters
    */
   async run<T extends object>(
-    { list, party }: ReadOfList,
+    { list, requester }: ReadOfList,
     read: () => Promise<T>,
     sizeOf: (result: T) => number,
   ): Promise<T> {
@@ -74,8 +83,8 @@ export class LongReads {
     const turns = isLong === undefined ? this.#ofUnknown : isLong ? this.#ofLong : this.#ofShort;
     // While this read waited, one before it may have found out that the list is short, or long.
     const isStill = (): boolean => isLong === true || this.#known.get(list) === isLong;
-    const result = await turns.run(party, async () => (isStill() ? this.#measure(list, read, sizeOf) : undefined));
-    return result ?? this.run({ list, party }, read, sizeOf);
+    const result = await turns.run(requester, async () => (isStill() ? this.#measure(list, read, sizeOf) : undefined));
+    return result ?? this.run({ list, requester }, read, sizeOf);
   }
 
   async #measure<T>(list: string, read: () => Promise<T>, sizeOf: (result: T) => number): Promise<T> {

@@ -4,7 +4,7 @@ import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListName } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection, Result, Row, SqlValue, Statement } from './connection.ts';
-import { isLockRefused, isLostConnection, translateError, type BackendName } from './errors.ts';
+import { asTooMuchWork, isLockRefused, isLostConnection, translateError, type BackendName } from './errors.ts';
 
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
 const commit: Statement = { text: 'COMMIT' };
@@ -175,13 +175,15 @@ export class SharedTransaction {
     this.send('storage', statement, [], noUnit).catch(() => {});
   }
 
-  #translate(error: unknown, backend: BackendName, { failsOnLock = false }: Statement, by: Sender): Error {
+  #translate(error: unknown, backend: BackendName, statement: Statement, by: Sender): Error {
     // Before the commit is sent nothing is committed, so the unit can run again on a new connection.
     if (isLostConnection(error) && !this.#isEnding) {
       return new TransactionConflict('the connection to PostgreSQL was lost', { cause: error });
     }
-    const translated = translateError(error, backend, this.#connection.place);
-    if (translated instanceof TransactionConflict || (failsOnLock && isLockRefused(error))) {
+    const failure = translateError(error, backend, this.#connection.place);
+    // The whole unit fails with the statement, and to run it again would not help.
+    const translated = asTooMuchWork(failure, statement.scans?.of) ?? failure;
+    if (translated instanceof TransactionConflict || (statement.failsOnLock === true && isLockRefused(error))) {
       return new TransactionConflict(translated.message, { cause: error, lists: by.contended() });
     }
     // Each unit is retried by itself, so that none fails because of another.

@@ -2,6 +2,7 @@
 // some attempts they wait for the list like a writer, and the writers of all processes wait for them.
 import { FairTurns } from '../../base/fair-turns.ts';
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
+import type { Requester } from '../../contracts/requester.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Leases } from './leases.ts';
 import type { ListOverlay } from './list-overlay.ts';
@@ -14,8 +15,8 @@ export interface HeldReadsHost {
 
 export class HeldReads {
   readonly #host: HeldReadsHost;
-  /** Admits one read at a time, so that writers wait for one at most. */
-  readonly #turns = new FairTurns({ atOnce: 1 });
+  /** Admits one read at a time, or two while one takes long, so that writers of a list wait for few. */
+  readonly #turns = new FairTurns({ atOnce: 1, ofParty: 1, lateMs: 500 });
 
   constructor(host: HeldReadsHost) {
     this.#host = host;
@@ -24,12 +25,11 @@ export class HeldReads {
   /**
    * Runs a read of a list while no unit writes it.
    *
-   * @param party party of the requester, with which turns are shared
    * @param read gets the empty overlay of the version that is held
    * @throws BackendUnavailable when another process does not release the list
    */
-  run<T>(list: ListKey, party: string | undefined, read: (overlay: ListOverlay) => Promise<T>): Promise<T> {
-    return this.#turns.run(party, async () => {
+  run<T>(list: ListKey, requester: Requester, read: (overlay: ListOverlay) => Promise<T>): Promise<T> {
+    return this.#turns.run(requester, async () => {
       this.#host.leases.expectContention(list);
       const unit = this.#host.beginUnit();
       try {

@@ -1,6 +1,7 @@
 // Reads of lists with long texts. The length of a reply is not known before it arrives, and the replies of many reads may
 // arrive together. So a read takes a limited length at once. One that needs more starts again when its turn comes.
 import { FairTurns } from '../../base/fair-turns.ts';
+import type { Requester } from '../../contracts/requester.ts';
 import { charsOf, type StoredEntry } from '../../core/objects/stored.ts';
 
 /** Number of bytes that a read takes without a turn. */
@@ -10,8 +11,11 @@ const shortBytes = 1_000_000;
  * default maximum size comes in one reply, so that it needs no second one if the list is written all the time.
  */
 const maxReplyBytes = 12_000_000;
-/** Number of turns at the same time: one reads while the other one prepares what it has read. */
-const turnsAtOnce = 2;
+/**
+ * Turns at the same time: one reads while the other one prepares what it has read. Parties share the turns, and a read that takes
+ * long makes room for others.
+ */
+const longReads = { atOnce: 2, ofParty: 2, lateMs: 500, maxLate: 2 };
 
 /** The limit of the next reply. */
 export interface ReplyLimit {
@@ -55,19 +59,15 @@ class ShortAllowance implements Allowance {
 }
 
 export class LongReads {
-  readonly #turns = new FairTurns({ atOnce: turnsAtOnce });
+  readonly #turns = new FairTurns(longReads);
 
-  /**
-   * Runs a read, and again in a turn when it is long.
-   *
-   * @param party party of the requester, with which turns are shared
-   */
-  async run<T>(party: string | undefined, read: (allowance: Allowance) => Promise<T>): Promise<T> {
+  /** Runs a read, and again in a turn when it is long. */
+  async run<T>(requester: Requester, read: (allowance: Allowance) => Promise<T>): Promise<T> {
     try {
       return await read(new ShortAllowance());
     } catch (error) {
       if (!(error instanceof ReadIsLong)) throw error;
-      return this.#turns.run(party, () => read(unlimited));
+      return this.#turns.run(requester, () => read(unlimited));
     }
   }
 }

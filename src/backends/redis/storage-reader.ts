@@ -1,7 +1,7 @@
 // Reads of the storage contract. When a committed list is written during a read in pieces, the read starts again with
 // larger pieces, and in the end with a single one. So clock and entries always belong together.
 import { BackendError, BackendUnavailable } from '../../contracts/errors.ts';
-import type { Requester } from '../../contracts/requester.ts';
+import { noRequester, type Requester } from '../../contracts/requester.ts';
 import type {
   KindCount,
   ListClocks,
@@ -51,12 +51,12 @@ export interface RedisReads {
 export class RedisStorageReader implements StorageReader {
   protected readonly reads: ListReads;
   readonly #longReads: LongReads;
-  readonly #requester: Requester | undefined;
+  readonly #requester: Requester;
   readonly #heldReads: HeldReads | undefined;
   readonly #client: RedisClient;
   readonly #keys: Keys;
 
-  constructor({ client, keys, reads, longReads, heldReads, requester }: RedisReads) {
+  constructor({ client, keys, reads, longReads, heldReads, requester = noRequester }: RedisReads) {
     this.#client = client;
     this.#keys = keys;
     this.reads = reads;
@@ -150,7 +150,7 @@ export class RedisStorageReader implements StorageReader {
 
   /** Runs a read, and again in a turn when it is long. */
   protected takeTurn<T>(read: (allowance: Allowance) => Promise<T>): Promise<T> {
-    return this.#longReads.run(this.#requester?.party, read);
+    return this.#longReads.run(this.#requester, read);
   }
 
   /** Repeats the work until all its reads have seen one version of the list. */
@@ -167,7 +167,7 @@ export class RedisStorageReader implements StorageReader {
         }
       }
       if (this.#heldReads === undefined) throw changesTooFast();
-      return this.#heldReads.run(list, this.#requester?.party, (overlay) =>
+      return this.#heldReads.run(list, this.#requester, (overlay) =>
         work(new ListView(this.reads, list, { overlay, allowance, whenStale: changesTooFast }), firstPiece),
       );
     });

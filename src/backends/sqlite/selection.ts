@@ -3,7 +3,7 @@
 import { StoredObject } from '../../core/objects/stored.ts';
 import type { Direction, Filter } from '../../core/query/ast.ts';
 import { workOfEntry, type QueryBudget } from '../../core/query/budget.ts';
-import { longestAtOnce, matchesInSteps, weightOf, WorkMeter } from '../../core/query/evaluate-steps.ts';
+import { longestAtOnce, matchesInSteps, weightOf, workWeightOf, WorkMeter } from '../../core/query/evaluate-steps.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { Connection, SqlValue } from './connection.ts';
@@ -185,7 +185,7 @@ function noteWindow(
   if (budget === undefined || isHeavyTest(filters)) return;
   const sql = 'SELECT octet_length(data) FROM objects WHERE list = ? AND last_modified = ?';
   const bytes = connection.get<[number]>(sql, list, edge)?.[0] ?? 0;
-  budget.spendOn((workOfEntry + bytes) * rows, weightOf(filters));
+  budget.spendOn((workOfEntry + bytes) * rows, workWeightOf(filters));
 }
 
 /** Whether each object is tested before the statement. */

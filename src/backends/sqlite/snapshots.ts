@@ -4,13 +4,16 @@
 import { FairTurns } from '../../base/fair-turns.ts';
 import { runWithPauses, type Steps } from '../../base/steps.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
-import type { Requester } from '../../contracts/requester.ts';
+import { noRequester, type Requester } from '../../contracts/requester.ts';
 import type { Connection } from './connection.ts';
 import { translateError, type BackendName } from './errors.ts';
 import type { Changes, ReadCache } from './read-cache.ts';
 
-/** Maximum number of long reads at the same time; more wait for their turn, which parties share. */
-const maxLongReads = 3;
+/**
+ * Long reads at the same time; more wait for their turn, which parties share. Each has a connection of its own. Places of one
+ * party are fewer, and a read that takes long makes room for others: `max_query_work` may take half a minute.
+ */
+const longReads = { atOnce: 3, ofParty: 2, lateMs: 500, maxLate: 3 };
 
 export interface SnapshotSources {
   /** Opens a read-only connection. */
@@ -36,7 +39,7 @@ export class Snapshots {
   /** Version that the writer sees, which changes with commits of other connections. The snapshot of `#seen` has them all. */
   #foreign: number | undefined;
   readonly #free: Connection[] = [];
-  readonly #turns = new FairTurns({ atOnce: maxLongReads });
+  readonly #turns = new FairTurns(longReads);
   #longReads = 0;
   /** Number of long reads that hold a snapshot. */
   #longSnapshots = 0;
@@ -92,11 +95,11 @@ export class Snapshots {
   async read<T>(
     backend: BackendName,
     read: (connection: Connection, cache: ReadCache | undefined) => Steps<T>,
-    requester?: Requester,
+    requester: Requester = noRequester,
   ): Promise<T> {
     const first = this.run(backend, (connection, cache) => read(connection, cache).next());
     if (first.done === true) return first.value;
-    return this.#readLong(backend, requester?.party, (connection) => read(connection, undefined));
+    return this.#readLong(backend, requester, (connection) => read(connection, undefined));
   }
 
   /** Hides later commits from reads until `release`. */
@@ -219,12 +222,12 @@ export class Snapshots {
 
   async #readLong<T>(
     backend: BackendName,
-    party: string | undefined,
+    requester: Requester,
     read: (connection: Connection) => Steps<T>,
   ): Promise<T> {
     this.#longReads++;
     try {
-      return await this.#turns.run(party, async () => {
+      return await this.#turns.run(requester, async () => {
         const connection = this.#free.pop() ?? this.#guard(backend, this.#open);
         try {
           while (this.#isHeld || this.#areLongReadsBlocked) await this.#untilReleased();

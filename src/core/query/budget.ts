@@ -32,7 +32,7 @@ export class QueryBudget {
    * Notes the test of objects.
    *
    * @param chars their length, and `workOfEntry` for each
-   * @param weight number of conditions, as `weightOf` counts them
+   * @param weight number of conditions, as `workWeightOf` counts them
    * @throws ServiceError invalidParameters when the query exceeds its maximum
    */
   spendOn(chars: number, weight: number): void {

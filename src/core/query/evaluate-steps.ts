@@ -46,6 +46,32 @@ function weightOfOne(filter: Filter, isOfElements: boolean): number {
   }
 }
 
+/**
+ * Work of the test of an element of an array, in characters: elements may be shorter than the time of their tests suggests. The
+ * elements of a `contains` filter are looked up.
+ */
+const workOfElement = 20;
+const workOfLookUp = 10;
+
+/** Returns the work of the filters on each character of an object, as `QueryBudget` counts it. */
+export function workWeightOf(filters: readonly Filter[]): number {
+  return filters.reduce((sum, filter) => sum + workWeightOfOne(filter), 0);
+}
+
+function workWeightOfOne(filter: Filter): number {
+  if (isCombination(filter)) return filter.branches.reduce((sum, branch) => sum + workWeightOf(branch), 0);
+  const weight = weightOfOne(filter, false);
+  switch (filter.operator) {
+    case 'elements':
+      return workOfElement * weight;
+    case 'contains':
+    case 'contains_any':
+      return workOfLookUp * weight;
+    default:
+      return weight;
+  }
+}
+
 /** Returns the number of values in a value of a query, which is short. */
 function countValues(value: JsonValue): number {
   if (isScalar(value)) return 1;
@@ -60,7 +86,7 @@ export function longestAtOnce(filters: readonly Filter[]): number {
 /** Measures the work of testing entries one after another, and notes it for the query. */
 export class WorkMeter {
   readonly #longest: number;
-  readonly #weight: number;
+  readonly #workWeight: number;
   readonly #charsOfStep: number;
   readonly #budget: QueryBudget | undefined;
   /** Characters that were tested since the last step. */
@@ -68,8 +94,8 @@ export class WorkMeter {
 
   constructor(filters: readonly Filter[], budget?: QueryBudget) {
     this.#budget = budget;
-    this.#weight = weightOf(filters);
-    this.#charsOfStep = stepWork / Math.max(1, this.#weight);
+    this.#workWeight = workWeightOf(filters);
+    this.#charsOfStep = stepWork / Math.max(1, weightOf(filters));
     this.#longest = longestAtOnce(filters);
   }
 
@@ -88,7 +114,7 @@ export class WorkMeter {
 
   /** Notes the last tests. */
   finish(): void {
-    this.#budget?.spendOn(this.#chars, this.#weight);
+    this.#budget?.spendOn(this.#chars, this.#workWeight);
     this.#chars = 0;
   }
 }

@@ -22,6 +22,11 @@ export const protectionSettings = {
     'Maximum number of concurrent requests per process; further ones are refused with 503. 0 means unlimited.',
     { default: 1000 },
   ),
+  max_requests_under_way_per_address: setting(
+    integer({ min: 0 }),
+    'Maximum number of concurrent requests per client address and process; further ones are refused with 503, so that one client does not take all of max_requests_under_way. 0 means unlimited. Behind a proxy, set trusted_proxies: otherwise all clients have its address.',
+    { default: 500 },
+  ),
   max_event_loop_delay_ms: setting(
     integer({ min: 0 }),
     'Delay of the event loop in milliseconds above which a growing share of requests is refused with 503; 0 means unlimited.',

@@ -43,7 +43,7 @@ function begin(
 ): { read: Read; answer: Promise<Result> }[] {
   return Array.from({ length: count }, () => {
     const read = new Read();
-    return { read, answer: reads.run({ list, party }, read.run, charsOf) };
+    return { read, answer: reads.run({ list, requester: { party } }, read.run, charsOf) };
   });
 }
 
@@ -68,9 +68,12 @@ describe('reads of long lists', () => {
   it('run at the same time when the list is known as short', async () => {
     const reads = new LongReads({ atOnce: 2, longMs: 50, now: () => time });
     const [only] = begin(reads, 'a', 1);
+    await settle();
     only!.read.end(49);
     await only!.answer;
-    expect(underWay(begin(reads, 'a', 4))).toEqual([true, true, true, true]);
+    const begun = begin(reads, 'a', 4);
+    await settle();
+    expect(underWay(begun)).toEqual([true, true, true, true]);
   });
 
   it('are few at the same time when the list was short, and take turns once one of them was long', async () => {
@@ -136,15 +139,19 @@ describe('reads of long lists', () => {
     const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
     const [last] = begin(reads, 'a', 1);
+    await settle();
     last!.read.end(5);
     await last!.answer;
-    expect(underWay(begin(reads, 'a', 3))).toEqual([true, true, true]);
+    const begun = begin(reads, 'a', 3);
+    await settle();
+    expect(underWay(begun)).toEqual([true, true, true]);
   });
 
   it('go on taking turns when that is what makes them faster', async () => {
     const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
     await takeLong(reads, 'a');
     const [last] = begin(reads, 'a', 1);
+    await settle();
     last!.read.end(40);
     await last!.answer;
     const begun = begin(reads, 'a', 3);
@@ -155,6 +162,7 @@ describe('reads of long lists', () => {
   it('take turns when their results are long, however fast they were', async () => {
     const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
     const [only] = begin(reads, 'a', 1);
+    await settle();
     only!.read.end(1, 'x'.repeat(300_000));
     await only!.answer;
     const begun = begin(reads, 'a', 3);
