@@ -1,11 +1,16 @@
 // Validation of hooks when a bucket or collection is saved, inside the transaction.
-import { getKey } from '../../base/json.ts';
+import { runFromNow, type Steps } from '../../base/steps.ts';
+import { StepBudget } from '../../base/json-steps.ts';
+import { getKey, type JsonValue } from '../../base/json.ts';
 import { invalidParameters, type Issue } from '../../core/errors.ts';
+import type { ObjectId } from '../../core/objects/object-id.ts';
 import { isTombstone } from '../../core/objects/stored.ts';
+import { equalInSteps } from '../../core/query/compare.ts';
+import type { Caller } from '../../engine/caller.ts';
 import type { Change, ChangeEvent } from '../../engine/events/event.ts';
 import type { EventScope } from '../../engine/events/subscriber.ts';
 import type { Objects } from '../../engine/objects.ts';
-import { attributeName, readHooks, type Hook, type HookRules } from './hooks.ts';
+import { attributeName, hookValues, readHooks, type Hook, type HookRules } from './hooks.ts';
 
 export interface ValidationOptions {
   readonly objects: Objects;
@@ -15,51 +20,100 @@ export interface ValidationOptions {
 /** Maximum number of reported issues, so that the response is not larger than the request. */
 const maxIssues = 20;
 
+/** A group that the caller of a change has to be allowed to read. */
+interface NamedGroup {
+  readonly caller: Caller;
+  readonly bucketId: string;
+  readonly groupId: string;
+  /** Index of the first hook that names the group. */
+  readonly hook: number;
+}
+
 /**
  * Validates the hooks of changed buckets and collections.
  *
  * @throws ServiceError invalidParameters
  */
-export async function validateHooks(
-  { changes }: ChangeEvent,
-  scope: EventScope,
-  options: ValidationOptions,
-): Promise<void> {
-  for (const change of changes) {
-    if (isTombstone(change.new) || getKey(change.new.attributes, attributeName) === undefined) continue;
-    const rules = { ...options.limits, bucketId: change.ids['bucket_id']! };
+export async function validateHooks(event: ChangeEvent, scope: EventScope, options: ValidationOptions): Promise<void> {
+  const named: NamedGroup[] = [];
+  for (const change of event.changes) {
+    if (isTombstone(change.new)) continue;
+    const attributes = await runFromNow(change.new.read(), 'urgent');
+    if (getKey(attributes, attributeName) === undefined) continue;
+    const bucketId = change.ids['bucket_id']!;
     const issues: Issue[] = [];
-    const hooks = readHooks(change.new.attributes, rules, (name, description) => {
+    const complain = (name: string, description: string): void => {
       if (issues.length < maxIssues) issues.push({ location: 'body', name: `data.${name}`, description });
-    });
+    };
+    const reading = readHooks(attributes, { ...options.limits, bucketId }, complain);
+    const hooks = (await runFromNow(reading, 'urgent')) ?? [];
     if (issues.length > 0) throw invalidParameters(issues);
-    const before = readHooks(change.old?.attributes ?? {}, rules, () => {});
-    const known = new Set((before ?? []).flatMap(groupsOf));
-    for (const [index, hook] of (hooks ?? []).entries()) {
-      for (const groupId of groupsOf(hook)) {
-        if (known.has(groupId)) continue;
-        if (!(await canRead(change, groupId, scope, options))) throw groupNotReadable(index, groupId);
-        known.add(groupId);
+    const { caller } = change;
+    for (const { hook, groupId } of await runFromNow(findNewGroups(change, hookValues(attributes), hooks), 'urgent')) {
+      named.push({ caller, bucketId, groupId, hook });
+    }
+  }
+  await requireReadable(named, event, scope, options);
+}
+
+/**
+ * Returns the groups that new and changed hooks name, each once. A mail lists its recipients. A caller who may change any
+ * member of a hook could therefore learn the members of its groups, for example by adding a recipient.
+ *
+ * @param values values of the hooks, all of which are valid
+ */
+function* findNewGroups(
+  { old }: Change,
+  values: readonly JsonValue[],
+  hooks: readonly Hook[],
+): Steps<readonly { readonly hook: number; readonly groupId: string }[]> {
+  const before = old === undefined ? [] : hookValues(yield* old.read());
+  const budget = new StepBudget();
+  const found = new Map<string, number>();
+  for (const [index, hook] of hooks.entries()) {
+    const groups = groupsOf(hook).filter((groupId) => !found.has(groupId));
+    if (groups.length === 0 || (yield* isOneOf(values[index]!, before, budget))) continue;
+    for (const groupId of groups) found.set(groupId, index);
+  }
+  return Array.from(found, ([groupId, hook]) => ({ hook, groupId }));
+}
+
+function* isOneOf(value: JsonValue, others: readonly JsonValue[], budget: StepBudget): Steps<boolean> {
+  for (const other of others) if (yield* equalInSteps(value, other, budget)) return true;
+  return false;
+}
+
+/**
+ * Requires the callers to have read permission on all groups. The number of queries depends on the number of callers and
+ * buckets only, because other writers may wait for this transaction.
+ *
+ * @throws ServiceError invalidParameters
+ */
+async function requireReadable(
+  named: readonly NamedGroup[],
+  { request }: ChangeEvent,
+  { unit }: EventScope,
+  { objects }: ValidationOptions,
+): Promise<void> {
+  for (const caller of new Set(named.map((group) => group.caller))) {
+    const own = named.filter((group) => group.caller === caller);
+    for (const bucketId of new Set(own.map((group) => group.bucketId))) {
+      const groups = own.filter((group) => group.bucketId === bucketId);
+      const bucket = objects.place('bucket', { bucket_id: bucketId });
+      const ids = new Set<ObjectId>();
+      for (const { groupId } of groups) {
+        const id = objects.findPlace('group', { bucket_id: bucketId, group_id: groupId })?.ids['group_id'];
+        if (id !== undefined) ids.add(id);
       }
+      const list = { kind: 'group', ids: bucket.ids };
+      const readable = await objects.filterAllowed({ unit, caller, request }, list, ids, 'read');
+      for (const group of groups) if (!readable.has(group.groupId)) throw groupNotReadable(group);
     }
   }
 }
 
-/**
- * Returns whether the caller can read the group. A mail lists its recipients, so naming a group reveals its members.
- */
-function canRead(
-  { ids, caller }: Change,
-  groupId: string,
-  { unit }: EventScope,
-  { objects }: ValidationOptions,
-): Promise<boolean> {
-  const place = objects.findPlace('group', { bucket_id: ids['bucket_id']!, group_id: groupId });
-  return place === undefined ? Promise.resolve(false) : objects.isAllowed({ unit, caller }, place, 'read');
-}
-
-function groupNotReadable(index: number, groupId: string): Error {
-  const name = `data.${attributeName}.hooks.${index}.recipients`;
+function groupNotReadable({ hook, groupId }: NamedGroup): Error {
+  const name = `data.${attributeName}.hooks.${hook}.recipients`;
   return invalidParameters([
     { location: 'body', name, description: `requires read permission on the group ${groupId}` },
   ]);

@@ -2,10 +2,12 @@
 // recipients. The same rules apply when a hook is saved, where issues refuse it, and when it is used, where an invalid
 // hook is ignored.
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { StepBudget } from '../../base/json-steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { UnsupportedPattern } from '../../core/schema/safe-pattern.ts';
 import type { Complain } from '../../engine/kind.ts';
 import { isMailbox } from './addresses.ts';
-import { createFilter, filterNames, type Filter, type FilterName } from './filters.ts';
+import { FilterFactory, filterNames, type Filter, type FilterName } from './filters.ts';
 
 export const attributeName = 'kinto-emailer';
 
@@ -33,8 +35,17 @@ const maxTemplateChars = 10_000;
 /** Maximum length of a subject, before and after its placeholders are replaced. */
 export const maxSubjectChars = 500;
 
-/** Returns the valid hooks of an object, or `undefined` if it does not have the attribute. */
-export function readHooks(attributes: JsonObject, rules: HookRules, complain: Complain): readonly Hook[] | undefined {
+/**
+ * Returns the valid hooks of an object, or `undefined` if it does not have the attribute.
+ *
+ * @param spend called with the work, in the unit of `FilterFactory.work`
+ */
+export function* readHooks(
+  attributes: JsonObject,
+  rules: HookRules,
+  complain: Complain,
+  spend?: (work: number) => void,
+): Steps<readonly Hook[] | undefined> {
   const value = getKey(attributes, attributeName);
   if (value === undefined) return undefined;
   if (!isJsonObject(value)) {
@@ -52,11 +63,42 @@ export function readHooks(attributes: JsonObject, rules: HookRules, complain: Co
     complain(name, `has more than ${rules.maxHooks} items`);
     return [];
   }
-  return hooks.flatMap((hook, index) => readHook(hook, rules, `${name}.${index}`, complain));
+  const filters = new FilterFactory();
+  const budget = new StepBudget();
+  const found: Hook[] = [];
+  for (const [index, hook] of hooks.entries()) {
+    const before = filters.work;
+    found.push(...readHook(hook, rules, filters, `${name}.${index}`, complain));
+    const work = filters.work - before + countRecipients(hook) * recipientWork;
+    spend?.(work);
+    if (budget.spend(work)) yield;
+  }
+  return found;
+}
+
+/** Work of validating one recipient. */
+const recipientWork = 5;
+
+function countRecipients(hook: JsonValue): number {
+  const recipients = isJsonObject(hook) ? getKey(hook, 'recipients') : undefined;
+  return recipients !== undefined && isList(recipients) ? recipients.length : 1;
+}
+
+/** Returns the values of the hooks of an object; none unless the attribute has a list of them. */
+export function hookValues(attributes: JsonObject): readonly JsonValue[] {
+  const value = getKey(attributes, attributeName);
+  const hooks = isJsonObject(value) ? getKey(value, 'hooks') : undefined;
+  return hooks !== undefined && isList(hooks) ? hooks : [];
 }
 
 /** Returns a list with the hook, or an empty list if the hook is invalid. */
-function readHook(hook: JsonValue, rules: HookRules, path: string, complain: Complain): readonly Hook[] {
+function readHook(
+  hook: JsonValue,
+  rules: HookRules,
+  factory: FilterFactory,
+  path: string,
+  complain: Complain,
+): readonly Hook[] {
   if (!isJsonObject(hook)) {
     complain(path, 'expected an object');
     return [];
@@ -72,7 +114,7 @@ function readHook(hook: JsonValue, rules: HookRules, path: string, complain: Com
   const sender = readText(hook, 'sender', maxSubjectChars, report);
   if (sender !== undefined && !isMailbox(sender)) report('sender', 'expected an e-mail address');
   const recipients = readRecipients(getKey(hook, 'recipients'), rules, report);
-  const filters = filterNames.flatMap((name) => readFilter(hook, name, report));
+  const filters = filterNames.flatMap((name) => readFilter(hook, name, factory, report));
   if (invalid.length > 0) return [];
   return [{ template: template ?? '', subject: subject || defaultSubject, sender, recipients, filters }];
 }
@@ -111,11 +153,11 @@ function readRecipients(
   });
 }
 
-function readFilter(hook: JsonObject, name: FilterName, complain: Complain): readonly Filter[] {
+function readFilter(hook: JsonObject, name: FilterName, factory: FilterFactory, complain: Complain): readonly Filter[] {
   const wanted = readText(hook, name, Number.POSITIVE_INFINITY, complain);
   if (wanted === undefined) return [];
   try {
-    return [createFilter(name, wanted)];
+    return [factory.create(name, wanted)];
   } catch (error) {
     if (!(error instanceof UnsupportedPattern)) throw error;
     complain(name, `unsupported regular expression: ${error.message}`);

@@ -4,7 +4,7 @@ import { formatJson } from '../../base/json.ts';
 import type { Change, NamedEvent } from '../../engine/events/event.ts';
 import type { ServiceRequest } from '../../engine/exchange.ts';
 import { EVERYONE } from '../../core/permissions/principals.ts';
-import type { Filter } from './filters.ts';
+import type { FilterName } from './filters.ts';
 import type { Placeholders } from '../../base/template.ts';
 
 /** An event with the changed objects that mails describe. */
@@ -35,18 +35,18 @@ export function mailEventOf({ name, payload, changes, request }: NamedEvent): Ma
 /** Name of the event of every committed change. */
 export const changeEvent = 'AfterResourceChanged';
 
-/** Returns whether the change matches all filters. */
-export function matchesAll(filters: readonly Filter[], { event }: MailEvent, change: Change): boolean {
-  const { action, kind, ids } = change;
-  const given = {
+/** The values of a change that filters test. */
+export type FilteredValues = Readonly<Record<FilterName, readonly string[]>>;
+
+export function filteredValues({ event }: MailEvent, { action, kind, ids, new: entry }: Change): FilteredValues {
+  return {
     event: eventNames(event),
     action: [action],
     resource_name: [kind],
-    id: [change.new.id],
+    id: [entry.id],
     record_id: presentIds(ids, 'record_id'),
     collection_id: presentIds(ids, 'collection_id'),
   };
-  return filters.every(({ name, matches }) => matches(given[name]));
 }
 
 /** Returns the values of all placeholders. */

@@ -1,24 +1,19 @@
 // Sends mails for events: finds the matching hooks, fills their templates and sends them. Runs in the background after
 // the commit, on committed state.
-import { getKey } from '../../base/json.ts';
-import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer, MailMessage } from '../../contracts/mailer.ts';
-import { isTombstone, type StoredObject } from '../../core/objects/stored.ts';
-import { uriBelow, type ListParent } from '../../core/objects/uris.ts';
-import type { Change } from '../../engine/events/event.ts';
-import type { ReservingReader } from '../../engine/unit-of-work.ts';
-import { addressOf, isAddress } from './addresses.ts';
-import { BackgroundQueue } from './background-queue.ts';
-import { maxSubjectChars, readHooks, type Hook, type HookRules } from './hooks.ts';
-import { matchesAll, placeholdersOf, type MailEvent } from './mail-event.ts';
+import type { ServiceRequest } from '../../engine/exchange.ts';
 import { fillTemplate, type Placeholders } from '../../base/template.ts';
+import { BackgroundQueue } from './background-queue.ts';
+import { PatternTests } from './filters.ts';
+import { HookFinder, type HookFinderOptions } from './hook-finder.ts';
+import { maxSubjectChars, type Hook } from './hooks.ts';
+import { filteredValues, placeholdersOf, type MailEvent } from './mail-event.ts';
+import { MatchingBudget } from './matching-budget.ts';
+import { Recipients } from './recipients.ts';
 
-export interface NotifierOptions {
-  /** No memory is reserved for objects, because few events are processed at the same time. */
-  readonly storage: ReservingReader;
+/** No memory is reserved for objects that `storage` reads, because few events are processed at the same time. */
+export interface NotifierOptions extends HookFinderOptions {
   readonly mailer: Mailer;
-  readonly logger: Logger;
-  readonly limits: Omit<HookRules, 'bucketId'>;
   readonly maxWaiting: number;
   readonly versionPrefix: string;
   readonly shownSettings: Placeholders;
@@ -27,10 +22,18 @@ export interface NotifierOptions {
 /** Maximum number of events processed, and of mails sent, at the same time. */
 const atOnce = 2;
 
+/** Steps of the values of a change that hooks are matched with. */
+const stepsOfChange = 20;
+
+const queueIsFull = 'Mails for a change were dropped: the queue is full';
+const tooMuchWork = 'Mails for a change were not created: matching the hooks of the request takes too much work';
+
 export class Notifier {
   readonly #options: NotifierOptions;
   readonly #events: BackgroundQueue;
   readonly #mails: BackgroundQueue;
+  /** By request, or by the memory account that the entries of a batch share. */
+  readonly #budgets = new WeakMap<object, MatchingBudget>();
 
   constructor(options: NotifierOptions) {
     this.#options = options;
@@ -57,96 +60,60 @@ export class Notifier {
     if (dropped > 0) this.#options.logger.error({ dropped }, 'Mails were dropped: the service stops');
   }
 
+  /** Creates the mails in the order of changes and hooks. Logs why it ends before the last change. */
   async #process(mailEvent: MailEvent): Promise<void> {
     const { logger } = this.#options;
-    let dropped = 0;
-    // The changes of an event are mostly in one list, so hooks and groups are read once.
-    const known = new Map<string, Promise<readonly Hook[]>>();
-    const groups = new Map<string, Promise<readonly string[]>>();
-    for (const change of mailEvent.changes) {
-      const list = change.kind === 'collection' ? change.uri : change.list.parent;
-      let hooks = known.get(list);
-      if (hooks === undefined) {
-        hooks = this.#findHooks(change);
-        known.set(list, hooks);
-      }
-      const matching = (await hooks).filter(({ filters }) => matchesAll(filters, mailEvent, change));
-      if (matching.length === 0) continue;
-      const placeholders = placeholdersOf(mailEvent, change, this.#options);
-      for (const hook of matching) {
-        const to = await this.#findAddresses(hook, change.ids['bucket_id']!, groups);
+    const { event, changes, request } = mailEvent;
+    const budget = this.#budgetOf(request);
+    const { processed, end } = await this.#matchAll(mailEvent, budget);
+    const fields = { event, changes: changes.length, processed };
+    if (end === 'full') logger.error(fields, queueIsFull);
+    // Once a request, since its other events end for the same reason.
+    if (end === 'exhausted' && budget.reportExhausted()) logger.warn(fields, tooMuchWork);
+  }
+
+  async #matchAll(mailEvent: MailEvent, budget: MatchingBudget): Promise<Matching> {
+    const { storage, limits, mailer } = this.#options;
+    const { changes } = mailEvent;
+    const finder = new HookFinder(this.#options, budget);
+    const recipients = new Recipients(storage, limits.maxRecipients, budget);
+    for (const [processed, change] of changes.entries()) {
+      const hooks = await finder.find(change);
+      budget.spend(1);
+      await budget.pauseIfDue();
+      if (hooks.length === 0) continue;
+      budget.spend(stepsOfChange);
+      const values = filteredValues(mailEvent, change);
+      const tests = new PatternTests(budget);
+      let placeholders: Placeholders | undefined;
+      for (const hook of hooks) {
+        budget.spend(1 + hook.filters.length);
+        await budget.pauseIfDue();
+        const isMatch = hook.filters.every(({ name, matches }) => matches(values[name], tests));
+        const to = isMatch ? await recipients.find(hook, change.ids['bucket_id']!) : [];
+        if (budget.isExhausted) return { processed, end: 'exhausted' };
         if (to.length === 0) continue;
-        if (!this.#mails.add(() => this.#options.mailer.send(composeMail(hook, to, placeholders)))) dropped++;
+        const shown = (placeholders ??= placeholdersOf(mailEvent, change, this.#options));
+        // Later mails would be dropped as well.
+        if (!this.#mails.add(() => mailer.send(composeMail(hook, to, shown)))) return { processed, end: 'full' };
       }
     }
-    if (dropped > 0) logger.error({ dropped }, 'Mails for a change were dropped: the queue is full');
+    return { processed: changes.length, end: 'done' };
   }
 
-  /** Returns the hooks of the collection, or those of its bucket if it has no hooks attribute. */
-  async #findHooks(change: Change): Promise<readonly Hook[]> {
-    const { storage, limits, logger } = this.#options;
-    const { bucket_id: bucketId = '', collection_id: collectionId = '' } = change.ids;
-    const rules = { ...limits, bucketId };
-    const bucketUri = uriBelow('', 'buckets', bucketId);
-    const find = async (
-      kind: 'collection' | 'bucket',
-      parent: ListParent,
-      id: string,
-    ): Promise<readonly Hook[] | undefined> => {
-      const object = ownState(change, kind) ?? (await storage.get({ kind, parent }, id, undefined));
-      if (object === undefined) return undefined;
-      return readHooks(object.attributes, rules, (name, description) =>
-        logger.warn({ [kind]: id, name, description }, 'An invalid mail hook is ignored'),
-      );
-    };
-    return (await find('collection', bucketUri, collectionId)) ?? (await find('bucket', '', bucketId)) ?? [];
-  }
-
-  async #findAddresses(
-    { recipients }: Hook,
-    bucketId: string,
-    groups: Map<string, Promise<readonly string[]>>,
-  ): Promise<readonly string[]> {
-    const { maxRecipients } = this.#options.limits;
-    const found = new Map<string, string>();
-    for (const recipient of recipients) {
-      let mailboxes: readonly string[];
-      if ('mailbox' in recipient) mailboxes = [recipient.mailbox];
-      else {
-        const { groupId } = recipient;
-        const members = groups.get(groupId) ?? this.#findMembers(bucketId, groupId);
-        groups.set(groupId, members);
-        mailboxes = await members;
-      }
-      for (const mailbox of mailboxes) {
-        if (found.size === maxRecipients) return [...found.values()];
-        const address = addressOf(mailbox);
-        if (!found.has(address)) found.set(address, mailbox);
-      }
-    }
-    return [...found.values()];
-  }
-
-  /** Returns the members whose user ids, without the policy prefix, are e-mail addresses. */
-  async #findMembers(bucketId: string, groupId: string): Promise<readonly string[]> {
-    const group = await this.#options.storage.get(
-      { kind: 'group', parent: uriBelow('', 'buckets', bucketId) },
-      groupId,
-      undefined,
-    );
-    const members = group === undefined ? undefined : getKey(group.attributes, 'members');
-    if (!Array.isArray(members)) return [];
-    return members
-      .filter((member) => typeof member === 'string')
-      .map((member) => member.slice(member.indexOf(':') + 1))
-      .filter(isAddress);
+  /** Returns the budget that all events of one request share. */
+  #budgetOf(request: ServiceRequest): MatchingBudget {
+    const key = request.memory ?? request;
+    let budget = this.#budgets.get(key);
+    if (budget === undefined) this.#budgets.set(key, (budget = new MatchingBudget()));
+    return budget;
   }
 }
 
-/** Returns the object if it is the changed one itself, in its last state if deleted. */
-function ownState({ kind, old, new: entry }: Change, wanted: string): StoredObject | undefined {
-  if (kind !== wanted) return undefined;
-  return isTombstone(entry) ? old : entry;
+interface Matching {
+  /** Number of changes that were matched with all hooks. */
+  readonly processed: number;
+  readonly end: 'done' | 'full' | 'exhausted';
 }
 
 function composeMail(

@@ -123,4 +123,54 @@ describe('Saving hooks', () => {
     const changed = await guest.request('PATCH', collection, { body: { data: { title: 'Fruits' } } });
     expect(changed.status).toBe(200);
   });
+
+  it('a changed hook requires read permission on its groups, also on those that it named before.', async () => {
+    const { service, owner } = await start();
+    await owner.request('PUT', '/v1/buckets/food/groups/cooks');
+    await owner.request('PUT', collection, { body: { permissions: { write: ['system.Authenticated'] } } });
+    const guest = service.asUser('guest');
+    const secret = { ...fine, resource_name: 'record', recipients: [team, '/buckets/food/groups/cooks'] };
+    expect((await saveHooks(owner, [secret])).status).toBe(200);
+    const changes: readonly object[] = [
+      { recipients: ['bob@evil.example', '/buckets/food/groups/cooks'] },
+      { recipients: [...secret.recipients, 'bob@evil.example'] },
+      { recipients: ['/buckets/food/groups/cooks'] },
+      { template: 'y' },
+      { sender: 'bob@evil.example' },
+      { action: 'create' },
+      { resource_name: 'collection' },
+      { unknown: 1 },
+    ];
+    for (const change of changes) {
+      const refused = await saveHooks(guest, [fine, { ...secret, ...change }]);
+      expect([change, refused.status, refused.body]).toMatchObject([
+        change,
+        400,
+        { details: [{ name: 'data.kinto-emailer.hooks.1.recipients' }] },
+      ]);
+    }
+    // An equal hook stays valid with another index, and with its members in another order.
+    const reordered = Object.fromEntries(Object.entries(secret).toReversed());
+    expect((await saveHooks(guest, [{ ...fine, template: 'y' }, reordered])).status).toBe(200);
+    expect((await saveHooks(guest, [])).status).toBe(200);
+    expect((await saveHooks(guest, [secret])).status).toBe(400);
+  });
+
+  it('the regular expressions of an object are limited together.', async () => {
+    const { owner } = await start();
+    const hooks = (prefix: string): object[] =>
+      Array.from({ length: 20 }, (_, n) => ({ ...fine, resource_name: 'record', id: `^${prefix}${n}a{900}` }));
+    const refused = await saveHooks(
+      owner,
+      hooks('x').map((hook, n) => ({ ...hook, record_id: `^y${n}a{900}` })),
+    );
+    expect([refused.status, refused.body]).toMatchObject([
+      400,
+      { details: expect.arrayContaining([expect.objectContaining({ name: 'data.kinto-emailer.hooks.19.id' })]) },
+    ]);
+    expect((await saveHooks(owner, hooks('x'))).status).toBe(201);
+    // Equal expressions count once.
+    const equal = Array.from({ length: 20 }, () => ({ ...hooks('z')[0], record_id: '^a{1000}' }));
+    expect((await saveHooks(owner, equal)).status).toBe(200);
+  });
 });
