@@ -40,14 +40,25 @@ export class PatternTests {
 
 /**
  * Maximum work of compiling the distinct patterns of one object, in characters and compiled instructions: about 20 ms.
- * Hooks are validated inside a transaction, and a batch may save many objects.
+ * Hooks are validated inside a transaction.
  */
 const maxPatternWork = 20_000;
 
+/** Maximum work for the patterns of all objects that a batch saves in one list. */
+export const maxSharedPatternWork = 100_000;
+
 /** Creates the filters of all hooks of one object. */
 export class FilterFactory {
+  readonly #maxWork: number;
+  readonly #shared: FilterFactory | undefined;
   readonly #patterns = new Map<string, SafePattern>();
   #work = 0;
+
+  /** @param options.shared factory of several objects, whose limit applies too */
+  constructor(options: { readonly maxWork?: number; readonly shared?: FilterFactory } = {}) {
+    this.#maxWork = options.maxWork ?? maxPatternWork;
+    this.#shared = options.shared;
+  }
 
   /** Work of the distinct patterns so far. */
   get work(): number {
@@ -65,22 +76,25 @@ export class FilterFactory {
       const text = name === 'event' ? wanted.slice(wanted.lastIndexOf('.') + 1) : wanted;
       return { name, matches: (values) => values.includes(text) };
     }
-    const pattern = this.#patterns.get(wanted) ?? this.#compile(wanted);
+    const pattern = this.#find(wanted);
     return { name, matches: (values, tests) => values.some((value) => tests.test(pattern, value)) };
   }
 
-  #compile(wanted: string): SafePattern {
-    // Counted before and after, because the number of instructions is known only when most of the work is done.
-    this.#spend(wanted.length);
-    const pattern = compileFilter(wanted);
-    this.#spend(pattern.size);
-    this.#patterns.set(wanted, pattern);
+  #find(wanted: string): SafePattern {
+    let pattern = this.#patterns.get(wanted);
+    if (pattern === undefined) {
+      // Counted before and after, because the number of instructions is known only when most of the work is done.
+      this.#spend(wanted.length);
+      pattern = this.#shared === undefined ? compileFilter(wanted) : this.#shared.#find(wanted);
+      this.#spend(pattern.size);
+      this.#patterns.set(wanted, pattern);
+    }
     return pattern;
   }
 
   #spend(work: number): void {
     this.#work += work;
-    if (this.#work > maxPatternWork) {
+    if (this.#work > this.#maxWork) {
       throw new UnsupportedPattern('the regular expressions of all hooks together are too complex');
     }
   }

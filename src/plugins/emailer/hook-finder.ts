@@ -5,11 +5,12 @@ import { isTombstone, type StoredObject } from '../../core/objects/stored.ts';
 import { uriBelow, type ListParent } from '../../core/objects/uris.ts';
 import type { Change } from '../../engine/events/event.ts';
 import type { ReservingReader } from '../../engine/unit-of-work.ts';
+import { FilterFactory } from './filters.ts';
 import { readHooks, type Hook, type HookRules } from './hooks.ts';
 import { readingSteps, type MatchingBudget } from './matching-budget.ts';
 
-/** Steps of one unit of work of `readHooks`. */
-const stepsOfWork = 5;
+/** Steps of one unit of `FilterFactory.work`. */
+const stepsOfPatternWork = 5;
 
 export interface HookFinderOptions {
   readonly storage: ReservingReader;
@@ -59,8 +60,10 @@ export class HookFinder {
     const rules = { ...limits, bucketId: change.ids['bucket_id']! };
     const complain = (name: string, description: string): void =>
       logger.warn({ [kind]: id, name, description }, 'An invalid mail hook is ignored');
-    const reading = readHooks(attributes, rules, complain, (work) => this.#budget.spend(work * stepsOfWork));
-    return runFromNow(reading, 'normal');
+    const filters = new FilterFactory();
+    const hooks = await runFromNow(readHooks(attributes, rules, complain, filters), 'normal');
+    this.#budget.spend(filters.work * stepsOfPatternWork);
+    return hooks;
   }
 }
 

@@ -10,6 +10,7 @@ import type { Caller } from '../../engine/caller.ts';
 import type { Change, ChangeEvent } from '../../engine/events/event.ts';
 import type { EventScope } from '../../engine/events/subscriber.ts';
 import type { Objects } from '../../engine/objects.ts';
+import { FilterFactory, maxSharedPatternWork } from './filters.ts';
 import { attributeName, hookValues, readHooks, type Hook, type HookRules } from './hooks.ts';
 
 export interface ValidationOptions {
@@ -36,6 +37,7 @@ interface NamedGroup {
  */
 export async function validateHooks(event: ChangeEvent, scope: EventScope, options: ValidationOptions): Promise<void> {
   const named: NamedGroup[] = [];
+  const shared = new FilterFactory({ maxWork: maxSharedPatternWork });
   for (const change of event.changes) {
     if (isTombstone(change.new)) continue;
     const attributes = await runFromNow(change.new.read(), 'urgent');
@@ -45,7 +47,8 @@ export async function validateHooks(event: ChangeEvent, scope: EventScope, optio
     const complain = (name: string, description: string): void => {
       if (issues.length < maxIssues) issues.push({ location: 'body', name: `data.${name}`, description });
     };
-    const reading = readHooks(attributes, { ...options.limits, bucketId }, complain);
+    const filters = new FilterFactory({ shared });
+    const reading = readHooks(attributes, { ...options.limits, bucketId }, complain, filters);
     const hooks = (await runFromNow(reading, 'urgent')) ?? [];
     if (issues.length > 0) throw invalidParameters(issues);
     const { caller } = change;
@@ -95,17 +98,17 @@ async function requireReadable(
   { unit }: EventScope,
   { objects }: ValidationOptions,
 ): Promise<void> {
+  const { ids: groupIds } = objects.kind('group');
   for (const caller of new Set(named.map((group) => group.caller))) {
     const own = named.filter((group) => group.caller === caller);
     for (const bucketId of new Set(own.map((group) => group.bucketId))) {
       const groups = own.filter((group) => group.bucketId === bucketId);
-      const bucket = objects.place('bucket', { bucket_id: bucketId });
+      const list = { kind: 'group', ids: objects.place('bucket', { bucket_id: bucketId }).ids };
       const ids = new Set<ObjectId>();
       for (const { groupId } of groups) {
-        const id = objects.findPlace('group', { bucket_id: bucketId, group_id: groupId })?.ids['group_id'];
+        const id = groupIds.parse(groupId);
         if (id !== undefined) ids.add(id);
       }
-      const list = { kind: 'group', ids: bucket.ids };
       const readable = await objects.filterAllowed({ unit, caller, request }, list, ids, 'read');
       for (const group of groups) if (!readable.has(group.groupId)) throw groupNotReadable(group);
     }

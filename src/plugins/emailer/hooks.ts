@@ -7,7 +7,7 @@ import type { Steps } from '../../base/steps.ts';
 import { UnsupportedPattern } from '../../core/schema/safe-pattern.ts';
 import type { Complain } from '../../engine/kind.ts';
 import { isMailbox } from './addresses.ts';
-import { FilterFactory, filterNames, type Filter, type FilterName } from './filters.ts';
+import { filterNames, type Filter, type FilterFactory, type FilterName } from './filters.ts';
 
 export const attributeName = 'kinto-emailer';
 
@@ -38,13 +38,13 @@ export const maxSubjectChars = 500;
 /**
  * Returns the valid hooks of an object, or `undefined` if it does not have the attribute.
  *
- * @param spend called with the work, in the unit of `FilterFactory.work`
+ * @param filters factory for this object only
  */
 export function* readHooks(
   attributes: JsonObject,
   rules: HookRules,
   complain: Complain,
-  spend?: (work: number) => void,
+  filters: FilterFactory,
 ): Steps<readonly Hook[] | undefined> {
   const value = getKey(attributes, attributeName);
   if (value === undefined) return undefined;
@@ -63,20 +63,17 @@ export function* readHooks(
     complain(name, `has more than ${rules.maxHooks} items`);
     return [];
   }
-  const filters = new FilterFactory();
   const budget = new StepBudget();
   const found: Hook[] = [];
   for (const [index, hook] of hooks.entries()) {
     const before = filters.work;
     found.push(...readHook(hook, rules, filters, `${name}.${index}`, complain));
-    const work = filters.work - before + countRecipients(hook) * recipientWork;
-    spend?.(work);
-    if (budget.spend(work)) yield;
+    if (budget.spend(filters.work - before + countRecipients(hook) * recipientWork)) yield;
   }
   return found;
 }
 
-/** Work of validating one recipient. */
+/** Work of validating one recipient, in the unit of `FilterFactory.work`. */
 const recipientWork = 5;
 
 function countRecipients(hook: JsonValue): number {

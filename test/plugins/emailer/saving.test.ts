@@ -173,4 +173,20 @@ describe('Saving hooks', () => {
     const equal = Array.from({ length: 20 }, () => ({ ...hooks('z')[0], record_id: '^a{1000}' }));
     expect((await saveHooks(owner, equal)).status).toBe(200);
   });
+
+  it('the regular expressions of all objects in a batch are limited together.', async () => {
+    const { owner } = await start();
+    const save = async (pattern: (collection: number, hook: number) => string): Promise<number> => {
+      const requests = Array.from({ length: 10 }, (_, n) => {
+        const hooks = Array.from({ length: 15 }, (_hook, h) => ({ ...fine, action: 'delete', id: pattern(n, h) }));
+        const path = `/buckets/food/collections/c${n}`;
+        return { method: 'PUT', path, body: { data: { 'kinto-emailer': { hooks } } } };
+      });
+      return (await owner.request('POST', '/v1/batch', { body: { requests } })).status;
+    };
+    expect(await save((n, h) => `^x${n}-${h}a{900}`)).toBe(400);
+    expect((await owner.request('GET', '/v1/buckets/food/collections/c0')).status).toBe(404);
+    // Expressions that several objects have count once.
+    expect(await save((_, h) => `^x${h}a{900}`)).toBe(200);
+  });
 });
