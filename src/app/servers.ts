@@ -47,9 +47,10 @@ export function createServers(options: ServersOptions): Servers {
   });
   const runner = runnerOf(publicEndpoints(settings, endpoints));
   const vital = vitalPaths(endpoints, dispatching.place);
+  const maxUnderWay = settings.get('max_requests_under_way');
   const load = new LoadShedder({
-    maxUnderWay: settings.get('max_requests_under_way'),
-    maxOfAddress: settings.get('max_requests_under_way_per_address'),
+    maxUnderWay,
+    maxOfAddress: settings.get('max_requests_under_way_per_address') ?? Math.ceil(maxUnderWay / 2),
     maxDelayMs: settings.get('max_event_loop_delay_ms'),
     vitalPaths: vital,
     logger,

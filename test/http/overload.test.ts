@@ -42,7 +42,12 @@ describe('A process', () => {
     });
     const lines: unknown[] = [];
     const service = await startTestService({
-      settings: { max_requests_under_way: '2', includes: 'prometheus', retry_after_seconds: '7' },
+      settings: {
+        max_requests_under_way: '2',
+        max_requests_under_way_per_address: '0',
+        includes: 'prometheus',
+        retry_after_seconds: '7',
+      },
       plugins: [plugin],
       logger: { ...silentLogger, error: (...given: unknown[]) => void lines.push(given) },
     });

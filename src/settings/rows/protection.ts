@@ -23,9 +23,9 @@ export const protectionSettings = {
     { default: 1000 },
   ),
   max_requests_under_way_per_address: setting(
-    integer({ min: 0 }),
-    'Maximum number of concurrent requests per client address and process; further ones are refused with 503, so that one client does not take all of max_requests_under_way. 0 means unlimited. Behind a proxy, set trusted_proxies: otherwise all clients have its address.',
-    { default: 500 },
+    optional(integer({ min: 0 })),
+    'Maximum number of concurrent requests per client address and process; further ones are refused with 503, so that one client does not take all of max_requests_under_way. Half of max_requests_under_way unless set; 0 means unlimited. Behind a proxy, set trusted_proxies: otherwise all clients have its address.',
+    { default: undefined },
   ),
   max_event_loop_delay_ms: setting(
     integer({ min: 0 }),
