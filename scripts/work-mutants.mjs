@@ -162,4 +162,13 @@ export const workMutants = [
     replace: '',
     tests: 'test/backends/postgresql/shared-turns.test.ts',
   },
+  {
+    backend: 'postgresql',
+    name: 'each condition of a query reads its value again',
+    file: 'src/backends/postgresql/row-values.ts',
+    find: 'return this.#uses - this.#fields.size >= fewRepetitions;',
+    replace: 'return false;',
+    tests: 'test/backends/postgresql/limits.test.ts',
+    only: 'reads a long value once',
+  },
 ];

@@ -6,6 +6,7 @@ import { isCombination, type Combination, type Condition, type Field, type Filte
 import { isJsonArray } from '../../core/query/compare.ts';
 import { matches, matchesFilter } from '../../core/query/evaluate.ts';
 import { jsonbText } from './jsonb-text.ts';
+import { RowValues } from './row-values.ts';
 import { compareSql, jsonb, type SqlContext } from './value-sql.ts';
 
 /** The table of the rows, which are always `e`. */
@@ -22,7 +23,17 @@ export function fieldSql(context: SqlContext, source: Source, field: Field): str
   if (path[0] === 'id' || path[0] === 'last_modified' || path.length > maxPathLength) return undefined;
   if (source === 'tombstones') return path.length === 1 && path[0] === 'deleted' ? `'true'::jsonb` : undefined;
   // By key and not by path, since a path reads digits as positions in arrays.
-  return `(e.attributes${path.map((key) => ` -> ${context.parameters.add(key, 'text')}`).join('')})`;
+  const read = (): string =>
+    `(e.attributes${path.map((key) => ` -> ${context.parameters.add(key, 'text')}`).join('')})`;
+  return context.values?.field(path, read) ?? read();
+}
+
+/** Returns the conditions for rows of the table to match all filters. */
+export function filtersSql(context: SqlContext, source: Source, filters: readonly Filter[]): readonly string[] {
+  const values = new RowValues();
+  const conditions = filters.map((filter) => filterSql({ ...context, values }, source, filter));
+  if (values.areWorthwhile) return [values.around(conditions.join(' AND '))];
+  return filters.map((filter) => filterSql(context, source, filter));
 }
 
 /** Returns the condition for rows of the table, which is true or false and never NULL. */
@@ -36,7 +47,8 @@ export function filterSql(context: SqlContext, source: Source, filter: Filter): 
   const expression = fieldSql(context, source, field);
   if (expression === undefined) return String(matches({ id: '', lastModified: 0, deleted: true }, [asMissing(filter)]));
   if (filter.operator === 'like') {
-    return compileLike(context, searchedText(context, source, field, expression), filter.parts);
+    const read = (): string => loweredText(context, searchedText(context, source, field, expression));
+    return compileLike(context, context.values?.derived('lowered', expression, read) ?? read(), filter.parts);
   }
   return conditionSql(context, expression, filter);
 }
@@ -130,10 +142,13 @@ function searchedText(context: SqlContext, source: Source, field: Field, express
     ELSE e.data::json${steps.join('')} END`;
 }
 
-function compileLike({ parameters, dialect }: SqlContext, text: string, parts: readonly string[]): string {
+/** ICU lowers by the rules of Unicode, as JavaScript does. A server without ICU has the rules of its own language only. */
+function loweredText({ dialect }: SqlContext, text: string): string {
+  return dialect.hasIcu ? `lower((${text}) COLLATE "und-x-icu")` : `lower(${text})`;
+}
+
+function compileLike({ parameters }: SqlContext, lowered: string, parts: readonly string[]): string {
   const [sign, pattern] = patternOf(parts);
-  // ICU lowers by the rules of Unicode, as JavaScript does. A server without ICU has the rules of its own language only.
-  const lowered = dialect.hasIcu ? `lower((${text}) COLLATE "und-x-icu")` : `lower(${text})`;
   return `coalesce(${lowered} COLLATE "C" ${sign} ${parameters.add(pattern, 'text')}, false)`;
 }
 

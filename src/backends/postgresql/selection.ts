@@ -4,7 +4,7 @@ import type { PagePosition, SortKey } from '../../core/query/ast.ts';
 import { isIdField } from '../../core/query/fields.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
 import { everyTimestamp, isEveryTimestamp } from '../../core/query/timestamp-range.ts';
-import { fieldSql, filterSql, type Source } from './filter-sql.ts';
+import { fieldSql, filterSql, filtersSql, type Source } from './filter-sql.ts';
 import { compareSql, type SqlContext } from './value-sql.ts';
 
 /**
@@ -64,10 +64,11 @@ export function selectSources(
     conditions.push(`e.last_modified <= ${parameters.add(asBigint(range.high), 'bigint')}`);
   }
   if (plan.by === 'lookup') conditions.push(`e.id = ANY (${parameters.add(plan.ids, 'text[]')})`);
-  const filters = plan.by === 'id' ? [plan.ids.low, plan.ids.high, ...residual] : residual;
+  const bounds = plan.by === 'id' ? [plan.ids.low, plan.ids.high].filter((bound) => bound !== undefined) : [];
   const sources: readonly Source[] = plan.includeDeleted ? ['objects', 'tombstones'] : ['objects'];
   return sources.map((source) => {
-    const own = filters.flatMap((filter) => (filter === undefined ? [] : filterSql(context, source, filter)));
+    const own = bounds.map((filter) => filterSql(context, source, filter));
+    own.push(...filtersSql(context, source, residual));
     if ('sort' in plan && plan.after !== undefined) own.push(afterSql(context, source, plan.sort, plan.after));
     return { source, fromWhere: `FROM coffer_${source} e WHERE ${[...conditions, ...own].join(' AND ')}` };
   });

@@ -7,10 +7,13 @@ import { isJsonObject } from '../../base/json.ts';
 import type { Dialect } from './dialect.ts';
 import { jsonbText } from './jsonb-text.ts';
 import type { Parameters } from './parameters.ts';
+import type { RowValues } from './row-values.ts';
 
 export interface SqlContext {
   readonly parameters: Parameters;
   readonly dialect: Dialect;
+  /** Values that are computed once for each row; absent: each condition computes its own. */
+  readonly values?: RowValues | undefined;
 }
 
 const operatorSql = { lt: '<', max: '<=', gt: '>', min: '>=' } as const;
@@ -79,8 +82,15 @@ function byType(expression: string, conditions: Readonly<Record<string, string>>
 }
 
 /** Returns an array or object in a form that PostgreSQL orders as the protocol does. */
-function comparable({ dialect }: SqlContext, expression: string): string {
-  return dialect.ordersByCodePoint ? expression : `coffer_comparable(${expression})`;
+function comparable({ dialect, values }: SqlContext, expression: string): string {
+  if (dialect.ordersByCodePoint) return expression;
+  const form = `coffer_comparable(${expression})`;
+  return values?.derived('comparable', expression, () => containersAs(expression, form)) ?? form;
+}
+
+/** Returns an expression for the form of arrays and objects, and for other values as they are. */
+function containersAs(expression: string, form: string): string {
+  return `CASE jsonb_typeof(${expression}) WHEN 'array' THEN ${form} WHEN 'object' THEN ${form} ELSE ${expression} END`;
 }
 
 /** Adds a JSON value as a parameter. */
@@ -100,9 +110,6 @@ export function orderSql(
     WHEN 'null' THEN '0' WHEN 'boolean' THEN '3' WHEN 'array' THEN '4' WHEN 'object' THEN '5' END) COLLATE "C"`;
   const form = comparable(context, expression);
   // Values with equal texts are equal.
-  const value =
-    form === expression
-      ? form
-      : `CASE ${type} WHEN 'array' THEN ${form} WHEN 'object' THEN ${form} ELSE ${expression} END`;
+  const value = form === expression ? form : containersAs(expression, form);
   return [typeAndText, value].map((key) => `${key} ${direction === 'ascending' ? 'ASC' : 'DESC'}`);
 }

@@ -7,7 +7,7 @@ import { findJsonbText } from '../../../src/backends/postgresql/jsonb-text.ts';
 import { keyOfText } from '../../../src/backends/postgresql/text-key.ts';
 import { formatJson, parseJson, type JsonObject, type JsonValue } from '../../../src/base/json.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { formatAttributes } from '../../../src/core/objects/stored.ts';
+import { formatAttributes, StoredObject } from '../../../src/core/objects/stored.ts';
 import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { storedUserId, toPrincipal, toPrincipals } from '../../../src/core/permissions/principals.ts';
 import { wordsOf } from '../../../src/core/text/words.ts';
@@ -18,6 +18,7 @@ import { parseField } from '../../../src/core/query/fields.ts';
 import { compare, marks, oneOf, pageQuery, sortKeys } from '../../../src/testing/contract/storage/storage-probe.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { json } from '../../core/query/arbitraries.ts';
+import { inExtent } from '../../support/extent.ts';
 import { migrateDatabase, runSql } from '../../support/postgresql-setup.ts';
 import { createDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
 
@@ -27,6 +28,11 @@ function open(url: string): OpenPostgres {
   const backends = openPostgres(systemClock, { url });
   onTestFinished(() => backends.database.close());
   return backends;
+}
+
+/** A filter for texts that contain a text. */
+function like(name: string, text: string): Filter {
+  return { field: parseField(name), operator: 'like', parts: ['', text.toLowerCase(), ''] };
 }
 
 async function store({ database, storage }: OpenPostgres, values: readonly JsonValue[]): Promise<void> {
@@ -202,6 +208,50 @@ describe.each([
       }),
       { numRuns: 60 },
     );
+  });
+
+  test('tests many conditions on one value as the query evaluator does.', { timeout: 60_000 }, async () => {
+    // Without the cache of small lists.
+    const backends = openPostgres(systemClock, { url }, 0);
+    onTestFinished(() => backends.database.close());
+    const value = fc.oneof(json, fc.constantFrom('aa', 'ab', 'å', 'Z', 'z'), fc.array(fc.constantFrom('aa', 'z', 1)));
+    const operator = fc.constantFrom('eq', 'not', 'lt', 'max', 'gt', 'min');
+    const comparison = fc.tuple(fc.constantFrom('n', 'n.a', 'm'), operator, value);
+    const condition = fc.oneof(
+      { weight: 4, arbitrary: comparison.map((given) => compare(...given)) },
+      { weight: 1, arbitrary: fc.constantFrom('a', 'Z', '1').map((text) => like('n', text)) },
+    );
+    const branch = fc.array(condition, { minLength: 1, maxLength: 3 });
+    const filter = fc.record({
+      operator: fc.constantFrom('or', 'nor'),
+      branches: fc.array(branch, { minLength: 5, maxLength: 8 }),
+    });
+    const found = { all: 0, some: 0 };
+    await fc.assert(
+      fc.asyncProperty(fc.array(value, { minLength: 2, maxLength: 10 }), filter, async (values, given) => {
+        await store(backends, values);
+        const filters = [given, given] as readonly Filter[];
+        const { entries } = await backends.storage.reader.listAll(list, pageQuery({ filters, sort: sortKeys('id') }));
+        const wanted = [...values.entries()]
+          .filter(([n, each]) => matches(new StoredObject(`v${n}`, 1, formatAttributes({ n: each })), filters))
+          .map(([n]) => `v${n}`);
+        expect(marks(entries), formatJson(values)).toEqual(wanted);
+        found.all++;
+        if (wanted.length > 0 && wanted.length < values.length) found.some++;
+      }),
+      { numRuns: inExtent(100, 1000) },
+    );
+    expect(found.some).toBeGreaterThan(found.all / 10);
+  });
+
+  test('reads a long value once for many conditions, without being stopped.', async () => {
+    const { database, storage } = openPostgres(systemClock, { url }, 0);
+    onTestFinished(() => database.close());
+    const backends = open(url);
+    const texts = Array.from({ length: 40 }, (_each, n) => Array.from({ length: 20_000 }, (_one, k) => `${n} ${k}`));
+    await store(backends, texts);
+    const branches = Array.from({ length: 200 }, (_each, n) => [compare('n', 'lt', [`0${n}`])]);
+    expect(await storage.reader.countAll(list, { filters: [{ operator: 'or', branches }] })).toBe(0);
   });
 
   test('sorts arrays with long texts, and values of many levels, without being stopped.', async () => {
