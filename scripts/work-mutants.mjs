@@ -116,8 +116,8 @@ export const workMutants = [
     backend: 'memory',
     name: 'objects that plugins write take memory that nothing reserves',
     file: 'src/engine/events/queue.ts',
-    find: 'bytesPerChar * charsByService(event.changes)',
-    replace: '0',
+    find: 'this.reserve(event.request, bytesByService(event.changes));',
+    replace: '{}',
     tests: 'test/http/signer-attacks.test.ts',
   },
   {

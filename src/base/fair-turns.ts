@@ -2,6 +2,9 @@
 // takes long makes room for other parties.
 import { FairQueue } from './fair-queue.ts';
 
+/** Number of waiting tasks up to which those wait on that are perhaps not awaited. */
+const fewWaiting = 20;
+
 export interface FairTurnsOptions {
   /** Number of places. */
   readonly atOnce: number;
@@ -20,11 +23,11 @@ export interface Waiting {
   /** Name of the party; all without a name (`undefined`) are one party. */
   readonly party: string | undefined;
   /**
-   * Calls the listener when nothing waits for the task any longer, and returns what ends that. Absent: it is always awaited.
+   * Calls `abandon` when nothing waits for the task any longer, and returns what ends that. Absent: it is always awaited.
    *
-   * @param abandon gets the error of the call
+   * @param abandon gets the error of the call. When it is not certain, a few tasks wait on all the same
    */
-  whenGone?(abandon: (error: Error) => void): () => void;
+  whenGone?(abandon: (error: Error, isCertain: boolean) => void): () => void;
 }
 
 /** A task in progress, which has a place until it is late. */
@@ -99,7 +102,8 @@ export class FairTurns {
         resolve();
       };
       this.#queue.push(turn.party, begin);
-      const abandon = (error: Error): void => {
+      const abandon = (error: Error, isCertain: boolean): void => {
+        if (!isCertain && this.#queue.length <= fewWaiting) return;
         this.#queue.remove(turn.party, begin);
         reject(error);
       };

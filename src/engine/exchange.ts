@@ -21,8 +21,12 @@ export interface ServiceRequest {
   readonly clientAddress?: string;
   /** Correlation id for logs. */
   readonly id: string;
-  /** Calls the listener when the client has closed the connection; returns what ends that. Absent without a socket. */
-  readonly whenGone?: (listener: () => void) => () => void;
+  /**
+   * Calls the listener when the client has closed the connection; returns what ends that. Absent without a socket.
+   *
+   * @param listener is called with `false` when it is not certain that the client does not read any longer
+   */
+  readonly whenGone?: (listener: (isCertain: boolean) => void) => () => void;
   /** Memory account of the outer request; absent without a socket. */
   readonly memory?: MemoryAccount;
   /** Objects that this entry and others of its batch write in one list; absent for other requests. */

@@ -38,8 +38,8 @@ export function refuseLive({ query, issues }: Context): void {
   if (query.some(([name]) => name === '_live')) issues.push(issueOf('_live', 'only GET of a list has live updates'));
 }
 
-/** Part of the maximum work of a query while others wait for it: about a second. */
-const partUnderLock = 1 / 10;
+/** Part of the maximum work of a query while others wait for it: a second or two. */
+const partUnderLock = 1 / 3;
 
 /**
  * Resolves parsed parameters into a query.

@@ -118,18 +118,18 @@ export async function whileWaiting<T>(
 }
 
 /**
- * Calls the listener when the client has closed the connection, or half of it: which of the two is not known before something is
- * sent. Returns what ends that.
+ * Calls the listener with `true` when the connection is closed, and with `false` when the client has closed it or only half of it:
+ * which of the two is not known before something is sent. Returns what ends that.
  */
-export function whenGone(socket: Socket, listener: () => void): () => void {
-  if (socket.destroyed || socket.readableEnded) {
-    listener();
-    return () => {};
-  }
+export function whenGone(socket: Socket, listener: (isCertain: boolean) => void): () => void {
+  const end = (): void => listener(false);
+  const close = (): void => listener(true);
+  if (socket.destroyed) close();
+  else if (socket.readableEnded) end();
   // Clients may pipeline many requests.
   socket.setMaxListeners(0);
-  socket.once('end', listener).once('close', listener);
+  socket.once('end', end).once('close', close);
   return () => {
-    socket.off('end', listener).off('close', listener);
+    socket.off('end', end).off('close', close);
   };
 }

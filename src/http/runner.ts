@@ -127,9 +127,9 @@ class RequestClient implements Requester {
     return this.#identities.userId ?? (clientAddress === undefined ? undefined : addressGroup(clientAddress));
   }
 
-  whenGone(abandon: (error: Error) => void): () => void {
+  whenGone(abandon: (error: Error, isCertain: boolean) => void): () => void {
     const error = (): Error => new ServiceError('overloaded', { message: 'The client has closed the connection.' });
-    return this.#request.whenGone?.(() => abandon(error())) ?? ((): void => {});
+    return this.#request.whenGone?.((isCertain) => abandon(error(), isCertain)) ?? ((): void => {});
   }
 }
 

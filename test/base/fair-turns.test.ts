@@ -13,7 +13,7 @@ class Work {
   readonly #turns: FairTurns;
   readonly #ends = new Map<string, (error?: Error) => void>();
   readonly #runs = new Map<string, Promise<void>>();
-  readonly #abandons = new Map<string, (error: Error) => void>();
+  readonly #abandons = new Map<string, (error: Error, isCertain: boolean) => void>();
   #time = 0;
 
   constructor(options: FairTurnsOptions) {
@@ -44,11 +44,22 @@ class Work {
     const error = new Error('gone');
     const abandon = this.#abandons.get(name);
     if (abandon === undefined) return;
-    abandon(error);
+    abandon(error, true);
     await expect(this.#runs.get(name)).rejects.toBe(error);
   }
 
-  #whenGone(name: string): (abandon: (error: Error) => void) => () => void {
+  /** Perhaps nothing waits for the task any longer. Returns whether it still waits. */
+  async doubt(name: string): Promise<boolean> {
+    let waits = true;
+    this.#runs.get(name)!.catch(() => {
+      waits = false;
+    });
+    this.#abandons.get(name)!(new Error('gone'), false);
+    await vi.advanceTimersByTimeAsync(0);
+    return waits;
+  }
+
+  #whenGone(name: string): (abandon: (error: Error, isCertain: boolean) => void) => () => void {
     return (abandon) => {
       this.#abandons.set(name, abandon);
       return () => void this.#abandons.delete(name);
@@ -152,6 +163,16 @@ describe('turns of several parties', () => {
     await work.add('b2');
     await work.end('a2');
     expect(work.started).toEqual(['a1', 'a2', 'b2']);
+  });
+
+  it('wait on when they are perhaps awaited and few wait.', async () => {
+    const work = new Work({ atOnce: 1 });
+    const names = Array.from({ length: 25 }, (_, n) => `a${n}`);
+    await work.add(...names);
+    const waiting = [];
+    for (const name of names.slice(1)) waiting.push(await work.doubt(name));
+    expect(waiting.filter((waits) => waits)).toHaveLength(20);
+    expect(waiting.slice(0, 4)).toEqual([false, false, false, false]);
   });
 
   it('that have ended in time are not late afterwards.', async () => {

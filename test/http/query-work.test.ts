@@ -54,14 +54,14 @@ forEachBackend(({ name, start }) => {
 
     it.skipIf(isTimed)('is limited for deletions, which then delete nothing', async () => {
       const { etag } = (await ask('GET', records)).headers;
-      await expectRefusal('DELETE', heavy, '0.1');
+      await expectRefusal('DELETE', heavy, '0.333');
       expect((await ask('GET', records)).headers['etag']).toBe(etag);
       expect(await shown(records)).toEqual(ids);
     });
 
-    it.skipIf(isTimed)('is a tenth while others wait: for deletions, and in a batch that has written', async () => {
+    it.skipIf(isTimed)('is a third while others wait: for deletions, and in a batch that has written', async () => {
       expect(await shown(light)).toEqual(['r1', 'r2']);
-      await expectRefusal('DELETE', light, '0.1');
+      await expectRefusal('DELETE', light, '0.333');
       const read = { method: 'GET', path: light.replace('/v1', '') };
       const write = { method: 'PATCH', path: '/buckets/b', body: { data: { n: 1 } } };
       for (const [requests, statuses] of [
@@ -95,7 +95,7 @@ forEachBackend(({ name, start }) => {
       const search = `${records}?_q=tea%20-nothing`;
       await expectRefusal('GET', search);
       await expectRefusal('HEAD', search);
-      await expectRefusal('DELETE', search, '0.1');
+      await expectRefusal('DELETE', search, '0.333');
       expect(await shown(records)).toEqual(ids);
       expect(await shown(`${search}&id=r3`)).toEqual(['r3']);
     });

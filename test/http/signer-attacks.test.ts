@@ -58,10 +58,22 @@ describe('A collection that is too large for memory', () => {
     const before = await dataOf(alice, collection);
     expect(await setStatus(alice, collection, 'to-review')).toMatchObject({ status: 413 });
     expect(await dataOf(alice, collection)).toEqual(before);
-    expect(await setStatus(alice, collection, 'to-rollback')).toMatchObject({ status: 413 });
-    expect(await dataOf(alice, collection)).toEqual(before);
     const { headers } = await alice.request('HEAD', `/v1${collection}/records`);
     expect(headers['total-objects']).toBe('40');
+  });
+
+  it('can be rolled back, and deleted with its published records.', async () => {
+    const [alice, bob] = [service.asUser('alice'), service.asUser('bob')];
+    expect(await setStatus(alice, collection, 'to-rollback')).toMatchObject({ status: 200 });
+    const text = 'x'.repeat(50_000);
+    for (let n = 0; n < 40; n++) {
+      await alice.request('PUT', `/v1${collection}/records/r${n}`, { body: { data: { text } } });
+      if (n % 10 !== 9) continue;
+      expect(await setStatus(alice, collection, 'to-review')).toMatchObject({ status: 200 });
+      expect(await setStatus(bob, collection, 'to-sign')).toMatchObject({ status: 200 });
+    }
+    expect(await alice.request('DELETE', `/v1${collection}`)).toMatchObject({ status: 200 });
+    expect((await alice.request('GET', `/v1${published}/records`)).body).toEqual({ data: [] });
   });
 
   it('can be signed again once it was published in parts.', async () => {

@@ -1,7 +1,7 @@
 // The connections to one server, shared by all backends with the same URL. A unit of work keeps its connection for longer
 // and may need a second one meanwhile (a read of committed state, the cache), so units never get the last connection.
 import { Client, Pool, type PoolClient, type PoolConfig } from 'pg';
-import { FairTurns } from '../../base/fair-turns.ts';
+import { FairTurns, type Waiting } from '../../base/fair-turns.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
 import { Connection, type Result, type SqlValue, type Statement } from './connection.ts';
@@ -252,9 +252,9 @@ export class ConnectionPool {
     ) {
       throw new BackendUnavailable('storage', 'all PostgreSQL connections are busy, and too many callers wait for one');
     }
-    const whenGone = (abandon: (error: Error) => void): (() => void) => {
+    const whenGone: Waiting['whenGone'] = (abandon) => {
       const timer = setTimeout(
-        () => abandon(new BackendUnavailable('storage', 'no PostgreSQL connection became free in time')),
+        () => abandon(new BackendUnavailable('storage', 'no PostgreSQL connection became free in time'), true),
         this.#timeoutMs,
       );
       return () => clearTimeout(timer);

@@ -63,7 +63,9 @@ export interface CompiledSelection extends Window {
 
 /** Compiles a plan. Tables are left out when none of their rows can match. */
 export function compileSelection(list: ListRow, plan: SelectionPlan | PagePlan): CompiledSelection {
-  const { range, residual, includeDeleted, budget } = plan;
+  const { range, residual, includeDeleted } = plan;
+  // An order by time needs no work on the objects.
+  const budget = plan.by === 'time' && residual.length === 0 ? undefined : plan.budget;
   const names: readonly TableName[] = [
     ...(list.live > 0 ? (['objects'] as const) : []),
     ...(includeDeleted && list.dead > 0 ? (['tombstones'] as const) : []),

@@ -47,7 +47,9 @@ export class QueryBudget {
   spend(work: number): void {
     this.#left -= work;
     if (this.#left >= 0) return;
-    throw tooMuchWork(`more than ${this.#millions} million characters would be tested (max_query_work)`);
+    throw tooMuchWork(
+      `more than ${Number(this.#millions.toPrecision(3))} million characters would be tested (max_query_work)`,
+    );
   }
 }
 

@@ -50,7 +50,7 @@ function weightOfOne(filter: Filter, isOfElements: boolean): number {
  * Work of the test of an element of an array, in characters: elements may be shorter than the time of their tests suggests. The
  * elements of a `contains` filter are looked up.
  */
-const workOfElement = 20;
+const workOfElement = 100;
 const workOfLookUp = 10;
 
 /** Returns the work of the filters on each character of an object, as `QueryBudget` counts it. */

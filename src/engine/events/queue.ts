@@ -8,8 +8,9 @@ import type { AfterCall, EventScope, Subscribers } from './subscriber.ts';
 /** Maximum depth of events that subscribers cause in turn; deeper ones are taken for an endless loop. */
 const maxLevels = 10;
 
-/** Bytes per character of an object that waits for subscribers: its text, and its parsed attributes. */
-const bytesPerChar = 8;
+/** Bytes per character of an object that waits for subscribers: its text before the change, and its text and attributes after it. */
+const bytesBefore = 1;
+const bytesAfter = 4;
 /** Bytes that a request keeps without a reservation. */
 const freeBytes = 1_000_000;
 
@@ -61,7 +62,7 @@ export class EventQueue implements EventRecorder {
   }
 
   add(event: ChangeEvent | ReadEvent): void {
-    if (event.action !== 'read') this.reserve(event.request, bytesPerChar * charsByService(event.changes));
+    if (event.action !== 'read') this.reserve(event.request, bytesByService(event.changes));
     const key = JSON.stringify([event.kind, event.list.parent, event.action]);
     let pending = this.#pending.get(key);
     if (pending === undefined) {
@@ -146,11 +147,12 @@ export class EventQueue implements EventRecorder {
   }
 }
 
-/** Returns the length of the objects that the service itself has changed, before and after. */
-function charsByService(changes: readonly Change[]): number {
-  let chars = 0;
+/** Returns the memory for the objects that the service itself has changed. */
+function bytesByService(changes: readonly Change[]): number {
+  let bytes = 0;
   for (const { isByService, old, new: after } of changes) {
-    if (isByService === true) chars += charsOf(after) + (old === undefined ? 0 : charsOf(old));
+    if (isByService !== true) continue;
+    bytes += bytesAfter * charsOf(after) + bytesBefore * (old === undefined ? 0 : charsOf(old));
   }
-  return chars;
+  return bytes;
 }
