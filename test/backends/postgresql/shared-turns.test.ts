@@ -3,6 +3,7 @@ import pg from 'pg';
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/contracts/logger.ts';
+import type { Plugin } from '../../../src/http/plugin.ts';
 import { authorizationOf, startTestService, type TestService } from '../../../src/testing/index.ts';
 import { postgresqlSettings } from '../../support/backends.ts';
 import { cloneDatabase, openPostgres } from '../../support/postgresql.ts';
@@ -19,12 +20,25 @@ let holder: pg.Client;
 /** Called with the status of each finished request. */
 let finished: (status: unknown) => void = () => {};
 
+/** Number of requests whose user is known. */
+let known = 0;
+
+function countRequest(): Promise<readonly string[]> {
+  known++;
+  return Promise.resolve([]);
+}
+
 /** Starts a service in which reads of records with the text stand still, until the holder of the lock ends. */
 async function start(settings: Readonly<Record<string, string>> = {}, more: readonly string[] = []): Promise<void> {
   ({ url, drop } = await cloneDatabase());
   const info = (fields: unknown): void => finished((fields as { readonly code?: number }).code);
   const logger = { ...silentLogger, info };
-  service = await startTestService({ settings: { ...postgresqlSettings(url), ...settings }, logger });
+  const plugin: Plugin = { name: 'counting', setup: () => ({ principals: countRequest }) };
+  service = await startTestService({
+    settings: { ...postgresqlSettings(url), ...settings },
+    logger,
+    plugins: [plugin],
+  });
   for (const collection of ['one', 'two']) await createRecord('alice', collection, stuck);
   for (const collection of ['three', ...more]) await createRecord('alice', collection, 'goes on');
   await createRecord('bob', 'own', 'goes on');
@@ -86,21 +100,21 @@ test('Reads that wait for their turn end when their clients are gone, except for
   const ofAlice = ['one', 'two'].map((collection) => alice.request('GET', `/v1${pathOf('alice', collection)}?n=1`));
   await untilStuck(2);
   let refusals = 0;
-  const refused = new Promise<void>((resolve) => {
-    finished = (status): void => {
-      if (status === 503 && ++refusals === waiting - kept) resolve();
-    };
-  });
+  finished = (status): void => {
+    if (status === 503) refusals++;
+  };
+  known = 0;
   const leaving = new AbortController();
   const headers = { Authorization: authorizationOf('alice') };
   const others = lists.map((collection) =>
     fetch(`${service.origin}/v1${pathOf('alice', collection)}?n=1`, { headers, signal: leaving.signal }),
   );
-  // The service has read the requests when another one of the same kind is answered.
+  await expect.poll(() => known).toBe(waiting);
+  // They wait when a later one of the same kind is answered.
   await service.asUser('bob').request('GET', `/v1${pathOf('bob', 'own')}?n=1`);
   leaving.abort();
   for (const each of others) await expect(each).rejects.toThrow('aborted');
-  await refused;
+  await expect.poll(() => refusals).toBe(waiting - kept);
   await holder.end();
   expect((await Promise.all(ofAlice)).map(({ status }) => status)).toEqual([200, 200]);
 });
