@@ -18,7 +18,7 @@ export interface FairTurnsOptions {
   readonly now?: () => number;
 }
 
-/** What a task is done for. */
+/** The party of a task that waits, and the end of its interest. */
 export interface Waiting {
   /** Name of the party; all without a name (`undefined`) are one party. */
   readonly party: string | undefined;
@@ -104,6 +104,7 @@ export class FairTurns {
       this.#queue.push(turn.party, begin);
       const abandon = (error: Error, isCertain: boolean): void => {
         if (!isCertain && this.#queue.length <= fewWaiting) return;
+        stop();
         this.#queue.remove(turn.party, begin);
         reject(error);
       };

@@ -154,7 +154,7 @@ export function isNamedBySettings(rule: Pick<AccessRule, 'principals'>, caller: 
   return caller.knownPrincipals.some((principal) => rule.principals.has(principal));
 }
 
-/** One list, and objects of it to check access to. */
+/** Objects of one list whose access is checked together. */
 export interface AskedObjects {
   readonly uri: string;
   /** Name of the id of its objects in paths, `record_id`. */

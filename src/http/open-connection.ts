@@ -124,8 +124,11 @@ export async function whileWaiting<T>(
 export function whenGone(socket: Socket, listener: (isCertain: boolean) => void): () => void {
   const end = (): void => listener(false);
   const close = (): void => listener(true);
-  if (socket.destroyed) close();
-  else if (socket.readableEnded) end();
+  if (socket.destroyed) {
+    close();
+    return () => {};
+  }
+  if (socket.readableEnded) end();
   // Clients may pipeline many requests.
   socket.setMaxListeners(0);
   socket.once('end', end).once('close', close);

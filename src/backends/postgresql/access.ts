@@ -38,7 +38,7 @@ export interface UnitAccess extends Access {
 /** Maximum number of value lists that share a batch with other requests; more make a statement of their own. */
 const maxBatched = 8;
 
-/** What all reads of committed state share. */
+/** Parts that all reads of committed state share. */
 export interface CommittedSources {
   readonly pool: ConnectionPool;
   readonly batchers: QueryBatchers;

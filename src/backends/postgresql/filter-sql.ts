@@ -6,7 +6,7 @@ import { isCombination, type Combination, type Condition, type Field, type Filte
 import { isJsonArray } from '../../core/query/compare.ts';
 import { matches, matchesFilter } from '../../core/query/evaluate.ts';
 import { jsonbText } from './jsonb-text.ts';
-import { RowValues } from './row-values.ts';
+import { fewRepetitions, RowValues } from './row-values.ts';
 import { compareSql, jsonb, type SqlContext } from './value-sql.ts';
 
 /** The table of the rows, which are always `e`. */
@@ -30,6 +30,9 @@ export function fieldSql(context: SqlContext, source: Source, field: Field): str
 
 /** Returns the conditions for rows of the table to match all filters. */
 export function filtersSql(context: SqlContext, source: Source, filters: readonly Filter[]): readonly string[] {
+  // Most queries have too few conditions to repeat a field often enough.
+  const mayRepeat = filters.length > fewRepetitions || filters.some(isCombination);
+  if (!mayRepeat) return filters.map((filter) => filterSql(context, source, filter));
   const values = new RowValues();
   const conditions = filters.map((filter) => filterSql({ ...context, values }, source, filter));
   if (values.areWorthwhile) return [values.around(conditions.join(' AND '))];

@@ -2,7 +2,7 @@
 // the value again. So they are computed once for each row, in a subselect around the conditions.
 
 /** Number of repeated uses from which this pays: without it, conditions after the one that decides are not computed. */
-const fewRepetitions = 3;
+export const fewRepetitions = 3;
 
 /** The name of the subselect. */
 const scope = 'v';

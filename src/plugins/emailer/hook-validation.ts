@@ -60,8 +60,8 @@ export async function validateHooks(event: ChangeEvent, scope: EventScope, optio
 }
 
 /**
- * Returns the groups that new and changed hooks name, each once. A mail lists its recipients. A caller who may change any
- * member of a hook could therefore learn the members of its groups, for example by adding a recipient.
+ * Returns the groups that new and changed hooks name, without repetition. A mail shows the addresses of its recipients, so a change
+ * of a hook, such as a further recipient, could reveal the members of its groups to the caller.
  *
  * @param values values of the hooks, all of which are valid
  */

@@ -25,5 +25,5 @@ export interface Signer {
   readonly check: () => Promise<boolean>;
 }
 
-/** What is signed before the text. It prevents reuse of a signature for another purpose. */
+/** Prefix of the signed text. It prevents reuse of a signature for another purpose. */
 export const signedPrefix = 'Content-Signature:\u0000';
