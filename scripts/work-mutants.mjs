@@ -171,4 +171,13 @@ export const workMutants = [
     tests: 'test/backends/postgresql/limits.test.ts',
     only: 'reads a long value once',
   },
+  {
+    backend: 'memory',
+    name: 'one client address may fill the queue of passwords',
+    file: 'src/plugins/accounts/passwords.ts',
+    find: 'limit.run(task, requesterOf(address))',
+    replace: 'limit.run(task)',
+    tests: 'test/plugins/accounts/logins.test.ts',
+    only: 'while another address fills the queue',
+  },
 ];

@@ -66,6 +66,19 @@ export class FairQueue<T> {
     if (party.items.length === 0) this.#waiting--;
   }
 
+  /** Whether another party has so many items that the named one may take the place of one of them. */
+  canDisplace(name: string | undefined): boolean {
+    return this.#longest(name) !== undefined;
+  }
+
+  /** Removes and returns the last item of the party with the most; `undefined` when the named one `canDisplace` none. */
+  displace(name: string | undefined): T | undefined {
+    const longest = this.#longest(name);
+    if (longest === undefined) return undefined;
+    this.#length--;
+    return longest.items.pop();
+  }
+
   /** Adds to the use of a party. Forgets all use when no party waits, because then no share is contested. */
   charge(name: string | undefined, cost: number): void {
     if (this.#waiting === 0) {
@@ -84,6 +97,18 @@ export class FairQueue<T> {
     this.#length = 0;
     this.#waiting = 0;
     return all;
+  }
+
+  /** Returns the party with the most items, if it still has as many as the named one after they exchange a place. */
+  #longest(name: string | undefined): Party<T> | undefined {
+    let longest: Party<T> | undefined;
+    let length = (this.#parties.get(name)?.items.length ?? 0) + 1;
+    for (const party of this.#parties.values()) {
+      if (party.items.length <= length) continue;
+      longest = party;
+      ({ length } = party.items);
+    }
+    return longest;
   }
 
   #nextParty(isReady: (name: string | undefined) => boolean = () => true): Party<T> | undefined {

@@ -49,4 +49,26 @@ describe('a limit on tasks', () => {
     await expect(run).rejects.toThrow('no');
     expect(await next).toBe('next');
   });
+
+  it('refuses the last task of the party with the most when another one comes.', async () => {
+    const limit = new TaskLimit({ atOnce: 1, waiting: 3 });
+    const done: string[] = [];
+    const first = controlled();
+    const runs = [limit.run(first.task, 'greedy')];
+    const add = (party: string, name: string): Promise<string> => {
+      const run = limit.run(async () => Promise.resolve(name), party);
+      runs.push(run.then((result) => (done.push(result), result)));
+      return run;
+    };
+    const greedy = ['g1', 'g2', 'g3'].map((name) => add('greedy', name));
+    expect([limit.accepts('greedy'), limit.accepts('other')]).toEqual([false, true]);
+    const other = add('other', 'o1');
+    await expect(greedy[2]).rejects.toThrow(TooManyTasks);
+    expect(limit.accepts('other')).toBe(false);
+    await expect(limit.run(() => Promise.resolve(''), 'other')).rejects.toThrow(TooManyTasks);
+    first.end();
+    await other;
+    await Promise.allSettled(runs);
+    expect(done).toEqual(['o1', 'g1', 'g2']);
+  });
 });

@@ -22,12 +22,15 @@ export interface MailSink {
   readonly letters: readonly Letter[];
   /** Resolves once that many letters have come. */
   received(count: number): Promise<readonly Letter[]>;
+  /** Accepts no message until the release. Resolves when the first one waits. */
+  hold(): Promise<{ readonly release: () => void }>;
 }
 
 /** Starts a server that ends with the test. */
 export async function startMailSink(options: SMTPServerOptions = {}): Promise<MailSink> {
   const letters: Letter[] = [];
   const news = new EventEmitter();
+  let gate = Promise.resolve();
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: options.key === undefined ? ['STARTTLS'] : [],
@@ -37,7 +40,7 @@ export async function startMailSink(options: SMTPServerOptions = {}): Promise<Ma
     onData(stream, unit, done) {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('end', () => {
+      const take = (): void => {
         const { envelope, user, secure } = unit;
         const raw = Buffer.concat(chunks).toString('utf8');
         const sender = envelope.mailFrom === false ? '' : (envelope.mailFrom?.address ?? '');
@@ -51,6 +54,10 @@ export async function startMailSink(options: SMTPServerOptions = {}): Promise<Ma
         });
         done();
         news.emit('letter');
+      };
+      stream.on('end', () => {
+        news.emit('message');
+        void gate.then(take);
       });
     },
     ...options,
@@ -70,6 +77,14 @@ export async function startMailSink(options: SMTPServerOptions = {}): Promise<Ma
     async received(count) {
       while (letters.length < count) await once(news, 'letter');
       return letters;
+    },
+    async hold() {
+      let release = (): void => {};
+      gate = new Promise((resolve) => {
+        release = resolve;
+      });
+      await once(news, 'message');
+      return { release };
     },
   };
 }

@@ -61,7 +61,7 @@ export function accountKind(options: AccountKindOptions): ResourceKind {
     async prepareWrite(write) {
       validation?.requireAddress(write);
       const password = newPassword(write);
-      if (password !== undefined && !isShown(password)) await hashes.prepare(write.unit, password);
+      if (password !== undefined && !isShown(password)) await hashes.prepare(write, password);
     },
     beforeWrite: (write) => complete(write, options),
     present: (object, viewer) => (maySeeHash(object.id, viewer, options) ? object : masked(object)),
@@ -127,7 +127,7 @@ async function complete(write: PendingWrite, { hashes, validation }: AccountKind
   const hash =
     password === undefined && write.old !== undefined
       ? getKey(write.old.attributes, 'password')
-      : await hashes.take(write.unit, password ?? '');
+      : await hashes.take(write, password ?? '');
   setKey(completed, 'password', hash ?? '');
   const validated = settledValidation(write, validation !== undefined);
   if (validated !== undefined) setKey(completed, 'validated', validated);

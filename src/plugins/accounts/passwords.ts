@@ -2,39 +2,44 @@
 // as for an existing one.
 import { TaskLimit, TooManyTasks, type TaskLimitOptions } from '../../base/task-limit.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
+import type { PendingWrite } from '../../engine/kind.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
+import { requesterOf } from '../../http/address-group.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from './scrypt-hash.ts';
 
+/** Clients take turns, so that many passwords from one network do not delay logins from others. */
 export interface Passwords {
   /**
    * Hashes a password.
    *
+   * @param address of the client, where it is known
    * @throws BackendUnavailable when the queue is full
    */
-  hash(password: string): Promise<string>;
+  hash(password: string, address: string | undefined): Promise<string>;
   /**
    * Returns whether the password has the hash. Without a hash it does the same work and returns `false`.
    *
+   * @param address of the client, where it is known
    * @throws BackendUnavailable when the queue is full
    */
-  matches(password: string, hash: string | undefined): Promise<boolean>;
+  matches(password: string, hash: string | undefined, address: string | undefined): Promise<boolean>;
 }
 
 /** Creates the functions, with new hashes of the given cost. */
 export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readonly cost: number }): Passwords {
   const limit = new TaskLimit(limits);
   const decoy = unmatchableHash(cost);
-  const run = async <T>(task: () => Promise<T>): Promise<T> => {
+  const run = async <T>(address: string | undefined, task: () => Promise<T>): Promise<T> => {
     try {
-      return await limit.run(task);
+      return await limit.run(task, requesterOf(address));
     } catch (error) {
       if (!(error instanceof TooManyTasks)) throw error;
       throw new BackendUnavailable('accounts', 'too many passwords are waiting to be checked', { cause: error });
     }
   };
   return {
-    hash: (password) => run(() => hashWithScrypt(password, cost)),
-    matches: (password, hash) => run(() => check(password, hash, decoy)),
+    hash: (password, address) => run(address, () => hashWithScrypt(password, cost)),
+    matches: (password, hash, address) => run(address, () => check(password, hash, decoy)),
   };
 }
 
@@ -62,18 +67,18 @@ export class PreparedHashes {
   }
 
   /** Hashes a password that the unit of work will probably write. */
-  async prepare(unit: UnitOfWork, password: string): Promise<void> {
-    const hash = await this.#passwords.hash(password);
+  async prepare({ unit, request }: PendingWrite, password: string): Promise<void> {
+    const hash = await this.#passwords.hash(password, request.clientAddress);
     const known = this.#byUnit.get(unit) ?? new Map<string, string>();
     known.set(password, hash);
     this.#byUnit.set(unit, known);
   }
 
   /** Returns the prepared hash once. Computes it now if the password was not prepared. */
-  async take(unit: UnitOfWork, password: string): Promise<string> {
+  async take({ unit, request }: PendingWrite, password: string): Promise<string> {
     const known = this.#byUnit.get(unit);
     const hash = known?.get(password);
     known?.delete(password);
-    return hash ?? this.#passwords.hash(password);
+    return hash ?? this.#passwords.hash(password, request.clientAddress);
   }
 }

@@ -126,7 +126,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
     }
     let isRight: boolean;
     try {
-      isRight = await passwords.matches(login.password, hash);
+      isRight = await passwords.matches(login.password, hash, address);
     } catch (error) {
       await attempt.takeBack();
       throw error;

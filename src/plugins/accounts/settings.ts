@@ -53,7 +53,7 @@ const logins = inSection('Accounts', {
   ),
   account_hashes_waiting: setting(
     integer({ min: 0 }),
-    'Maximum number of queued passwords. Further requests get 503.',
+    'Maximum number of queued passwords. Above it, requests of the client address with the most get 503.',
     { default: 100 },
   ),
   account_login_window_seconds: setting(

@@ -1,6 +1,6 @@
 // A bounded queue of background tasks that responses do not wait for, and that a stop can drain.
 import { setTimeout as wait } from 'node:timers/promises';
-import { TaskLimit } from '../../base/task-limit.ts';
+import { TaskLimit, TooManyTasks } from '../../base/task-limit.ts';
 import type { Logger } from '../../contracts/logger.ts';
 
 export interface BackgroundQueueOptions {
@@ -9,6 +9,8 @@ export interface BackgroundQueueOptions {
   readonly logger: Logger;
   /** Log message for a task that fails. */
   readonly failure: string;
+  /** Log message for a task that is dropped after it was queued. */
+  readonly dropped: string;
 }
 
 export class BackgroundQueue {
@@ -22,15 +24,18 @@ export class BackgroundQueue {
     this.#limit = new TaskLimit(options);
   }
 
-  /** Queues the task. Returns `false` if the queue is full and the task is dropped. */
-  add(task: () => Promise<void>): boolean {
-    const { atOnce, waiting, logger, failure } = this.#options;
-    if (this.#isClosed || this.#pending.size >= atOnce + waiting) return false;
+  /**
+   * Queues the task of a party. A full queue drops the last task of the party with the most.
+   *
+   * @returns `false` when it drops this task
+   */
+  add(party: string | undefined, task: () => Promise<void>): boolean {
+    if (this.#isClosed || !this.#limit.accepts(party)) return false;
     const running = this.#limit
       .run(async () => {
         if (!this.#isClosed) await task();
-      })
-      .catch((error: unknown) => logger.error({ err: error }, failure))
+      }, party)
+      .catch((error: unknown) => this.#report(error))
       .finally(() => this.#pending.delete(running));
     this.#pending.add(running);
     return true;
@@ -45,6 +50,12 @@ export class BackgroundQueue {
     timer.abort();
     this.#isClosed = true;
     return this.#pending.size;
+  }
+
+  #report(error: unknown): void {
+    const { logger, failure, dropped } = this.#options;
+    if (error instanceof TooManyTasks) logger.error(dropped);
+    else logger.error({ err: error }, failure);
   }
 
   async #drained(): Promise<void> {

@@ -25,6 +25,7 @@ const atOnce = 2;
 /** Steps of the values of a change that hooks are matched with. */
 const stepsOfChange = 20;
 
+const changeIsDropped = 'The mails for a change were dropped: the queue is full';
 const queueIsFull = 'Mails for a change were dropped: the queue is full';
 const tooMuchWork = 'Mails for a change were not created: matching the hooks of the request takes too much work';
 
@@ -43,14 +44,21 @@ export class Notifier {
       waiting,
       logger,
       failure: 'The mails for a change could not be created',
+      dropped: changeIsDropped,
     });
-    this.#mails = new BackgroundQueue({ atOnce, waiting, logger, failure: 'A mail for a change could not be sent' });
+    this.#mails = new BackgroundQueue({
+      atOnce,
+      waiting,
+      logger,
+      failure: 'A mail for a change could not be sent',
+      dropped: queueIsFull,
+    });
   }
 
   /** Queues the mails for an event. Never throws. */
   notify(mailEvent: MailEvent): void {
-    if (!this.#events.add(() => this.#process(mailEvent))) {
-      this.#options.logger.error({ event: mailEvent.event }, 'The mails for a change were dropped: the queue is full');
+    if (!this.#events.add(partyOf(mailEvent), () => this.#process(mailEvent))) {
+      this.#options.logger.error({ event: mailEvent.event }, changeIsDropped);
     }
   }
 
@@ -75,6 +83,7 @@ export class Notifier {
   async #matchAll(mailEvent: MailEvent, budget: MatchingBudget): Promise<Matching> {
     const { storage, limits, mailer } = this.#options;
     const { changes } = mailEvent;
+    const party = partyOf(mailEvent);
     const finder = new HookFinder(this.#options, budget);
     const recipients = new Recipients(storage, limits.maxRecipients, budget);
     for (const [processed, change] of changes.entries()) {
@@ -95,7 +104,8 @@ export class Notifier {
         if (to.length === 0) continue;
         const shown = (placeholders ??= placeholdersOf(mailEvent, change, this.#options));
         // Later mails would be dropped as well.
-        if (!this.#mails.add(() => mailer.send(composeMail(hook, to, shown)))) return { processed, end: 'full' };
+        const send = (): Promise<void> => mailer.send(composeMail(hook, to, shown));
+        if (!this.#mails.add(party, send)) return { processed, end: 'full' };
       }
     }
     return { processed: changes.length, end: 'done' };
@@ -114,6 +124,11 @@ interface Matching {
   /** Number of changes that were matched with all hooks. */
   readonly processed: number;
   readonly end: 'done' | 'full' | 'exhausted';
+}
+
+/** Returns the party of an event: the user who made the changes. */
+function partyOf({ changes }: MailEvent): string | undefined {
+  return changes[0]?.caller.userId;
 }
 
 function composeMail(

@@ -16,7 +16,7 @@ export const emailerSettings = {
   ),
   'emailer.max_waiting': setting(
     integer({ min: 1 }),
-    'Maximum number of queued events, and of queued mails; more are dropped and logged.',
+    'Maximum number of queued events, and of queued mails. Above it, those of the user with the most are dropped and logged.',
     { default: 1000, section },
   ),
 };

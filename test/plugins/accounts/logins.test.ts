@@ -251,4 +251,22 @@ describe('many passwords at once', () => {
     expect(busy[0]).toMatchObject({ headers: { 'retry-after': '3' }, body: { errno: 201 } });
     expect(await logIn(service, 'zoe', 'right')).toBe(200);
   });
+
+  it('a login succeeds while another address fills the queue.', async () => {
+    const settings = { account_hashes_at_once: '1', account_hashes_waiting: '10', account_hash_cost: '15' };
+    const service = await startAccounts({ settings });
+    await signUp(service, 'zoe', 'right');
+    const headers = { 'X-Forwarded-For': '192.0.2.9' };
+    const body = { data: { password: 'x' } };
+    const flood = Array.from({ length: 30 }, (_, n) =>
+      service.request('PUT', `/v1/accounts/flood${n}`, { headers, body }),
+    );
+    // The queue is full when the first one is refused.
+    await Promise.race(
+      flood.map(async (answer) => ((await answer).status === 503 ? undefined : new Promise(() => {}))),
+    );
+    expect(await logIn(service, 'zoe', 'right')).toBe(200);
+    const statuses = (await Promise.all(flood)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([201, 503]));
+  });
 });

@@ -17,7 +17,7 @@ function errorLog(): { readonly logger: Logger; readonly errors: readonly string
   const errors: string[] = [];
   const news = new EventEmitter();
   const error = (fields: object | string, message?: string): void => {
-    errors.push(message ?? JSON.stringify(fields));
+    errors.push(message ?? (typeof fields === 'string' ? fields : JSON.stringify(fields)));
     news.emit('logged');
   };
   return { logger: { ...silentLogger, error }, errors, news };
@@ -62,6 +62,28 @@ it('mails beyond the queue limit are dropped and logged.', async () => {
   );
   await putRecord(owner, 'apple');
   await sink.received(3);
+  expect(errors).toEqual(['Mails for a change were dropped: the queue is full']);
+});
+
+it('a full queue drops mails of the user with the most, and takes those of another one.', async () => {
+  const { logger, errors } = errorLog();
+  const { owner, service, sink } = await start({ settings: { 'emailer.max_waiting': '4' }, logger });
+  await saveHooks(
+    owner,
+    Array.from({ length: 6 }, () => hook),
+  );
+  const other = '/v1/buckets/food/collections/others';
+  await saveHooks(owner, [hook], other);
+  const permissions = { 'record:create': ['system.Authenticated'] };
+  await owner.request('PATCH', other, { body: { permissions } });
+  const held = sink.hold();
+  await putRecord(owner, 'apple');
+  const { release } = await held;
+  const path = `${other}/records/pear`;
+  expect((await service.asUser('other').request('PUT', path, { body: {} })).status).toBe(201);
+  release();
+  const letters = await sink.received(6);
+  expect(letters.map(({ text }) => text).toSorted()).toEqual([...Array(5).fill('create apple'), 'create pear']);
   expect(errors).toEqual(['Mails for a change were dropped: the queue is full']);
 });
 
