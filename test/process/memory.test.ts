@@ -26,7 +26,7 @@ const heapMegabytes = Number(process.env['COFFER_MEMORY_HEAP'] ?? 256);
 const allowed = [200, 201, 400, 413, 503];
 const listMegabytes = 25 * scale;
 const readers = 25;
-const manyReaders = 60;
+const manyReaders = inExtent(30, 60);
 const followers = 60;
 const bodies = largeBodies(9.9 * megabyte);
 const [, , keys = '', plain = ''] = bodies;
