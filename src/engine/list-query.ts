@@ -1,12 +1,14 @@
 // Converts the query string of a list request to a storage query, in two steps: the protocol reports faults of form and of
 // meaning at different times.
 import { invalidParameters } from '../core/errors.ts';
+import { QueryBudget } from '../core/query/budget.ts';
 import { issueOf, parseParameters, type ListParameters, type ParameterUse } from '../core/query/parameters.ts';
 import { resolveQuery, type ListQuery, type ListTraits } from '../core/query/resolve.ts';
 import { formatAlert } from './warnings.ts';
 import type { Context } from './context.ts';
 import type { ResponseHeaders } from './exchange.ts';
 import type { EngineOptions, Scope } from './scope.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 /** Parses the parameters. Faults of form go to the issues of the request. */
 export function readParameters(context: Context, use: ParameterUse): ListParameters {
@@ -38,8 +40,11 @@ export function refuseLive({ query, issues }: Context): void {
   if (query.some(([name]) => name === '_live')) issues.push(issueOf('_live', 'only GET of a list has live updates'));
 }
 
-/** Part of the maximum work of a query while others wait for it: a second or two. */
-const partUnderLock = 1 / 3;
+/** Part of the maximum work that is left to the queries of a unit of work, together, while others wait for it: a second at most. */
+const partUnderLock = 1 / 50;
+
+/** Work of the queries of a unit of work that has written. */
+const budgetsUnderLock = new WeakMap<UnitOfWork, QueryBudget>();
 
 /**
  * Resolves parsed parameters into a query.
@@ -52,14 +57,20 @@ export function readQuery(
   options: EngineOptions,
   traits: ListTraits = {},
 ): ListQuery {
-  const { maxQueryWork } = options;
-  const limits = { ...options, maxQueryWork: holdsLocks(context) ? maxQueryWork * partUnderLock : maxQueryWork };
-  return resolveQuery(parameters, { traits, limits, now: context.now, tokenKey: options.tokenKey });
+  const budget = context.unit.isWriting
+    ? budgetUnderLock(context.unit, options.maxQueryWork)
+    : new QueryBudget(options.maxQueryWork);
+  const { now } = context;
+  return resolveQuery(parameters, { traits, limits: options, budget, now, tokenKey: options.tokenKey });
 }
 
-/** Whether others wait for the query to end: it deletes what it finds, or an earlier entry of the batch has written. */
-function holdsLocks({ request: { method }, unit }: Context): boolean {
-  return method === 'DELETE' || unit.isWriting;
+/** Returns what is left to the queries of a unit of work that holds locks. */
+function budgetUnderLock(unit: UnitOfWork, maxQueryWork: number): QueryBudget {
+  const known = budgetsUnderLock.get(unit);
+  if (known !== undefined) return known;
+  const budget = new QueryBudget(maxQueryWork * partUnderLock, ' while others wait');
+  budgetsUnderLock.set(unit, budget);
+  return budget;
 }
 
 /** Returns the warning about `_to`; `undefined` when it was not used. */

@@ -17,14 +17,19 @@ const defaultMillions = 30_000;
 
 const million = 1_000_000;
 
-/** Counts the work of one query, the same on every run. Backends that cannot count it have a time limit of their own. */
+/** Counts the work of a query, or of several, the same on every run. Backends that cannot count it have a time limit of their own. */
 export class QueryBudget {
   readonly #millions: number;
+  readonly #when: string;
   #left: number;
 
-  /** @param millions maximum work */
-  constructor(millions: number = defaultMillions) {
+  /**
+   * @param millions maximum work
+   * @param when when it applies, for the error: ` while others wait`
+   */
+  constructor(millions: number = defaultMillions, when = '') {
     this.#millions = millions;
+    this.#when = when;
     this.#left = millions * million;
   }
 
@@ -47,9 +52,8 @@ export class QueryBudget {
   spend(work: number): void {
     this.#left -= work;
     if (this.#left >= 0) return;
-    throw tooMuchWork(
-      `more than ${Number(this.#millions.toPrecision(3))} million characters would be tested (max_query_work)`,
-    );
+    const millions = Number(this.#millions.toPrecision(3));
+    throw tooMuchWork(`more than ${millions} million characters would be tested${this.#when} (max_query_work)`);
   }
 }
 

@@ -42,13 +42,13 @@ export interface QueryLimits {
   /** Maximum length of a text query, in characters. */
   readonly maxSearchChars?: number | undefined;
   readonly maxSortKeys?: number | undefined;
-  /** Setting `max_query_work`. */
-  readonly maxQueryWork?: number | undefined;
 }
 
 export interface QueryOptions {
   readonly traits: ListTraits;
   readonly limits: QueryLimits;
+  /** Limits the work of the query; default: one with the default maximum. */
+  readonly budget?: QueryBudget | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
   /** Key of authenticated page tokens; without one, tokens are not authenticated. */
@@ -111,7 +111,7 @@ export function resolveQuery(parameters: ListParameters, options: QueryOptions):
     limit: effectiveLimit(parameters.limit, limits),
     maxBytes: limits.maxPageBytes,
     after: token?.position,
-    budget: new QueryBudget(limits.maxQueryWork),
+    budget: options.budget ?? new QueryBudget(),
     token,
     projection,
   };

@@ -17,6 +17,7 @@ import { reportFor, withIndexes } from '../list-indexes.ts';
 import { findAbove, holdAbove, requireNoIssues, type Scope } from '../scope.ts';
 import { roomForObjects } from '../stored-work.ts';
 import { bindSearch, searchPage, type BoundSearch } from '../text-search.ts';
+import { selectAhead } from '../select-ahead.ts';
 import type { Writer } from '../unit-of-work.ts';
 import { warnOfFilters } from '../warnings.ts';
 
@@ -27,7 +28,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const { rules } = kind;
   requireOpenList(scope);
   // Read together, but a missing parent is reported only to callers with access.
-  const [access, { missing }] = await Promise.all([
+  const [access, found] = await Promise.all([
     requireListAccess(
       {
         uri: kind.listUri(context.ids),
@@ -43,10 +44,12 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
     ),
     findAbove(scope, reader),
   ]);
-  if (missing !== undefined) throw missing;
+  if (found.missing !== undefined) throw found.missing;
   const preconditions = readPreconditions(context);
   const parameters = await readListParameters(scope, 'deletion');
   requireNoIssues(scope);
+  const report = await reportFor(scope, parameters);
+  const ahead = await selectAhead(scope, { parameters, above: found, ids: access.ids, report });
   const writer = await context.unit.writer();
   const [above, locked] = await Promise.all([holdAbove(scope, writer), writer.storage.lock(list)]);
   if (above.missing !== undefined) throw above.missing;
@@ -56,8 +59,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { sort, limit } = query;
-  const report = await reportFor(scope, parameters);
-  const selected = { ...query, ids: access.ids, report };
+  const selected = ahead === undefined ? { ...query, ids: access.ids, report } : { ...query, ids: ahead };
   const bound = query.text && (await bindSearch(scope, above, query.text));
   const { deletions, more } =
     bound === undefined
