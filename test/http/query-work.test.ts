@@ -68,12 +68,12 @@ forEachBackend(({ name, start }) => {
         );
       };
       const write = { method: 'PUT', path: '/buckets/b' };
-      const records = ['r1', 'r2'].map((id) => ({
+      const teas = ['r1', 'r2'].map((id) => ({
         method: 'PUT',
         path: `${path}/records/${id}`,
         body: { data: { text: 'tea '.repeat(2000) } },
       }));
-      await send(write, { method: 'PUT', path }, ...records);
+      await send(write, { method: 'PUT', path }, ...teas);
       // Takes half a million.
       const read = { method: 'GET', path: `${path}/records?_filter=${wide}` };
       const remove = { ...read, method: 'DELETE' };

@@ -11,6 +11,7 @@ import { WorkerChannel } from '../../observability/worker-channel.ts';
 import type { PluginHost, PluginParts } from '../../http/plugin.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { addPoolGauges } from './pool-gauges.ts';
+import { reuseLong } from './reused-text.ts';
 import { prometheusSettings } from './settings.ts';
 import { PrometheusSink } from './prometheus-sink.ts';
 import { takeSnapshot } from './snapshot.ts';
@@ -60,7 +61,7 @@ export function setUp({ settings, stores, logger, documentationUrl }: PluginHost
     ? new WorkerChannel<null, string>(metricsTopic, () => takeSnapshot(registry))
     : undefined;
   const announce = async (): Promise<void> => workers?.announce(await takeSnapshot(registry));
-  const collect = async (): Promise<string> => (await workers?.ask(null)) ?? (await registry.metrics());
+  const collect = reuseLong(async () => (await workers?.ask(null)) ?? registry.metrics());
   const handle = (): Promise<ServiceResponse> => respond(collect, logger);
   return {
     observer: metricsObserver(sink, metricsOptions(settings)),
