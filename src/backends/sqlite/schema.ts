@@ -8,8 +8,11 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** Whether an object is so long that a scan pauses after it; SQL, equal to the condition of the index. */
-export const isLong = 'octet_length(data) > 262144';
+/**
+ * Whether an object is so long that a scan pauses after it; SQL, equal to the condition of the index. Releases of SQLite before
+ * 3.43 have no `octet_length`, and a file with a function that they lack cannot be checked, copied or recovered with them.
+ */
+export const isLong = 'length(CAST(data AS BLOB)) > 262144';
 
 /** Storage and permission. New migrations are added at the end. Released ones never change. */
 export const databaseMigrations: readonly Migration[] = [
@@ -85,7 +88,7 @@ export const databaseMigrations: readonly Migration[] = [
   },
   {
     summary: 'index long objects, so that walks over a list look at each of them by itself',
-    sql: `CREATE INDEX objects_long ON objects (list, last_modified) WHERE ${isLong}`,
+    sql: 'CREATE INDEX objects_long ON objects (list, last_modified) WHERE octet_length(data) > 262144',
   },
   {
     summary: 'count how often the store was flushed',
@@ -117,6 +120,13 @@ export const databaseMigrations: readonly Migration[] = [
         INSERT INTO object_words (rowid, words)
           SELECT new.object, replace(' ' || new.words, ' ', ' ' || new.list || 'x') WHERE new.words IS NOT NULL;
       END;
+    `,
+  },
+  {
+    summary: 'let older releases of sqlite3 check and copy the file',
+    sql: `
+      DROP INDEX objects_long;
+      CREATE INDEX objects_long ON objects (list, last_modified) WHERE ${isLong};
     `,
   },
 ];

@@ -8,6 +8,7 @@ import { WalFile } from '../../../src/backends/sqlite/wal-file.ts';
 import {
   applyNextMigration,
   databaseMigrations,
+  isLong,
   readSchemaVersion,
   type Migration,
 } from '../../../src/backends/sqlite/schema.ts';
@@ -199,6 +200,7 @@ describe('the schema', () => {
       'count how often the store was flushed (SQLite schema version 4)',
       'add the keys of declared indexes (SQLite schema version 5)',
       'add the words of text indexes (SQLite schema version 6)',
+      'let older releases of sqlite3 check and copy the file (SQLite schema version 7)',
     ]);
     expect(await database.initializeSchema({ dryRun: true })).toEqual(planned);
     expect(await database.initializeSchema({ dryRun: false })).toEqual(planned);
@@ -210,7 +212,19 @@ describe('the schema', () => {
     const path = await temporaryPath();
     const databases = [openUnmigrated(path), openUnmigrated(path)];
     const done = await Promise.all(databases.map((database) => database.initializeSchema({ dryRun: false })));
-    expect(done.flat()).toHaveLength(6);
+    expect(done.flat()).toHaveLength(7);
+  });
+
+  it('has an index of long objects that walks use, and that releases of SQLite before 3.43 understand', async () => {
+    const { path } = await openTestDatabase();
+    const connection = openConnection(path);
+    const schema = connection.all<[string]>('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL').flat().join('\n');
+    expect(schema).toContain('objects_long');
+    expect(schema).not.toContain('octet_length');
+    const plan = connection.all(
+      `EXPLAIN QUERY PLAN SELECT last_modified FROM objects e WHERE e.list = 1 AND ${isLong}`,
+    );
+    expect(JSON.stringify(plan)).toContain('objects_long');
   });
 
   it('of the first version is migrated with its contents, and no deletion counts as lost', async () => {
@@ -263,7 +277,7 @@ describe('the schema', () => {
   it('of a later version is refused', async () => {
     const path = await temporaryPath();
     openConnection(path).exec('PRAGMA user_version = 99');
-    expect(() => openUnmigrated(path)).toThrow(/schema version 99.*knows 6 at most/);
+    expect(() => openUnmigrated(path)).toThrow(/schema version 99.*knows 7 at most/);
   });
 
   it('of a later version is refused also when it appears after the opening', async () => {
