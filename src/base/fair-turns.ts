@@ -1,6 +1,6 @@
 // A limit on concurrent tasks of several parties. A free place goes to the party that has used the least time. A task that
 // takes long makes room for other parties.
-import { FairQueue } from './fair-queue.ts';
+import { FairQueue, groupOf } from './fair-queue.ts';
 
 /** Number of waiting tasks up to which those wait on that are perhaps not awaited. */
 const fewWaiting = 20;
@@ -10,6 +10,8 @@ export interface FairTurnsOptions {
   readonly atOnce: number;
   /** Maximum number of tasks of one party in progress; default: no limit of its own. */
   readonly ofParty?: number;
+  /** The same for the parties of a group together; default: no limit of its own. */
+  readonly ofGroup?: number;
   /** Duration in milliseconds from which a task is late and gives its place to another one. Absent: tasks keep their places. */
   readonly lateMs?: number;
   /** Maximum number of late tasks without a place; default 1. */
@@ -20,7 +22,7 @@ export interface FairTurnsOptions {
 
 /** The party of a task that waits, and the end of its interest. */
 export interface Waiting {
-  /** Name of the party; all without a name (`undefined`) are one party. */
+  /** Name of the party as in a `FairQueue`; all without a name (`undefined`) are one party. */
   readonly party: string | undefined;
   /**
    * Calls `abandon` when nothing waits for the task any longer, and returns what ends that. Absent: it is always awaited.
@@ -44,7 +46,7 @@ export class FairTurns {
   readonly #overdue = new Set<Turn>();
 
   constructor(options: FairTurnsOptions) {
-    this.#options = { ofParty: Infinity, maxLate: 1, now: () => performance.now(), ...options };
+    this.#options = { ofParty: Infinity, ofGroup: Infinity, maxLate: 1, now: () => performance.now(), ...options };
   }
 
   /** Whether all places are taken. */
@@ -134,10 +136,10 @@ export class FairTurns {
   }
 
   #mayBegin(party: string | undefined): boolean {
-    const { ofParty } = this.#options;
-    if (this.#placed.size + this.#late.size < ofParty) return true;
-    let count = 0;
-    for (const turns of [this.#placed, this.#late]) for (const turn of turns) if (turn.party === party) count++;
-    return count < ofParty;
+    const { ofParty, ofGroup } = this.#options;
+    const begun = [...this.#placed, ...this.#late];
+    if (begun.length < Math.min(ofParty, ofGroup)) return true;
+    const ofSameGroup = begun.filter((turn) => groupOf(turn.party) === groupOf(party));
+    return ofSameGroup.length < ofGroup && ofSameGroup.filter((turn) => turn.party === party).length < ofParty;
   }
 }

@@ -20,6 +20,14 @@ export function addressGroup(address: string): string {
     .join(':');
 }
 
+/**
+ * Returns the name of a user, or of anonymous clients, among those who share a resource: with the network as its group, because
+ * one client can have many names.
+ */
+export function partyOf(userId: string | undefined, address: string | undefined): string | undefined {
+  return address === undefined ? userId : `${addressGroup(address)} ${userId ?? ''}`;
+}
+
 /** Returns the address group as a requester of security state: a hash, because a proxy may forward any text as an address. */
 export function requesterOf(address: string | undefined): string | undefined {
   if (address === undefined) return undefined;

@@ -10,7 +10,7 @@ import { Retry } from '../engine/retry.ts';
 import { DatabaseUnit } from '../engine/database-unit.ts';
 import type { Stores } from '../engine/unit-of-work.ts';
 import { ServiceError } from '../core/errors.ts';
-import { addressGroup } from './address-group.ts';
+import { partyOf } from './address-group.ts';
 import type { Dispatcher, Reopened } from './dispatch.ts';
 import { Identities, type IdentitySources } from './identity.ts';
 import { CompletedOuterRequest, Note } from './observed-request.ts';
@@ -112,7 +112,7 @@ function reopenUnit(options: RunnerOptions, request: ServiceRequest): Reopened {
   };
 }
 
-/** The client of a request: the user once it has been authenticated, and its network otherwise. */
+/** The client of a request: the user once it has been authenticated. */
 class RequestClient implements Requester {
   readonly #request: ServiceRequest;
   readonly #identities: Identities;
@@ -123,8 +123,7 @@ class RequestClient implements Requester {
   }
 
   get party(): string | undefined {
-    const { clientAddress } = this.#request;
-    return this.#identities.userId ?? (clientAddress === undefined ? undefined : addressGroup(clientAddress));
+    return partyOf(this.#identities.userId, this.#request.clientAddress);
   }
 
   whenGone(abandon: (error: Error, isCertain: boolean) => void): () => void {

@@ -93,4 +93,43 @@ describe('a fair queue', () => {
     }
     expect([taken.size, queue.length]).toEqual([5000, 1]);
   });
+
+  it('shares between groups first, and then between the parties of each.', () => {
+    const queue = new FairQueue<string>();
+    const names = ['one a', 'one b', 'one c', 'two d'];
+    for (const name of [...names, ...names, ...names]) queue.push(name, name);
+    const taken: string[] = [];
+    for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+      taken.push(name);
+      queue.charge(name, 1);
+    }
+    expect(taken.slice(0, 6).filter((name) => name === 'two d')).toHaveLength(3);
+    expect(
+      taken
+        .filter((name) => name !== 'two d')
+        .slice(0, 3)
+        .toSorted(),
+    ).toEqual(['one a', 'one b', 'one c']);
+    expect(taken).toHaveLength(12);
+  });
+
+  it('makes room for one group at the cost of another one that has more, however many parties that has.', () => {
+    const queue = new FairQueue<string>();
+    for (let n = 0; n < 6; n++) queue.push(`many ${n % 3}`, `many${n}`);
+    queue.push('few a', 'few0');
+    expect([queue.canDisplace('many 0'), queue.canDisplace('many new')]).toEqual([false, true]);
+    expect(queue.displace('few b')).toMatch(/^many[345]$/);
+    expect(queue.length).toBe(6);
+  });
+
+  it('serves any number of groups.', () => {
+    const queue = new FairQueue<string>();
+    queue.push('first a', 'first');
+    let turns = 0;
+    for (let item: string | undefined = 'none'; item !== undefined; item = queue.shift()) {
+      if (++turns <= 3000) queue.push(`group${turns} a`, `group${turns} a`);
+      if (item !== 'none') queue.charge(item, 1);
+    }
+    expect([turns, queue.length]).toEqual([3002, 0]);
+  });
 });

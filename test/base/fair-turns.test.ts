@@ -20,12 +20,12 @@ class Work {
     this.#turns = new FairTurns({ ...options, now: () => this.#time });
   }
 
-  /** Adds tasks. The first letter of a name is the party. */
+  /** Adds tasks. The first letter of a name is the party, after its group if that is given. */
   async add(...names: readonly string[]): Promise<void> {
     for (const name of names)
       this.#runs.set(
         name,
-        this.#turns.run({ party: name.charAt(0), whenGone: this.#whenGone(name) }, () => this.#task(name)),
+        this.#turns.run({ party: name.replace(/\d+$/, ''), whenGone: this.#whenGone(name) }, () => this.#task(name)),
       );
     await vi.advanceTimersByTimeAsync(0);
   }
@@ -151,6 +151,18 @@ describe('turns of several parties', () => {
     await work.end('b1');
     await work.end('a1');
     expect(work.started).toEqual(['a1', 'a2', 'b1', 'b2', 'a3']);
+  });
+
+  it('leave places to other groups, however many parties one has.', async () => {
+    const work = new Work({ atOnce: 1, ofParty: 2, ofGroup: 3, lateMs, maxLate: 4 });
+    await work.add('one a1', 'one b1', 'one c1', 'one d1', 'one e1');
+    await work.wait(lateMs * 10);
+    expect(work.started).toEqual(['one a1', 'one b1', 'one c1']);
+    await work.add('two a1');
+    expect(work.started).toEqual(['one a1', 'one b1', 'one c1', 'two a1']);
+    await work.end('one b1');
+    await work.wait(lateMs);
+    expect(work.started).toEqual(['one a1', 'one b1', 'one c1', 'two a1', 'one d1']);
   });
 
   it('that are abandoned before they begin are skipped, and later ones are not.', async () => {

@@ -7,7 +7,7 @@ import type { BackendName } from './errors.ts';
 import type { QueryBatchers } from './query-batcher.ts';
 import { charsOf, type LongReads } from './long-reads.ts';
 import { answersOf, arraysOf, type BatchableQuery, type BatchValue } from './batchable-query.ts';
-import type { SmallLists } from './small-lists.ts';
+import { isSmallList, type SmallLists } from './small-lists.ts';
 import type { PostgresUnit } from './unit.ts';
 
 export interface Access {
@@ -73,11 +73,12 @@ export class CommittedAccess implements Access {
   }
 
   #takeTurn<T extends object>(
-    { of, name }: ScanTarget,
+    { of, name, list }: ScanTarget,
     read: () => Promise<T>,
     sizeOf: (result: T) => number,
   ): Promise<T> {
-    return this.#sources.longReads[of].run({ list: name, requester: this.#requester }, read, sizeOf);
+    const isSmall = list && ((): Promise<boolean> => isSmallList(this, list));
+    return this.#sources.longReads[of].run({ list: name, requester: this.#requester, isSmall }, read, sizeOf);
   }
 
   ask(query: BatchableQuery, values: readonly BatchValue[]): Promise<readonly Row[]> {

@@ -8,15 +8,17 @@ import type { Principal } from '../../core/permissions/principals.ts';
 import { compilePattern } from '../sql/object-pattern.ts';
 import { addAccessible, type AccessibleObjects } from '../sql/permission-rows.ts';
 import type { Access } from './access.ts';
-import type { Row } from './connection.ts';
-import { Parameters, type Compiled } from './parameters.ts';
+import type { Row, ScanTarget, SqlValue } from './connection.ts';
+import { Parameters } from './parameters.ts';
 import { keyOfText } from './text-key.ts';
 
 const selectAll = `SELECT DISTINCT e.parent, e.name, e.permission FROM coffer_entries e
   JOIN coffer_folders f ON f.parent = e.parent AND f.folder = e.folder WHERE e.principal_key = ANY ($1::text[])`;
 
-/** Maximum number of rows that are read before memory is reserved. */
+/** Maximum number of rows that are read to find out whether memory has to be reserved. */
 const fewRows = 2000;
+/** Maximum number of rows that need no reservation. */
+const manyRows = 10_000;
 
 /** Returns every entry of the principals. */
 export async function findAllAccessible(
@@ -24,7 +26,8 @@ export async function findAllAccessible(
   principals: readonly Principal[],
   requireRoom: RequireRoomForObjects | undefined,
 ): Promise<AccessibleObjects> {
-  const rows = await readRows(access, { text: selectAll, values: [principals.map(keyOfText)] }, requireRoom);
+  const scans = { of: 'list', name: 'all entries' } as const;
+  const rows = await readRows(access, { text: selectAll, scans }, [principals.map(keyOfText)], requireRoom);
   return runFromNow(
     collectAccessible(rows, () => true),
     'normal',
@@ -51,8 +54,8 @@ export async function findAccessible(
   // Each principal may find the same objects, so the number of rows is limited for each. Rows that the rest of a pattern
   // refuses must not take the place of others, so only patterns that the index compares in full are limited.
   const isExact = patterns.every(({ folder }, index) => bound[index]!.pattern === `${folder}*`);
-  const cut =
-    limit === undefined || !isExact ? '' : ` LIMIT ${parameters.add(limit * new Set(principals).size, 'bigint')}`;
+  const most = limit === undefined || !isExact ? undefined : limit * new Set(principals).size;
+  const cut = most === undefined ? '' : ` LIMIT ${parameters.add(most, 'bigint')}`;
   const arms = patterns.map(({ folder, name, folders, permission }) => {
     const conditions = [`e.principal_key = ANY (${keys})`, `e.permission = ${parameters.add(permission, 'text')}`];
     if (folder !== undefined) conditions.push(`e.parent = ${parameters.add(folder, 'text')}`);
@@ -61,30 +64,37 @@ export async function findAccessible(
       if (folders.high !== undefined) conditions.push(`e.parent < ${parameters.add(folders.high, 'text')}`);
     }
     if (name !== undefined) conditions.push(`e.name = ${parameters.add(name, 'text')}`);
-    return `(SELECT e.parent, e.name, e.permission FROM coffer_entries e
-      JOIN coffer_folders f ON f.parent = e.parent AND f.folder = e.folder WHERE ${conditions.join(' AND ')}${cut})`;
+    // OFFSET 0 keeps the folder out of the search. With it, the server would rather read all entries of the folder in the order
+    // of the primary key, because it takes folder and parent for independent.
+    return `(SELECT e.parent, e.name, e.permission FROM (
+      SELECT e.parent, e.folder, e.name, e.permission FROM coffer_entries e WHERE ${conditions.join(' AND ')} OFFSET 0
+    ) e JOIN coffer_folders f ON f.parent = e.parent AND f.folder = e.folder${cut})`;
   });
   // UNION, not UNION ALL: an object is returned once, even when several principals and patterns find it.
-  const rows = await readRows(access, parameters.bind(arms.join(' UNION ')), requireRoom);
+  const isFew = most !== undefined && most * arms.length <= manyRows;
+  const { text, values } = parameters.bind(arms.join(' UNION '));
+  const scans = { of: 'list', name: `entries ${bound[0]!.pattern}` } as const;
+  const rows = await readRows(access, { text, scans }, values, isFew ? undefined : requireRoom);
   const isWanted = (objectId: ObjectUri, permission: string): boolean =>
     patterns.some((pattern) => pattern.permission === permission && pattern.matches(objectId));
   return runFromNow(collectAccessible(rows, isWanted), 'normal');
 }
 
-/** Returns the rows of a query. Memory for many is reserved before they are requested. */
+/** Returns the rows of a query, which may be very many, in turns. Memory for many is reserved before they are requested. */
 async function readRows(
   access: Access,
-  { text, values }: Compiled,
+  { text, scans }: { readonly text: string; readonly scans: ScanTarget },
+  values: readonly SqlValue[],
   requireRoom: RequireRoomForObjects | undefined,
 ): Promise<readonly Row[]> {
+  const read = async (sql: string): Promise<readonly Row[]> => (await access.run({ text: sql, scans }, values)).rows;
   if (requireRoom !== undefined) {
-    const few = await access.run({ text: `${text} LIMIT ${fewRows + 1}` }, values);
-    if (few.rows.length <= fewRows) return few.rows;
-    const counted = await access.run({ text: `SELECT count(*) FROM (${text}) AS f` }, values);
-    requireRoom(Number(counted.rows[0]![0]));
+    const few = await read(`${text} LIMIT ${fewRows + 1}`);
+    if (few.length <= fewRows) return few;
+    const [counted] = await read(`SELECT count(*) FROM (${text}) AS f`);
+    requireRoom(Number(counted![0]));
   }
-  const { rows } = await access.run({ text }, values);
-  return rows;
+  return read(text);
 }
 
 /** Work on a row, in members (`StepBudget`). */

@@ -2,6 +2,7 @@
 // arrays of texts. Only this file and `connection-pool.ts` use the driver.
 import type { PoolClient } from 'pg';
 import { isStorableText } from '../../base/json.ts';
+import type { ListKey } from '../../core/objects/stored.ts';
 import { isRefusal, isSilence } from './errors.ts';
 
 /** Value of a parameter; lists become arrays. Whole numbers are exact up to 2^53. */
@@ -16,6 +17,8 @@ export interface ScanTarget {
   readonly of: 'list' | 'page' | 'longPage' | 'entries';
   /** Unique name among the targets of its kind. */
   readonly name: string;
+  /** The list whose size says whether it can take long; absent: only the time does. */
+  readonly list?: ListKey;
 }
 
 export interface Statement {

@@ -5,8 +5,8 @@ import type { Result, ScanTarget, SqlValue, Statement } from './connection.ts';
 import { asTooMuchWork } from './errors.ts';
 
 /** Returns the target of scans of a list. */
-export function scanTargetOf({ kind, parent }: ListKey): ScanTarget {
-  return { of: 'list', name: `${kind} ${parent}` };
+export function scanTargetOf(list: ListKey): ScanTarget & { readonly list: ListKey } {
+  return { of: 'list', name: `${list.kind} ${list.parent}`, list };
 }
 
 /**

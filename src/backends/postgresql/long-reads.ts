@@ -20,6 +20,8 @@ const lateMs = 500;
  * are places, so that its own next read is not stopped by a single slow one.
  */
 const maxLate = 4;
+/** Maximum number of reads of one network in progress, so that those of another one begin after `lateMs` at the latest. */
+const ofGroup = 3;
 /** Maximum number of lists whose length is remembered. */
 const maxKnown = 10_000;
 /**
@@ -43,6 +45,8 @@ export interface ReadOfList {
   /** Unique name of the list. */
   readonly list: string;
   readonly requester: Requester;
+  /** Whether the list is so small that its reads are short whatever they took; absent: it is never asked. */
+  readonly isSmall?: (() => Promise<boolean>) | undefined;
 }
 
 export class LongReads {
@@ -50,6 +54,8 @@ export class LongReads {
   readonly #longMs: number;
   /** Whether a list is long, by name; lists that were read last stand at the end. */
   readonly #known = new Map<string, boolean>();
+  /** Lists whose size is being asked. */
+  readonly #asking = new Set<string>();
   readonly #ofLong: FairTurns;
   readonly #ofUnknown: FairTurns;
   readonly #ofShort: FairTurns;
@@ -60,13 +66,19 @@ export class LongReads {
     const limit = {
       atOnce: atOnce === 0 ? Infinity : atOnce,
       ofParty: atOnce === 0 ? Infinity : atOnce + 1,
+      ofGroup: atOnce === 0 ? Infinity : Math.max(ofGroup, atOnce + 1),
       lateMs,
       maxLate,
       now,
     };
     this.#ofLong = new FairTurns(limit);
     this.#ofUnknown = new FairTurns(limit);
-    this.#ofShort = new FairTurns({ ...limit, atOnce: Math.max(limit.atOnce, shortAtOnce), ofParty: Infinity });
+    this.#ofShort = new FairTurns({
+      ...limit,
+      atOnce: Math.max(limit.atOnce, shortAtOnce),
+      ofParty: Infinity,
+      ofGroup: Infinity,
+    });
   }
 
   /**
@@ -74,20 +86,17 @@ export class LongReads {
    *
    * @param sizeOf returns the length of a result in characters
    */
-  async run<T extends object>(
-    { list, requester }: ReadOfList,
-    read: () => Promise<T>,
-    sizeOf: (result: T) => number,
-  ): Promise<T> {
+  async run<T extends object>(of: ReadOfList, read: () => Promise<T>, sizeOf: (result: T) => number): Promise<T> {
+    const { list, requester } = of;
     const isLong = this.#known.get(list);
     const turns = isLong === undefined ? this.#ofUnknown : isLong ? this.#ofLong : this.#ofShort;
     // While this read waited, one before it may have found out that the list is short, or long.
     const isStill = (): boolean => isLong === true || this.#known.get(list) === isLong;
-    const result = await turns.run(requester, async () => (isStill() ? this.#measure(list, read, sizeOf) : undefined));
-    return result ?? this.run({ list, requester }, read, sizeOf);
+    const result = await turns.run(requester, async () => (isStill() ? this.#measure(of, read, sizeOf) : undefined));
+    return result ?? this.run(of, read, sizeOf);
   }
 
-  async #measure<T>(list: string, read: () => Promise<T>, sizeOf: (result: T) => number): Promise<T> {
+  async #measure<T>(of: ReadOfList, read: () => Promise<T>, sizeOf: (result: T) => number): Promise<T> {
     const began = this.#now();
     // A list whose read failed counts as long until another read shows the opposite.
     let isShort = false;
@@ -96,14 +105,29 @@ export class LongReads {
       isShort = sizeOf(result) < longChars;
       return result;
     } finally {
-      this.#note(list, this.#now() - began, isShort);
+      const ms = this.#now() - began;
+      const fromMs = this.#known.get(of.list) === true ? this.#longMs * shortPart : this.#longMs;
+      if (ms < fromMs || !isShort || of.isSmall === undefined) this.#note(of.list, ms >= fromMs || !isShort);
+      else void this.#askSize(of.list, of.isSmall);
     }
   }
 
-  #note(list: string, ms: number, isShort: boolean): void {
-    const fromMs = this.#known.get(list) === true ? this.#longMs * shortPart : this.#longMs;
+  /** Finds out why a read with a short result took long: it had to read much, or waited for others at the server or here. */
+  async #askSize(list: string, isSmall: () => Promise<boolean>): Promise<void> {
+    if (this.#asking.has(list)) return;
+    this.#asking.add(list);
+    try {
+      this.#note(list, !(await isSmall()));
+    } catch {
+      this.#note(list, true);
+    } finally {
+      this.#asking.delete(list);
+    }
+  }
+
+  #note(list: string, isLong: boolean): void {
     this.#known.delete(list);
-    this.#known.set(list, ms >= fromMs || !isShort);
+    this.#known.set(list, isLong);
     if (this.#known.size <= maxKnown) return;
     const [oldest] = this.#known.keys();
     this.#known.delete(oldest!);

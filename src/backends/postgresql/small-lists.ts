@@ -40,6 +40,24 @@ interface Access {
   ask(query: BatchableQuery, values: readonly BatchValue[]): Promise<readonly Row[]>;
 }
 
+/** Length of the objects of a small list together, in bytes, of which scans cannot take long. */
+const maxScannedBytes = 1_000_000;
+// The length of a text is known without reading it.
+const readIsSmall = batchableQuery(
+  'read-is-small',
+  `SELECT CASE WHEN l.live > ${maxSmallObjects} OR l.dead > ${maxSmallObjects} THEN 0
+    WHEN (
+      SELECT coalesce(sum(octet_length(e.data)), 0) FROM coffer_objects e WHERE e.parent = l.parent AND e.list = l.list
+    ) > ${maxScannedBytes} THEN 0 ELSE 1 END
+  ${ofList} WHERE l.parent = $1::text AND l.kind = $2::text`,
+);
+
+/** Whether the list has so few and short objects that its scans are short. */
+export async function isSmallList(access: Pick<Access, 'ask'>, { parent, kind }: ListKey): Promise<boolean> {
+  const [row] = await access.ask(readIsSmall, [parent, kind]);
+  return row?.[0] === '1';
+}
+
 /** A version of a list, and what was read of it. */
 interface Cached {
   readonly version: string;

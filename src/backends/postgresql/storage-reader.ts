@@ -242,7 +242,7 @@ async function readOrderedPage<P extends Pick<Page, 'more'>>(
   // Most pages without a limit are short.
   const limit = query.limit <= maxTextLimit ? query.limit : maxBatchedLimit;
   const { text, values } = compileOrderedPage(list, ranges, limit, shape);
-  const target: ScanTarget = { of: 'page', name: `ordered ${scanTargetOf(list).name}` };
+  const target: ScanTarget = { of: 'page', name: `ordered ${scanTargetOf(list).name}`, list };
   const row = await askPage(access, { text, values, name: orderedPages.query(text), limit, target });
   const page = row && readRow(row, { ...query, limit });
   return page?.more === true && limit < query.limit ? undefined : page;
@@ -331,7 +331,7 @@ function targetOf({ list, query: { filters }, plan }: PlannedPage): ScanTarget {
   const start = planSelection({ filters }).range.low > everyTimestamp.low ? 'since' : 'all';
   // Of a long list, pages with few entries may be short.
   const size = plan.limit <= maxTextLimit ? 'few' : 'many';
-  return { of: 'page', name: `${start} ${size} ${scanned.name}` };
+  return { of: 'page', name: `${start} ${size} ${scanned.name}`, list };
 }
 
 function isPlain(values: readonly SqlValue[]): values is readonly BatchValue[] {

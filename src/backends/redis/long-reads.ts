@@ -15,7 +15,7 @@ const maxReplyBytes = 12_000_000;
  * Turns at the same time: one reads while the other one prepares what it has read. Parties share the turns, and a read that takes
  * long makes room for others.
  */
-const longReads = { atOnce: 2, ofParty: 2, lateMs: 500, maxLate: 2 };
+const longReads = { atOnce: 2, ofParty: 2, ofGroup: 3, lateMs: 500, maxLate: 2 };
 
 /** The limit of the next reply. */
 export interface ReplyLimit {

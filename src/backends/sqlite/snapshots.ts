@@ -11,9 +11,9 @@ import type { Changes, ReadCache } from './read-cache.ts';
 
 /**
  * Long reads at the same time; more wait for their turn, which parties share. Each has a connection of its own. Places of one
- * party are fewer, and a read that takes long makes room for others: `max_query_work` may take half a minute.
+ * party and of one network are fewer, and a read that takes long makes room for others: `max_query_work` may take half a minute.
  */
-const longReads = { atOnce: 3, ofParty: 2, lateMs: 500, maxLate: 3 };
+const longReads = { atOnce: 3, ofParty: 2, ofGroup: 4, lateMs: 500, maxLate: 3 };
 
 export interface SnapshotSources {
   /** Opens a read-only connection. */

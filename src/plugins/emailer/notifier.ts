@@ -2,6 +2,7 @@
 // the commit, on committed state.
 import type { Mailer, MailMessage } from '../../contracts/mailer.ts';
 import type { ServiceRequest } from '../../engine/exchange.ts';
+import { partyOf } from '../../http/address-group.ts';
 import { fillTemplate, type Placeholders } from '../../base/template.ts';
 import { BackgroundQueue } from './background-queue.ts';
 import { PatternTests } from './filters.ts';
@@ -57,7 +58,7 @@ export class Notifier {
 
   /** Queues the mails for an event. Never throws. */
   notify(mailEvent: MailEvent): void {
-    if (!this.#events.add(partyOf(mailEvent), () => this.#process(mailEvent))) {
+    if (!this.#events.add(authorOf(mailEvent), () => this.#process(mailEvent))) {
       this.#options.logger.error({ event: mailEvent.event }, changeIsDropped);
     }
   }
@@ -83,7 +84,7 @@ export class Notifier {
   async #matchAll(mailEvent: MailEvent, budget: MatchingBudget): Promise<Matching> {
     const { storage, limits, mailer } = this.#options;
     const { changes } = mailEvent;
-    const party = partyOf(mailEvent);
+    const party = authorOf(mailEvent);
     const finder = new HookFinder(this.#options, budget);
     const recipients = new Recipients(storage, limits.maxRecipients, budget);
     for (const [processed, change] of changes.entries()) {
@@ -127,8 +128,8 @@ interface Matching {
 }
 
 /** Returns the party of an event: the user who made the changes. */
-function partyOf({ changes }: MailEvent): string | undefined {
-  return changes[0]?.caller.userId;
+function authorOf({ changes, request }: MailEvent): string | undefined {
+  return partyOf(changes[0]?.caller.userId, request.clientAddress);
 }
 
 function composeMail(

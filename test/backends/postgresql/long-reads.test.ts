@@ -39,11 +39,11 @@ function begin(
   reads: LongReads,
   list: string,
   count: number,
-  party?: string,
+  { party, isSmall }: { readonly party?: string; readonly isSmall?: () => Promise<boolean> } = {},
 ): { read: Read; answer: Promise<Result> }[] {
   return Array.from({ length: count }, () => {
     const read = new Read();
-    return { read, answer: reads.run({ list, requester: { party } }, read.run, charsOf) };
+    return { read, answer: reads.run({ list, requester: { party }, isSmall }, read.run, charsOf) };
   });
 }
 
@@ -157,6 +157,49 @@ describe('reads of long lists', () => {
     const begun = begin(reads, 'a', 3);
     await settle();
     expect(underWay(begun)).toEqual([true, false, false]);
+  });
+
+  it('of small lists take no turns, however long they wait for the server', async () => {
+    const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
+    const asked: string[] = [];
+    const sizes = (list: string, isSmall: boolean) => ({
+      isSmall: () => {
+        asked.push(list);
+        return Promise.resolve(isSmall);
+      },
+    });
+    for (const [list, isSmall] of [
+      ['small', true],
+      ['large', false],
+    ] as const) {
+      const [only] = begin(reads, list, 1, sizes(list, isSmall));
+      await settle();
+      only!.read.end(5000);
+      await only!.answer;
+      await settle();
+      const begun = begin(reads, list, 3, sizes(list, isSmall));
+      await settle();
+      expect([list, ...underWay(begun)]).toEqual([list, true, isSmall, isSmall]);
+      for (const { read, answer } of begun) {
+        await settle();
+        read.end(1);
+        await answer;
+      }
+    }
+    expect(asked).toEqual(['small', 'large']);
+  });
+
+  it('of small lists take turns when their size cannot be asked', async () => {
+    const reads = new LongReads({ atOnce: 1, longMs: 50, now: () => time });
+    const isSmall = (): Promise<boolean> => Promise.reject(new Error('no answer'));
+    const [only] = begin(reads, 'a', 1, { isSmall });
+    await settle();
+    only!.read.end(5000);
+    await only!.answer;
+    await settle();
+    const begun = begin(reads, 'a', 2, { isSmall });
+    await settle();
+    expect(underWay(begun)).toEqual([true, false]);
   });
 
   it('take turns when their results are long, however fast they were', async () => {

@@ -1,6 +1,7 @@
 // Plans of PostgreSQL: with any statistics, it finds objects by their ids and pages by their timestamps, without reading
 // the rest of a list.
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { findAccessible } from '../../../src/backends/postgresql/accessible-objects.ts';
 import type { Access } from '../../../src/backends/postgresql/access.ts';
 import { compileCount, compilePage } from '../../../src/backends/postgresql/page.ts';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -203,6 +204,46 @@ describe.each([
       expect(nodes.filter((node) => node['Node Type'] === 'Sort').length, name).toBeLessThan(3);
     }
   });
+});
+
+test('Few shared objects are found without a look at those that are shared with others.', async () => {
+  const { url, drop } = await cloneDatabase();
+  const { database, permission } = openPostgres(systemClock, { url });
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  const shared = Array.from({ length: 5000 }, (_, n) => ({
+    objectId: storedUri(`${long.parent}/records/r${n}`),
+    permissions: { read: [toPrincipal('system.Authenticated')], write: [toPrincipal('acme:owner')] },
+  }));
+  await inUnit(database, (transaction) => permission.writer(transaction).addToAces(shared, { isFresh: true }));
+  await runSql(url, 'VACUUM ANALYZE coffer_entries, coffer_folders');
+  const plans: string[] = [];
+  await inUnit(database, async (transaction) => {
+    const access = database.within(transaction, 'permission');
+    const explaining = {
+      ...access,
+      run: async ({ text }: { readonly text: string }, values: Parameters<Access['run']>[1]) => {
+        const { rows } = await access.run({ text: `EXPLAIN ${text}` }, values);
+        plans.push(rows.join('\n'));
+        return { rows: [], count: 0, command: 'SELECT' };
+      },
+    };
+    const principals = ['acme:guest', 'system.Everyone'].map(toPrincipal);
+    for (const name of ['*', 'r1']) {
+      const bound = ['read', 'write'].map((entry) => ({
+        pattern: `${long.parent}/records/${name}`,
+        permission: entry,
+      }));
+      await findAccessible(explaining, principals, bound, { withChildren: false });
+    }
+  });
+  expect(plans).toHaveLength(2);
+  for (const plan of plans) {
+    expect(plan).toContain('coffer_entries_by_principal');
+    expect(plan).not.toMatch(/coffer_entries_pkey|Seq Scan on coffer_entries/);
+  }
 });
 
 test('Several processes of the server share a scan of a whole list.', async () => {

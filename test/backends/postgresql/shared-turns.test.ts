@@ -89,7 +89,8 @@ test('Reads of one user that stand still delay another user for a moment only.',
   expect(done).toEqual(['own']);
   await holder.end();
   await Promise.all(ofAlice);
-  expect(done.at(-1)).toBe('three');
+  // It begins when one of the others has ended.
+  expect(done.indexOf('three')).toBeGreaterThan(1);
 });
 
 test('Reads that wait for their turn end when their clients are gone, except for a few.', async () => {
