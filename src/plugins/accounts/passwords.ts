@@ -5,6 +5,7 @@ import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PendingWrite } from '../../engine/kind.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { requesterOf } from '../../http/address-group.ts';
+import { matchesBcrypt } from './bcrypt-hash.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from './scrypt-hash.ts';
 
 /** Clients take turns, so that many passwords from one network do not delay logins from others. */
@@ -43,16 +44,11 @@ export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readon
   };
 }
 
-/** Hashes of imported accounts such as `$2b$12$…`. Costs that take minutes to check are refused. */
-const bcryptForm = /^\$2[aby]\$(?:0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}$/;
-
 async function check(password: string, hash: string | undefined, decoy: string): Promise<boolean> {
-  if (hash !== undefined && bcryptForm.test(hash)) {
-    const { compare } = await import('bcryptjs');
-    return compare(password, hash);
+  if (hash !== undefined) {
+    const matches = (await matchesBcrypt(password, hash)) ?? (await matchesScrypt(password, hash));
+    if (matches !== undefined) return matches;
   }
-  const matches = hash === undefined ? undefined : await matchesScrypt(password, hash);
-  if (matches !== undefined) return matches;
   await matchesScrypt(password, decoy);
   return false;
 }

@@ -16,8 +16,14 @@ const hashBytes = 32;
 const blockSize = 8;
 const parallelism = 3;
 
-/** Maximum parameters of a hash that is checked: others were not created here and could take too long. */
-const most = { ln: 20, r: 16, p: 16 };
+/** Maximum log2 of the cost of new hashes: 256 MiB and about two seconds. */
+export const maxHashCost = 18;
+
+/**
+ * Maximum memory and time of a check, which imported hashes could make very high: those of a new hash at the maximum cost.
+ * So every hash made here can be checked, also after the cost was lowered.
+ */
+const most = { memory: 2 ** maxHashCost * blockSize, work: 2 ** maxHashCost * blockSize * parallelism };
 
 const form = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{8,88})\$([A-Za-z0-9+/]{22,88})$/;
 
@@ -38,7 +44,7 @@ export function unmatchableHash(ln: number): string {
   });
 }
 
-/** Returns whether the password has the hash, or `undefined` for texts of another form. */
+/** Returns whether the password has the hash, or `undefined` for texts of another form or a higher cost. */
 export async function matchesScrypt(password: string, text: string): Promise<boolean | undefined> {
   const stored = parseHash(text);
   if (stored === undefined) return undefined;
@@ -53,7 +59,7 @@ function derive(password: string, { ln, r, p, salt }: Omit<ScryptHash, 'hash'>, 
       password.normalize('NFC'),
       salt,
       length,
-      { cost, blockSize: r, parallelization: p, maxmem: 256 * cost * r },
+      { cost, blockSize: r, parallelization: p, maxmem: 256 * r * (cost + p + 2) },
       (error, hash) => {
         if (error === null) resolve(hash);
         else reject(error);
@@ -73,12 +79,12 @@ function unpadded(bytes: Buffer): string {
 function parseHash(text: string): ScryptHash | undefined {
   const [, ln, r, p, salt = '', hash = ''] = form.exec(text) ?? [];
   const parameters = { ln: Number(ln), r: Number(r), p: Number(p) };
-  const isOurs =
-    parameters.ln >= 1 &&
-    parameters.ln <= most.ln &&
-    parameters.r >= 1 &&
-    parameters.r <= most.r &&
-    parameters.p >= 1 &&
-    parameters.p <= most.p;
-  return isOurs ? { ...parameters, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') } : undefined;
+  if (!isAffordable(parameters)) return undefined;
+  return { ...parameters, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
+}
+
+/** Returns whether the parameters are valid (RFC 7914, section 2) and within the limits; not for `NaN`. */
+function isAffordable({ ln, r, p }: Pick<ScryptHash, 'ln' | 'r' | 'p'>): boolean {
+  const isValid = ln >= 1 && p >= 1 && ln < 16 * r;
+  return isValid && 2 ** ln * r <= most.memory && 2 ** ln * r * p <= most.work;
 }

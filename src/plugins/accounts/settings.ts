@@ -2,6 +2,7 @@
 // addresses and reset passwords.
 import { inSection, setting } from '../../settings/definition.ts';
 import { flag, integer, list, regexp, text } from '../../settings/readers.ts';
+import { maxHashCost } from './scrypt-hash.ts';
 
 const logins = inSection('Accounts', {
   account_create_principals: setting(
@@ -42,7 +43,7 @@ const logins = inSection('Accounts', {
     },
   ),
   account_hash_cost: setting(
-    integer({ min: 10, max: 20 }),
+    integer({ min: 10, max: maxHashCost }),
     'Cost of the hashes of new passwords. Each step doubles the time and the memory of a check. 15 takes 32 MiB.',
     { default: 15 },
   ),

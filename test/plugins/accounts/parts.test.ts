@@ -1,10 +1,20 @@
 // Parts of the accounts plugin: hashes, groups of addresses, templates.
+import { hash as hashBcrypt } from 'bcryptjs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addressGroup } from '../../../src/http/address-group.ts';
 import { fillTemplate } from '../../../src/base/template.ts';
 import { placeholdersOf } from '../../../src/plugins/accounts/mail-template.ts';
-import { hashWithScrypt, matchesScrypt, unmatchableHash } from '../../../src/plugins/accounts/scrypt-hash.ts';
+import { matchesBcrypt } from '../../../src/plugins/accounts/bcrypt-hash.ts';
+import {
+  hashWithScrypt,
+  matchesScrypt,
+  maxHashCost,
+  unmatchableHash,
+} from '../../../src/plugins/accounts/scrypt-hash.ts';
+import { countTurns } from '../../support/turns.ts';
+
+const end = '$c2FsdHNhbHQ$aaaaaaaaaaaaaaaaaaaaaaaa';
 
 describe('hashes of passwords', () => {
   it('a hash matches only its password and is different each time.', async () => {
@@ -29,10 +39,48 @@ describe('hashes of passwords', () => {
   });
 
   it('texts in other forms are not hashes.', async () => {
-    for (const text of ['', '$scrypt$', '$scrypt$ln=99,r=8,p=1$c2FsdHNhbHQ$aaaaaaaaaaaaaaaaaaaaaaaa', '$2b$04$x']) {
-      expect(await matchesScrypt('x', text)).toBeUndefined();
-    }
+    for (const text of ['', '$scrypt$', '$2b$04$x']) expect(await matchesScrypt('x', text)).toBeUndefined();
     expect(await matchesScrypt('x', unmatchableHash(10))).toBe(false);
+  });
+
+  it.each(['ln=15,r=8,p=1', 'ln=14,r=8,p=5', 'ln=13,r=8,p=10', 'ln=12,r=32,p=2', 'ln=1,r=8,p=99'])(
+    'a hash of another program with %s is checked.',
+    async (parameters) => {
+      expect(await matchesScrypt('x', `$scrypt$${parameters}${end}`)).toBe(false);
+    },
+  );
+
+  it.each([
+    ['much memory', 'ln=19,r=8,p=1'],
+    ['much memory in large blocks', 'ln=18,r=9,p=1'],
+    ['much work', 'ln=18,r=8,p=4'],
+    ['much work in small blocks', 'ln=15,r=2,p=97'],
+    ['an impossible size', 'ln=99,r=8,p=1'],
+    ['more iterations than its block size allows', 'ln=16,r=1,p=1'],
+    ['zero', 'ln=0,r=8,p=1'],
+    ['zero blocks', 'ln=10,r=0,p=1'],
+    ['zero lanes', 'ln=10,r=8,p=0'],
+  ])('a scrypt hash with %s matches no password and is not computed.', async (_what, parameters) => {
+    expect(await matchesScrypt('x', `$scrypt$${parameters}${end}`)).toBeUndefined();
+  });
+
+  it('a hash at the maximum cost of new hashes is checked.', async () => {
+    expect(await matchesScrypt('x', unmatchableHash(maxHashCost))).toBe(false);
+  });
+
+  it('a bcrypt hash is checked up to its maximum cost.', async () => {
+    const hash = await hashBcrypt('right', 4);
+    expect(await matchesBcrypt('right', hash)).toBe(true);
+    expect(await matchesBcrypt('wrong', hash)).toBe(false);
+    expect(await matchesBcrypt('x', `$2b$14$${'a'.repeat(53)}`)).toBe(false);
+    for (const cost of ['03', '15', '16', '31']) {
+      expect(await matchesBcrypt('x', `$2b$${cost}$${'a'.repeat(53)}`)).toBeUndefined();
+    }
+  });
+
+  it('the event loop is free while a bcrypt hash is checked.', async () => {
+    const { turns } = await countTurns(matchesBcrypt('x', `$2b$10$${'a'.repeat(53)}`));
+    expect(turns).toBeGreaterThan(20);
   });
 });
 
