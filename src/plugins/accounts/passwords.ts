@@ -8,39 +8,51 @@ import { requesterOf } from '../../http/address-group.ts';
 import { matchesBcrypt } from './bcrypt-hash.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from './scrypt-hash.ts';
 
-/** Clients take turns, so that many passwords from one network do not delay logins from others. */
+/** The client whose password is hashed or checked. */
+export interface PasswordClient {
+  /** Address of the client, where it is known. */
+  readonly address: string | undefined;
+  /** Whether the account was used from this address before; default: no. */
+  readonly isKnown?: boolean;
+}
+
+/**
+ * Client addresses take turns. All unknown ones together have the share of one known address, so guesses from many
+ * addresses hardly delay logins from known ones.
+ */
 export interface Passwords {
   /**
    * Hashes a password.
    *
-   * @param address of the client, where it is known
    * @throws BackendUnavailable when the queue is full
    */
-  hash(password: string, address: string | undefined): Promise<string>;
+  hash(password: string, client: PasswordClient): Promise<string>;
   /**
    * Returns whether the password has the hash. Without a hash it does the same work and returns `false`.
    *
-   * @param address of the client, where it is known
    * @throws BackendUnavailable when the queue is full
    */
-  matches(password: string, hash: string | undefined, address: string | undefined): Promise<boolean>;
+  matches(password: string, hash: string | undefined, client: PasswordClient): Promise<boolean>;
 }
 
 /** Creates the functions, with new hashes of the given cost. */
 export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readonly cost: number }): Passwords {
-  const limit = new TaskLimit(limits);
+  const all = new TaskLimit(limits);
+  // Tasks of unknown addresses take turns here first. At most `atOnce` of them are in `all` at a time, as one party.
+  const unknown = new TaskLimit(limits);
   const decoy = unmatchableHash(cost);
-  const run = async <T>(address: string | undefined, task: () => Promise<T>): Promise<T> => {
+  const run = async <T>({ address, isKnown = false }: PasswordClient, task: () => Promise<T>): Promise<T> => {
+    const party = requesterOf(address);
     try {
-      return await limit.run(task, requesterOf(address));
+      return await (isKnown ? all.run(task, party) : unknown.run(() => all.run(task, 'unknown'), party));
     } catch (error) {
       if (!(error instanceof TooManyTasks)) throw error;
       throw new BackendUnavailable('accounts', 'too many passwords are waiting to be checked', { cause: error });
     }
   };
   return {
-    hash: (password, address) => run(address, () => hashWithScrypt(password, cost)),
-    matches: (password, hash, address) => run(address, () => check(password, hash, decoy)),
+    hash: (password, client) => run(client, () => hashWithScrypt(password, cost)),
+    matches: (password, hash, client) => run(client, () => check(password, hash, decoy)),
   };
 }
 
@@ -64,7 +76,7 @@ export class PreparedHashes {
 
   /** Hashes a password that the unit of work will probably write. */
   async prepare({ unit, request }: PendingWrite, password: string): Promise<void> {
-    const hash = await this.#passwords.hash(password, request.clientAddress);
+    const hash = await this.#passwords.hash(password, { address: request.clientAddress });
     const known = this.#byUnit.get(unit) ?? new Map<string, string>();
     known.set(password, hash);
     this.#byUnit.set(unit, known);
@@ -75,6 +87,6 @@ export class PreparedHashes {
     const known = this.#byUnit.get(unit);
     const hash = known?.get(password);
     known?.delete(password);
-    return hash ?? this.#passwords.hash(password, request.clientAddress);
+    return hash ?? this.#passwords.hash(password, { address: request.clientAddress });
   }
 }

@@ -126,7 +126,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
     }
     let isRight: boolean;
     try {
-      isRight = await passwords.matches(login.password, hash, address);
+      isRight = await passwords.matches(login.password, hash, { address, isKnown: attempt.isKnown });
     } catch (error) {
       await attempt.takeBack();
       throw error;

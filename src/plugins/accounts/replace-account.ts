@@ -54,7 +54,7 @@ export async function replaceAccount(unit: UnitOfWork, account: NewAccount): Pro
   });
   const objects = new Objects(compileKinds([kind], kindSettings), unlimited);
   // Before the transaction opens, because hashing is slow.
-  const hash = await passwords.hash(account.password, undefined);
+  const hash = await passwords.hash(account.password, { address: undefined });
   const actor = { unit, caller: anonymous, request: internalRequest('create-user') };
   // Verbatim, because the password is hashed already, and an account from the operator needs no activation.
   const change = { attributes: () => ({ password: hash }), isVerbatim: true };

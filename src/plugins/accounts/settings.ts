@@ -54,7 +54,7 @@ const logins = inSection('Accounts', {
   ),
   account_hashes_waiting: setting(
     integer({ min: 0 }),
-    'Maximum number of queued passwords. Above it, requests of the client address with the most get 503.',
+    'Maximum number of queued passwords, each for known and unknown addresses of accounts. Above it, requests of the address with the most get 503.',
     { default: 100 },
   ),
   account_login_window_seconds: setting(

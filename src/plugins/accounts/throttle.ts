@@ -18,6 +18,8 @@ export interface ThrottleOptions {
 }
 
 export interface Attempt {
+  /** Whether the account knows the address. */
+  readonly isKnown: boolean;
   /** Ends an attempt that does not count as a failure. */
   takeBack(): Promise<void>;
   /** Ends an attempt with the right password, and makes the address a known one of the account. */
@@ -61,6 +63,7 @@ export class Throttle {
       }
     }
     return {
+      isKnown,
       takeBack,
       succeed: async () => {
         await takeBack();

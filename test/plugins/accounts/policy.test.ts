@@ -1,4 +1,5 @@
 // Number of slow password checks, which clients can measure as response time.
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createMemoryCache } from '../../../src/backends/memory/cache.ts';
 import { createMemorySecurityState } from '../../../src/backends/memory/security-state.ts';
@@ -13,7 +14,7 @@ import { basic } from './service.ts';
 interface Setup {
   readonly clock: TestClock;
   /** Returns the user id of credentials. */
-  readonly ask: (user: string, password: string) => Promise<string | undefined>;
+  readonly ask: (user: string, password: string, address?: string) => Promise<string | undefined>;
   /** Returns the number of slow checks since the last call. */
   readonly checks: () => number;
 }
@@ -24,7 +25,7 @@ async function setUp(): Promise<Setup> {
   const state = createMemorySecurityState({ clock, maxEntries: 1000, maxEntriesPerRequester: 1000 });
   const database = createMemoryDatabase({ clock });
   const storage = createMemoryStorage(database);
-  const real = createPasswords({ cost: 10, atOnce: 2, waiting: 10 });
+  const real = createPasswords({ cost: 10, atOnce: 1, waiting: 100 });
   let count = 0;
   const passwords: Passwords = {
     ...real,
@@ -34,7 +35,7 @@ async function setUp(): Promise<Setup> {
     },
   };
   const transaction = await database.begin();
-  const text = JSON.stringify({ password: await real.hash('right', undefined) });
+  const text = JSON.stringify({ password: await real.hash('right', { address: undefined }) });
   await storage.writer(transaction).create({ kind: 'account', parent: '' }, 'zoe', text);
   await transaction.commit();
   const policy = new AccountsPolicy({
@@ -56,7 +57,8 @@ async function setUp(): Promise<Setup> {
   });
   return {
     clock,
-    ask: (user, password) => policy.authenticate({ headers: { authorization: basic(user, password) } }),
+    ask: (user, password, address) =>
+      policy.authenticate({ headers: { authorization: basic(user, password) }, address }),
     checks() {
       const sum = count;
       count = 0;
@@ -111,5 +113,37 @@ describe('the accounts policy', () => {
       expect(await ask(name, 'x')).toBeUndefined();
     }
     expect(checks()).toBe(0);
+  });
+
+  it('checks a login from a known address before guesses that wait, whatever their number of addresses.', async () => {
+    const { ask, clock } = await setUp();
+    expect(await ask('zoe', 'right', '192.0.2.1')).toBe('zoe');
+    clock.advance(31_000);
+    const done: string[] = [];
+    const guesses = Array.from({ length: 50 }, async (_, n) => {
+      await ask(`user${n % 10}`, `guess ${n}`, `198.51.100.${n}`);
+      done.push('guess');
+    });
+    await setImmediate();
+    const before = done.length;
+    expect(await ask('zoe', 'right', '192.0.2.1')).toBe('zoe');
+    expect(done.length - before).toBeLessThan(4);
+    await Promise.all(guesses);
+  });
+
+  it('checks guesses from unknown addresses between logins from a known one.', async () => {
+    const { ask, clock } = await setUp();
+    expect(await ask('zoe', 'right', '192.0.2.1')).toBe('zoe');
+    clock.advance(31_000);
+    const done: string[] = [];
+    const logins = Array.from({ length: 15 }, async (_, n) => {
+      await ask('zoe', `mistake ${n}`, '192.0.2.1');
+      done.push('known');
+    });
+    await setImmediate();
+    const before = done.length;
+    await ask('ann', 'x', '198.51.100.1');
+    expect(done.length - before).toBeLessThan(4);
+    await Promise.all(logins);
   });
 });
