@@ -37,8 +37,8 @@ export type BlobAccess =
   | { readonly kind: 'remote'; readonly fetch: (name: string, query: BlobQuery) => Promise<BlobAnswer | undefined> };
 
 /**
- * A store of files by name. Names are paths of letters, digits, `_`, `-`, `.` and `/`, in which no segment starts with a dot.
- * Implementations refuse other names, even if callers have checked them. I/O failures are thrown as `BackendUnavailable`.
+ * A store of files by name. Names of new files are paths of letters, digits, `_`, `-`, `.` and `/`, in which no segment starts
+ * with a dot. Implementations check all names with `withCheckedNames` of `blob-names.ts`. I/O failures are thrown as `BackendUnavailable`.
  */
 export interface BlobStore {
   /** Returns the best folder for temporary files: `put` need not copy files from there. */
@@ -46,18 +46,27 @@ export interface BlobStore {
   readonly access: BlobAccess;
 
   /**
-   * Stores a file under the name or, when that is taken, with `-1`, `-2` … before the extension. Never overwrites a file, not
+   * Stores a file under the name or, when that is taken, with `-1`, `-2` … or random digits before the extension. Never
+   * overwrites a file, not
    * even with concurrent calls for one name. Readers never see an incomplete file. When the promise resolves, the file is as
    * durable as the store allows.
    *
    * @returns the name of the stored file
+   * @throws Error for an invalid name; BackendUnavailable, also when the store takes none of twenty names
    */
   put(name: string, source: BlobSource): Promise<string>;
 
-  /** Deletes a file; no error when it is absent. */
+  /**
+   * Deletes a file; no error when it is absent.
+   *
+   * @throws Error for a name that could lead out of the store
+   */
   delete(name: string): Promise<void>;
 
-  /** Lists all files in any order, including temporary files that were never stored. */
+  /**
+   * Lists all files in any order, including temporary files that were never stored. Skips names that could lead out of the
+   * store.
+   */
   list(): AsyncIterable<BlobEntry>;
 
   /** Tests the store: writes and deletes a small file. */
@@ -91,19 +100,3 @@ export type BlobPlace =
       /** Maximum number of retries of a request after transient failures. */
       readonly retries: number;
     };
-
-const safeName = /^[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*$/;
-
-/** @throws Error for a name that no store accepts */
-export function requireBlobName(name: string): void {
-  if (!safeName.test(name) || name.length > 1000) throw new Error(`invalid file name: ${JSON.stringify(name)}`);
-}
-
-/** Yields the names to try for a file, in order: `a.png`, `a-1.png`, `a-2.png` … */
-export function* blobNames(name: string): Generator<string, never> {
-  const start = name.lastIndexOf('/') + 1;
-  const point = name.lastIndexOf('.');
-  const end = point > start ? point : name.length;
-  yield name;
-  for (let number = 1; ; number++) yield `${name.slice(0, end)}-${number}${name.slice(end)}`;
-}

@@ -4,9 +4,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openFolderStore } from '../../src/blobs/folder/folder-store.ts';
-import { readListing } from '../../src/blobs/s3/listing.ts';
+import { listPages, readListing } from '../../src/blobs/s3/listing.ts';
+import { S3Client } from '../../src/blobs/s3/s3-client.ts';
 import { openS3Store } from '../../src/blobs/s3/s3-store.ts';
 import type { BlobPlace, BlobSource, BlobStore } from '../../src/contracts/blobs.ts';
 import { BackendUnavailable } from '../../src/contracts/errors.ts';
@@ -68,6 +69,31 @@ function s3Place(more: Partial<Extract<BlobPlace, { kind: 's3' }>> = {}): Extrac
   return { ...place, acl: undefined, timeoutSeconds: 5, retries: 3, ...more };
 }
 
+async function isFound(name: string): Promise<boolean> {
+  const { access } = store;
+  if (access.kind === 'folder') return access.has(name);
+  return (await access.fetch(name, { method: 'HEAD', headers: {} })) !== undefined;
+}
+
+/** Names that could lead out of a store. */
+const outerNames: readonly string[] = [
+  '../out.txt',
+  '/etc/out',
+  'a/../../out',
+  'a/..',
+  '..',
+  'a//b',
+  'a/',
+  '',
+  '.',
+  './a',
+  'nul\0.txt',
+  'line\r\nX: y',
+  'a\\..\\b',
+  '\ud800',
+  `${'long/'.repeat(204)}names`,
+];
+
 const stores: readonly (readonly [string, () => Promise<BlobStore>])[] = [
   ['a folder', () => openFolderStore({ kind: 'folder', path: join(folder, randomUUID()) })],
   ['S3', () => Promise.resolve(openS3Store(s3Place()))],
@@ -127,20 +153,35 @@ describe.each(stores)('A store in %s', (_name, open) => {
     expect(Math.abs(entries[0]!.lastModified - before)).toBeLessThan(10_000);
   });
 
-  it.each([
-    '../out.txt',
-    '/etc/out',
-    'a/../../out',
-    'a//b',
-    '',
-    '.',
-    '.hidden',
-    'a/.hidden',
-    'nul\0.txt',
-    'ä.txt',
-    'a\\b',
-  ])('refuses a file called %j.', async (name) => {
+  it.each(outerNames)('refuses, does not find and does not delete a file called %j.', async (name) => {
     await expect(put(name, 'x')).rejects.toThrow('invalid file name');
+    await expect(store.delete(name)).rejects.toThrow('invalid file name');
+    expect(await isFound(name)).toBe(false);
+    expect(server.log).toEqual([]);
+  });
+
+  it.each(['.hidden', 'a/.hidden', 'ä.txt', 'a b', 'a?b'])(
+    'stores no file called %j, but may find and delete it.',
+    async (name) => {
+      await expect(put(name, 'x')).rejects.toThrow('invalid file name');
+      expect(await isFound(name)).toBe(false);
+      await store.delete(name);
+    },
+  );
+
+  it('deletes nothing under a name that is too long for a file.', async () => {
+    await put('a.txt', '1');
+    await store.delete('a'.repeat(1000));
+    await store.delete('a.txt/b');
+    expect(await listed()).toEqual(['a.txt']);
+  });
+
+  it('gives random names after some numbers.', async () => {
+    const names: string[] = [];
+    for (let count = 0; count < 17; count++) names.push(await put('a.txt', String(count)));
+    expect(names.slice(0, 15).at(-1)).toBe('a-14.txt');
+    for (const name of names.slice(15)) expect(name).toMatch(/^a-[0-9a-f]{8}\.txt$/);
+    for (const [index, name] of names.entries()) expect(await readBack(name)).toBe(String(index));
   });
 
   it('checks itself without leaving files.', async () => {
@@ -166,14 +207,19 @@ describe('A store in a folder', () => {
     await symlink(join(outside, 'secret.txt'), join(root, 'file.txt'));
     const { access } = store;
     if (access.kind !== 'folder') throw new Error('this is a folder');
-    for (const name of ['link/secret.txt', 'file.txt', `../${outside}/secret.txt`, 'a\0', '.', 'link', 'missing']) {
+    for (const name of ['link/secret.txt', 'file.txt', `../${outside}/secret.txt`, 'link', 'missing']) {
       expect([name, await access.has(name)]).toEqual([name, false]);
     }
     await expect(put('link/new.txt', 'x')).rejects.toThrow('is outside of');
-    await expect(store.delete('../x')).rejects.toThrow('is outside of the attachment folder');
     await store.delete('link/secret.txt');
     expect(await readFile(join(outside, 'secret.txt'), 'utf8')).toBe('secret');
     expect(await listed()).toEqual([]);
+  });
+
+  it('does not list names that could lead out of it on another system.', async () => {
+    await writeFile(join(root, 'a\\..\\b'), 'x');
+    await writeFile(join(root, 'odd name ü.txt'), 'x');
+    expect(await listed()).toEqual(['odd name ü.txt']);
   });
 
   it('is created on first use.', async () => {
@@ -293,6 +339,39 @@ describe('A store in S3', () => {
     expect(await listed()).toContain('odd name+ü&<>.txt');
     await store.delete('odd name+ü&<>.txt');
     expect(server.files.has('odd name+ü&<>.txt')).toBe(false);
+    for (const name of outerNames.filter((outer) => outer.isWellFormed())) {
+      server.files.set(name, { ...server.files.get('a')! });
+    }
+    expect(await listed()).toEqual(names);
+  });
+
+  it('sends no request with a key that a URL changes.', async () => {
+    const client = new S3Client(s3Place());
+    onTestFinished(() => client.close());
+    for (const key of ['../other/secret.txt', 'a/../../other/secret.txt', './a', '..']) {
+      await expect(client.send({ method: 'GET', key })).rejects.toThrow('is not possible in a URL');
+    }
+    expect(server.log).toEqual([]);
+    store = openS3Store(s3Place());
+  });
+
+  it.each(['HEAD', 'PUT'])('is unavailable when it answers every %s as if the name was taken.', async (method) => {
+    store = openS3Store(s3Place());
+    server.statuses = method === 'HEAD' ? { HEAD: 200 } : { PUT: 412 };
+    await expect(put('a.txt', '1')).rejects.toThrow('all names that were tried are taken');
+    expect(server.log.filter((line) => line.startsWith(method))).toHaveLength(20);
+  });
+
+  it.each([
+    ['a repeated page', '<NextContinuationToken>same</NextContinuationToken>', 'a page token is repeated'],
+    ['a wrong escape', '<Contents><Key>%zz</Key></Contents>', 'a key is not percent-encoded UTF-8'],
+    ['an impossible character', '<Contents><Key>&#x7fffffff;</Key></Contents>', 'is not a Unicode character'],
+  ])('is unavailable when a listing has %s.', async (_what, listing, message) => {
+    store = openS3Store(s3Place());
+    server.listing = listing;
+    const failure = await listed().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(BackendUnavailable);
+    expect(String(failure)).toContain(message);
   });
 
   it('reads ranges, and returns 304 if unchanged.', async () => {
@@ -323,6 +402,22 @@ describe('A store in S3', () => {
 });
 
 describe('A listing', () => {
+  it('ends with an error after very many pages.', async () => {
+    store = openS3Store(s3Place());
+    let count = 0;
+    const pages = listPages(() => {
+      count++;
+      return Promise.resolve(`<NextContinuationToken>${count}</NextContinuationToken>`);
+    });
+    await expect(pages.next()).rejects.toThrow('it has more than 20000 pages');
+    expect(count).toBe(20_000);
+  });
+
+  it('is read in linear time.', () => {
+    store = openS3Store(s3Place());
+    expect(readListing('<Contents>'.repeat(390_000)).entries).toHaveLength(390_000);
+  });
+
   it('can be empty, and its texts can contain entities.', () => {
     store = openS3Store(s3Place());
     expect(readListing('<ListBucketResult></ListBucketResult>')).toEqual({ entries: [], next: undefined });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/contracts/logger.ts';
-import { blobNames, requireBlobName } from '../../src/contracts/blobs.ts';
+import { blobNames, requireBlobName } from '../../src/contracts/blob-names.ts';
 import { cleanFilename, storedName } from '../../src/plugins/attachments/file-name.ts';
 import {
   cleanMimetype,
@@ -129,10 +129,7 @@ describe('The name of a file', () => {
   });
 
   it('gets a number before its extension if it is taken.', () => {
-    const first = (name: string): readonly string[] => {
-      const names = blobNames(name);
-      return [names.next().value, names.next().value, names.next().value];
-    };
+    const first = (name: string): readonly string[] => [...blobNames(name)].slice(0, 3);
     expect(first('a/b.c/d.txt')).toEqual(['a/b.c/d.txt', 'a/b.c/d-1.txt', 'a/b.c/d-2.txt']);
     expect(first('a.b/plain')).toEqual(['a.b/plain', 'a.b/plain-1', 'a.b/plain-2']);
   });

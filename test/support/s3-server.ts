@@ -28,6 +28,10 @@ export class S3Server {
   /** What `If-None-Match` of a PUT does. */
   conditions: 'honoured' | 'ignored' | 'refused' = 'honoured';
   pageSize = 1000;
+  /** The response to every listing, in place of the right one. */
+  listing: string | undefined;
+  /** Status of every request with the method, in place of the right answer. */
+  statuses: Readonly<Record<string, number>> = {};
   /** Waited for between reading a PUT and storing it. */
   beforeStoring: () => Promise<void> = () => Promise.resolve();
   readonly #server: Server;
@@ -82,6 +86,8 @@ export class S3Server {
     const complaint = this.#checkSignature(request, url, body);
     if (complaint !== undefined) return refuse(response, 403, complaint);
     if (!url.pathname.startsWith(`/${this.bucket}/`)) return refuse(response, 404, 'NoSuchBucket');
+    const status = this.statuses[request.method ?? ''];
+    if (status !== undefined) return void response.writeHead(status).end();
     switch (request.method) {
       case 'PUT':
         return this.#put(request, response, key, body);
@@ -131,6 +137,7 @@ export class S3Server {
   }
 
   #list(response: ServerResponse, { searchParams }: URL): void {
+    if (this.listing !== undefined) return void response.end(this.listing);
     const after = Buffer.from(searchParams.get('continuation-token') ?? '', 'base64').toString();
     const keys = [...this.files.keys()].toSorted().filter((key) => key > after);
     const page = keys.slice(0, this.pageSize);

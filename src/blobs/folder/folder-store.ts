@@ -17,14 +17,8 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import {
-  blobNames,
-  requireBlobName,
-  type BlobEntry,
-  type BlobPlace,
-  type BlobSource,
-  type BlobStore,
-} from '../../contracts/blobs.ts';
+import { blobNames, withCheckedNames } from '../../contracts/blob-names.ts';
+import type { BlobEntry, BlobPlace, BlobSource, BlobStore } from '../../contracts/blobs.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 
 export type FolderPlace = Extract<BlobPlace, { kind: 'folder' }>;
@@ -46,7 +40,7 @@ const spoolFolderName = '.incoming';
 export async function openFolderStore({ path, isReadonly = false }: FolderPlace): Promise<BlobStore> {
   const { root, isMissing } = await findRoot(resolve(path), isReadonly);
   const store: Folder = { root, isMissing };
-  return {
+  return withCheckedNames({
     spoolFolder: () => translateErrors(() => prepareSpool(store)),
     access: { kind: 'folder', root, has: (name) => translateErrors(() => isFile(store, name)) },
     put: (name, source) => translateErrors(() => put(store, name, source)),
@@ -54,7 +48,7 @@ export async function openFolderStore({ path, isReadonly = false }: FolderPlace)
     list: () => list(store),
     check: () => translateErrors(() => check(store)),
     close: () => Promise.resolve(),
-  };
+  });
 }
 
 interface Folder {
@@ -96,7 +90,6 @@ async function prepareSpool(store: Folder): Promise<string> {
 }
 
 async function put(store: Folder, name: string, { path }: BlobSource): Promise<string> {
-  requireBlobName(name);
   await prepare(store);
   const modes = await modesIn(store);
   await makeParent(store, name, modes.folder);
@@ -108,7 +101,7 @@ async function put(store: Folder, name: string, { path }: BlobSource): Promise<s
       return candidate;
     }
   }
-  throw new Error('unreachable: blobNames does not end');
+  throw new BackendUnavailable('attachments', 'the attachment folder has files under all names that were tried');
 }
 
 /** Creates the folder of a file, and refuses symbolic links that lead out of the store. */
@@ -144,23 +137,23 @@ async function linkAs(from: string, to: string): Promise<boolean> {
 const unsupportedLinkCodes: readonly string[] = ['EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
 async function remove({ root }: Folder, name: string): Promise<void> {
-  const path = resolve(root, name);
-  if (path === root || !isInside(root, path) || name.includes('\0'))
-    throw new Error(`${name} is outside of the attachment folder.`);
+  const path = join(root, name);
   try {
     if (isInside(root, await realpath(dirname(path)))) await rm(path, { force: true });
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
+    if (!absentCodes.includes(codeOf(error))) throw error;
   }
 }
 
+/** Errors for a path at which no file can be. */
+const absentCodes: readonly string[] = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'];
+
 async function isFile({ root }: Folder, name: string): Promise<boolean> {
-  if (!isInside(root, resolve(root, name)) || name.includes('\0')) return false;
   try {
     const real = await realpath(join(root, name));
     return isInside(root, real) && (await stat(real)).isFile();
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'].includes(codeOf(error))) return false;
+    if (absentCodes.includes(codeOf(error))) return false;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 // Parser of S3 ListObjectsV2 responses. Their form is fixed and flat, so a general XML parser is not needed.
 import type { BlobEntry } from '../../contracts/blobs.ts';
+import { BackendUnavailable } from '../../contracts/errors.ts';
 
 export interface Listing {
   readonly entries: readonly BlobEntry[];
@@ -7,17 +8,53 @@ export interface Listing {
   readonly next: string | undefined;
 }
 
-/** Parses a response to ListObjectsV2 with `encoding-type=url`. */
+/** Maximum number of pages, of at most 1,000 entries each. */
+const maxPages = 20_000;
+
+/**
+ * Yields the entries of all pages.
+ *
+ * @param readPage returns the response with the token
+ * @throws BackendUnavailable for an invalid page, for a page that was already read, and for too many pages
+ */
+export async function* listPages(readPage: (token: string | undefined) => Promise<string>): AsyncGenerator<BlobEntry> {
+  const tokens = new Set<string | undefined>();
+  let token: string | undefined;
+  do {
+    if (tokens.has(token)) throw invalidListing('a page token is repeated');
+    if (tokens.size === maxPages) throw invalidListing(`it has more than ${maxPages} pages`);
+    tokens.add(token);
+    const { entries, next } = readListing(await readPage(token));
+    yield* entries;
+    token = next;
+  } while (token !== undefined);
+}
+
+/**
+ * Parses a response to ListObjectsV2 with `encoding-type=url`.
+ *
+ * @throws BackendUnavailable for an invalid one
+ */
 export function readListing(xml: string): Listing {
-  const entries = Array.from(xml.matchAll(/<Contents>(.*?)<\/Contents>/gs), ([, content = '']): BlobEntry => {
-    const name = textOf(content, 'Key') ?? '';
+  // Split and not matched, because a pattern would take quadratic time for elements without an end.
+  const [, ...contents] = xml.split('<Contents>');
+  const entries = contents.map((text): BlobEntry => {
+    const content = text.split('</Contents>', 1)[0]!;
     return {
-      name: decodeURIComponent(name.replaceAll('+', ' ')),
+      name: decodeName(textOf(content, 'Key') ?? ''),
       sizeBytes: Number(textOf(content, 'Size') ?? 0),
       lastModified: Date.parse(textOf(content, 'LastModified') ?? ''),
     };
   });
   return { entries, next: textOf(xml, 'NextContinuationToken') };
+}
+
+function decodeName(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded.replaceAll('+', ' '));
+  } catch (error) {
+    throw invalidListing('a key is not percent-encoded UTF-8', error);
+  }
 }
 
 function textOf(xml: string, element: string): string | undefined {
@@ -26,8 +63,16 @@ function textOf(xml: string, element: string): string | undefined {
 }
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const maxCodePoint = 0x10_ff_ff;
 
 function decodeEntity(_whole: string, hex: string | undefined, decimal: string | undefined, name: string): string {
-  if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16));
-  return decimal === undefined ? entities[name]! : String.fromCodePoint(Number(decimal));
+  if (hex === undefined && decimal === undefined) return entities[name]!;
+  const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+  if (code > maxCodePoint) throw invalidListing('a character reference is not a Unicode character');
+  return String.fromCodePoint(code);
+}
+
+function invalidListing(reason: string, cause?: unknown): BackendUnavailable {
+  const message = `the object store sent an invalid list of files: ${reason}`;
+  return new BackendUnavailable('attachments', message, cause === undefined ? {} : { cause });
 }

@@ -48,13 +48,14 @@ export class S3Client {
   /**
    * Sends a request and retries temporary failures.
    *
-   * @throws BackendUnavailable when all attempts fail
+   * @throws BackendUnavailable when all attempts fail; Error for a key that is not possible in a URL
    */
   async send(request: S3Request): Promise<S3Response> {
+    const url = this.#url(request.key, request.query);
     for (let attempt = 0; ; attempt++) {
       const isLast = attempt === this.#place.retries;
       try {
-        const response = await this.#sendOnce(request);
+        const response = await this.#sendOnce(url, request);
         if (!retryableStatuses.includes(response.status)) return response;
         if (isLast) throw await this.refusal(response);
         response.body.destroy();
@@ -75,11 +76,11 @@ export class S3Client {
     this.#agent.destroy();
   }
 
-  async #sendOnce({ method, key, query = {}, headers = {}, body }: S3Request): Promise<S3Response> {
+  async #sendOnce(url: URL, { method, headers = {}, body }: S3Request): Promise<S3Response> {
     const { accessKey, secretKey, region, timeoutSeconds } = this.#place;
     const signed = await new AwsV4Signer({
       method,
-      url: this.#url(key, query).href,
+      url: url.href,
       headers: { ...headers, 'X-Amz-Content-Sha256': hashOf(body) },
       accessKeyId: accessKey,
       secretAccessKey: secretKey,
@@ -119,13 +120,16 @@ export class S3Client {
     });
   }
 
-  #url(key: string, query: Readonly<Record<string, string>>): URL {
+  #url(key: string, query: S3Request['query'] = {}): URL {
     const { endpoint, bucket, usesPathStyle } = this.#place;
     const url = new URL(endpoint);
     const base = url.pathname.replace(/\/+$/, '');
     const path = key.split('/').map(encodeURIComponent).join('/');
     if (!usesPathStyle) url.host = `${bucket}.${url.host}`;
-    url.pathname = usesPathStyle ? `${base}/${bucket}/${path}` : `${base}/${path}`;
+    const pathname = usesPathStyle ? `${base}/${bucket}/${path}` : `${base}/${path}`;
+    url.pathname = pathname;
+    // `URL` resolves `..`, which would lead to another object or bucket.
+    if (url.pathname !== pathname) throw new Error(`the object key ${JSON.stringify(key)} is not possible in a URL`);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     return url;
   }

@@ -1,22 +1,16 @@
 // Blob store in a bucket of an S3-compatible object store.
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
-import {
-  blobNames,
-  requireBlobName,
-  type BlobAnswer,
-  type BlobEntry,
-  type BlobQuery,
-  type BlobSource,
-  type BlobStore,
-} from '../../contracts/blobs.ts';
-import { readListing } from './listing.ts';
+import { blobNames, withCheckedNames } from '../../contracts/blob-names.ts';
+import type { BlobAnswer, BlobEntry, BlobQuery, BlobSource, BlobStore } from '../../contracts/blobs.ts';
+import { BackendUnavailable } from '../../contracts/errors.ts';
+import { listPages } from './listing.ts';
 import { readText, S3Client, type S3Place, type S3Response } from './s3-client.ts';
 
 /** Opens the store. The first request is sent on first use. */
 export function openS3Store(place: S3Place): BlobStore {
   const store = new S3Store(place);
-  return {
+  return withCheckedNames({
     spoolFolder: () => Promise.resolve(tmpdir()),
     access: { kind: 'remote', fetch: (name, query) => store.fetch(name, query) },
     put: (name, source) => store.put(name, source),
@@ -24,7 +18,7 @@ export function openS3Store(place: S3Place): BlobStore {
     list: () => store.list(),
     check: () => store.check(),
     close: () => store.close(),
-  };
+  });
 }
 
 /** Response headers that describe the content and not the store. */
@@ -49,12 +43,11 @@ class S3Store {
   }
 
   async put(name: string, source: BlobSource): Promise<string> {
-    requireBlobName(name);
     for (const candidate of blobNames(name)) {
       // Checked first, because some stores refuse or ignore the condition of the PUT.
       if (!(await this.#isTaken(candidate)) && (await this.#create(candidate, source))) return candidate;
     }
-    throw new Error('unreachable: blobNames does not end');
+    throw new BackendUnavailable('attachments', 'the object store reports that all names that were tried are taken');
   }
 
   async delete(name: string): Promise<void> {
@@ -77,19 +70,8 @@ class S3Store {
     return { ...answer, body: undefined };
   }
 
-  async *list(): AsyncGenerator<BlobEntry> {
-    for (let next: string | undefined = ''; next !== undefined;) {
-      const query = { 'list-type': '2', 'encoding-type': 'url', 'max-keys': '1000' };
-      const response = await this.#client.send({
-        method: 'GET',
-        key: '',
-        query: next === '' ? query : { ...query, 'continuation-token': next },
-      });
-      if (response.status !== 200) throw await this.#client.refusal(response);
-      const listing = readListing(await readText(response.body));
-      yield* listing.entries;
-      ({ next } = listing);
-    }
+  list(): AsyncGenerator<BlobEntry> {
+    return listPages((token) => this.#readPage(token));
   }
 
   async check(): Promise<void> {
@@ -103,6 +85,17 @@ class S3Store {
   close(): Promise<void> {
     this.#client.close();
     return Promise.resolve();
+  }
+
+  async #readPage(token: string | undefined): Promise<string> {
+    const query = { 'list-type': '2', 'encoding-type': 'url', 'max-keys': '1000' };
+    const response = await this.#client.send({
+      method: 'GET',
+      key: '',
+      query: token === undefined ? query : { ...query, 'continuation-token': token },
+    });
+    if (response.status !== 200) throw await this.#client.refusal(response);
+    return readText(response.body);
   }
 
   async #isTaken(key: string): Promise<boolean> {
