@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/contracts/logger.ts';
 import { blobNames, requireBlobName } from '../../src/contracts/blob-names.ts';
+import { writeLink } from '../../src/plugins/attachments/file-links.ts';
 import { cleanFilename, storedName } from '../../src/plugins/attachments/file-name.ts';
 import {
   cleanMimetype,
@@ -16,6 +17,7 @@ import {
 import { startTestService, type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
 import { FileFolder, form, upload } from '../support/attachments.ts';
 import { S3Server } from '../support/s3-server.ts';
+import { openDoor } from './accounts/service.ts';
 
 let folder: FileFolder;
 let service: TestService | undefined;
@@ -32,8 +34,11 @@ afterEach(async () => {
 
 const collection = '/buckets/b/collections/c';
 
+const door = openDoor();
+
 async function start(settings: Readonly<Record<string, string>> = {}, path = true): Promise<TestService> {
   service = await startTestService({
+    plugins: [door.plugin],
     settings: {
       includes: 'attachments',
       bucket_create_principals: 'system.Authenticated',
@@ -46,6 +51,14 @@ async function start(settings: Readonly<Record<string, string>> = {}, path = tru
     await alice.request('PUT', `/v1${uri}`);
   }
   return service;
+}
+
+/** Changes the link of the record `r` to one that another server may have written. */
+async function changeLink(link: Parameters<typeof writeLink>[2]): Promise<void> {
+  const { storage } = door.stores();
+  const transaction = await storage.database.begin();
+  await writeLink(storage.writer(transaction), { bucket: 'b', collection: 'c', record: 'r' }, link);
+  await transaction.commit();
 }
 
 function attachmentOf({ body }: TestResponse): { filename: string; location: string; mimetype: string } {
@@ -331,6 +344,25 @@ describe('Files are served', () => {
     expect(await get({ 'If-None-Match': headers['etag']! })).toMatchObject({ status: 304, text: '' });
   });
 
+  it.each([
+    ['text/html\r\nX-Evil: 1', 'a\r\nX-Evil: 1.html', 'aX-Evil: 1.html'],
+    ['text/plain; charset=ä', '../../etc/pass"wd', 'pass"wd'],
+    ['', '..', '%s'],
+    ['text', `${'x'.repeat(100_000)}.txt`, `${'x'.repeat(251)}.txt`],
+  ])('imported with the invalid media type %j are of no type, and have a safe name.', async (mimetype, given, safe) => {
+    await start();
+    const { location } = attachmentOf(await upload(alice, `${collection}/records/r`));
+    const stored = location.slice(location.lastIndexOf('/') + 1);
+    await changeLink({ location: stored, filename: given, mimetype });
+    const { status, text, headers } = await alice.request('GET', location);
+    const name = safe.replace('%s', stored);
+    expect([status, text, headers['content-type']]).toEqual([200, 'hello', 'application/octet-stream']);
+    expect(headers['content-disposition']).toBe(
+      `attachment; filename="${name.replace('"', '_')}"; filename*=UTF-8''${encodeURIComponent(name)}`,
+    );
+    expect(headers).not.toHaveProperty('x-evil');
+  });
+
   it('only at their own URL.', async () => {
     await start({ 'attachment.randomize': 'false', 'attachment.folder': 'f' });
     writeFileSync(join(folder.path, 'other.txt'), 'other');
@@ -462,6 +494,26 @@ describe('In a bucket of S3', () => {
     server.files.clear();
     expect((await alice.request('GET', location)).status).toBe(404);
     expect((await alice.request('DELETE', `/v1${record}`)).status).toBe(200);
+  });
+
+  it('an imported link does not lead out of the bucket.', async () => {
+    await start(server.settings, false);
+    await upload(alice, `${collection}/records/r`);
+    const location = '../other/secret.txt';
+    await changeLink({ location, filename: 'a.txt', mimetype: 'text/plain' });
+    server.log.length = 0;
+    const { body } = await alice.request('GET', `/v1${collection}/records/r/attachment/url`);
+    for (const path of [(body as { url: string }).url, `/v1/attachments/b/c/r/${encodeURIComponent(location)}`]) {
+      expect((await alice.request('GET', path)).status).toBe(404);
+    }
+    expect((await alice.request('DELETE', `/v1${collection}/records/r`)).status).toBe(200);
+    expect(server.log).toEqual([]);
+  });
+
+  it('an upload gets 503 when the object store takes no name.', async () => {
+    await start(server.settings, false);
+    server.statuses = { PUT: 409 };
+    expect(await upload(alice, `${collection}/records/r`)).toMatchObject({ status: 503, body: { errno: 201 } });
   });
 
   it('a failing object store causes 503 and leaves no record without its file.', async () => {

@@ -8,6 +8,8 @@ import { listFolder, storedUri, uriBelow, type ObjectUri } from '../../core/obje
 import type { Filter } from '../../core/query/ast.ts';
 import { parseField } from '../../core/query/fields.ts';
 import { byId, walk } from '../../engine/walk.ts';
+import { cleanFilename } from './file-name.ts';
+import { cleanMimetype } from './file-types.ts';
 import { addReference, mayHaveReferences, readReferences, removeReference } from './references.ts';
 
 const kind = 'attachments';
@@ -243,9 +245,9 @@ function toLink(object: StoredObject | undefined): Link | undefined {
     location,
     recordUri: storedUri(uri),
     ownerUri: storedUri(typeof owner === 'string' ? owner : uri),
-    // Imported links have no name and media type.
-    filename: typeof filename === 'string' ? filename : location.slice(location.lastIndexOf('/') + 1),
-    mimetype: typeof mimetype === 'string' ? mimetype : 'application/octet-stream',
+    // Imported links may have none, or such that would be invalid in headers.
+    filename: (typeof filename === 'string' && cleanFilename(filename)) || cleanFilename(location),
+    mimetype: cleanMimetype(typeof mimetype === 'string' ? mimetype : undefined),
   };
   return kept === 'replaced' || kept === 'deleted' ? { ...link, kept } : link;
 }
