@@ -60,6 +60,48 @@ async function ask(token: string, scheme = 'Bearer'): Promise<string | number | 
   return status === 200 ? (body as { user?: { id: string } }).user?.id : status;
 }
 
+/** Keeps the answers to calls until the test releases them. */
+function holdAnswers(): { readonly pending: (() => void)[]; readonly arrived: (count: number) => Promise<void> } {
+  const pending: (() => void)[] = [];
+  const waiters = new Map<number, () => void>();
+  let count = 0;
+  provider.answers.set('/me', (request, response) => {
+    pending.push(() => respond(200, { sub: 'ann' })(request, response));
+    waiters.get(++count)?.();
+  });
+  const arrived = (number: number): Promise<void> =>
+    new Promise((resolve) => {
+      if (count >= number) resolve();
+      else waiters.set(number, resolve);
+    });
+  return { pending, arrived };
+}
+
+/** Releases all answers that are held, and answers further calls at once. */
+function release(pending: readonly (() => void)[]): void {
+  provider.answers.set('/me', { sub: 'ann' });
+  for (const go of pending) go();
+}
+
+/** Returns how often each value occurs. */
+function countValues(values: readonly (string | number | undefined)[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[String(value)] = (counts[String(value)] ?? 0) + 1;
+  return counts;
+}
+
+/** Resolves when this number of requests got 503. */
+function refusedRequests(answers: readonly Promise<unknown>[], number: number): Promise<void> {
+  let count = 0;
+  return new Promise((resolve) => {
+    for (const answer of answers) {
+      void answer.then((result) => {
+        if (result === 503 && ++count === number) resolve();
+      });
+    }
+  });
+}
+
 function claims(changes: Record<string, unknown> = {}): Record<string, unknown> {
   const seconds = Math.floor(now / 1000);
   return { iss: provider.issuer, aud: audience, sub: 'ann', iat: seconds, exp: seconds + 3600, ...changes };
@@ -371,18 +413,35 @@ describe('a failing provider', () => {
 
   it('gets a limited number of concurrent calls.', async () => {
     await start({ max_concurrent_calls: '2', timeout_seconds: '30' });
-    const pending: (() => void)[] = [];
-    const arrived = new Promise<void>((resolve) => {
-      provider.answers.set('/me', (request, response) => {
-        pending.push(() => respond(200, { sub: 'ann' })(request, response));
-        if (pending.length === 2) resolve();
-      });
-    });
-    const first = [ask('a'), ask('b')];
-    await arrived;
-    expect(await ask('c')).toBe(503);
-    for (const go of pending) go();
-    expect(await Promise.all(first)).toEqual(['main:ann', 'main:ann']);
+    const { pending } = holdAnswers();
+    const answers = ['a', 'b', 'c', 'd', 'e'].map((token) => ask(token));
+    // Two calls, and two that wait.
+    await refusedRequests(answers, 1);
+    expect(pending.length).toBeLessThanOrEqual(2);
+    release(pending);
+    expect(countValues(await Promise.all(answers))).toEqual({ 'main:ann': 4, 503: 1 });
+  });
+
+  it('is called in turns for clients, when one sends more tokens than calls are allowed.', async () => {
+    const options = { settings: { trusted_proxies: '127.0.0.1' } };
+    await start({ max_concurrent_calls: '2', timeout_seconds: '30' }, options);
+    const from = async (address: string, token: string): Promise<number> => {
+      const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': address };
+      return (await service!.request('GET', '/v1/buckets', { headers })).status;
+    };
+    const { pending, arrived } = holdAnswers();
+    const flood = ['a', 'b', 'c', 'd', 'e'].map((token) => from('198.51.100.1', token));
+    await refusedRequests(flood, 1);
+    const other = from('192.0.2.1', 'other');
+    // It takes the place of a call that waits. Without turns it would be refused itself.
+    await Promise.race([refusedRequests(flood, 2), other]);
+    await arrived(2);
+    pending.shift()!();
+    await arrived(3);
+    expect(provider.requests.findLast(({ path }) => path === '/me')?.authorization).toBe('Bearer other');
+    release(pending);
+    expect(await other).toBe(200);
+    expect(countValues(await Promise.all(flood))).toEqual({ 200: 3, 503: 2 });
   });
 
   it('that is down at start is called again when needed.', async () => {

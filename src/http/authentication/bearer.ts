@@ -45,16 +45,16 @@ export function bearerPolicy(context: PolicyContext): AuthenticationPolicy {
   const { header_type: headerType, realm, userid_field: field, required_scope: scopes, audience } = parameters;
   const server = new RemoteServer(context.name, parameters);
   const { userinfo_url: userinfoUrl, introspection_url: introspectionUrl = '' } = parameters;
-  const ask = (token: string): Promise<JsonObject | undefined> =>
+  const ask = (given: GivenToken): Promise<JsonObject | undefined> =>
     userinfoUrl === undefined
-      ? introspect(server, introspectionUrl, parameters, token)
-      : fetchUserInfo(server, userinfoUrl, token);
+      ? introspect(server, introspectionUrl, parameters, given)
+      : fetchUserInfo(server, userinfoUrl, given);
   const address = userinfoUrl ?? introspectionUrl;
   const demands = [context.name, address, field, audience, ...scopes];
   const tokens = new VerifiedTokens(context, parameters.verification_ttl_seconds, demands);
 
-  async function verify(token: string): Promise<Verified | undefined> {
-    const answer = await ask(token);
+  async function verify(given: GivenToken): Promise<Verified | undefined> {
+    const answer = await ask(given);
     if (answer === undefined || !hasScopes(answer, scopes)) return undefined;
     if (audience !== '' && !isFor(answer, audience)) return undefined;
     if ((findTime(answer, 'nbf') ?? 0) > context.clock.now()) return undefined;
@@ -69,11 +69,18 @@ export function bearerPolicy(context: PolicyContext): AuthenticationPolicy {
   return {
     name: context.name,
     challenge: `${headerType} realm="${realm}"`,
-    async authenticate({ headers }) {
+    async authenticate({ headers, address: client }) {
       const token = parseToken(headers['authorization'], headerType);
-      return token === undefined ? undefined : (await tokens.find(token, () => verify(token)))?.id;
+      if (token === undefined) return undefined;
+      return (await tokens.find(token, () => verify({ token, address: client })))?.id;
     },
   };
+}
+
+/** A token, and the address of the client that sent it, where it is known. */
+export interface GivenToken {
+  readonly token: string;
+  readonly address: string | undefined;
 }
 
 /** Statuses of servers for invalid tokens. */
@@ -84,8 +91,12 @@ const refusals: readonly number[] = [400, 401, 403];
  *
  * @throws BackendUnavailable when the server returns neither
  */
-export async function fetchUserInfo(server: RemoteServer, url: string, token: string): Promise<JsonObject | undefined> {
-  const answer = await server.call(url, { headers: { Authorization: `Bearer ${token}` } });
+export async function fetchUserInfo(
+  server: RemoteServer,
+  url: string,
+  { token, address }: GivenToken,
+): Promise<JsonObject | undefined> {
+  const answer = await server.call(url, { headers: { Authorization: `Bearer ${token}` }, address });
   if (refusals.includes(answer.status)) return undefined;
   return readAnswer(server, url, answer);
 }
@@ -94,9 +105,10 @@ async function introspect(
   server: RemoteServer,
   url: string,
   { client_id: id, client_secret: secret }: Parameters,
-  token: string,
+  { token, address }: GivenToken,
 ): Promise<JsonObject | undefined> {
   const answer = await server.call(url, {
+    address,
     headers: { Authorization: basicCredentials(id, secret) },
     form: { token, token_type_hint: 'access_token' },
   });

@@ -33,7 +33,7 @@ export const remoteParameters = {
   }),
   max_concurrent_calls: setting(
     integer({ min: 1 }),
-    'Maximum number of concurrent calls to the remote server per process; further requests are refused with 503.',
+    'Maximum number of concurrent calls to the remote server per process. As many wait, and client addresses take turns. Above that, requests of the address with the most get 503.',
     { default: 100 },
   ),
   allow_http: setting(

@@ -1,7 +1,10 @@
 // Calls to a server that verifies tokens, limited in time, size and number, without redirects. All failures are
-// `BackendUnavailable`, so they become 503 and never 401.
+// `BackendUnavailable`, so they become 503 and never 401. Client addresses take turns, so that one of them with many invalid
+// tokens does not keep others out.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { defaultJsonLimits, isJsonObject, JsonSyntaxError, parseJson, type JsonObject } from '../../base/json.ts';
+import { TaskLimit, TooManyTasks } from '../../base/task-limit.ts';
+import { requesterOf } from '../address-group.ts';
 import type { RemoteParameters } from './parameters.ts';
 
 export interface RemoteAnswer {
@@ -13,6 +16,8 @@ export interface RemoteCall {
   readonly headers?: Readonly<Record<string, string>>;
   /** Form to POST; absent for a GET. */
   readonly form?: Readonly<Record<string, string>>;
+  /** Address of the client that causes the call; absent for calls that all clients need. */
+  readonly address?: string | undefined;
 }
 
 type Limits = Pick<RemoteParameters, 'timeout_seconds' | 'response_limit_bytes' | 'max_concurrent_calls'>;
@@ -22,12 +27,14 @@ const maxJsonDepth = 50;
 export class RemoteServer {
   readonly #name: string;
   readonly #limits: Limits;
-  #underWay = 0;
+  readonly #calls: TaskLimit;
 
   /** @param name name of the policy, for messages */
   constructor(name: string, limits: Limits) {
     this.#name = name;
     this.#limits = limits;
+    const atOnce = limits.max_concurrent_calls;
+    this.#calls = new TaskLimit({ atOnce, waiting: atOnce });
   }
 
   /**
@@ -36,15 +43,12 @@ export class RemoteServer {
    * @throws BackendUnavailable without a response within the limits
    */
   async call(url: string, call: RemoteCall = {}): Promise<RemoteAnswer> {
-    if (this.#underWay >= this.#limits.max_concurrent_calls) throw this.unavailable(url, 'too many concurrent calls');
-    this.#underWay++;
     try {
-      return await this.#exchange(url, call);
+      return await this.#calls.run(() => this.#exchange(url, call), requesterOf(call.address));
     } catch (error) {
       if (error instanceof BackendUnavailable) throw error;
+      if (error instanceof TooManyTasks) throw this.unavailable(url, 'too many concurrent calls');
       throw this.unavailable(url, describeFailure(error), innermost(error));
-    } finally {
-      this.#underWay--;
     }
   }
 

@@ -3,9 +3,14 @@
 import { createHmac } from 'node:crypto';
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
 import { parseJson, type JsonObject } from '../../base/json.ts';
-import type { Authenticated, AuthenticationPolicy, PolicyContext } from '../../contracts/authentication.ts';
+import type {
+  Authenticated,
+  AuthenticationPolicy,
+  Credentials,
+  PolicyContext,
+} from '../../contracts/authentication.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
-import { fetchUserInfo } from '../../http/authentication/bearer.ts';
+import { fetchUserInfo, type GivenToken } from '../../http/authentication/bearer.ts';
 import { RemoteServer } from '../../http/authentication/remote-server.ts';
 import { findTime, findUserId, parseToken } from '../../http/authentication/token.ts';
 import { VerifiedTokens, type Verified } from '../../http/authentication/verified-tokens.ts';
@@ -82,14 +87,10 @@ export class Provider implements AuthenticationPolicy {
     }
   }
 
-  async authenticate({
-    headers,
-  }: {
-    readonly headers: Readonly<Record<string, string | undefined>>;
-  }): Promise<Authenticated> {
+  async authenticate({ headers, address }: Credentials): Promise<Authenticated> {
     const token = parseToken(headers['authorization'], this.parameters.header_type);
     if (token === undefined || this.#isOfAnother(token)) return undefined;
-    return this.#tokens.find(token, () => this.#verify(token));
+    return this.#tokens.find(token, () => this.#verify({ token, address }));
   }
 
   /** Returns whether this provider is the issuer. */
@@ -104,7 +105,8 @@ export class Provider implements AuthenticationPolicy {
     return [...this.#providers.values()].some((other) => other.issues(issuer));
   }
 
-  async #verify(token: string): Promise<Verified | undefined> {
+  async #verify(given: GivenToken): Promise<Verified | undefined> {
+    const { token } = given;
     const { audience, userid_field: field, use_userinfo: usesUserinfo } = this.parameters;
     const { clock_tolerance_seconds: toleranceSeconds } = this.parameters;
     // A token that is not a JWT is refused without keys.
@@ -112,7 +114,7 @@ export class Provider implements AuthenticationPolicy {
     const metadata = await this.describe();
     const claims = audience === '' ? undefined : await this.#verifySignature(token, metadata);
     if (audience !== '' && claims === undefined) return undefined;
-    const profile = usesUserinfo ? await fetchUserInfo(this.server, metadata.userinfoEndpoint, token) : claims;
+    const profile = usesUserinfo ? await fetchUserInfo(this.server, metadata.userinfoEndpoint, given) : claims;
     if (profile === undefined) return undefined;
     const id = findUserId(profile, field);
     if (id === undefined) {

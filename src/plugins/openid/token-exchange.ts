@@ -44,7 +44,7 @@ export async function handleToken(
     throw refuse({ location: 'body', name: 'state', description, errno: invalidAuthToken });
   }
   if (refusal !== undefined) throw refuse(inQuery('error', `the provider returned ${quote(refusal)}`));
-  const answer = await exchange(provider, code, login);
+  const answer = await exchange(provider, { code, address: context.request.clientAddress }, login);
   const location = login.callback + encodeURIComponent(Buffer.from(answer, 'utf8').toString('base64'));
   return secretRedirect(location, [clearLoginCookie(state, scope)]);
 }
@@ -70,12 +70,17 @@ async function consumeState(securityState: SecurityState, { state, login, contex
   }
 }
 
-async function exchange(provider: Provider, code: string, login: PendingLogin): Promise<string> {
+async function exchange(
+  provider: Provider,
+  { code, address }: { readonly code: string; readonly address: string | undefined },
+  login: PendingLogin,
+): Promise<string> {
   const { server } = provider;
   const { tokenEndpoint, requiresBasicAuth, supportsPkce } = await provider.describe();
   const { client_id: id, client_secret: secret } = provider.parameters;
   const usesHeader = requiresBasicAuth && secret !== '';
   const call: RemoteCall = {
+    address,
     ...(usesHeader ? { headers: { Authorization: basicCredentials(id, secret) } } : {}),
     form: {
       code,
