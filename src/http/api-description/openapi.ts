@@ -35,7 +35,7 @@ export function openApiDocument(options: DocumentOptions): JsonObject {
     externalDocs: { url: options.projectDocs },
     // Anonymous callers have the permissions of `system.Everyone`, so no operation requires credentials.
     security: [{}, ...policies.map(({ name }) => ({ [name]: [] }))],
-    tags: tagsOf(paths),
+    tags: tagsOf(paths).map(({ name }) => ({ name: titleOf(name) })),
     paths: Object.fromEntries(paths.map((path) => [path.path, formatPath(path)])),
     components: {
       schemas: Object.fromEntries(Object.entries(used).map(([name, schema]) => [name, referTo(schema, section)])),
@@ -45,6 +45,16 @@ export function openApiDocument(options: DocumentOptions): JsonObject {
       securitySchemes: Object.fromEntries(policies.map((policy) => [policy.name, formatPolicy(policy)])),
     },
   };
+}
+
+/** Tags of the Swagger document that are no English words. Existing clients depend on them there. */
+const titles: ReadonlyMap<string, string> = new Map([
+  ['Permissionss', 'Permissions'],
+  ['User-datas', 'User data'],
+]);
+
+function titleOf(tag: string): string {
+  return titles.get(tag) ?? tag;
 }
 
 const errorReference: JsonValue = otherError.schema ?? {};
@@ -82,7 +92,7 @@ function formatOperation({ id, tag, method, isPublic, description, errors }: Des
   const own = Object.entries(responses).map(([status, response]) => [status, formatResponse(method, response)]);
   return {
     operationId: id,
-    tags: [tag],
+    tags: [titleOf(tag)],
     ...(summary === '' ? {} : { summary }),
     ...(details === undefined ? {} : { description: details }),
     ...(isPublic ? { security: [] } : {}),

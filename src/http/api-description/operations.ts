@@ -58,7 +58,7 @@ export function describePaths({ endpoints, notAcceptableStatus }: DescribedServi
 }
 
 /** Returns each tag once, in the order of the paths. */
-export function tagsOf(paths: readonly DescribedPath[]): readonly JsonObject[] {
+export function tagsOf(paths: readonly DescribedPath[]): readonly { readonly name: string }[] {
   const names = new Set(paths.flatMap(({ operations }) => operations.map(({ tag }) => tag)));
   return Array.from(names, (name) => ({ name }));
 }

@@ -24,6 +24,12 @@ interface Document {
 
 const paths = { swagger: '/v1/__api__', openapi: '/v1/openapi.json' } as const;
 
+/** Tags of the Swagger document that are other ones in the OpenAPI document. */
+const plainTags = new Map([
+  ['Permissionss', 'Permissions'],
+  ['User-datas', 'User data'],
+]);
+
 /** A kind whose attributes use what Swagger 2.0 lacks. */
 const shape: ResourceKind = {
   name: 'shape',
@@ -103,10 +109,11 @@ describe('the documents of a service with every plugin', () => {
     const withoutHead = [...openapi.keys()].filter((id) => !id.startsWith('head_'));
     expect([...swagger.keys()].toSorted()).toEqual(withoutHead.toSorted());
     for (const [id, { tags, responses }] of swagger) {
-      expect([id, tags]).toEqual([id, openapi.get(id)?.tags]);
+      expect([id, tags?.map((tag) => plainTags.get(tag) ?? tag)]).toEqual([id, openapi.get(id)?.tags]);
       expect([id, Object.keys(responses)]).toEqual([id, Object.keys(openapi.get(id)?.responses ?? {})]);
     }
-    expect(read('swagger').tags).toEqual(read('openapi').tags);
+    const inPlainWords = read('swagger').tags.map(({ name }) => ({ name: plainTags.get(name) ?? name }));
+    expect(inPlainWords).toEqual(read('openapi').tags);
   });
 
   it('describe what every operation does', () => {
@@ -131,6 +138,14 @@ describe('the documents of a service with every plugin', () => {
         'Articles',
       ]),
     );
+  });
+
+  it('name their tags in plain English in the OpenAPI document', () => {
+    const names = read('openapi').tags.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['Buckets', 'Permissions', 'User data']));
+    expect(names).not.toContain('Permissionss');
+    const used = [...operationsOf(read('openapi')).values()].flatMap(({ tags }) => tags);
+    expect(new Set(used)).toEqual(new Set(names));
   });
 
   it('have the attributes that kinds declare, as far as the format can say', () => {
