@@ -7,7 +7,6 @@ import { formatAssignment } from './file-format.ts';
 import { isLoopback } from './loopback.ts';
 import { generateSecret, valuesFor } from './profile.ts';
 import { coreSettingsFor, tablesOfBackends, type CoreTable } from './table.ts';
-import { readHomepage } from './version.ts';
 
 export interface TemplateChoices {
   readonly format: 'ini' | 'toml';
@@ -64,8 +63,8 @@ export function formatTemplate(choices: TemplateChoices): string {
     '# Configuration of a Coffer service. Start it with: coffer start --config <this file>',
     '# This file contains secrets: make it readable for the service only.',
     '#',
-    '# Commented-out lines show defaults. The reference describes all settings:',
-    `# docs/reference/settings.md, ${readHomepage()}`,
+    '# Commented-out lines show defaults. All settings are described in the console of the running',
+    '# service (/v1/admin/, Operations), and in docs/reference/settings.md of the source repository.',
     '# Environment variables override this file: SVC_READONLY sets readonly.',
     '',
     choices.format === 'ini' ? '[app:main]' : '[coffer]',
