@@ -5,7 +5,7 @@ import type { Purpose } from '../settings/checks.ts';
 import { builtInBackends } from '../backends/built-in-backends.ts';
 import { examineSettings, loadSettings, type LoadOptions } from '../backends/load-settings.ts';
 import { durableNames, findVolatileChoices } from '../settings/backend-settings.ts';
-import { findConfigName, type Examined } from '../settings/load.ts';
+import { defaultFiles, findConfigName, type Examined } from '../settings/load.ts';
 import { completeCommand } from '../settings/migrate-command.ts';
 import { SettingsError, withoutRepetitions } from '../settings/problems.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -21,7 +21,11 @@ export interface CommonOptions {
 /** Adds `--config`, `--ini`, `--quiet` and `--debug` to a command. */
 export function withCommonOptions(command: Command): Command {
   return command
-    .option('--config <file>', 'configuration file, INI or TOML (environment: SVC_CONFIG)')
+    .option(
+      '--config <file>',
+      'configuration file, INI or TOML (environment: SVC_CONFIG). Without it, the first of these files that exists is read: ' +
+        defaultFiles.join(', '),
+    )
     .option('--ini <file>', 'alias of --config, as in Kinto (environment: SVC_INI)')
     .option('-q, --quiet', 'log errors only')
     .option('-v, --debug', 'log debug messages too');

@@ -23,7 +23,7 @@ import { versionCommand } from './commands/version.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
 import { withCommonOptions, withConfig, type CommonOptions } from './common.ts';
 import { Exit, exitCodes } from './exit-codes.ts';
-import { printError } from './terminal.ts';
+import { printError, tolerateClosedOutput } from './terminal.ts';
 
 const examples = `
 Examples:
@@ -72,17 +72,25 @@ function createProgram(): Command {
 
 /** Runs the command line and returns the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
+  tolerateClosedOutput();
   let options: CommonOptions = {};
   try {
     const program = createProgram();
     program.hook('preAction', (_program, command) => {
       options = command.optsWithGlobals<CommonOptions>();
     });
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(withoutUnknownTopic(program, args), { from: 'user' });
     return exitCodes.done;
   } catch (error) {
     return report(error, options);
   }
+}
+
+/** Drops `help` before an unknown command, for which Commander prints its general help. The command itself is refused. */
+function withoutUnknownTopic({ commands }: Command, args: readonly string[]): readonly string[] {
+  const [first, topic = ''] = args;
+  const isKnown = /^(?:$|-|help$)/.test(topic) || commands.some((command) => command.name() === topic);
+  return first === 'help' && !isKnown ? args.slice(1) : args;
 }
 
 function report(error: unknown, options: CommonOptions): number {

@@ -4,6 +4,15 @@ import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Exit, exitCodes } from './exit-codes.ts';
 
+/** Ignores a reader that ends before a command does, as in `coffer check | head -3`. The command completes its work. */
+export function tolerateClosedOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+}
+
 /** Prints a line of the result. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);

@@ -203,8 +203,11 @@ export async function acceptSecrets(settings: Settings): Promise<void> {
 
 /** Returns the message of an error with that of the driver, which has details for operators only. */
 function describeFailure(error: unknown): string {
+  const message = messageOf(error);
   const { cause } = error instanceof Error ? error : { cause: undefined };
-  return cause instanceof Error ? `${messageOf(error)} (${cause.message || cause.name})` : messageOf(error);
+  if (!(cause instanceof Error)) return message;
+  const detail = cause.message || cause.name;
+  return message.includes(detail) ? message : `${message} (${detail})`;
 }
 
 /** Describes a file that does not exist yet. Opening the backend would create it. */

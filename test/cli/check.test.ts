@@ -53,6 +53,12 @@ describe('coffer check', () => {
     expect(await service.ended).toBe(0);
   });
 
+  test('gives the reason of a missing package once.', async () => {
+    const { code, err } = await check({ ...sound, storage_backend: 'bogus' });
+    expect(code).toBe(1);
+    expect(err.match(/No package bogus was found/g)).toHaveLength(1);
+  });
+
   test('reports all problems at once, and exits with 1.', async () => {
     const { code, err } = await check({
       ...sound,

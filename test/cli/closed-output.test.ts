@@ -1,7 +1,14 @@
-// A server whose log has no reader any more, as behind `| head`, still stops.
+// Programs whose output has no reader any more, as behind `| head`, complete their work, and a server still stops.
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import process from 'node:process';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { spawnServer, Workspace } from '../support/server-process.ts';
+import { run, workingFolder } from './process.ts';
+
+const program = fileURLToPath(new URL('../../bin/coffer.js', import.meta.url));
 
 test('the server stops on SIGTERM although the reader of its log is gone', async () => {
   const workspace = await Workspace.create();
@@ -13,4 +20,30 @@ test('the server stops on SIGTERM although the reader of its log is gone', async
   const [code, signal] = await exited;
   await workspace.remove();
   expect([code, signal]).toEqual([0, null]);
+});
+
+test.each([[['check']], [['--help']]])(
+  'coffer %j completes quietly although the reader of its output is gone',
+  async (args) => {
+    const child = spawn(process.execPath, [program, ...args], {
+      cwd: workingFolder(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child.stdout.destroy();
+    const [complaints, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect([code, complaints]).toEqual([0, '']);
+  },
+);
+
+test('coffer export fails when the reader of the file is gone', async () => {
+  const cwd = workingFolder();
+  await run(['migrate'], { cwd });
+  const child = spawn(process.execPath, [program, 'export', '-'], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.destroy();
+  const [complaints, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  expect(code).toBe(1);
+  expect(complaints).toContain('EPIPE');
 });

@@ -38,6 +38,14 @@ describe('Help', () => {
     const { code, out } = await run([command, '--help'], { cwd: workingFolder() });
     expect(code).toBe(0);
     for (const option of ['--config', '--ini', '--quiet', '--debug', '--help']) expect(out).toContain(option);
+    expect(out).toContain('config/coffer.ini');
+  });
+
+  test('of a topic is the help of that command.', async () => {
+    const { code, out, err } = await run(['help', 'purge-deleted'], { cwd: workingFolder() });
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toContain('<kind...> <max-retained>');
+    expect(out).not.toContain('words');
   });
 });
 
@@ -51,6 +59,7 @@ describe('A wrong command line', () => {
     [['start', '--prot', '80'], 'Did you mean --port?'],
     [['start', '--port', '70000'], '0 to 65535'],
     [['delete-collection', '--bucket', 'x'], '--collection'],
+    [['help', 'settings'], "unknown command 'settings'"],
     [['types'], "'url'"],
     [['types', 'http://127.0.0.1:1/v1/buckets/x'], 'expected the address of a collection'],
     [['types', 'http://a:b@127.0.0.1:1/v1/buckets/x/collections/y'], 'use --auth'],

@@ -147,6 +147,23 @@ describe('The maintenance commands', () => {
     expect(again).toEqual({ code: 0, out: expect.stringMatching(/: nothing to do\.\nDone\.\n$/), err: '' });
   });
 
+  test('webhooks refuses unknown names, and lists the known ones.', async () => {
+    const cwd = workingFolder();
+    const environment = {
+      SVC_EVENT_LISTENERS: 'partner other',
+      SVC_EVENT_LISTENERS_PARTNER_USE: 'webhook',
+      SVC_EVENT_LISTENERS_OTHER_USE: './other.js',
+    };
+    expect(await run(['webhooks', '--retry', 'x'], { cwd, environment })).toEqual({
+      code: 1,
+      out: '',
+      err: 'coffer: nothing was done: no webhook is called "x". Known: partner.\n',
+    });
+    const known = await run(['webhooks', '--retry', 'partner'], { cwd, environment });
+    expect([known.code, known.out]).toEqual([0, '0 deliveries of partner will be retried.\n']);
+    expect((await run(['webhooks', '--forget', 'x'], { cwd })).err).toContain('The settings define no webhooks.');
+  });
+
   test('webhooks reports when no listener is configured.', async () => {
     const { code, out, err } = await run(['webhooks'], { cwd: workingFolder() });
     expect([code, out, err]).toEqual([0, 'No webhooks: event_listeners names no listener whose use is webhook.\n', '']);

@@ -101,14 +101,14 @@ describe('coffer webhooks', () => {
       out: 'hook: 0 waiting, 2 failed (last: the receiver answered 410)\n',
       err: '',
     });
-    expect(await command('--retry', 'hook')).toMatchObject({ code: 0, out: '2\n' });
+    expect(await command('--retry', 'hook')).toMatchObject({ code: 0, out: '2 deliveries of hook will be retried.\n' });
     expect((await command()).out).toBe('hook: 2 waiting, 0 failed\n');
     const next = await ServerProcess.start(workspace, environment);
     cleanUps.push(() => next.kill());
     const ids = (await receiver.received(4)).map(({ id }) => id);
     expect(ids.slice(2)).toEqual(ids.slice(0, 2));
     expect(await next.stop()).toBe(0);
-    expect(await command('--forget', 'hook')).toMatchObject({ code: 0, out: '2\n' });
+    expect(await command('--forget', 'hook')).toMatchObject({ code: 0, out: '2 deliveries of hook were deleted.\n' });
     expect((await command()).out).toBe('hook: no waiting or failed deliveries\n');
     expect(await command('--forget', 'hook', '--retry', 'hook')).toMatchObject({ code: 2 });
   });

@@ -26,7 +26,7 @@ export function purgeDeletedCommand(): Command {
   return new Command('purge-deleted')
     .description('delete tombstones older than an age, or beyond a number per list')
     .usage('[options] <kind...> <max-retained>\n       coffer purge-deleted [options] --older-than <age> [kind...]')
-    .argument('[words...]', 'kinds of object (bucket, group, collection, record), then the number to keep per list')
+    .argument('[kind...]', 'kinds of object (bucket, group, collection, record), then the number to keep per list')
     .option('--older-than <age>', 'delete tombstones of this age (30d, 12h, 90m) or from before a date', parseAge)
     .addHelpText('after', examples)
     .action(async (words: readonly string[], _options, command: Command) => {

@@ -34,7 +34,11 @@ export function webhooksCommand(): Command {
         throw new Exit(exitCodes.usage, 'give either --retry or --forget');
       const name = retry ?? forget;
       if (name !== undefined) {
-        print(String(await emptyWebhookDeadLetters(settings, { name, retry: retry !== undefined })));
+        const count = await emptyWebhookDeadLetters(settings, { name, retry: retry !== undefined });
+        const deliveries = `${count} ${count === 1 ? 'delivery' : 'deliveries'} of ${name}`;
+        print(
+          `${deliveries} ${retry === undefined ? (count === 1 ? 'was deleted' : 'were deleted') : 'will be retried'}.`,
+        );
         return;
       }
       const counts = await reviewWebhooks(settings);
