@@ -490,6 +490,11 @@ describe('the query of a login', () => {
     expect(body).toMatchObject({ errno: 107, details: [{ location: 'querystring', name: 'callback' }] });
   });
 
+  it('names the setting in the message about a callback that is not allowed.', async () => {
+    const { body } = await login(service, { callback: 'https://evil.example/', scope: 'openid email' });
+    expect(body).toMatchObject({ message: 'the callback is not in openid_allowed_callbacks' });
+  });
+
   it('adds a path to a callback without one, so that the token cannot become part of the host.', async () => {
     scripted.answers.set('/token', { access_token: 't' });
     const begun = await login(service, { callback: 'https://admin.example.org', scope: 'openid' }, 'other');

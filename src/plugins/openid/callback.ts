@@ -79,5 +79,5 @@ export function readCallback(
   const isAllowed = url.origin === origin || isLoopbackName(url.hostname) || rules.some((rule) => rule(url));
   // Percent-encoding lengthens some URLs, and they must fit into a cookie.
   if (url.href.length > maxCallbackLength) return { fault: `expected at most ${maxCallbackLength} characters` };
-  return isAllowed ? { address: url.href } : { fault: 'the URL is not in openid_allowed_callbacks' };
+  return isAllowed ? { address: url.href } : { fault: 'the callback is not in openid_allowed_callbacks' };
 }
