@@ -70,6 +70,27 @@ export function isSafeId(text: string): boolean {
   return text !== '' && !neverAllowed.test(text);
 }
 
+const safePath = /^(?:\/(?!\.{1,2}(?:\/|$))[^\p{Cc}\p{Cs}/*]+)*$/u;
+const unsafeCharacter = /[\p{Cc}\p{Cs}]/u;
+
+/** Whether the text can be the URI of an object, for imported data: a path of safe ids, or `''` for the root. */
+export function isSafeUri(text: string): boolean {
+  return safePath.test(text);
+}
+
+/**
+ * Whether the text can be the parent of lists, for imported data: the URI of an object or a folder below one, or an owner or a
+ * folder of a plugin, which begin with no slash and may contain any printable text.
+ */
+export function isSafeParent(text: string): boolean {
+  return text.startsWith('/') ? isSafeUri(text) : !unsafeCharacter.test(text);
+}
+
+/** Whether the text can be the name of a kind, for imported data, whose kinds may come from other plugins. */
+export function isSafeKind(text: string): boolean {
+  return text !== '' && !unsafeCharacter.test(text);
+}
+
 /** Casts an id from storage: it was checked when the object was written. */
 export function storedId(id: string): ObjectId {
   return id as ObjectId;

@@ -8,6 +8,17 @@ import { ExactNumber, type JsonValue } from '../../base/json.ts';
  */
 export const latestTimestamp = 2 ** 52;
 
+/**
+ * The latest timestamp, clock or horizon that an import accepts. A list to which a client has given the latest timestamp continues
+ * beyond it, so the limit leaves room for a trillion writes. Above it, too few timestamps may be left for the list here.
+ */
+export const latestImportedTimestamp = latestTimestamp + 2 ** 40;
+
+/** Whether an import accepts the number as a timestamp, a clock or a horizon. */
+export function isImportedTimestamp(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0 && value <= latestImportedTimestamp;
+}
+
 const integerText = /^-?\d+$/;
 
 /**

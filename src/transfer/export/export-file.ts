@@ -10,14 +10,9 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import type { ListKey } from '../../core/objects/stored.ts';
-import {
-  BrokenLine,
-  parseLine,
-  type ExportHeader,
-  type ExportLine,
-  type ExportSummary,
-  type ListEnd,
-} from './lines.ts';
+import { BrokenLine } from './broken-line.ts';
+import { readEntryData } from './entry-data.ts';
+import { parseLine, type ExportHeader, type ExportLine, type ExportSummary, type ListEnd } from './lines.ts';
 import type { ExportSink } from './write-export.ts';
 
 /** An export that cannot be written or read, with a message for the operator. */
@@ -196,18 +191,52 @@ function tryLine(bytes: Buffer): ExportLine | undefined {
   }
 }
 
+/** Returns the text to store for the data of an entry. */
+type ReadData = (text: string) => string;
+
+/**
+ * Checks every line of a file. Returns the function that reads the data of entries in the next pass, which repeats the check only
+ * if some data must be brought into the stored form.
+ *
+ * @throws ExportRefused naming the first line that cannot be imported
+ */
+export async function checkLines(path: string): Promise<ReadData> {
+  let isStoredForm = true;
+  const readData = (text: string): string => {
+    const stored = readEntryData(text);
+    isStoredForm &&= stored === text;
+    return stored;
+  };
+  const lines = readLines(path, readData);
+  while ((await lines.next()).done !== true);
+  return isStoredForm ? (text) => text : readEntryData;
+}
+
 /**
  * Yields the lines of a file, many at a time.
  *
- * @throws ExportRefused naming the line that cannot be read
+ * @throws ExportRefused naming the line that cannot be read, or is in the wrong place
  */
-export async function* readLines(path: string): AsyncGenerator<readonly ExportLine[]> {
+export async function* readLines(path: string, readData: ReadData): AsyncGenerator<readonly ExportLine[]> {
   let number = 0;
-  for await (const texts of readTexts(path)) {
-    const first = number + 1;
-    number += texts.length;
-    yield texts.map((text, index) => requireLine(path, text, first + index));
-  }
+  let isInList = false;
+  const read = (text: string): ExportLine => {
+    number++;
+    const line = requireLine(path, text, number, readData);
+    const fault = findMisplacement(line, isInList);
+    if (fault !== undefined) throw new ExportRefused(`${path}, line ${number}: ${fault}`);
+    if (line.is === 'list' || line.is === 'end') isInList = line.is === 'list';
+    return line;
+  };
+  for await (const texts of readTexts(path)) yield texts.map(read);
+}
+
+/** Returns why a line cannot be at its place, or `undefined`. */
+function findMisplacement({ is }: ExportLine, isInList: boolean): string | undefined {
+  if (is === 'entry' && !isInList) return 'an entry comes before its list';
+  if (is === 'end' && !isInList) return 'the end of a list comes before its start';
+  if (is !== 'entry' && is !== 'end' && isInList) return 'the end of the list before is missing';
+  return undefined;
 }
 
 /** A list with the line after its entries. */
@@ -215,34 +244,46 @@ export interface ExportedList extends ListKey {
   readonly end: ListEnd;
 }
 
-/** Yields the lists of a file without their entries, in the order of the file. */
+/** Third bytes of the lines `{"list":…` and `{"end":…`. */
+const [listMark, endMark] = Buffer.from('le');
+
+/** Yields the lists of a file without their entries, in the order of the file. The lines of entries are not even decoded. */
 export async function* readListEnds(path: string): AsyncGenerator<ExportedList> {
   let key: ListKey | undefined;
   let number = 0;
-  for await (const texts of readTexts(path)) {
-    for (const text of texts) {
+  for await (const block of readBlocks(path)) {
+    for (let start = 0; start < block.length;) {
+      const end = block.indexOf(lineBreak, start);
       number++;
-      if (!text.startsWith('{"list":') && !text.startsWith('{"end":')) continue;
-      const line = requireLine(path, text, number);
-      if (line.is === 'list') key = { kind: line.list.kind, parent: line.list.parent };
-      else if (line.is === 'end' && key !== undefined) yield { ...key, end: line.end };
+      const mark = block[start + 2];
+      if (mark === listMark || mark === endMark) {
+        const line = requireLine(path, block.toString('utf8', start, end), number);
+        if (line.is === 'list') key = { kind: line.list.kind, parent: line.list.parent };
+        else if (line.is === 'end' && key !== undefined) yield { ...key, end: line.end };
+      }
+      start = end + 1;
     }
   }
 }
 
 async function* readTexts(path: string): AsyncGenerator<readonly string[]> {
+  for await (const block of readBlocks(path)) yield block.toString('utf8', 0, block.length - 1).split('\n');
+}
+
+/** Yields the bytes of one or more whole lines with their line breaks. */
+async function* readBlocks(path: string): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of wholeLines(readBytes(path), { path, maxLineBytes: longestLineBytes })) {
     const bytes: Buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    const end = bytes.lastIndexOf(lineBreak);
-    rest = bytes.subarray(end + 1);
-    if (end !== -1) yield bytes.toString('utf8', 0, end).split('\n');
+    const end = bytes.lastIndexOf(lineBreak) + 1;
+    rest = bytes.subarray(end);
+    if (end > 0) yield bytes.subarray(0, end);
   }
 }
 
-function requireLine(path: string, text: string, number: number): ExportLine {
+function requireLine(path: string, text: string, number: number, readData?: ReadData): ExportLine {
   try {
-    return parseLine(text);
+    return parseLine(text, readData);
   } catch (error) {
     if (!(error instanceof BrokenLine)) throw error;
     throw new ExportRefused(`${path}, line ${number}: ${error.message}`, { cause: error });

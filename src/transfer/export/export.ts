@@ -15,6 +15,7 @@ import { walkLists, walkPairs } from '../../maintenance/walk.ts';
 import { keepFingerprints, readFingerprints } from '../../maintenance/secret-fingerprints.ts';
 import {
   checkExport,
+  checkLines,
   ExportRefused,
   readLines,
   readListEnds,
@@ -81,7 +82,7 @@ export interface ImportFileResult {
 /**
  * Imports a file into the backends of the settings.
  *
- * @throws ExportRefused when the file is incomplete, or the target has data that must not be lost; nothing was written then
+ * @throws ExportRefused when the file is incomplete or cannot be stored, or the target has data that must not be lost; nothing was written then
  */
 export async function importFrom(
   path: string,
@@ -113,6 +114,8 @@ async function importChecked(
   if (summary.permissions + summary.memberships > 0 && !stores.hasPermissions) {
     throw new ExportRefused('the file has permissions, but the target has no permission backend');
   }
+  // A file that cannot be imported is refused before the target is emptied or changed.
+  const readData = mode === 'verify' ? undefined : await checkLines(path);
   if (mode === 'empty') await empty(stores);
   if (mode === 'refuse' && !(await isEmptyStore(stores))) {
     throw new ExportRefused(
@@ -121,7 +124,7 @@ async function importChecked(
     );
   }
   if (mode === 'resume') await requireOlder(path, stores);
-  if (mode !== 'verify') {
+  if (readData !== undefined) {
     let [entries, permissions] = [0, 0];
     const total = summary.objects + summary.tombstones;
     const restoring = new Restoring(stores, {
@@ -131,7 +134,7 @@ async function importChecked(
         if (morePermissions > 0) onProgress('permissions', (permissions += morePermissions), summary.permissions);
       },
     });
-    for await (const lines of readLines(path)) await restoring.add(lines);
+    for await (const lines of readLines(path, readData)) await restoring.add(lines);
     await restoring.finish();
     if (Object.keys(header.secrets).length > 0) {
       await keepFingerprints(stores.storage, header.secrets, { replaces: true });

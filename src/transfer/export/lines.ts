@@ -1,11 +1,16 @@
 // The lines of an export: how they are written and read back. Each is one JSON object with a fixed order of keys. The text of
 // an entry goes from the database to the file and back without being parsed.
-import { formatJson, parseStoredJson, isJsonObject, getKey, type JsonObject } from '../../base/json.ts';
+import { getKey, isJsonObject, isStorableText, type JsonObject } from '../../base/json.ts';
+import { isEscaped } from '../../base/json-text.ts';
 import type { Memberships, ObjectEntries, ObjectPermissions } from '../../contracts/permission.ts';
+import { isSafeId, isSafeKind, isSafeParent } from '../../core/objects/object-id.ts';
 import { isTombstone, StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
+import { isImportedTimestamp, latestImportedTimestamp } from '../../core/objects/timestamps.ts';
 import { storedParent, storedUri } from '../../core/objects/uris.ts';
 import { toPrincipal, toPrincipals, type Principal } from '../../core/permissions/principals.ts';
 import { parseFingerprints, type Fingerprints } from '../../maintenance/secret-fingerprints.ts';
+import { BrokenLine } from './broken-line.ts';
+import { parseText, readEntryData } from './entry-data.ts';
 
 /** Version of the format. Other versions are refused. */
 export const exportFormat = 1;
@@ -59,9 +64,6 @@ export type ExportLine =
   | { readonly is: 'memberships'; readonly memberships: Memberships }
   | { readonly is: 'summary'; readonly summary: ExportSummary; readonly sha256: string };
 
-/** A line that does not belong to an export. */
-export class BrokenLine extends Error {}
-
 const plainText = /^[\w/.:@-]*$/;
 
 function quote(text: string): string {
@@ -103,10 +105,11 @@ export function formatSummary(summary: ExportSummary, sha256: string): string {
 /**
  * Parses a line, without its line break.
  *
+ * @param readData returns the text to store for the data of an entry
  * @throws BrokenLine
  */
-export function parseLine(line: string): ExportLine {
-  if (line.startsWith('{"id":')) return { is: 'entry', entry: parseEntryLine(line) };
+export function parseLine(line: string, readData = readEntryData): ExportLine {
+  if (line.startsWith('{"id":')) return { is: 'entry', entry: parseEntryLine(line, readData) };
   const value = parseObject(line);
   if (Object.hasOwn(value, 'permissionsOf')) return { is: 'permissions', entries: readEntries(value) };
   if (Object.hasOwn(value, 'principalsOf')) return { is: 'memberships', memberships: readMemberships(value) };
@@ -124,7 +127,7 @@ const dataKey = ',"data":';
 const deletedEnd = ',"deleted":true}';
 
 /** Splits an entry at the places where `formatEntryLine` has joined it. */
-function parseEntryLine(line: string): StoredEntry {
+function parseEntryLine(line: string, readData: (text: string) => string): StoredEntry {
   const start = '{"id":'.length;
   let idEnd = line.indexOf('"', start + 1);
   while (idEnd !== -1 && isEscaped(line, idEnd)) idEnd = line.indexOf('"', idEnd + 1);
@@ -133,54 +136,13 @@ function parseEntryLine(line: string): StoredEntry {
   if (idEnd === -1 || timeEnd === -1 || !line.startsWith(timeKey, idEnd + 1)) throw new BrokenLine('not an entry');
   const quoted = line.slice(start, idEnd + 1);
   const id = quoted.includes('\\') ? String(parseText(quoted)) : quoted.slice(1, -1);
-  const lastModified = Number(line.slice(timeStart, timeEnd));
-  if (!isTimestamp(lastModified)) throw new BrokenLine('not a timestamp');
+  if (!isSafeId(id)) throw new BrokenLine(`no object can have the id ${JSON.stringify(id)}`);
+  const lastModified = requireTimestamp('last_modified', line.slice(timeStart, timeEnd));
   if (line.startsWith(deletedEnd, timeEnd) && line.length === timeEnd + deletedEnd.length) {
     return { id, lastModified, deleted: true };
   }
   if (!line.startsWith(dataKey, timeEnd) || !line.endsWith('}')) throw new BrokenLine('neither data nor a tombstone');
-  return new StoredObject(id, lastModified, requireCompact(line.slice(timeEnd + dataKey.length, -1)));
-}
-
-function isEscaped(line: string, at: number): boolean {
-  let backslashes = 0;
-  while (line.charCodeAt(at - 1 - backslashes) === 92) backslashes++;
-  return backslashes % 2 === 1;
-}
-
-/** Returns the text of an object as it is stored: compact, also when the file was edited. */
-function requireCompact(text: string): string {
-  const plain = parseText(text);
-  if (typeof plain !== 'object' || plain === null || Array.isArray(plain))
-    throw new BrokenLine('data is not an object');
-  if (JSON.stringify(plain) === text || isCompact(text)) return text;
-  try {
-    return formatJson(parseStoredJson(text));
-  } catch (error) {
-    throw new BrokenLine((error as Error).message, { cause: error });
-  }
-}
-
-const whitespace: ReadonlySet<number> = new Set([9, 10, 13, 32]);
-
-/** Whether valid JSON has no white space outside of strings. */
-function isCompact(text: string): boolean {
-  let isQuoted = false;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (isQuoted && code === 92) at++;
-    else if (code === 34) isQuoted = !isQuoted;
-    else if (!isQuoted && whitespace.has(code)) return false;
-  }
-  return true;
-}
-
-function parseText(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    throw new BrokenLine('not JSON', { cause: error });
-  }
+  return new StoredObject(id, lastModified, readData(line.slice(timeEnd + dataKey.length, -1)));
 }
 
 function parseObject(line: string): JsonObject {
@@ -203,18 +165,17 @@ function readHeader(value: JsonObject): ExportHeader {
 }
 
 function readListHead(value: JsonObject): ListHead {
-  return {
-    kind: textOf(value, 'kind'),
-    parent: storedParent(textOf(value, 'parent')),
-    clock: numberOf(value, 'clock'),
-  };
+  const [kind, parent] = [textOf(value, 'kind'), textOf(value, 'parent')];
+  if (!isSafeKind(kind)) throw new BrokenLine(`no kind of objects can have the name ${JSON.stringify(kind)}`);
+  if (!isSafeParent(parent)) throw new BrokenLine(`no list can have the parent ${JSON.stringify(parent)}`);
+  return { kind, parent: storedParent(parent), clock: timestampOf(value, 'clock') };
 }
 
 function readListEnd(value: JsonObject): ListEnd {
   return {
-    clock: numberOf(value, 'clock'),
+    clock: timestampOf(value, 'clock'),
     // Files of earlier versions lack it.
-    horizon: getKey(value, 'horizon') === undefined ? 0 : numberOf(value, 'horizon'),
+    horizon: getKey(value, 'horizon') === undefined ? 0 : timestampOf(value, 'horizon'),
     objects: numberOf(value, 'objects'),
     tombstones: numberOf(value, 'tombstones'),
     digest: textOf(value, 'digest'),
@@ -237,10 +198,12 @@ function readSummary(value: JsonObject): ExportSummary {
 
 function readEntries(value: JsonObject): ObjectEntries {
   const entries = Object.entries(partOf(value, 'entries')).map(
-    ([name, principals]) => [name, toPrincipals(textsOf(principals))] as const,
+    ([name, principals]) => [requireText(name), toPrincipals(textsOf(principals))] as const,
   );
+  const uri = textOf(value, 'permissionsOf');
+  if (!isSafeParent(uri)) throw new BrokenLine(`no object can have the URI ${JSON.stringify(uri)}`);
   const permissions: ObjectPermissions = Object.fromEntries<readonly Principal[]>(entries);
-  return { objectId: storedUri(textOf(value, 'permissionsOf')), permissions };
+  return { objectId: storedUri(uri), permissions };
 }
 
 function readMemberships(value: JsonObject): Memberships {
@@ -257,21 +220,35 @@ function partOf(value: JsonObject, key: string): JsonObject {
 function textOf(value: JsonObject, key: string): string {
   const text = getKey(value, key);
   if (typeof text !== 'string') throw new BrokenLine(`${key} is not a text`);
-  return text;
+  return requireText(text);
+}
+
+/** Refuses what requests refuse in names and principals. Control characters are allowed there. */
+function requireText(text: string): string {
+  if (isStorableText(text)) return text;
+  throw new BrokenLine('null characters and lone surrogates are not allowed');
 }
 
 function textsOf(value: unknown): readonly string[] {
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
     throw new BrokenLine('not a list of texts');
-  return value;
+  return value.map(requireText);
 }
 
+/** Returns a count. */
 function numberOf(value: JsonObject, key: string): number {
   const number = getKey(value, key);
-  if (typeof number !== 'number' || !isTimestamp(number)) throw new BrokenLine(`${key} is not a number`);
-  return number;
+  if (typeof number === 'number' && Number.isSafeInteger(number) && number >= 0) return number;
+  throw new BrokenLine(`${key} is not a number`);
 }
 
-function isTimestamp(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
+function timestampOf(value: JsonObject, key: string): number {
+  return requireTimestamp(key, String(getKey(value, key)));
+}
+
+/** Returns the timestamp in a text of digits. Lists with a later one could not be written to for long, or not at all. */
+function requireTimestamp(key: string, text: string): number {
+  const timestamp = Number(text);
+  if (/^\d+$/.test(text) && isImportedTimestamp(timestamp)) return timestamp;
+  throw new BrokenLine(`${key} is not a timestamp from 0 to ${latestImportedTimestamp}: ${text.slice(0, 40)}`);
 }

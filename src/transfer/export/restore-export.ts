@@ -101,7 +101,7 @@ export class Restoring {
 
   #part(): Part {
     const part = this.#parts.at(-1);
-    if (part === undefined) throw new Error('an entry comes before its list');
+    if (part === undefined) throw new Error('a line of a list comes before the list');
     return part;
   }
 

@@ -43,22 +43,24 @@ const oddWords = [
   '*',
 ];
 const words = fc.oneof(fc.constantFrom(...oddWords), fc.stringMatching(/^[a-z0-9_-]{1,12}$/));
-const uris = fc.array(words, { maxLength: 4 }).map((parts) => parts.map((part) => `/${part}`).join(''));
+/** Words that can be ids: no id has a star. */
+const ids = words.filter((word) => word !== '*');
+const uris = fc.array(ids, { maxLength: 4 }).map((parts) => parts.map((part) => `/${part}`).join(''));
 const kinds = fc.constantFrom('bucket', 'group', 'collection', 'record', 'account');
 const longTexts = fc.constantFrom('x'.repeat(3000), `basicauth:${'y'.repeat(700)}`);
 const principals = fc.oneof(words, uris, longTexts, fc.constant('system.Authenticated'));
 const exactTexts = fc.constantFrom(
   '{"n":1.10}',
   '{"n":123456789012345678901234567890}',
-  '{"n":1e400}',
+  '{"n":1e-400}',
   '{"n":-0.0}',
-  `{"n":1${'0'.repeat(400)}.5}`,
+  `{"n":1${'0'.repeat(300)}.5}`,
   '{"__proto__":{"a":1},"b":"\u{1F600}"}',
 );
 const texts = fc.oneof(exactTexts, attributes.map(formatAttributes));
 const times = fc.oneof(fc.nat(1_700_000_000_000), fc.nat(50), fc.integer({ min: 2 ** 50, max: 2 ** 52 }));
 
-const entry = fc.tuple(words, times, fc.option(texts, { nil: undefined }));
+const entry = fc.tuple(ids, times, fc.option(texts, { nil: undefined }));
 const entries: fc.Arbitrary<readonly StoredEntry[]> = fc
   .uniqueArray(entry, { maxLength: 40, size: 'max', selector: ([id]) => id })
   .map((all) => {
