@@ -13,14 +13,29 @@ export function tolerateClosedOutput(): void {
   }
 }
 
-/** Prints a line of the result. */
-export function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+/** Control characters and marks of direction, with which a text could change what a terminal shows. */
+const unprintable = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Returns a text from elsewhere as one line, with its control characters as escape sequences. */
+export function printable(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(unprintable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Prints a line about a failure or a notice. */
+/** Returns a message of one or more lines; only its line breaks and tabs stay. */
+function printableLines(text: string): string {
+  return text.replaceAll(/[^\n\t]+/g, printable);
+}
+
+/** Prints a line of the result. Control characters are escaped. */
+export function print(line: string): void {
+  process.stdout.write(`${printableLines(line)}\n`);
+}
+
+/** Prints a line about a failure or a notice. Control characters are escaped. */
 export function printError(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${printableLines(line)}\n`);
 }
 
 /** Whether a command can ask questions. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../../src/testing/index.ts';
+import { startOddServer } from '../transfer/import/odd-source.ts';
 import { answersOf, fillSource } from '../transfer/import/source-data.ts';
 import { run, workingFolder, type Outcome } from './process.ts';
 
@@ -89,6 +90,34 @@ test('A killed import continues where it stopped.', async () => {
   const { code } = await run(importArgs('--resume', '--accept-unseen'), { cwd });
   expect(code).toBe(0);
   expect(await seenIn(cwd)).toEqual(await answersOf(source, 'alice'));
+});
+
+test('Control characters of the source are escaped, on the terminal and in the report.', async () => {
+  const escape = '\u001b]0;owned\u0007\u001b[2J\u202e';
+  const escaped = String.raw`\u001b]0;owned\u0007\u001b[2J\u202e`;
+  const bucket = JSON.stringify({ id: `a${escape}\nb`, last_modified: 1000 });
+  const odd = await startOddServer({
+    lists: { buckets: { entries: [bucket] } },
+    root: { project_name: escape, project_version: '1\nFrom elsewhere' },
+  });
+  const refusing = await startOddServer({
+    lists: { buckets: { entries: [] } },
+    interfere: ({ method, url }) =>
+      method === 'HEAD' || url.pathname === '/v1/' ? true : { status: 403, text: `{"message":"no\n${escape}"}` },
+  });
+  try {
+    const cwd = folderWithConfig();
+    const named = await run(['import', 'kinto', '--from', odd.root.href, '--report', 'left.txt'], { cwd });
+    expect(named.err).toContain(`From ${escaped} 1${String.raw`\u000a`}From elsewhere as an anonymous caller\n`);
+    expect(named.err).toContain(`/buckets/a${escaped}${String.raw`\u000a`}b cannot be stored: its id`);
+    expect(readFileSync(join(cwd, 'left.txt'), 'utf8')).toContain(`/buckets/a${escaped}${String.raw`\u000a`}b cannot`);
+    const refused = await run(['import', 'kinto', '--from', refusing.root.href, '--resume'], { cwd });
+    expect(refused.err).toContain(`the source responded 403 (no ${escaped})`);
+    for (const { out, err } of [named, refused]) expect(out + err).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
+  } finally {
+    await odd.close();
+    await refusing.close();
+  }
 });
 
 describe('Each fault has its message and exit code:', () => {

@@ -7,7 +7,7 @@ import { formatList, formatTable } from '../comparison-table.ts';
 import { credentialHeaders, withCredentials, type CredentialOptions } from '../credentials.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { formatSeconds, withProgress } from '../progress.ts';
-import { printError, print } from '../terminal.ts';
+import { print, printable, printError } from '../terminal.ts';
 import { importFileCommand } from './import-file.ts';
 
 interface ImportCommandOptions extends CommonOptions, CredentialOptions {
@@ -98,8 +98,8 @@ async function importKinto(options: ImportCommandOptions): Promise<void> {
     buckets: options.buckets?.split(',').map((id) => id.trim()),
     withHistory: options.history,
     onRoot: ({ product, userId }, warnings) => {
-      if (!isQuiet) printError(`From ${product} as ${userId ?? 'an anonymous caller'}`);
-      for (const warning of warnings) printError(`Warning: ${warning}`);
+      if (!isQuiet) printError(printable(`From ${product} as ${userId ?? 'an anonymous caller'}`));
+      for (const warning of warnings) printError(printable(`Warning: ${warning}`));
     },
     ...(options.details === true ? { onList: (compared) => print(formatList(compared)) } : {}),
   };
@@ -108,7 +108,7 @@ async function importKinto(options: ImportCommandOptions): Promise<void> {
     const { importWith } = await import('../../transfer/import/import.ts');
     if (options.dryRun === true) {
       const { survey } = await import('../../transfer/import/survey.ts');
-      for (const line of await survey(settings, work)) print(line);
+      for (const line of await survey(settings, work)) print(printable(line));
       return;
     }
     const result = await withProgress(options.quiet, (update) =>
@@ -158,10 +158,11 @@ function concurrencyOf(given: string): number {
 const maxNamed = 20;
 
 function conclude(result: ImportResult, { quiet, report, acceptUnseen, verifyOnly }: ImportCommandOptions): void {
-  const { parts, isEqual, unseen, problems, notes } = result;
+  const { parts, isEqual, unseen } = result;
+  const [problems, notes] = [result.problems.map(printable), result.notes.map(printable)];
   if (quiet !== true) for (const line of formatTable(parts)) print(line);
   const unseenLines = unseen.map(
-    (uri) => `${uri}: the source does not show its permissions, so it was imported without any`,
+    (uri) => `${printable(uri)}: the source does not show its permissions, so it was imported without any`,
   );
   if (report !== undefined)
     writeFileSync(report, [...notes, ...problems, ...unseenLines].map((line) => `${line}\n`).join(''));
