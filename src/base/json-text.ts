@@ -148,6 +148,19 @@ export function findMember(text: string, name: string): string | undefined {
   return undefined;
 }
 
+/** Returns the JSON texts of the items of a valid JSON array. */
+export function itemTexts(text: string): readonly string[] {
+  const items: string[] = [];
+  let at = skipBlanks(text, text.indexOf('[') + 1);
+  while (at < text.length && text.charCodeAt(at) !== 93) {
+    const end = endOfValue(text, at);
+    items.push(text.slice(at, end));
+    // The comma, or the end of the array.
+    at = skipBlanks(text, skipBlanks(text, end) + 1);
+  }
+  return items;
+}
+
 function isSameString(token: string, value: string): boolean {
   return token.includes('\\') && JSON.parse(token) === value;
 }

@@ -79,7 +79,8 @@ function requireFewMembers({ attributes, old }: PendingWrite, maxMembers: number
   throw invalidParameters([{ location: 'body', name: 'data.members', description }]);
 }
 
-function memberFault(member: JsonValue): string | undefined {
+/** Returns why a value cannot be a member of a group, or `undefined`. */
+export function memberFault(member: JsonValue): string | undefined {
   if (typeof member !== 'string') return 'expected a text';
   if (member === '') return 'expected a user id, not an empty text';
   if (member === EVERYONE) return `${EVERYONE} cannot be a member`;

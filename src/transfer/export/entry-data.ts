@@ -33,7 +33,7 @@ export function readEntryData(text: string): string {
   if (!isJsonObject(plain)) throw new BrokenLine('data is not an object');
   requireFreeNames(plain);
   const usual = JSON.stringify(plain);
-  // The same text has no repeated names and no numbers that a double would change. An escape may stand for a null character.
+  // If both texts are equal, no name is repeated and no number is exact. An escape may stand for a null character.
   if (usual === text && !text.includes('\\u')) return text;
   requireStorable(text, plain);
   const { names, isCompact } = scan(text);

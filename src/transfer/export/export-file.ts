@@ -201,15 +201,15 @@ type ReadData = (text: string) => string;
  * @throws ExportRefused naming the first line that cannot be imported
  */
 export async function checkLines(path: string): Promise<ReadData> {
-  let isStoredForm = true;
+  let changed = 0;
   const readData = (text: string): string => {
     const stored = readEntryData(text);
-    isStoredForm &&= stored === text;
+    if (stored !== text) changed++;
     return stored;
   };
   const lines = readLines(path, readData);
   while ((await lines.next()).done !== true);
-  return isStoredForm ? (text) => text : readEntryData;
+  return changed === 0 ? (text) => text : readEntryData;
 }
 
 /**

@@ -135,7 +135,7 @@ function parseEntryLine(line: string, readData: (text: string) => string): Store
   const timeEnd = line.indexOf(',', timeStart);
   if (idEnd === -1 || timeEnd === -1 || !line.startsWith(timeKey, idEnd + 1)) throw new BrokenLine('not an entry');
   const quoted = line.slice(start, idEnd + 1);
-  const id = quoted.includes('\\') ? String(parseText(quoted)) : quoted.slice(1, -1);
+  const id = quoted.includes('\\') ? parseString(quoted) : quoted.slice(1, -1);
   if (!isSafeId(id)) throw new BrokenLine(`no object can have the id ${JSON.stringify(id)}`);
   const lastModified = requireTimestamp('last_modified', line.slice(timeStart, timeEnd));
   if (line.startsWith(deletedEnd, timeEnd) && line.length === timeEnd + deletedEnd.length) {
@@ -143,6 +143,13 @@ function parseEntryLine(line: string, readData: (text: string) => string): Store
   }
   if (!line.startsWith(dataKey, timeEnd) || !line.endsWith('}')) throw new BrokenLine('neither data nor a tombstone');
   return new StoredObject(id, lastModified, readData(line.slice(timeEnd + dataKey.length, -1)));
+}
+
+/** Parses a JSON string. */
+function parseString(quoted: string): string {
+  const text = parseText(quoted);
+  if (typeof text !== 'string') throw new BrokenLine('not an entry');
+  return text;
 }
 
 function parseObject(line: string): JsonObject {
@@ -243,7 +250,7 @@ function numberOf(value: JsonObject, key: string): number {
 }
 
 function timestampOf(value: JsonObject, key: string): number {
-  return requireTimestamp(key, String(getKey(value, key)));
+  return requireTimestamp(key, JSON.stringify(getKey(value, key) ?? null));
 }
 
 /** Returns the timestamp in a text of digits. Lists with a later one could not be written to for long, or not at all. */

@@ -9,7 +9,7 @@ import type { Stores } from '../../engine/unit-of-work.ts';
 import { accountList, accountPrincipal, accountUri } from '../../plugins/accounts/account.ts';
 import { formatPermissions } from '../copy/digest.ts';
 import type { Compared, Side } from '../copy/verify.ts';
-import { isUnfit, readEntry } from './entries.ts';
+import { isUnfit } from './entries.ts';
 import type { SourceList } from './lists.ts';
 import type { Source } from './source.ts';
 import { writeChanges } from './write-changes.ts';
@@ -38,14 +38,17 @@ export async function importAccounts(
   target: Stores,
   { writes }: { readonly writes: boolean },
 ): Promise<AccountsReport | undefined> {
-  const values = await source.listAll(list.path);
-  if (values === 'hidden') return undefined;
+  const accounts = await source.listAll(list.path);
+  if (accounts === 'hidden') return undefined;
   const problems: string[] = [];
   const differences: string[] = [];
   let [objects, same] = [0, 0];
-  for (const value of values) {
-    const account = readEntry(value);
-    if (isUnfit(account) || isTombstone(account)) continue;
+  for (const account of accounts) {
+    if (isUnfit(account)) {
+      problems.push(`${accountUri(account.id)} cannot be stored: ${account.reason}`);
+      continue;
+    }
+    if (isTombstone(account)) continue;
     const password = getKey(account.attributes, 'password');
     if (typeof password !== 'string' || !hash.test(password)) {
       problems.push(`${accountUri(account.id)} was left out: the source does not show the hash of its password`);

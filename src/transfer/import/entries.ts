@@ -8,15 +8,18 @@ import {
   type JsonValue,
   type MutableJsonObject,
 } from '../../base/json.ts';
+import { findMember, itemTexts } from '../../base/json-text.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { isSafeId } from '../../core/objects/object-id.ts';
 import { formatAttributes, StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
-import { latestTimestamp } from '../../core/objects/timestamps.ts';
+import { isImportedTimestamp } from '../../core/objects/timestamps.ts';
 import { toPrincipals, type Principal } from '../../core/permissions/principals.ts';
 import { BrokenAnswer } from './transport.ts';
 
-/** Limits above those of one body: lists and batches put envelopes around objects. */
-const limits = { maxDepth: 520, maxValues: Infinity };
+/** Limits of one object. They are above those of requests. */
+const limits = { maxDepth: 518, maxValues: Infinity };
+/** Lists and batches put envelopes around objects. */
+const answerLimits = { maxDepth: 520, maxValues: Infinity };
 
 /** An object that cannot be stored here. */
 export interface Unfit {
@@ -33,7 +36,7 @@ export interface Unfit {
 export function parseAnswer(text: string): JsonObject {
   let value: JsonValue;
   try {
-    value = parseJson(text, limits);
+    value = parseJson(text, answerLimits);
   } catch (error) {
     if (error instanceof JsonSyntaxError && isJson(text)) throw error;
     throw new BrokenAnswer('the response is not JSON', { cause: error });
@@ -53,29 +56,60 @@ export function isJson(text: string): boolean {
 }
 
 /** Returns the array `data` of a list. */
-export function dataOf(body: JsonObject): readonly JsonValue[] {
+function dataOf(body: JsonObject): readonly JsonValue[] {
   const data = getKey(body, 'data');
-  if (!Array.isArray(data)) throw new BrokenAnswer('the response has no array `data`');
+  if (!Array.isArray(data)) throw noData();
   return data as readonly JsonValue[];
+}
+
+function noData(): BrokenAnswer {
+  return new BrokenAnswer('the response has no array `data`');
+}
+
+/**
+ * Returns the objects and tombstones in the response of a list.
+ *
+ * @throws BrokenAnswer when it is not the response of a list
+ */
+export function readEntries(text: string): readonly (StoredEntry | Unfit)[] {
+  try {
+    return dataOf(parseAnswer(text)).map(readEntry);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+  }
+  // One object makes the whole response unacceptable. Each is read by itself, so the others keep their digits.
+  const data = findMember(text, 'data');
+  if (data?.startsWith('[') !== true) throw noData();
+  return itemTexts(data).map(readItem);
+}
+
+function readItem(text: string): StoredEntry | Unfit {
+  try {
+    return readEntry(parseJson(text, limits));
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    const { id, last_modified: lastModified } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    const where = error.path === undefined ? '' : ` (${error.path})`;
+    return { id: String(id), lastModified: Number(lastModified), reason: `${error.message}${where}` };
+  }
 }
 
 /**
  * Reads an object or tombstone of a list. Kinto stores a `deleted: true` that a client sent on a live object. It is dropped
  * here, as it would be when sent to this service.
  */
-export function readEntry(value: JsonValue): StoredEntry | Unfit {
+function readEntry(value: JsonValue): StoredEntry | Unfit {
   if (!isJsonObject(value)) throw new BrokenAnswer('an item of `data` is not an object');
   const { id, last_modified: lastModified, ...rest } = value;
   const attributes: MutableJsonObject = rest;
   if (typeof id !== 'string') throw new BrokenAnswer('the answer has an object without id');
-  if (typeof lastModified !== 'number' || !Number.isSafeInteger(lastModified) || lastModified > latestTimestamp) {
-    return {
-      id,
-      lastModified: Number(lastModified),
-      reason: 'its last_modified is not a timestamp that can be stored',
-    };
+  if (typeof lastModified !== 'number' || !isImportedTimestamp(lastModified)) {
+    const reason =
+      typeof lastModified === 'number' && lastModified < 0
+        ? 'its last_modified is negative'
+        : 'its last_modified is not a timestamp that can be stored';
+    return { id, lastModified: Number(lastModified), reason };
   }
-  if (lastModified < 0) return { id, lastModified, reason: 'its last_modified is negative' };
   if (!isSafeId(id)) return { id, lastModified, reason: 'its id contains characters that are not allowed here' };
   const names = Object.keys(attributes);
   if (getKey(attributes, 'deleted') === true) {

@@ -4,8 +4,10 @@ import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
 import { formatPermissions } from '../copy/digest.ts';
 import type { Compared, Side } from '../copy/verify.ts';
+import type { ApiRules } from './api-rules.ts';
 import type { Unfit } from './entries.ts';
 import type { SourceList } from './lists.ts';
+import { Oddities } from './oddities.ts';
 
 export interface ListReport {
   readonly compared: Compared;
@@ -13,6 +15,8 @@ export interface ListReport {
   readonly unseen: readonly string[];
   /** Objects that cannot be stored or compared, by name, with the reason. */
   readonly problems: readonly string[];
+  /** Objects that the API would refuse. */
+  readonly oddities: Oddities;
   /** The live objects of lists with children or members. */
   readonly objects: readonly StoredObject[];
   /** URIs of objects that the target has and the source does not show to this user. */
@@ -32,6 +36,8 @@ export interface Pairing {
 /** Collects the findings of a walk. */
 export class Findings {
   readonly #list: SourceList;
+  readonly #rules: ApiRules;
+  readonly #oddities = new Oddities();
   readonly #hashes = { source: createHash('sha256'), target: createHash('sha256') };
   readonly #counts = { source: { objects: 0, tombstones: 0 }, target: { objects: 0, tombstones: 0 } };
   readonly #differences: string[] = [];
@@ -41,11 +47,12 @@ export class Findings {
   #refusedLive = 0;
   readonly unseen: string[] = [];
   readonly hidden: string[] = [];
-  /** Clock of the source in its last page. */
+  /** Clock for the list: that of the source in its last page, or the newest entry where that clock cannot be stored. */
   timestamp: number | undefined;
 
-  constructor(list: SourceList) {
+  constructor(list: SourceList, rules: ApiRules) {
     this.#list = list;
+    this.#rules = rules;
   }
 
   get liveAtSource(): number {
@@ -55,6 +62,13 @@ export class Findings {
   differ(sentence: string): void {
     this.#different++;
     if (this.#different <= maxNamed) this.#differences.push(sentence);
+  }
+
+  /** Reports that the list gets another clock than at the source. */
+  refuseClock(): void {
+    this.#problems.push(
+      `${this.#list.name}: the clock of the list (ETag) is too high to be stored; the newest imported object determines the clock`,
+    );
   }
 
   refuse({ id, reason }: Unfit): void {
@@ -69,7 +83,11 @@ export class Findings {
     if (theirs === undefined) this.differ(`${ours.id} is missing in the target`);
     else if (!isSame) this.differ(`${ours.id} is different in the target`);
     else if (!isAlike) this.differ(`the permissions of ${ours.id} are different in the target`);
-    if (!isTombstone(ours) && (this.#list.hasChildren || this.#list.kind === 'group')) this.#objects.push(ours);
+    if (isTombstone(ours)) return;
+    for (const oddity of this.#rules.find(this.#list.kind, ours, wanted)) {
+      this.#oddities.add(oddity, this.#list.uriOf(ours.id));
+    }
+    if (this.#list.hasChildren || this.#list.kind === 'group') this.#objects.push(ours);
   }
 
   compareExtra(id: string, theirs: StoredEntry | undefined): void {
@@ -81,7 +99,8 @@ export class Findings {
     const more = this.#different - this.#differences.length;
     const differences = [...this.#differences, ...(more > 0 ? [`${more} more are different`] : [])];
     const compared = { name: this.#list.name, source: this.#side('source'), target: this.#side('target'), differences };
-    return { compared, unseen: this.unseen, hidden: this.hidden, problems: this.#problems, objects: this.#objects };
+    const { unseen, hidden } = this;
+    return { compared, unseen, hidden, problems: this.#problems, oddities: this.#oddities, objects: this.#objects };
   }
 
   #add(side: 'source' | 'target', entry: StoredEntry, permissions: string | undefined): void {

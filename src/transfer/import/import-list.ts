@@ -6,6 +6,7 @@ import { newestFirst } from '../../core/query/sort.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
 import { formatPermissions } from '../copy/digest.ts';
 import { compareTimes, sizeOf, walkEntries, walkPairs } from '../../maintenance/walk.ts';
+import type { ApiRules } from './api-rules.ts';
 import { isUnfit } from './entries.ts';
 import { Findings, type ListReport } from './findings.ts';
 import type { SourceList } from './lists.ts';
@@ -17,6 +18,7 @@ export interface ListWork {
   readonly source: Source;
   readonly target: Stores;
   readonly list: SourceList;
+  readonly rules: ApiRules;
   /** Only these objects of the list. */
   readonly only?: readonly string[] | undefined;
   /** Called with the number of entries read at the source since the last call. */
@@ -59,7 +61,7 @@ async function findStart({ source, target, list }: ListWork): Promise<number | u
   const clock = await reader.resourceTimestamp({ kind, parent });
   if (clock === undefined) return undefined;
   const state = await source.state(list);
-  if (state !== undefined && clock > state.timestamp) {
+  if (state?.timestamp !== undefined && clock > state.timestamp) {
     const query = { filters: [], includeDeleted: true, sort: newestFirst, limit: 1 };
     const [newest] = (await reader.listAll({ kind, parent }, query)).entries;
     if (newest !== undefined && newest.lastModified > state.timestamp) {
@@ -87,7 +89,7 @@ async function walk(
   { writes, since }: { readonly writes: boolean; readonly since: number | undefined },
 ): Promise<ListReport> {
   const { target, list, only } = work;
-  const findings = new Findings(list);
+  const findings = new Findings(list, work.rules);
   const state = writes ? undefined : await work.source.state(list);
   const ours = walkSource(work, since, findings);
   const theirs = walkEntries(target.storage.reader, list, only, since);
@@ -132,8 +134,11 @@ async function* walkSource(
   findings: Findings,
 ): AsyncGenerator<StoredEntry> {
   let last: StoredEntry | undefined;
+  let hasClock = true;
+  const newest = (): number => last?.lastModified ?? since ?? 0;
   for await (const { entries, timestamp } of source.pages(list, since)) {
-    findings.timestamp = timestamp;
+    hasClock = timestamp !== undefined;
+    findings.timestamp = timestamp ?? newest();
     for (const entry of entries) {
       if (only !== undefined && !only.includes(entry.id)) continue;
       if (isUnfit(entry)) findings.refuse(entry);
@@ -148,6 +153,9 @@ async function* walkSource(
     }
     onRead(entries.length);
   }
+  if (hasClock) return;
+  findings.refuseClock();
+  findings.timestamp = newest();
 }
 
 async function settle(

@@ -11,11 +11,13 @@ import { isEmptyStore } from '../copy/copy.ts';
 import { CopyRefused, openPlace } from '../copy/places.ts';
 import { KindSummary, type Compared } from '../copy/verify.ts';
 import { importAccounts } from './accounts.ts';
+import { ApiRules } from './api-rules.ts';
 import { compareIdentity } from './identity.ts';
 import type { ListReport } from './findings.ts';
 import { compareList, importList } from './import-list.ts';
 import { bucketList, collectionList, groupList, historyList, recordList, type SourceList } from './lists.ts';
 import { ExpectedMemberships } from './memberships.ts';
+import { Oddities } from './oddities.ts';
 import { Source, type SourceRoot } from './source.ts';
 import { ImportRefused, type TransportOptions } from './transport.ts';
 
@@ -85,9 +87,10 @@ export async function importInto(
   try {
     const root = await source.readRoot();
     options.onRoot?.(root, compareIdentity(root, options.from.headers['authorization'], settings));
-    if (options.mode === 'verify') return await new Import(source, target, root, options).run();
+    const work = new Import(source, target, root, options, new ApiRules(settings));
+    if (options.mode === 'verify') return await work.run();
     await forgetIndexes(target.storage);
-    const result = await new Import(source, target, root, options).run();
+    const result = await work.run();
     await renewIndexes(target.storage);
     return result;
   } finally {
@@ -104,15 +107,18 @@ class Import {
   readonly #unseen: string[] = [];
   readonly #problems: string[] = [];
   readonly #notes: string[] = [];
+  readonly #rules: ApiRules;
+  readonly #oddities = new Oddities();
   readonly #memberships = new ExpectedMemberships();
   #read = 0;
   #total = 0;
 
-  constructor(source: Source, target: Stores, root: SourceRoot, options: ImportOptions) {
+  constructor(source: Source, target: Stores, root: SourceRoot, options: ImportOptions, rules: ApiRules) {
     this.#source = source;
     this.#target = target;
     this.#root = root;
     this.#options = options;
+    this.#rules = rules;
   }
 
   async run(): Promise<ImportResult> {
@@ -153,7 +159,7 @@ class Import {
       isEqual,
       unseen: this.#unseen.toSorted(),
       problems: this.#problems.toSorted(),
-      notes: this.#notes.toSorted(),
+      notes: [...this.#notes.toSorted(), ...this.#oddities.notes()],
     };
   }
 
@@ -176,6 +182,7 @@ class Import {
       source: this.#source,
       target: this.#target,
       list,
+      rules: this.#rules,
       only,
       onRead: (entries: number) => {
         this.#read += entries;
@@ -195,11 +202,12 @@ class Import {
     this.#notes.push(`${uri}: the attribute indexes declares no indexes, and was imported as plain data`);
   }
 
-  #note({ kind }: SourceList, { compared, unseen, problems }: ListReport): void {
+  #note({ kind }: SourceList, { compared, unseen, problems, oddities }: ListReport): void {
     this.#options.onList?.(compared);
     this.#compared.push({ kind, compared });
-    this.#unseen.push(...unseen);
-    this.#problems.push(...problems);
+    for (const uri of unseen) this.#unseen.push(uri);
+    for (const problem of problems) this.#problems.push(problem);
+    this.#oddities.merge(oddities);
   }
 }
 

@@ -1,5 +1,5 @@
-// Memberships follow from the imported groups: each member of a group has its URI as a principal.
-import { getKey } from '../../base/json.ts';
+// Memberships follow from the imported groups: each member that the API accepts has the URI of the group as a
+// principal.
 import type { Memberships, PermissionBackend } from '../../contracts/permission.ts';
 import type { StoredObject } from '../../core/objects/stored.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
@@ -7,6 +7,7 @@ import { toPrincipal, type Principal } from '../../core/permissions/principals.t
 import { inUnit } from '../../maintenance/units.ts';
 import { walkMemberships } from '../../maintenance/walk.ts';
 import type { Compared, Side } from '../copy/verify.ts';
+import { membersOf } from './api-rules.ts';
 import type { ListReport } from './findings.ts';
 import type { SourceList } from './lists.ts';
 
@@ -24,10 +25,7 @@ export class ExpectedMemberships {
   }
 
   #add(uri: ObjectUri, group: StoredObject): void {
-    const members = getKey(group.attributes, 'members');
-    if (!Array.isArray(members)) return;
-    for (const member of members) {
-      if (typeof member !== 'string' || member === '') continue;
+    for (const member of membersOf(group)) {
       const groups = this.#groupsOf.get(toPrincipal(member));
       if (groups === undefined) this.#groupsOf.set(toPrincipal(member), new Set([toPrincipal(uri)]));
       else groups.add(toPrincipal(uri));

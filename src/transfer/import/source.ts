@@ -1,11 +1,14 @@
 // A running server as the source of an import: its root view, its lists page by page, and its objects with permissions.
 import { getKey, isJsonObject, JsonSyntaxError, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { findExcess } from '../../base/json-text.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
-import { isTombstone, type StoredEntry } from '../../core/objects/stored.ts';
+import type { StoredEntry } from '../../core/objects/stored.ts';
 import { parseEtag } from '../../core/objects/etag.ts';
+import { isImportedTimestamp } from '../../core/objects/timestamps.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
-import { dataOf, isUnfit, parseAnswer, readEntry, readPermissions, type Unfit } from './entries.ts';
+import { parseAnswer, readEntries, readPermissions, type Unfit } from './entries.ts';
 import type { SourceList } from './lists.ts';
+import { Paging } from './paging.ts';
 import { BrokenAnswer, ImportRefused, Transport, type Answer, type TransportOptions } from './transport.ts';
 
 /** The root view: facts about the server and the caller. */
@@ -18,14 +21,15 @@ export interface SourceRoot {
 }
 
 export interface SourcePage {
-  /** Clock of the list when the page was read. */
-  readonly timestamp: number;
+  /** Clock of the list when the page was read; `undefined` when it cannot be stored. */
+  readonly timestamp: number | undefined;
   /** In ascending order of timestamps. */
   readonly entries: readonly (StoredEntry | Unfit)[];
 }
 
 export interface SourceState {
-  readonly timestamp: number;
+  /** Clock of the list; `undefined` when it cannot be stored. */
+  readonly timestamp: number | undefined;
   /** Number of live objects; `undefined` when the server does not report it. */
   readonly total: number | undefined;
 }
@@ -37,6 +41,9 @@ export type SourceObject =
   | { readonly is: 'hidden'; readonly status: number };
 
 const pageSize = 200;
+const inOrder = `_sort=last_modified,id&_limit=${pageSize}`;
+/** Maximum number of JSON values in a response. A small text can hold many, each of which takes much more memory. */
+const maxValues = 10_000_000;
 const defaultBatchSize = 25;
 
 /** The source has purged tombstones since the given timestamp. */
@@ -95,7 +102,8 @@ export class Source {
     if (answer.status === 404) return undefined;
     if (answer.status !== 200) throw refusal(list.name, answer);
     const total = answer.headers['total-objects'] ?? answer.headers['total-records'];
-    return { timestamp: timestampOf(answer, list.name), total: total === undefined ? undefined : Number(total) };
+    const isCount = total !== undefined && /^\d{1,15}$/.test(total);
+    return { timestamp: timestampOf(answer, list.name), total: isCount ? Number(total) : undefined };
   }
 
   /**
@@ -107,31 +115,33 @@ export class Source {
   async *pages(list: SourceList, since: number | undefined): AsyncGenerator<SourcePage> {
     // A filter on the timestamp includes tombstones; `_since=0` would leave out the timestamp 0.
     const window = since === undefined ? 'min_last_modified=0' : `_since=${since}`;
-    let query: string | undefined = `?${window}&_sort=last_modified,id&_limit=${pageSize}`;
-    while (query !== undefined) {
-      const path: string = list.path + query;
-      const answer: Answer = await this.#transport.request({ method: 'GET', path }, keepJson);
+    for await (const { answer, entries } of this.#walk(list.path, list.name, `?${window}&${inOrder}`)) {
       if (answer.status === 410 && since !== undefined) throw new ChangesForgotten(list.name);
       if (answer.status !== 200) throw refusal(list.name, answer);
-      const entries = await this.#readEntries(list, answer.text);
       yield { timestamp: timestampOf(answer, list.name), entries };
-      query = nextQuery(answer, this.#root);
     }
   }
 
   /** Returns the visible objects of a list. */
-  async listAll(path: string): Promise<readonly JsonObject[] | 'hidden'> {
-    const found: JsonObject[] = [];
-    let query: string | undefined = `?_limit=${pageSize}`;
-    while (query !== undefined) {
-      const sent = { method: 'GET', path: path + query } as const;
-      const answer: Answer = await this.#transport.request(sent, keepJson);
+  async listAll(path: string): Promise<readonly (StoredEntry | Unfit)[] | 'hidden'> {
+    const found: (StoredEntry | Unfit)[] = [];
+    for await (const { answer, entries } of this.#walk(path, `/${path}`, `?${inOrder}`)) {
       if (answer.status === 401 || answer.status === 403 || answer.status === 404) return 'hidden';
       if (answer.status !== 200) throw refusal(`/${path}`, answer);
-      for (const value of dataOf(parseAnswer(answer.text))) if (isJsonObject(value)) found.push(value);
-      query = nextQuery(answer, this.#root);
+      for (const entry of entries) found.push(entry);
     }
     return found;
+  }
+
+  /** Yields the responses to the requests for the pages of a list, whatever their status. */
+  async *#walk(path: string, name: string, first: string): AsyncGenerator<Page> {
+    const paging = new Paging(name, this.#root);
+    let query: string | undefined = first;
+    while (query !== undefined) {
+      const page: Page = await this.#transport.request({ method: 'GET', path: path + query }, readPage);
+      yield page;
+      query = paging.next(page.answer, page.entries);
+    }
   }
 
   /** Requests objects by their addresses, in the order of the ids; many in one request where the server has batches. */
@@ -155,7 +165,8 @@ export class Source {
     );
     const answers = await this.#getAll(paths);
     return answers.map(({ status, body }, index) => {
-      const [entry] = status === 200 && body !== undefined ? dataOf(body) : [];
+      const entries = status === 200 && body !== undefined ? getKey(body, 'data') : undefined;
+      const entry = Array.isArray(entries) ? (entries[0] as JsonValue | undefined) : undefined;
       const target = entry === undefined || !isJsonObject(entry) ? undefined : objectAt(entry, 'target');
       const data = target === undefined ? undefined : objectAt(target, 'data');
       if (data === undefined || getKey(data, 'last_modified') !== wanted[index]!.lastModified) return undefined;
@@ -163,43 +174,15 @@ export class Source {
     });
   }
 
-  /** Reads a page again one object at a time, to name those that cannot be stored. */
-  async #readEntries(list: SourceList, text: string): Promise<readonly (StoredEntry | Unfit)[]> {
-    try {
-      return dataOf(parseAnswer(text)).map(readEntry);
-    } catch (error) {
-      if (!(error instanceof JsonSyntaxError)) throw error;
-    }
-    const plain = (JSON.parse(text) as { readonly data: readonly JsonValue[] }).data;
-    const entries: (StoredEntry | Unfit)[] = [];
-    for (const value of plain) {
-      const entry = readEntry(value);
-      const isObject = !isUnfit(entry) && !isTombstone(entry) && list.hasObjects;
-      const found = isObject ? await this.#readOne(list, entry.id, entry.lastModified) : entry;
-      if (found !== undefined) entries.push(found);
-    }
-    return entries;
-  }
-
-  async #readOne(list: SourceList, id: string, lastModified: number): Promise<StoredEntry | Unfit | undefined> {
-    const sent = { method: 'GET', path: `${list.path}/${encodeURIComponent(id)}` } as const;
-    const answer = await this.#transport.request(sent, keepJson);
-    // Deleted or hidden since: the list will show it.
-    if (answer.status !== 200) return undefined;
-    try {
-      const data = objectAt(parseAnswer(answer.text), 'data');
-      return data === undefined ? undefined : readEntry(data);
-    } catch (error) {
-      if (!(error instanceof JsonSyntaxError)) throw error;
-      const where = error.path === undefined ? '' : ` (${error.path})`;
-      return { id, lastModified, reason: `${error.message}${where}` };
-    }
-  }
-
   async #get(path: string, name: string): Promise<JsonObject> {
     const answer = await this.#transport.request({ method: 'GET', path }, keepJson);
     if (answer.status !== 200) throw refusal(name, answer);
-    return parseAnswer(answer.text);
+    try {
+      return parseAnswer(answer.text);
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError) && !(error instanceof BrokenAnswer)) throw error;
+      throw new ImportRefused(`${name} of the source cannot be read: ${error.message}`, { cause: error });
+    }
   }
 
   async #getAll(paths: readonly string[]): Promise<readonly Single[]> {
@@ -246,6 +229,17 @@ export class Source {
   }
 }
 
+interface Page {
+  readonly answer: Answer;
+  readonly entries: readonly (StoredEntry | Unfit)[];
+}
+
+/** Reads the response of a list; only a success has entries. */
+function readPage(answer: Answer): Page {
+  keepJson(answer);
+  return { answer, entries: answer.status === 200 ? readEntries(answer.text) : [] };
+}
+
 interface Single {
   readonly status: number;
   readonly body: JsonObject | undefined;
@@ -280,6 +274,9 @@ function textAt(object: JsonObject, key: string): string | undefined {
 /** Throws for a response that was cut off, so that it is requested again. */
 function keepJson(answer: Answer): Answer {
   if (answer.status === 200) {
+    if (answer.text.length >= maxValues && findExcess(answer.text, { maxDepth: Infinity, maxValues }) !== undefined) {
+      throw new ImportRefused(`a response of the source has more than ${maxValues} JSON values`);
+    }
     try {
       JSON.parse(answer.text);
     } catch (error) {
@@ -289,23 +286,17 @@ function keepJson(answer: Answer): Answer {
   return answer;
 }
 
-/** Returns the query of `Next-Page`. Its host is ignored: a server behind a proxy may not know its public name. */
-function nextQuery({ headers }: Answer, root: string): string | undefined {
-  const next = headers['next-page'];
-  if (next === undefined || next === '') return undefined;
-  return new URL(next, root).search;
-}
-
-function timestampOf({ headers }: Answer, name: string): number {
+/** Returns the clock in the response; `undefined` when it cannot be stored. */
+function timestampOf({ headers }: Answer, name: string): number | undefined {
   const timestamp = parseEtag(headers['etag'] ?? '');
   if (timestamp === undefined) throw new ImportRefused(`${name}: the response of the source has no timestamp (ETag)`);
-  return timestamp;
+  return isImportedTimestamp(timestamp) ? timestamp : undefined;
 }
 
 function refusal(name: string, { status, text }: Answer): ImportRefused {
   const message = /"message":\s*"([^"]{1,200})/.exec(text)?.[1];
   const advice = status === 401 || status === 403 ? '; use credentials that can read it' : '';
   return new ImportRefused(
-    `${name}: the source responded ${status}${message === undefined ? '' : ` (${message})`}${advice}`,
+    `${name}: the source responded ${status}${message === undefined ? '' : ` (${message.replaceAll(/\s+/g, ' ')})`}${advice}`,
   );
 }

@@ -1,5 +1,4 @@
 // Lists the contents of an import without touching the target: buckets with counts, and missing parts.
-import { getKey } from '../../base/json.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { compareIdentity } from './identity.ts';
 import type { ImportOptions } from './import.ts';
@@ -46,5 +45,5 @@ export async function survey(settings: Settings, { from, buckets, onRoot }: Impo
 async function idsOf(source: Source, { path, name }: SourceList): Promise<readonly string[]> {
   const objects = await source.listAll(path);
   if (objects === 'hidden') throw new ImportRefused(`${name}: the source does not show it to this user`);
-  return objects.map((object) => getKey(object, 'id')).filter((id) => typeof id === 'string');
+  return objects.map(({ id }) => id);
 }

@@ -13,7 +13,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** A malformed response. The request is repeated. */
+/** A malformed response. The request is repeated, because a server or proxy may have cut it off. */
 export class BrokenAnswer extends Error {}
 
 export interface TransportOptions {
@@ -25,6 +25,8 @@ export interface TransportOptions {
   readonly concurrency: number;
   /** Called before each pause with its reason. */
   readonly onWait?: ((reason: string, milliseconds: number) => void) | undefined;
+  /** Maximum time of one response in milliseconds, from the request to the last byte; default: ten minutes. */
+  readonly maxResponseMs?: number | undefined;
   /** Waits; injected by tests. */
   readonly wait?: ((milliseconds: number) => Promise<unknown>) | undefined;
 }
@@ -32,7 +34,10 @@ export interface TransportOptions {
 const maxAttempts = 8;
 const firstPauseMs = 250;
 const longestPauseMs = 60_000;
+/** Maximum time without a byte from the server. */
 const silenceMs = 120_000;
+/** Maximum time of one response, which limits a server that sends one byte from time to time. */
+const defaultMaxResponseMs = 600_000;
 const maxRedirects = 5;
 const maxAnswerBytes = 400_000_000;
 const busy: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
@@ -70,9 +75,7 @@ export class Transport {
       if ('value' in outcome) return outcome.value;
       const { reason, asked } = outcome;
       if (attempt === maxAttempts) {
-        throw new ImportRefused(
-          `${sent.method} ${this.#options.root.href}${sent.path}: ${reason}, ${maxAttempts} times`,
-        );
+        throw refuse(sent, this.#options, `${reason}, ${maxAttempts} times`);
       }
       const own = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt) * (0.5 + Math.random() / 2);
       await this.#wait(reason, asked ?? own);
@@ -94,6 +97,9 @@ export class Transport {
       if (!busy.has(answer.status)) return { value: read(answer) };
       return { reason: `answered ${answer.status}`, asked: retryAfterMs(answer.headers['retry-after']) };
     } catch (error) {
+      if (codeOf(error) === 'HPE_HEADER_OVERFLOW') {
+        throw refuse(sent, this.#options, 'the headers of the response are too long');
+      }
       if (error instanceof BrokenAnswer || isNetworkError(error)) return { reason: error.message };
       throw error;
     }
@@ -105,11 +111,13 @@ export class Transport {
       const answer = await this.#exchange(url, sent);
       const location = answer.headers['location'];
       if (!redirects.has(answer.status) || location === undefined) return answer;
+      if (!URL.canParse(location, url.href)) {
+        throw new ImportRefused(`${url.href} redirects to ${location}, which is not a URL`);
+      }
       const next = new URL(location, url);
-      // Credentials are sent only to their host, and never over a less secure connection.
-      if (next.hostname !== url.hostname || (url.protocol === 'https:' && next.protocol !== 'https:')) {
+      if (!isSameServer(url, next)) {
         throw new ImportRefused(
-          `${url.href} redirects to ${next.origin}; if that is intended, use that address in --from`,
+          `${url.href} redirects to ${next.protocol}//${next.host}; if that is intended, use that address in --from`,
         );
       }
       url = next;
@@ -128,9 +136,21 @@ export class Transport {
       const outgoing = isSafe
         ? requestHttps(url, { method, headers, agent: this.#agents.https })
         : requestHttp(url, { method, headers, agent: this.#agents.http });
-      outgoing.setTimeout(silenceMs, () => outgoing.destroy(new BrokenAnswer('no answer in time')));
+      // Rejects first: the response under way would report a lost connection.
+      const abort = (reason: Error): void => {
+        reject(reason);
+        outgoing.destroy();
+      };
+      outgoing.setTimeout(silenceMs, () => abort(new BrokenAnswer('no answer in time')));
+      const { maxResponseMs = defaultMaxResponseMs } = this.#options;
+      const timer = setTimeout(() => {
+        abort(new ImportRefused(`${method} ${url.href}: the response is not complete after ${maxResponseMs / 1000} s`));
+      }, maxResponseMs);
+      outgoing.on('close', () => clearTimeout(timer));
       outgoing.on('error', reject);
-      outgoing.on('response', (incoming) => void readAnswer(incoming).then(resolve, reject));
+      outgoing.on('response', (incoming) => {
+        readAnswer(incoming).then(resolve, (error: unknown) => abort(error as Error));
+      });
       outgoing.end(body);
     });
   }
@@ -152,6 +172,17 @@ export class Transport {
     this.#options.onWait?.(reason, milliseconds);
     await (this.#options.wait ?? pause)(milliseconds);
   }
+}
+
+/** Whether credentials for one address may be sent to the other: the same host and port, or its default port of HTTPS. */
+function isSameServer(from: URL, to: URL): boolean {
+  if (to.protocol === from.protocol) return to.host === from.host;
+  const isUpgrade = from.protocol === 'http:' && to.protocol === 'https:';
+  return isUpgrade && to.hostname === from.hostname && from.port === '' && to.port === '';
+}
+
+function refuse({ method, path }: Sent, { root }: TransportOptions, reason: string): ImportRefused {
+  return new ImportRefused(`${method} ${root.href}${path}: ${reason}`);
 }
 
 async function readAnswer(incoming: IncomingMessage): Promise<Answer> {
@@ -197,10 +228,14 @@ const networkCodes: ReadonlySet<string> = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
   'EAI_AGAIN',
-  'HPE_INVALID_CONSTANT',
-  'HPE_INVALID_EOF_STATE',
 ]);
 
+/** Whether a request with this error may succeed when it is repeated. `HPE_` begins the codes of responses that are not HTTP. */
 function isNetworkError(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && networkCodes.has(error.code);
+  const code = codeOf(error);
+  return code !== undefined && (networkCodes.has(code) || code.startsWith('HPE_'));
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -16,10 +16,12 @@ export interface Odd {
   readonly text?: string;
   /** Ends the connection in the middle of the answer. */
   readonly breaksOff?: boolean;
+  /** Sends the beginning of the answer and no end. */
+  readonly hangs?: boolean;
 }
 
 export interface OddList {
-  readonly etag?: number;
+  readonly etag?: number | string;
   /** JSON texts of objects and tombstones in ascending order. */
   readonly entries: readonly string[];
 }
@@ -106,13 +108,17 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-function answer(response: ServerResponse, { status = 200, headers = {}, text = '', breaksOff = false }: Odd): void {
+function answer(
+  response: ServerResponse,
+  { status = 200, headers = {}, text = '', breaksOff = false, hangs = false }: Odd,
+): void {
   const bytes = Buffer.from(text);
   response.writeHead(status, {
     'Content-Type': 'application/json',
     'Content-Length': String(bytes.length),
     ...headers,
   });
-  if (!breaksOff) response.end(bytes);
+  if (hangs) response.write(bytes.subarray(0, bytes.length >> 1));
+  else if (!breaksOff) response.end(bytes);
   else response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy());
 }
