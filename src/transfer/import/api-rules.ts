@@ -19,6 +19,7 @@ const idSettings = {
 /** What the API refuses in an object. */
 export type Oddity = 'id' | 'permission' | 'member';
 
+/** The rules for ids, permissions and members, as far as settings and built-in kinds determine them. */
 export class ApiRules {
   readonly #ids = new Map<string, IdRule>();
   readonly #permissions: ReadonlyMap<string, ReadonlySet<string>>;

@@ -102,7 +102,7 @@ function readEntry(value: JsonValue): StoredEntry | Unfit {
   if (!isJsonObject(value)) throw new BrokenAnswer('an item of `data` is not an object');
   const { id, last_modified: lastModified, ...rest } = value;
   const attributes: MutableJsonObject = rest;
-  if (typeof id !== 'string') throw new BrokenAnswer('the answer has an object without id');
+  if (typeof id !== 'string') throw new BrokenAnswer('the response has an object without id');
   if (typeof lastModified !== 'number' || !isImportedTimestamp(lastModified)) {
     const reason =
       typeof lastModified === 'number' && lastModified < 0

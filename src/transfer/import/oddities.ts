@@ -8,6 +8,7 @@ const sentences: Readonly<Record<Oddity, string>> = {
 };
 const maxNamed = 5;
 
+/** Numbers and first URIs by oddity. */
 export class Oddities {
   readonly #found = new Map<Oddity, { count: number; readonly uris: string[] }>();
 

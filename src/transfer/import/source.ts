@@ -138,9 +138,10 @@ export class Source {
     const paging = new Paging(name, this.#root);
     let query: string | undefined = first;
     while (query !== undefined) {
-      const page: Page = await this.#transport.request({ method: 'GET', path: path + query }, readPage);
-      yield page;
-      query = paging.next(page.answer, page.entries);
+      const answer: Answer = await this.#transport.request({ method: 'GET', path: path + query }, keepJson);
+      const entries = entriesOf(answer, name);
+      yield { answer, entries };
+      query = paging.next(answer, entries);
     }
   }
 
@@ -234,10 +235,16 @@ interface Page {
   readonly entries: readonly (StoredEntry | Unfit)[];
 }
 
-/** Reads the response of a list; only a success has entries. */
-function readPage(answer: Answer): Page {
-  keepJson(answer);
-  return { answer, entries: answer.status === 200 ? readEntries(answer.text) : [] };
+/** Returns the entries in the response of a list; only a success has any. */
+function entriesOf({ status, text }: Answer, name: string): Page['entries'] {
+  if (status !== 200) return [];
+  try {
+    return readEntries(text);
+  } catch (error) {
+    if (!(error instanceof BrokenAnswer)) throw error;
+    // The response is complete: another request would have the same response.
+    throw new ImportRefused(`${name}: ${error.message}`, { cause: error });
+  }
 }
 
 interface Single {

@@ -11,6 +11,7 @@ import { openStores } from '../../../src/backends/open-backends.ts';
 import type { OpenStores } from '../../../src/contracts/open-backends.ts';
 import { latestImportedTimestamp, latestTimestamp } from '../../../src/core/objects/timestamps.ts';
 import { storedParent } from '../../../src/core/objects/uris.ts';
+import { inUnit } from '../../../src/maintenance/units.ts';
 import { importStores } from '../../../src/transfer/export/export.ts';
 
 let target: OpenStores;
@@ -134,6 +135,10 @@ describe('the import accepts', () => {
     ];
     const { differences } = await importStores(fileOf(lines), target, { mode: 'empty' });
     expect(differences).toEqual([]);
+    await inUnit(target.storage.database, (transaction) =>
+      target.storage.writer(transaction).create(records, 'later', '{}'),
+    );
+    expect((await target.storage.reader.get(records, 'later'))?.lastModified).toBe(clock + 1);
   });
 
   test.each([

@@ -281,7 +281,9 @@ describe('a source without end', () => {
       /buckets.*: the headers of the response are too long/,
     ],
     ['too many values', () => ({ text: `{"data":[${'0,'.repeat(10_000_001)}0]}` }), /more than 10000000 JSON values/],
-    ['no list', () => ({ text: '{"data":5}' }), /^GET http.*: the response has no array `data`, 8 times/],
+    ['an object without id', () => ({ text: '{"data":[{"last_modified":1}]}' }), /^\/buckets: .* an object without id/],
+    ['items that are not objects', () => ({ text: '{"data":[5]}' }), /^\/buckets: an item of `data` is not an object/],
+    ['no list', () => ({ text: '{"data":5}' }), /^\/buckets: the response has no array `data`/],
   ])('that sends %s is refused', async (_what, page, message) => {
     await expect((await between(pagesOf(page))).run()).rejects.toThrow(message);
   });
