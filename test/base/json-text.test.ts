@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findMember } from '../../src/base/json-text.ts';
+import { findMember, itemTexts } from '../../src/base/json-text.ts';
 import { formatJson, parseStoredJson, type JsonObject } from '../../src/base/json.ts';
 
 describe('findMember', () => {
@@ -49,6 +49,26 @@ describe('findMember', () => {
     const lookups = cpuOf(() => findMember(text, 'last'));
     const parses = cpuOf(() => parseStoredJson(text));
     expect(lookups / parses).toBeLessThan(0.5);
+  });
+});
+
+describe('itemTexts', () => {
+  it.each([
+    ['[]', []],
+    [' [ ] ', []],
+    ['[1]', ['1']],
+    ['[1.10,"a,]\\"",null]', ['1.10', '"a,]\\""', 'null']],
+    [' [ {"a":[1,"}"]} ,\n[[2],[]] , -0 ]', ['{"a":[1,"}"]}', '[[2],[]]', '-0']],
+  ])('of %j are %j', (text, items) => {
+    expect(itemTexts(text)).toEqual(items);
+  });
+
+  it('can be joined again', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue()), (values) => {
+        expect(itemTexts(JSON.stringify(values))).toEqual(values.map((value) => JSON.stringify(value)));
+      }),
+    );
   });
 });
 

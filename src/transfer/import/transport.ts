@@ -175,7 +175,7 @@ export class Transport {
 }
 
 /** Whether credentials for one address may be sent to the other: the same host and port, or its default port of HTTPS. */
-function isSameServer(from: URL, to: URL): boolean {
+export function isSameServer(from: URL, to: URL): boolean {
   if (to.protocol === from.protocol) return to.host === from.host;
   const isUpgrade = from.protocol === 'http:' && to.protocol === 'https:';
   return isUpgrade && to.hostname === from.hostname && from.port === '' && to.port === '';

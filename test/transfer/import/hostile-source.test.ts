@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { inUnit } from '../../../src/maintenance/units.ts';
 import { storedParent } from '../../../src/core/objects/uris.ts';
 import { latestImportedTimestamp } from '../../../src/core/objects/timestamps.ts';
+import { isSameServer } from '../../../src/transfer/import/transport.ts';
 import { between, recordList, shown, textOf, withRecords, type Ends } from './odd-ends.ts';
 import type { Odd, OddOptions } from './odd-source.ts';
 
@@ -217,6 +218,19 @@ describe('a redirect', () => {
     ['file:///etc/passwd', /redirects to file:\/\/; if/],
   ])('to %s is refused', async (location, message) => {
     await expect((await between(redirectTo(location))).run()).rejects.toThrow(message);
+  });
+
+  test.each([
+    ['http://a.example/v1/', 'https://a.example/v1/', true],
+    ['http://a.example/v1/', 'https://a.example:443/v1/', true],
+    ['http://a.example:8888/v1/', 'https://a.example/v1/', false],
+    ['http://a.example/v1/', 'https://a.example:8443/v1/', false],
+    ['http://a.example/v1/', 'https://b.example/v1/', false],
+    ['https://a.example/v1/', 'http://a.example/v1/', false],
+    ['https://a.example:8443/v1/', 'https://a.example:8443/v2/', true],
+    ['https://a.example/v1/', 'https://a.example:8443/v1/', false],
+  ])('from %s to %s may carry credentials: %s', (from, to, expected) => {
+    expect(isSameServer(new URL(from), new URL(to))).toBe(expected);
   });
 
   test('to another path of the same server is followed', async () => {
