@@ -48,6 +48,22 @@ forEachBackend(({ name, start }) => {
       },
     );
 
+    it('continues with a token of its own list only.', async () => {
+      await ask('DELETE', records);
+      const others = '/v1/buckets/b/collections/others/records';
+      await ask('PUT', others.replace('/records', ''));
+      for (const n of [1, 2]) {
+        await ask('PUT', `${records}/r${n}`, { data: { n } });
+        await ask('PUT', `${others}/r${n}`, { data: { n } });
+      }
+      const { headers } = await ask('DELETE', `${records}?_limit=1`);
+      const query = headers['next-page']!.replace(/^[^?]*/, '');
+      expect((await ask('DELETE', others + query)).body).toMatchObject({ code: 400, errno: 107 });
+      expect(ids((await ask('GET', others)).body)).toEqual(['r1', 'r2']);
+      const { status, body } = await ask('DELETE', records + query);
+      expect([status, ids(body)]).toEqual([200, ['r1']]);
+    });
+
     it('continues on the next page.', async () => {
       await ask('DELETE', records);
       for (let n = 0; n < 5; n++) await ask('PUT', `${records}/r${n}`, { data: { n: n % 4 } });

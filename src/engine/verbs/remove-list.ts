@@ -1,7 +1,9 @@
 // DELETE on a list: deletes one page of the objects that the caller may delete.
+import { createHash } from 'node:crypto';
 import { runFromNow } from '../../base/steps.ts';
 import type { Deletion } from '../../contracts/storage.ts';
-import { formatEntry, StoredObject } from '../../core/objects/stored.ts';
+import { keyOfList } from '../../core/lists/list-key.ts';
+import { formatEntry, StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
 import { positionInSteps } from '../../core/query/sort.ts';
 import { bytesOfShared, requireListAccess } from '../access.ts';
@@ -146,22 +148,26 @@ const purpose = 'list-deletion';
  *
  * @throws SecurityStateFull when the client address has too many unfinished deletions
  */
-async function issueNonce({ context, options }: Scope): Promise<string> {
+async function issueNonce({ context, options, list }: Scope): Promise<string> {
   const { securityState, tokenValiditySeconds, requesterOf } = options;
   const key = newNonce();
   const requester = requesterOf(context.request.clientAddress);
-  await securityState.put({ purpose, key, requester }, issued, tokenValiditySeconds);
+  await securityState.put({ purpose, key, requester }, nameOf(list), tokenValiditySeconds);
   context.unit.onAbandon(() => securityState.remove({ purpose, key }));
   return key;
 }
 
-const issued = '1';
+/** Returns a name of the list: a token is for one list only. */
+function nameOf(list: ListKey): string {
+  return createHash('sha256').update(keyOfList(list)).digest('base64url');
+}
+
 /** The form of nonces; a token from a client may contain any text. */
 const nonceForm = /^[\w-]{1,100}$/;
 
 /** Consumes the nonce of a token: a repeated request must not delete newer objects. An undone deletion restores it. */
-async function consumeNonce({ context, options }: Scope, key: string): Promise<void> {
-  const taken = nonceForm.test(key) ? await options.securityState.take({ purpose, key }, issued) : undefined;
+async function consumeNonce({ context, options, list }: Scope, key: string): Promise<void> {
+  const taken = nonceForm.test(key) ? await options.securityState.take({ purpose, key }, nameOf(list)) : undefined;
   if (taken === undefined) throw staleToken();
   context.unit.onAbandon(() => options.securityState.restore(taken));
 }
