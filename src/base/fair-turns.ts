@@ -10,7 +10,7 @@ export interface FairTurnsOptions {
   readonly atOnce: number;
   /** Maximum number of tasks of one party in progress; default: no limit of its own. */
   readonly ofParty?: number;
-  /** The same for the parties of a group together; default: no limit of its own. */
+  /** Maximum number of tasks of all parties of a group in progress; default: no limit of its own. */
   readonly ofGroup?: number;
   /** Duration in milliseconds from which a task is late and gives its place to another one. Absent: tasks keep their places. */
   readonly lateMs?: number;

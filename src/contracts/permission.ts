@@ -27,6 +27,7 @@ export type RequireRoomForObjects = (objects: number) => void;
 export interface AccessibleOptions {
   readonly bound?: readonly BoundPattern[];
   readonly withChildren?: boolean;
+  readonly lists?: readonly string[] | undefined;
   readonly memberOf?: UserId | undefined;
   readonly limit?: number | undefined;
   readonly requireRoom?: RequireRoomForObjects | undefined;
@@ -80,6 +81,8 @@ export interface PermissionReader {
    *
    * @param options.bound patterns to match; absent: every entry of those principals; empty: no entry
    * @param options.withChildren whether `*` also matches `/`, and so finds descendants; default `true`
+   * @param options.lists names of lists, such as `collections`: only objects of these are returned. Without patterns only. Objects
+   *   of other lists take no memory. Default: all
    * @param options.memberOf a user whose principals count too, as with `checkPermission`
    * @param options.limit number of objects that is enough. When more exist, the result has at least this many of them, and
    *   may lack others, and permissions of those that it has. Default: all

@@ -50,6 +50,19 @@ describe.each(allBackends)('the permissions of a user on very many objects, on $
     const refused = await service.request('GET', '/v1/permissions?_limit=1', { auth: 'bob' });
     expect(refused).toMatchObject({ status: 413, body: { errno: 113 } });
     expect(refused.text).toContain('memory_budget_bytes');
+    // The records count only if they are wanted.
+    await service.request('PUT', '/v1/buckets/own', { auth: 'bob' });
+    for (const filter of [
+      'exclude_resource_name=record',
+      'in_resource_name=bucket,group',
+      'not_resource_name=record',
+    ]) {
+      const { status, body } = await service.request('GET', `/v1/permissions?${filter}`, { auth: 'bob' });
+      expect([status, (body as { data?: { uri: string }[] }).data?.map(({ uri }) => uri)]).toEqual([
+        200,
+        filter.startsWith('in') ? ['/buckets/own'] : ['/buckets/own', '/'],
+      ]);
+    }
     const few = await service.request('GET', '/v1/', { auth: 'bob' });
     expect(few.status).toBe(200);
   });

@@ -15,7 +15,7 @@ import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { Principal, UserId } from '../../core/permissions/principals.ts';
 import type { MemoryDatabase } from './database.ts';
 import { principalsPerStep, type GrantTable, type ObjectEntries as EntriesOfObject } from './grant-table.ts';
-import { parsePattern, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
+import { listNameOf, parsePattern, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
 import { lastingNames } from './sole-entries.ts';
 import type { MemoryUnit } from './unit-queue.ts';
 
@@ -143,11 +143,12 @@ const grantsPerStep = 1000;
 function* findAccessible(
   grants: GrantTable,
   principals: readonly Principal[],
-  { bound, withChildren = true, memberOf, limit = Infinity, requireRoom }: AccessibleOptions,
+  { bound, withChildren = true, lists, memberOf, limit = Infinity, requireRoom }: AccessibleOptions,
 ): Steps<AccessibleObjects> {
   const all = bound?.map(({ pattern, permission }) => ({ pattern: parsePattern(pattern, withChildren), permission }));
   const given = memberOf === undefined ? [] : grants.givenTo(memberOf).flatMap((groups) => [...groups]);
-  let rest: IterableIterator<Candidate> = findCandidates(grants, [...principals, ...given], all ?? [undefined]);
+  const asked = { wanted: all ?? [undefined], lists: lists && new Set(lists) };
+  let rest: IterableIterator<Candidate> = findCandidates(grants, [...principals, ...given], asked);
   const found = new Map<ObjectUri, Set<string>>();
   for (let looked = 1; found.size < limit; looked++) {
     const next = rest.next();
@@ -171,12 +172,15 @@ function* findAccessible(
 function* findCandidates(
   grants: GrantTable,
   principals: readonly Principal[],
-  all: readonly (Wanted | undefined)[],
+  {
+    wanted: all,
+    lists,
+  }: { readonly wanted: readonly (Wanted | undefined)[]; readonly lists?: ReadonlySet<string> | undefined },
 ): Generator<Candidate, void, undefined> {
   for (const principal of principals) {
     for (const wanted of all) {
       for (const [objectId, permissions] of grants.grantedTo(principal, wanted?.pattern)) {
-        yield [wanted, objectId, permissions];
+        if (lists?.has(listNameOf(objectId)) !== false) yield [wanted, objectId, permissions];
       }
     }
   }

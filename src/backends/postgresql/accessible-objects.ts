@@ -2,7 +2,7 @@
 // the rest of the pattern is compared here.
 import { StepBudget } from '../../base/json-steps.ts';
 import { runFromNow, type Steps } from '../../base/steps.ts';
-import type { BoundPattern, RequireRoomForObjects } from '../../contracts/permission.ts';
+import type { AccessibleOptions, BoundPattern, RequireRoomForObjects } from '../../contracts/permission.ts';
 import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
 import { compilePattern } from '../sql/object-pattern.ts';
@@ -20,14 +20,19 @@ const fewRows = 2000;
 /** Maximum number of rows that need no reservation. */
 const manyRows = 10_000;
 
-/** Returns every entry of the principals. */
+/** Returns every entry of the principals, or those on objects of some lists. */
 export async function findAllAccessible(
   access: Access,
   principals: readonly Principal[],
-  requireRoom: RequireRoomForObjects | undefined,
+  { lists, requireRoom }: Pick<AccessibleOptions, 'lists' | 'requireRoom'>,
 ): Promise<AccessibleObjects> {
-  const scans = { of: 'list', name: 'all entries' } as const;
-  const rows = await readRows(access, { text: selectAll, scans }, [principals.map(keyOfText)], requireRoom);
+  const scans = { of: 'list', name: `all entries ${lists?.join() ?? ''}` } as const;
+  const text =
+    lists === undefined ? selectAll : `${selectAll} AND split_part(reverse(e.parent), '/', 2) = ANY ($2::text[])`;
+  const values = [principals.map(keyOfText)];
+  // Reversed, because the list is named at the end of the folder.
+  if (lists !== undefined) values.push(lists.map((name) => Array.from(name).toReversed().join('')));
+  const rows = await readRows(access, { text, scans }, values, requireRoom);
   return runFromNow(
     collectAccessible(rows, () => true),
     'normal',

@@ -142,11 +142,11 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
 
   async getAccessibleObjects(
     principals: readonly Principal[],
-    { bound, withChildren = true, memberOf, limit, requireRoom }: AccessibleOptions = {},
+    { bound, withChildren = true, lists, memberOf, limit, requireRoom }: AccessibleOptions = {},
   ): Promise<AccessibleObjects> {
     const all = memberOf === undefined ? principals : [...principals, ...(await this.getUserPrincipals(memberOf))];
     return bound === undefined
-      ? findAllAccessible(this.access, all, requireRoom)
+      ? findAllAccessible(this.access, all, { lists, requireRoom })
       : findAccessible(this.access, all, bound, { withChildren, limit, requireRoom });
   }
 

@@ -12,7 +12,7 @@ import type {
   WalkPage,
 } from '../../contracts/permission.ts';
 import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
-import { parsePattern, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
+import { listNameOf, parsePattern, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
 import { AUTHENTICATED, toPrincipals, type Principal, type UserId } from '../../core/permissions/principals.ts';
 import type { RedisClient } from './client.ts';
 import { grantsOf, parentOf, rangeOfGrants, unescapeTag, type Keys } from './keys.ts';
@@ -138,7 +138,7 @@ export class RedisPermissionReader implements PermissionReader {
 
   async getAccessibleObjects(
     own: readonly Principal[],
-    { bound, withChildren = true, memberOf, limit = Infinity, requireRoom }: AccessibleOptions = {},
+    { bound, withChildren = true, lists, memberOf, limit = Infinity, requireRoom }: AccessibleOptions = {},
   ): Promise<ReadonlyMap<ObjectUri, ReadonlySet<string>>> {
     const principals = new Set(await this.#withPrincipalsOf(memberOf, own));
     const wanted = bound?.map(({ pattern, permission }) => ({
@@ -146,8 +146,9 @@ export class RedisPermissionReader implements PermissionReader {
       permission,
     }));
     const found = new Map<ObjectUri, Set<string>>();
-    const ids = await this.#candidates(principals, wanted, requireRoom);
-    for (const id of this.log()?.granted() ?? []) ids.add(id);
+    const names = lists && new Set(lists);
+    const ids = await this.#candidates(principals, { wanted, names }, requireRoom);
+    for (const id of this.log()?.granted() ?? []) if (names?.has(listNameOf(id)) !== false) ids.add(id);
     const all = [...ids];
     for (let start = 0; start < all.length && found.size < limit; start += fieldChunk) {
       for (const [objectId, entries] of await this.#load(all.slice(start, start + fieldChunk))) {
@@ -255,13 +256,20 @@ export class RedisPermissionReader implements PermissionReader {
   /** Returns the objects that may grant something to the principals, as stored. */
   async #candidates(
     principals: ReadonlySet<Principal>,
-    wanted: readonly Wanted[] | undefined,
+    {
+      wanted,
+      names,
+    }: { readonly wanted: readonly Wanted[] | undefined; readonly names: ReadonlySet<string> | undefined },
     requireRoom: RequireRoomForObjects | undefined,
   ): Promise<Set<ObjectUri>> {
     const ids = new Set<ObjectUri>();
     if (wanted?.length === 0) return ids;
     const add = (id: ObjectUri): void => {
-      if (wanted === undefined || wanted.some(({ pattern }) => pattern.matches(id))) ids.add(id);
+      if (names !== undefined) {
+        if (!names.has(listNameOf(id))) return;
+        ids.add(id);
+        if (ids.size % fieldChunk === 0) requireRoom?.(ids.size + fieldChunk);
+      } else if (wanted === undefined || wanted.some(({ pattern }) => pattern.matches(id))) ids.add(id);
     };
     let expected = 0;
     const expect =
@@ -277,7 +285,7 @@ export class RedisPermissionReader implements PermissionReader {
       });
       for (const few of inChunks((await Promise.all(pairs)).flat(), requestChunk)) {
         // Many parents with few objects each are many objects.
-        if (wanted === undefined && expect !== undefined) {
+        if (wanted === undefined && names === undefined && expect !== undefined) {
           const counts = await Promise.all(few.map(([parent, principal]) => this.#countGrantedIn(parent, principal)));
           expect(counts.reduce((sum, count) => sum + count, 0));
         }

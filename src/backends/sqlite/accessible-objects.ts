@@ -1,7 +1,8 @@
 // Finds the objects on which principals have permissions. When the patterns allow few folders, only these are searched.
 // Otherwise the entries of the principals are, because that is less work.
-import type { BoundPattern, RequireRoomForObjects } from '../../contracts/permission.ts';
+import type { AccessibleOptions, BoundPattern, RequireRoomForObjects } from '../../contracts/permission.ts';
 import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
+import { listNameOf } from '../../core/permissions/object-pattern.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
 import type { Connection } from './connection.ts';
 import { compilePattern, type ObjectPattern } from '../sql/object-pattern.ts';
@@ -24,17 +25,20 @@ interface SearchOptions {
   readonly requireRoom?: RequireRoomForObjects | undefined;
 }
 
-/** Returns every entry of the principals. */
+/** Returns every entry of the principals, or those on objects of some lists. */
 export function* findAllAccessible(
   connection: Connection,
   principals: readonly Principal[],
-  requireRoom: RequireRoomForObjects | undefined,
+  { lists, requireRoom }: Pick<AccessibleOptions, 'lists' | 'requireRoom'>,
 ): Steps<AccessibleObjects> {
   const found: Found = new Map();
+  const names = lists && new Set(lists);
   for (const [index, principal] of [...new Set(principals)].entries()) {
     if (index > 0 && index % principalsPerStep === 0) yield;
     const visit = (objectId: ObjectUri, permission: string): void => addAccessible(found, objectId, permission);
-    yield* walkEntries(connection, principal, visit, besides(found, requireRoom));
+    const requireMore = besides(found, requireRoom);
+    if (names === undefined) yield* walkEntries(connection, principal, visit, requireMore);
+    else yield* walkLists(connection, { principal, names, visit }, requireMore);
   }
   return found;
 }
@@ -125,6 +129,52 @@ function* walkEntries(
     last = [end[0], end[1], end[2]];
     if (window === 1) requireMore?.(countRows(connection, 'principal = ?', principal));
     yield;
+  }
+}
+
+interface ListWalk {
+  readonly principal: Principal;
+  /** Names of the lists. */
+  readonly names: ReadonlySet<string>;
+  readonly visit: (objectId: ObjectUri, permission: string) => void;
+}
+
+/** Visits the entries of a principal on objects of some lists. Other folders are skipped, however many entries they have. */
+function* walkLists(
+  connection: Connection,
+  { principal, names, visit }: ListWalk,
+  requireMore: RequireRoomForObjects | undefined,
+): Steps<void> {
+  let [looked, visited] = [0, 0];
+  for (let last = -1; ;) {
+    const row = connection.get<FolderRow>(
+      `SELECT e.folder, f.uri FROM entries e CROSS JOIN folders f
+      WHERE e.principal = ? AND e.folder > ? AND f.folder = e.folder ORDER BY e.folder LIMIT 1`,
+      principal,
+      last,
+    );
+    if (row === undefined) return;
+    const [folder, uri] = row;
+    last = folder;
+    if (++looked % principalsPerStep === 0) yield;
+    if (!names.has(listNameOf(`${uri}-`))) continue;
+    let rows: readonly (readonly [permission: string, name: string])[] = [];
+    for (let window = 1; window === 1 || rows.length === windowRows; window++) {
+      if (window === 2 && requireMore !== undefined) {
+        requireMore(visited + countRows(connection, 'principal = ? AND folder = ?', principal, folder));
+      }
+      if (window > 1) yield;
+      rows = connection.all<[string, string]>(
+        `SELECT permission, name FROM entries WHERE principal = ? AND folder = ? AND (permission, name) > (?, ?)
+        ORDER BY permission, name LIMIT ?`,
+        principal,
+        folder,
+        ...(rows.at(-1) ?? ['', '']),
+        windowRows,
+      );
+      for (const [permission, name] of rows) visit(storedUri(uri + name), permission);
+    }
+    visited += rows.length;
   }
 }
 

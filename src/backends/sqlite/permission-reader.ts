@@ -63,13 +63,13 @@ export class SqlitePermissionReader implements PermissionReader {
 
   getAccessibleObjects(
     principals: readonly Principal[],
-    { bound, withChildren = true, memberOf, limit, requireRoom }: AccessibleOptions = {},
+    { bound, withChildren = true, lists, memberOf, limit, requireRoom }: AccessibleOptions = {},
   ): Promise<AccessibleObjects> {
     return this.access.read(function* (connection) {
       const given = memberOf === undefined ? [] : yield* readPrincipals(connection, memberOf);
       const all = [...principals, ...given];
       return bound === undefined
-        ? yield* findAllAccessible(connection, all, requireRoom)
+        ? yield* findAllAccessible(connection, all, { lists, requireRoom })
         : yield* findAccessible(connection, all, bound, { withChildren, limit, requireRoom });
     });
   }

@@ -53,3 +53,9 @@ function matchesParts(text: string, parts: readonly string[]): boolean {
   }
   return true;
 }
+
+/** Returns the name of the list that an object id belongs to: the part before its last one; `''` when it has none. */
+export function listNameOf(objectId: string): string {
+  const end = objectId.lastIndexOf('/');
+  return end < 1 ? '' : objectId.slice(objectId.lastIndexOf('/', end - 1) + 1, end);
+}

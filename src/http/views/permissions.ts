@@ -4,10 +4,12 @@ import type { JsonObject } from '../../base/json.ts';
 import { pause } from '../../base/steps.ts';
 import { storedIds, type PathIds } from '../../core/objects/object-id.ts';
 import { createUriParser, storedUri, type ObjectUri } from '../../core/objects/uris.ts';
+import { listNameOf } from '../../core/permissions/object-pattern.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { idField, parseField } from '../../core/query/fields.ts';
-import type { ListTraits } from '../../core/query/resolve.ts';
+import { matchesValue } from '../../core/query/evaluate.ts';
+import type { ListQuery, ListTraits } from '../../core/query/resolve.ts';
 import { invalidParameters } from '../../core/errors.ts';
 import { isConfirmed, isNamedBySettings, refusal, type AccessRule } from '../../engine/access.ts';
 import { completeCaller, type Caller } from '../../engine/caller.ts';
@@ -114,10 +116,23 @@ async function listPermissions(
   const parameters = readParameters(context, 'list');
   if (issues.length > 0) throw invalidParameters(issues);
   const query = readQuery(parameters, context, options.engine, traits);
-  const entries = await collectEntries(options, kinds, caller, context);
+  const entries = await collectEntries(options, selectKinds(kinds, query), caller, context);
   // The content changes without a timestamp, so the response has no ETag and must not be cached.
   const headers: ResponseHeaders = { 'Cache-Control': 'no-cache, no-store' };
   return virtualPage(context, options.engine, entries, query, headers);
+}
+
+interface SelectedKinds {
+  readonly all: readonly CompiledKind[];
+  /** Those whose objects the filters can match; `undefined`: all. */
+  readonly wanted: readonly CompiledKind[] | undefined;
+}
+
+/** Selects kinds by the filters on `resource_name`, so that objects of others are not read: records are often very many. */
+function selectKinds(all: readonly CompiledKind[], { filters }: ListQuery): SelectedKinds {
+  const onKind = filters.filter(({ field }) => field?.name === 'resource_name');
+  if (onKind.length === 0) return { all, wanted: undefined };
+  return { all, wanted: all.filter(({ name }) => matchesValue({ resource_name: name }, onKind)) };
 }
 
 /** Bytes per object: its URI, its permissions, its entry of the list, and the text of the entry. */
@@ -131,14 +146,15 @@ const objectsPerReservation = 2000;
 
 async function collectEntries(
   options: PermissionsOptions,
-  kinds: readonly CompiledKind[],
+  { all: kinds, wanted }: SelectedKinds,
   caller: Caller,
   context: Context,
 ): Promise<readonly JsonObject[]> {
   const { reader } = context.unit;
   const requireRoom = roomForObjects(context, bytesOfObject);
-  const all = new Map(await reader.permission.getAccessibleObjects(caller.knownPrincipals, { requireRoom }));
-  for (const kind of kinds) {
+  const lists = wanted?.map(({ uriTemplate }) => listNameOf(uriTemplate));
+  const all = new Map(await reader.permission.getAccessibleObjects(caller.knownPrincipals, { lists, requireRoom }));
+  for (const kind of wanted ?? kinds) {
     const granted = entriesBySettings(kinds, kind, caller);
     if (granted.length === 0) continue;
     const bySettings = new Set(granted);

@@ -254,8 +254,10 @@ const replacements: readonly PermissionCase[] = [
     const options = { bound, withChildren: false, requireRoom };
     await assert.rejects(reader.getAccessibleObjects(['zoe'], options), refusal);
     assert.ok(reserved.every((objects) => objects >= 5000));
+    await assert.rejects(reader.getAccessibleObjects(['zoe'], { lists: ['records'], requireRoom }), refusal);
     assert.equal((await reader.getAccessibleObjects(['kim'], { requireRoom })).size, 1);
-    assert.equal(reserved.length, 2);
+    assert.equal((await reader.getAccessibleObjects(['kim', 'zoe'], { lists: ['buckets'], requireRoom })).size, 1);
+    assert.equal(reserved.length, 3);
   }),
   permissionCase('the entries of many objects are deleted at once', async ({ write, reader }) => {
     const objectIds = Array.from({ length: 3000 }, (_, n) => `/buckets/a/collections/c/records/r${n}`);

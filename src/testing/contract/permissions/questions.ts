@@ -351,6 +351,20 @@ export const questionCases: readonly PermissionCase[] = [
     ]);
     assert.deepEqual(plain(await reader.getAccessibleObjects([])), {});
   }),
+  permissionCase('only the entries on objects of named lists are found', async ({ write, reader }) => {
+    await seedObjects(write);
+    const names = ['buckets', 'collections', 'records', 'groups', '', 'c', 'record', 'sdrocer'];
+    for (const lists of [[], ...names.map((name) => [name]), ['buckets', 'records']]) {
+      const all = Object.entries(plain(await reader.getAccessibleObjects(['g', 'tom'])));
+      const expected = all.filter(([uri]) => lists.includes(uri.split('/').at(-2)!));
+      assert.deepEqual(plain(await reader.getAccessibleObjects(['g', 'tom'], { lists })), Object.fromEntries(expected));
+    }
+    await write(async (writer) => {
+      await writer.addToAces([{ objectId: `${c}/records/new`, permissions: { read: ['g'] } }]);
+      assert.ok((await writer.getAccessibleObjects(['g'], { lists: ['records'] })).has(`${c}/records/new`));
+      assert.ok(!(await writer.getAccessibleObjects(['g'], { lists: ['collections'] })).has(`${c}/records/new`));
+    });
+  }),
   permissionCase('patterns include children by default', async ({ write, reader }) => {
     await seedObjects(write);
     const bound = patterns([['/buckets/*', 'write']]);
