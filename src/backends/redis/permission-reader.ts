@@ -146,9 +146,9 @@ export class RedisPermissionReader implements PermissionReader {
       permission,
     }));
     const found = new Map<ObjectUri, Set<string>>();
-    const names = lists && new Set(lists);
-    const ids = await this.#candidates(principals, { wanted, names }, requireRoom);
-    for (const id of this.log()?.granted() ?? []) if (names?.has(listNameOf(id)) !== false) ids.add(id);
+    const inLists = lists && new Set(lists);
+    const ids = await this.#candidates(principals, { wanted, inLists }, requireRoom);
+    for (const id of this.log()?.granted() ?? []) if (inLists?.has(listNameOf(id)) !== false) ids.add(id);
     const all = [...ids];
     for (let start = 0; start < all.length && found.size < limit; start += fieldChunk) {
       for (const [objectId, entries] of await this.#load(all.slice(start, start + fieldChunk))) {
@@ -258,15 +258,15 @@ export class RedisPermissionReader implements PermissionReader {
     principals: ReadonlySet<Principal>,
     {
       wanted,
-      names,
-    }: { readonly wanted: readonly Wanted[] | undefined; readonly names: ReadonlySet<string> | undefined },
+      inLists,
+    }: { readonly wanted: readonly Wanted[] | undefined; readonly inLists: ReadonlySet<string> | undefined },
     requireRoom: RequireRoomForObjects | undefined,
   ): Promise<Set<ObjectUri>> {
     const ids = new Set<ObjectUri>();
     if (wanted?.length === 0) return ids;
     const add = (id: ObjectUri): void => {
-      if (names !== undefined) {
-        if (!names.has(listNameOf(id))) return;
+      if (inLists !== undefined) {
+        if (!inLists.has(listNameOf(id))) return;
         ids.add(id);
         if (ids.size % fieldChunk === 0) requireRoom?.(ids.size + fieldChunk);
       } else if (wanted === undefined || wanted.some(({ pattern }) => pattern.matches(id))) ids.add(id);
@@ -285,7 +285,7 @@ export class RedisPermissionReader implements PermissionReader {
       });
       for (const few of inChunks((await Promise.all(pairs)).flat(), requestChunk)) {
         // Many parents with few objects each are many objects.
-        if (wanted === undefined && names === undefined && expect !== undefined) {
+        if (wanted === undefined && inLists === undefined && expect !== undefined) {
           const counts = await Promise.all(few.map(([parent, principal]) => this.#countGrantedIn(parent, principal)));
           expect(counts.reduce((sum, count) => sum + count, 0));
         }
