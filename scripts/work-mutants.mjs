@@ -216,4 +216,13 @@ export const workMutants = [
     tests: 'test/http/many-permissions.test.ts',
     only: "on 'memory'",
   },
+  {
+    backend: 'memory',
+    name: 'a deletion whose objects have changed does not continue',
+    file: 'src/engine/verbs/remove-list.ts',
+    find: 'return { ...page, more: true };',
+    replace: 'return page;',
+    tests: 'test/http/deletion-ahead.test.ts',
+    only: 'on memory',
+  },
 ];

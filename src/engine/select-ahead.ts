@@ -13,6 +13,12 @@ import { walkIds } from './walk.ts';
 /** Maximum number of ids that are held. Where there are more, they are searched under the lock. */
 const maxIds = 20_000;
 
+export interface Selected {
+  readonly ids: readonly string[];
+  /** Whether there may be more objects, which are not needed unless some of these do not match any longer. */
+  readonly isCut: boolean;
+}
+
 export interface DeletionAhead {
   readonly parameters: ListParameters;
   readonly above: Above;
@@ -22,15 +28,15 @@ export interface DeletionAhead {
 }
 
 /**
- * Returns the ids of the objects that the query selects: of all, or of one more than the page has. Returns `undefined` when the
- * query tests no attributes, when it cannot be resolved, which is reported later, or when the lock is held already.
+ * Returns the objects that the query selects: all, or one more than the page has. Returns `undefined` when the query tests no
+ * attributes, when it cannot be resolved, which is reported later, or when the lock is held already.
  *
  * @throws ServiceError invalidParameters when the query is too much work
  */
 export async function selectAhead(
   scope: Scope,
   { parameters, above, ids, report }: DeletionAhead,
-): Promise<readonly string[] | undefined> {
+): Promise<Selected | undefined> {
   const { context, list, options, kind } = scope;
   if (context.unit.isWriting) return undefined;
   const query = resolve(() => readQuery(parameters, context, options, kind.traits));
@@ -46,7 +52,7 @@ export async function selectAhead(
   for await (const id of walkIds(reader, list, selection, roomFor(context, 'show'), order)) {
     if (found.push(id) === wanted) break;
   }
-  return found.length > maxIds ? undefined : found;
+  return found.length > maxIds ? undefined : { ids: found, isCut: found.length === wanted };
 }
 
 /** Returns the result; `undefined` when the query is not valid. */

@@ -48,6 +48,32 @@ forEachBackend(({ name, start }) => {
       },
     );
 
+    it('completes its page, and continues, when objects do not match any longer.', async () => {
+      for (const changed of [1, 3]) {
+        await ask('DELETE', records);
+        const all = Array.from({ length: 7 }, (_, n) => `r${n}`);
+        for (const id of all) await ask('PUT', `${records}/${id}`, { data: { n: 1 } });
+        const { storage } = stores();
+        const transaction = await storage.database.begin();
+        const writer = storage.writer(transaction);
+        await writer.lock(list);
+        const first = ask('DELETE', `${records}?n=1&_limit=2`);
+        for (let n = 0; n < 10; n++) await ask('GET', records);
+        const kept = all.slice(-changed);
+        for (const id of kept) await writer.update(list, id, '{"n":2}');
+        await transaction.commit();
+        const { body, headers } = await first;
+        expect(ids(body)).toEqual(all.slice(-changed - 2, -changed));
+        let next = headers['next-page'];
+        while (next !== undefined) {
+          const page = await ask('DELETE', next.replace(/^.*(?=\/v1\/)/, ''));
+          expect(page.status).toBe(200);
+          next = page.headers['next-page'];
+        }
+        expect(ids((await ask('GET', records)).body)).toEqual(kept);
+      }
+    });
+
     it('continues with a token of its own list only.', async () => {
       await ask('DELETE', records);
       const others = '/v1/buckets/b/collections/others/records';

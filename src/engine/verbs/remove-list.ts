@@ -61,12 +61,16 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { sort, limit } = query;
-  const selected = ahead === undefined ? { ...query, ids: access.ids, report } : { ...query, ids: ahead };
+  const selected = { ...query, ids: access.ids, report };
   const bound = query.text && (await bindSearch(scope, above, query.text));
+  const deleteSelected = async (left: number): Promise<DeletedPage> =>
+    deletePage(scope, writer, await withIndexes(scope, above, { ...selected, limit: left }));
   const { deletions, more } =
-    bound === undefined
-      ? await deletePage(scope, writer, await withIndexes(scope, above, selected))
-      : await deleteFound(scope, writer, selected, bound);
+    bound !== undefined
+      ? await deleteFound(scope, writer, selected, bound)
+      : ahead === undefined
+        ? await deleteSelected(limit)
+        : await deleteAhead(scope, writer, { ...query, ids: ahead.ids }, ahead.isCut ? deleteSelected : undefined);
   await finishDeletions(scope, writer, timestamp, deletions);
   if (deletions.length === 0) await announceRead(scope, [], timestamp);
   const newest = deletions.reduce((highest, { tombstone }) => Math.max(highest, tombstone.lastModified), 0);
@@ -112,6 +116,26 @@ async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): 
     if (chars > smallChars) context.request.memory?.reserveNow(chars);
     if (!page.more || last === undefined || deletions.length >= limit) return { deletions, more: page.more };
   }
+}
+
+/**
+ * Deletes one page of the objects that were selected ahead.
+ *
+ * @param deleteOthers deletes others that match, up to a number; absent: there were none
+ */
+async function deleteAhead(
+  scope: Scope,
+  writer: Writer,
+  query: PageQuery,
+  deleteOthers: ((left: number) => Promise<DeletedPage>) | undefined,
+): Promise<DeletedPage> {
+  const page = await deletePage(scope, writer, query);
+  const left = query.limit - page.deletions.length;
+  if (deleteOthers === undefined) return page;
+  if (left === 0) return { ...page, more: true };
+  // Some do not match any longer, so others complete the page.
+  const { deletions, more } = await deleteOthers(left);
+  return { deletions: [...page.deletions, ...deletions], more };
 }
 
 /** Deletes one page of the objects that a search finds. */
