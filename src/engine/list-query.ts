@@ -40,8 +40,8 @@ export function refuseLive({ query, issues }: Context): void {
   if (query.some(([name]) => name === '_live')) issues.push(issueOf('_live', 'only GET of a list has live updates'));
 }
 
-/** Part of the maximum work that is left to the queries of a unit of work, together, while others wait for it: a second at most. */
-const partUnderLock = 1 / 50;
+/** Part of the maximum work that is left to the queries of a unit of work, together, while others wait for it: a second or two. */
+const partUnderLock = 1 / 30;
 
 /** Work of the queries of a unit of work that has written. */
 const budgetsUnderLock = new WeakMap<UnitOfWork, QueryBudget>();
