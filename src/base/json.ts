@@ -67,6 +67,11 @@ export interface JsonLimits {
   readonly maxValues: number;
 }
 
+/**
+ * Maximum nesting levels of stored objects, with some more for what is put around them: SQLite has queries read at most 1,000 levels.
+ */
+export const maxStoredDepth = 900;
+
 export const defaultJsonLimits: JsonLimits = { maxDepth: 500, maxValues: 100_000 };
 /** For text that was checked when it was stored. */
 export const noJsonLimits: JsonLimits = { maxDepth: Infinity, maxValues: Infinity };

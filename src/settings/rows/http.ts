@@ -1,4 +1,5 @@
 // Settings of requests: limits, redirects, caching, backoff and end of service.
+import { maxStoredDepth } from '../../base/json.ts';
 import { setting } from '../definition.ts';
 import { date, duration, flag, integer, list, number, numberChoice, optional, orNone, text, url } from '../readers.ts';
 
@@ -31,7 +32,7 @@ export const requestSettings = {
   max_header_size: setting(integer({ min: 1024 }), 'Maximum size in bytes of the request line and the headers.', {
     default: 32_768,
   }),
-  max_json_depth: setting(integer({ min: 1, max: 5000 }), 'Maximum nesting depth of JSON in a request.', {
+  max_json_depth: setting(integer({ min: 1, max: maxStoredDepth }), 'Maximum nesting depth of JSON in a request.', {
     default: 500,
   }),
   max_json_values: setting(

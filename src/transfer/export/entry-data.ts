@@ -4,6 +4,7 @@ import {
   formatJson,
   isJsonObject,
   JsonSyntaxError,
+  maxStoredDepth,
   parseStoredJson,
   requireStorableText,
   type JsonObject,
@@ -13,11 +14,8 @@ import { endOfString, findExcess, someNumber } from '../../base/json-text.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import { BrokenLine } from './broken-line.ts';
 
-/**
- * Limits of the data of an entry. Requests allow 500 levels by default; more than these overflow the stack of `JSON.stringify`.
- * The number of values is not limited: neither is it in imports from a server.
- */
-const limits = { maxDepth: 2500, maxValues: Infinity };
+/** Limits of the data of an entry. The number of values is not limited: neither is it in imports from a server. */
+const limits = { maxDepth: maxStoredDepth, maxValues: Infinity };
 
 /**
  * Returns the text of an object as it is stored: compact, also when the file was edited.
