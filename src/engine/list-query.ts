@@ -40,15 +40,26 @@ export function refuseLive({ query, issues }: Context): void {
   if (query.some(([name]) => name === '_live')) issues.push(issueOf('_live', 'only GET of a list has live updates'));
 }
 
-/** Part of the maximum work that is left to the queries of a unit of work, together, while others wait for it: a second or two. */
-const partUnderLock = 1 / 30;
+/** Part of the maximum work of a query that is left to a deletion under the lock of its list: it usually takes much less. */
+const partOfDeletion = 1 / 3;
+
+/**
+ * Part of the maximum work that is left to the queries of a unit of work, together, while others wait for it: a second or two.
+ */
+const partUnderLock = 1 / 20;
 
 /** Work of the queries of a unit of work that has written. */
 const budgetsUnderLock = new WeakMap<UnitOfWork, QueryBudget>();
 
+/** Returns the work, in millions, that is left to all queries of a unit of work that holds locks. */
+export function workUnderLock({ maxQueryWork }: EngineOptions): number {
+  return maxQueryWork * partUnderLock;
+}
+
 /**
  * Resolves parsed parameters into a query.
  *
+ * @param use `ofDeletion`: the query of the first deletion of a unit of work, which holds no other lock
  * @throws ServiceError invalidParameters
  */
 export function readQuery(
@@ -56,19 +67,25 @@ export function readQuery(
   context: Context,
   options: EngineOptions,
   traits: ListTraits = {},
+  use?: 'ofDeletion',
 ): ListQuery {
-  const budget = context.unit.isWriting
-    ? budgetUnderLock(context.unit, options.maxQueryWork)
-    : new QueryBudget(options.maxQueryWork);
+  const budget =
+    use === 'ofDeletion'
+      ? new QueryBudget(options.maxQueryWork * partOfDeletion, whileOthersWait)
+      : context.unit.isWriting
+        ? budgetUnderLock(context.unit, options)
+        : new QueryBudget(options.maxQueryWork);
   const { now } = context;
   return resolveQuery(parameters, { traits, limits: options, budget, now, tokenKey: options.tokenKey });
 }
 
+const whileOthersWait = ' while others wait';
+
 /** Returns what is left to the queries of a unit of work that holds locks. */
-function budgetUnderLock(unit: UnitOfWork, maxQueryWork: number): QueryBudget {
+function budgetUnderLock(unit: UnitOfWork, options: EngineOptions): QueryBudget {
   const known = budgetsUnderLock.get(unit);
   if (known !== undefined) return known;
-  const budget = new QueryBudget(maxQueryWork * partUnderLock, ' while others wait');
+  const budget = new QueryBudget(workUnderLock(options), whileOthersWait);
   budgetsUnderLock.set(unit, budget);
   return budget;
 }

@@ -1,5 +1,7 @@
-// A deletion with conditions selects its objects before it waits for the lock of the list, and tests them again under it.
+// A deletion that may take long selects its objects before it waits for the lock of the list, and tests them again under it, with
+// those that were written meanwhile. The result is that of a deletion that does everything under the lock.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { StorageWriter } from '../../src/contracts/storage.ts';
 import { storedParent } from '../../src/core/objects/uris.ts';
 import type { TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
@@ -9,72 +11,127 @@ const collection = '/buckets/b/collections/c';
 const records = `/v1${collection}/records`;
 const list = { kind: 'record', parent: storedParent(collection) };
 
+/** Makes deletions from lists of a dozen objects select ahead. */
+const lowWork = { max_query_work: '1' };
+const fillers = Array.from({ length: 12 }, (_, n) => `x${n}`);
+const ten = Array.from({ length: 10 }, (_, n) => `r${n}`);
+
+const idsOf = (body: unknown): readonly string[] =>
+  (body as { readonly data: readonly { readonly id: string }[] }).data.map(({ id }) => id);
+
 forEachBackend(({ name, start }) => {
-  describe(`a deletion with conditions on ${name}`, () => {
+  describe.each([
+    ['selected ahead', lowWork],
+    ['selected under the lock', {}],
+  ])(`objects of a deletion, %s, on ${name}`, (_, settings) => {
     const { plugin, stores } = openDoor();
     let service: TestService;
     const ask = (method: string, path: string, body?: object): ReturnType<TestService['request']> =>
       service.request(method, path, { auth: 'alice', ...(body === undefined ? {} : { body }) });
-    const ids = (body: unknown): readonly string[] =>
-      (body as { readonly data: readonly { readonly id: string }[] }).data.map(({ id }) => id).toSorted();
 
     beforeAll(async () => {
-      service = await start({ plugins: [plugin] });
+      service = await start({ plugins: [plugin], settings });
       await ask('PUT', '/v1/buckets/b');
       await ask('PUT', `/v1${collection}`);
     });
     afterAll(() => service.close());
 
-    it.each(['', '&_sort=n', '&_sort=id', '&_limit=2'])(
-      'deletes what still matches under the lock (%s)',
-      async (more) => {
-        await ask('DELETE', records);
-        for (const [id, n] of Object.entries({ r1: 1, r2: 1, r3: 2 })) {
-          await ask('PUT', `${records}/${id}`, { data: { n } });
-        }
-        const { storage } = stores();
-        const transaction = await storage.database.begin();
-        const writer = storage.writer(transaction);
-        await writer.lock(list);
-        const deletion = ask('DELETE', `${records}?n=1${more}`);
-        // Meanwhile the deletion selects, and waits.
-        for (let n = 0; n < 10; n++) await ask('GET', records);
+    /** Makes the list hold these objects, each with a value of `n`, and others. */
+    async function fill(objects: Readonly<Record<string, number>>): Promise<void> {
+      await ask('DELETE', records);
+      for (const id of fillers) await ask('PUT', `${records}/${id}`, { data: { n: 9 } });
+      for (const [id, n] of Object.entries(objects)) await ask('PUT', `${records}/${id}`, { data: { n } });
+    }
+
+    /** Returns the ids of the objects without the others. */
+    const left = async (): Promise<readonly string[]> =>
+      idsOf((await ask('GET', records)).body)
+        .filter((id) => !fillers.includes(id))
+        .toSorted();
+
+    /** Deletes a page. While the deletion waits for the lock, the list is changed. */
+    async function deleteDuring(
+      query: string,
+      change: (writer: StorageWriter) => Promise<void>,
+    ): ReturnType<TestService['request']> {
+      const { storage } = stores();
+      const transaction = await storage.database.begin();
+      const writer = storage.writer(transaction);
+      await writer.lock(list);
+      const deletion = ask('DELETE', `${records}${query}`);
+      for (let n = 0; n < 10; n++) await ask('GET', records);
+      await change(writer);
+      await transaction.commit();
+      return deletion;
+    }
+
+    /** Deletes page by page, from a path on. */
+    async function deletePages(first: string | undefined): Promise<readonly (readonly string[])[]> {
+      const pages: (readonly string[])[] = [];
+      for (let path = first; path !== undefined;) {
+        const { status, body, headers } = await ask('DELETE', path.replace(/^.*(?=\/v1\/)/, ''));
+        expect(status).toBe(200);
+        pages.push(idsOf(body));
+        path = headers['next-page'];
+      }
+      return pages;
+    }
+
+    const orders = ['', '&_sort=n', '&_sort=id', '&_limit=3', '&_sort=last_modified'];
+    it.each(orders)('are those that match under the lock (%s)', async (order) => {
+      await fill({ r1: 1, r2: 1, r3: 2, r4: 1 });
+      const { status, body, headers } = await deleteDuring(`?n=1${order}`, async (writer) => {
         await writer.update(list, 'r1', '{"n":2}');
         await writer.update(list, 'r3', '{"n":1}');
-        await transaction.commit();
-        const { status, body, headers } = await deletion;
-        expect([status, ids(body), headers['next-page']]).toEqual([200, ['r2'], undefined]);
-        expect(ids((await ask('GET', records)).body)).toEqual(['r1', 'r3']);
-      },
-    );
+        await writer.update(list, 'r4', '{"n":1,"m":1}');
+      });
+      expect([status, idsOf(body).toSorted()]).toEqual([200, ['r2', 'r3', 'r4']]);
+      expect((await deletePages(headers['next-page'])).flat()).toEqual([]);
+      expect(await left()).toEqual(['r1']);
+    });
 
-    it('completes its page, and continues, when objects do not match any longer.', async () => {
+    it('fill their page, and are continued, when some do not match any longer', async () => {
       for (const changed of [1, 3]) {
-        await ask('DELETE', records);
-        const all = Array.from({ length: 7 }, (_, n) => `r${n}`);
-        for (const id of all) await ask('PUT', `${records}/${id}`, { data: { n: 1 } });
-        const { storage } = stores();
-        const transaction = await storage.database.begin();
-        const writer = storage.writer(transaction);
-        await writer.lock(list);
-        const first = ask('DELETE', `${records}?n=1&_limit=2`);
-        for (let n = 0; n < 10; n++) await ask('GET', records);
-        const kept = all.slice(-changed);
-        for (const id of kept) await writer.update(list, id, '{"n":2}');
-        await transaction.commit();
-        const { body, headers } = await first;
-        expect(ids(body)).toEqual(all.slice(-changed - 2, -changed));
-        let next = headers['next-page'];
-        while (next !== undefined) {
-          const page = await ask('DELETE', next.replace(/^.*(?=\/v1\/)/, ''));
-          expect(page.status).toBe(200);
-          next = page.headers['next-page'];
-        }
-        expect(ids((await ask('GET', records)).body)).toEqual(kept);
+        await fill(Object.fromEntries(ten.map((id) => [id, 1])));
+        const kept = ten.slice(-changed);
+        const { body, headers } = await deleteDuring('?n=1&_limit=2', async (writer) => {
+          for (const id of kept) await writer.update(list, id, '{"n":2}');
+        });
+        expect(idsOf(body).toSorted()).toEqual(ten.slice(-changed - 2, -changed));
+        await deletePages(headers['next-page']);
+        expect(await left()).toEqual(kept);
       }
     });
 
-    it('continues with a token of its own list only.', async () => {
+    it('are not skipped when the oldest become the newest', async () => {
+      await fill(Object.fromEntries(ten.map((id) => [id, 1])));
+      const { body, headers } = await deleteDuring('?n=1&_sort=last_modified&_limit=3', async (writer) => {
+        for (const id of ['r0', 'r1']) await writer.update(list, id, '{"n":1,"m":1}');
+      });
+      expect(idsOf(body)).toEqual(['r2', 'r3', 'r4']);
+      expect((await deletePages(headers['next-page'])).flat()).toEqual(['r5', 'r6', 'r7', 'r8', 'r9', 'r0', 'r1']);
+      expect(await left()).toEqual([]);
+    });
+
+    it.each(['', '&_sort=m', '&_sort=id&_limit=3', '&_sort=last_modified&_limit=3'])(
+      'are all that match all the time, however often they are changed (%s)',
+      async (order) => {
+        await fill(Object.fromEntries(ten.map((id) => [id, 1])));
+        let isOver = false;
+        const changing = [0, 1, 2].map(async (writer) => {
+          for (let m = 0; !isOver; m++) {
+            const id = ten[(m * 3 + writer) % ten.length]!;
+            expect([200, 404]).toContain((await ask('PATCH', `${records}/${id}`, { data: { m } })).status);
+          }
+        });
+        await deletePages(`${records}?n=1${order}`);
+        isOver = true;
+        await Promise.all(changing);
+        expect(await left()).toEqual([]);
+      },
+    );
+
+    it('are continued with a token of their own list only', async () => {
       await ask('DELETE', records);
       const others = '/v1/buckets/b/collections/others/records';
       await ask('PUT', others.replace('/records', ''));
@@ -85,24 +142,24 @@ forEachBackend(({ name, start }) => {
       const { headers } = await ask('DELETE', `${records}?_limit=1`);
       const query = headers['next-page']!.replace(/^[^?]*/, '');
       expect((await ask('DELETE', others + query)).body).toMatchObject({ code: 400, errno: 107 });
-      expect(ids((await ask('GET', others)).body)).toEqual(['r1', 'r2']);
+      expect(idsOf((await ask('GET', others)).body).toSorted()).toEqual(['r1', 'r2']);
       const { status, body } = await ask('DELETE', records + query);
-      expect([status, ids(body)]).toEqual([200, ['r1']]);
+      expect([status, idsOf(body)]).toEqual([200, ['r1']]);
     });
 
-    it('continues on the next page.', async () => {
-      await ask('DELETE', records);
-      for (let n = 0; n < 5; n++) await ask('PUT', `${records}/r${n}`, { data: { n: n % 4 } });
-      let path: string | undefined = `${records}?in_n=0,1&_limit=2`;
-      const deleted: string[][] = [];
-      while (path !== undefined) {
-        const { status, body, headers } = await ask('DELETE', path);
-        expect(status).toBe(200);
-        deleted.push([...ids(body)]);
-        path = headers['next-page']?.replace(/^.*(?=\/v1\/)/, '');
+    it('are continued on the next page', async () => {
+      await fill({ r0: 0, r1: 1, r2: 2, r3: 3, r4: 0 });
+      expect(await deletePages(`${records}?in_n=0,1&_limit=2`)).toEqual([['r4', 'r1'], ['r0']]);
+      expect(await left()).toEqual(['r2', 'r3']);
+    });
+
+    it('are none when a precondition fails, which is said before anything else', async () => {
+      await fill({ r1: 1 });
+      for (const condition of [{ 'If-Match': '"1"' }, { 'If-None-Match': '*' }]) {
+        const { status } = await service.request('DELETE', `${records}?n=1`, { auth: 'alice', headers: condition });
+        expect(status).toBe(412);
       }
-      expect(deleted).toEqual([['r1', 'r4'], ['r0']]);
-      expect(ids((await ask('GET', records)).body)).toEqual(['r2', 'r3']);
+      expect(await left()).toEqual(['r1']);
     });
   });
 });

@@ -19,7 +19,7 @@ import { reportFor, withIndexes } from '../list-indexes.ts';
 import { findAbove, holdAbove, requireNoIssues, type Scope } from '../scope.ts';
 import { roomForObjects } from '../stored-work.ts';
 import { bindSearch, searchPage, type BoundSearch } from '../text-search.ts';
-import { selectAhead } from '../select-ahead.ts';
+import { selectAgain, selectAhead } from '../select-ahead.ts';
 import type { Writer } from '../unit-of-work.ts';
 import { warnOfFilters } from '../warnings.ts';
 
@@ -51,17 +51,18 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const parameters = await readListParameters(scope, 'deletion');
   requireNoIssues(scope);
   const report = await reportFor(scope, parameters);
-  const ahead = await selectAhead(scope, { parameters, above: found, ids: access.ids, report });
+  const ahead = await selectAhead(scope, { parameters, preconditions, above: found, ids: access.ids, report });
+  const isFirst = !context.unit.isWriting;
   const writer = await context.unit.writer();
   const [above, locked] = await Promise.all([holdAbove(scope, writer), writer.storage.lock(list)]);
   if (above.missing !== undefined) throw above.missing;
   const timestamp = locked.timestamp ?? (await writer.storage.touch(list));
   requireMatch(preconditions, timestamp);
-  const query = readQuery(parameters, context, options, kind.traits);
+  const query = readQuery(parameters, context, options, kind.traits, isFirst ? 'ofDeletion' : undefined);
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { sort, limit } = query;
-  const selected = { ...query, ids: access.ids, report };
+  const selected = { ...query, ids: access.ids, report: ahead === undefined ? report : undefined };
   const bound = query.text && (await bindSearch(scope, above, query.text));
   const deleteSelected = async (left: number): Promise<DeletedPage> =>
     deletePage(scope, writer, await withIndexes(scope, above, { ...selected, limit: left }));
@@ -70,7 +71,12 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
       ? await deleteFound(scope, writer, selected, bound)
       : ahead === undefined
         ? await deleteSelected(limit)
-        : await deleteAhead(scope, writer, { ...query, ids: ahead.ids }, ahead.isCut ? deleteSelected : undefined);
+        : await deleteAhead(
+            scope,
+            writer,
+            await selectAgain(scope, writer, selected, ahead),
+            ahead.isCut ? deleteSelected : undefined,
+          );
   await finishDeletions(scope, writer, timestamp, deletions);
   if (deletions.length === 0) await announceRead(scope, [], timestamp);
   const newest = deletions.reduce((highest, { tombstone }) => Math.max(highest, tombstone.lastModified), 0);
