@@ -145,7 +145,7 @@ function* walkLists(
   { principal, names, visit }: ListWalk,
   requireMore: RequireRoomForObjects | undefined,
 ): Steps<void> {
-  let [looked, visited] = [0, 0];
+  let [looked, visited, reserved] = [0, 0, 0];
   for (let last = -1; ;) {
     const row = connection.get<FolderRow>(
       `SELECT e.folder, f.uri FROM entries e CROSS JOIN folders f
@@ -160,10 +160,11 @@ function* walkLists(
     if (!names.has(listNameOf(`${uri}-`))) continue;
     let rows: readonly (readonly [permission: string, name: string])[] = [];
     for (let window = 1; window === 1 || rows.length === windowRows; window++) {
-      if (window === 2 && requireMore !== undefined) {
-        requireMore(visited + countRows(connection, 'principal = ? AND folder = ?', principal, folder));
+      if (visited - reserved >= windowRows) {
+        reserved = visited;
+        requireMore?.(visited + windowRows);
+        yield;
       }
-      if (window > 1) yield;
       rows = connection.all<[string, string]>(
         `SELECT permission, name FROM entries WHERE principal = ? AND folder = ? AND (permission, name) > (?, ?)
         ORDER BY permission, name LIMIT ?`,
@@ -173,8 +174,8 @@ function* walkLists(
         windowRows,
       );
       for (const [permission, name] of rows) visit(storedUri(uri + name), permission);
+      visited += rows.length;
     }
-    visited += rows.length;
   }
 }
 
