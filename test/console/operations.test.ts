@@ -148,6 +148,9 @@ describe('The operating area of the console', () => {
     const { page, visitor } = stage;
     await visitor.signIn('alice');
     await visitor.go(view('settings'));
+    // A page that is left too early has sent no request.
+    await page.getByLabel('Find a setting').fill('userid_hmac_secret');
+    await page.getByText('userid_hmac_secret', { exact: true }).waitFor();
     await visitor.go(view('log'));
     const own = page.getByText('GET /v1/operations/settings');
     await page.getByRole('listitem').filter({ hasText: 'GET /v1/' }).first().waitFor();
