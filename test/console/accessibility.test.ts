@@ -67,8 +67,7 @@ describeConsole('The accessibility of the console', { settings }, (stage) => {
     await stage.storeMany(2);
     await visitor.signIn('alice');
     await visitor.go(collectionView);
-    await page.keyboard.press('Control+k');
-    await page.keyboard.type('rec');
+    await visitor.search('rec');
     await page.getByRole('option', { name: /^recipes collection/ }).waitFor();
     await stage.checkView('dialog-search');
     await page.keyboard.press('Escape');

@@ -82,17 +82,14 @@ describeConsole('The frame of the console', { settings }, (stage) => {
     await alice.request('PUT', `${cellar}/records/wine`);
     await visitor.signIn('alice');
     await visitor.go(collectionView);
-    await page.keyboard.press('Control+k');
-    await page.keyboard.type('wine');
+    await visitor.search('wine');
     await page.getByRole('option', { name: 'wine record in kitchen / cellar' }).click();
     await stage.heading('record wine');
-    await page.keyboard.press('Control+k');
-    await page.keyboard.type('r2');
+    await visitor.search('r2');
     await page.getByRole('option', { name: 'r2 record in kitchen / recipes' }).click();
     await stage.heading('record r2');
     // A record of this collection is found once, and a part of an id only in the current collection.
-    await page.keyboard.press('Control+k');
-    await page.keyboard.type('win');
+    await visitor.search('win');
     await page.getByText('Nothing found.').waitFor();
     await page.keyboard.press('Escape');
     await visitor.go('#/buckets/kitchen');
@@ -108,8 +105,7 @@ describeConsole('The frame of the console', { settings }, (stage) => {
     await alice.request('PUT', '/v1/buckets/garden/collections/recipients');
     await visitor.signIn('alice');
     const search = async (text: string, option: RegExp): Promise<void> => {
-      await page.keyboard.press('Control+k');
-      await page.keyboard.type(text);
+      await visitor.search(text);
       await page.getByRole('option', { name: option }).waitFor();
     };
     await search('kitch', /^kitchen bucket/);

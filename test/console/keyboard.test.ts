@@ -75,8 +75,7 @@ describeConsole('The console by keyboard alone', {}, (stage) => {
     await stage.status('The version is restored.');
     expect(await stage.recordText('bread')).toContain('"by":"keyboard"');
 
-    await keyboard.press('Control+k');
-    await keyboard.type('kitchen/recipes/bread');
+    await visitor.search('kitchen/recipes/bread');
     await page.getByRole('option', { name: /^bread / }).waitFor();
     await keyboard.press('Enter');
     await stage.heading('record bread');

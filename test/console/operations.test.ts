@@ -219,8 +219,7 @@ describe('The operating area of the console', () => {
     const { page, visitor } = stage;
     logger.warn('A line for the keyboard');
     await visitor.signIn('alice');
-    await page.keyboard.press('Control+k');
-    await page.keyboard.type('operations: log');
+    await visitor.search('operations: log');
     await page.getByRole('option', { name: /^Operations: log/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('listitem').filter({ hasText: 'A line for the keyboard' }).waitFor();

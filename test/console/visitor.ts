@@ -66,6 +66,13 @@ export class Visitor {
     await this.page.getByRole('heading', { level: 1 }).waitFor();
   }
 
+  /** Opens the search by its keys, and types a text when it is ready: keys that are pressed earlier go elsewhere. */
+  async search(text: string): Promise<void> {
+    await this.page.keyboard.press('Control+k');
+    await this.page.locator('[aria-controls="search-hits"]:focus').waitFor();
+    await this.page.keyboard.type(text);
+  }
+
   /** Returns the text of the JSON editor. */
   async editorText(): Promise<string> {
     const lines = await this.#editor().locator('.cm-line').allInnerTexts();
