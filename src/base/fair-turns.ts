@@ -137,9 +137,9 @@ export class FairTurns {
 
   #mayBegin(party: string | undefined): boolean {
     const { ofParty, ofGroup } = this.#options;
-    const begun = [...this.#placed, ...this.#late];
-    if (begun.length < Math.min(ofParty, ofGroup)) return true;
-    const ofSameGroup = begun.filter((turn) => groupOf(turn.party) === groupOf(party));
+    if (this.#placed.size + this.#late.size < Math.min(ofParty, ofGroup)) return true;
+    const group = groupOf(party);
+    const ofSameGroup = [...this.#placed, ...this.#late].filter((turn) => groupOf(turn.party) === group);
     return ofSameGroup.length < ofGroup && ofSameGroup.filter((turn) => turn.party === party).length < ofParty;
   }
 }

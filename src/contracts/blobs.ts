@@ -47,9 +47,8 @@ export interface BlobStore {
 
   /**
    * Stores a file under the name or, when that is taken, with `-1`, `-2` … or random digits before the extension. Never
-   * overwrites a file, not
-   * even with concurrent calls for one name. Readers never see an incomplete file. When the promise resolves, the file is as
-   * durable as the store allows.
+   * overwrites a file, not even with concurrent calls for one name. Readers never see an incomplete file. When the promise
+   * resolves, the file is as durable as the store allows.
    *
    * @returns the name of the stored file
    * @throws Error for an invalid name; BackendUnavailable, also when the store takes none of twenty names

@@ -59,7 +59,6 @@ export function workUnderLock({ maxQueryWork }: EngineOptions): number {
 /**
  * Resolves parsed parameters into a query.
  *
- * @param use `ofDeletion`: the query of the first deletion of a unit of work, which holds no other lock
  * @throws ServiceError invalidParameters
  */
 export function readQuery(
@@ -67,19 +66,18 @@ export function readQuery(
   context: Context,
   options: EngineOptions,
   traits: ListTraits = {},
-  use?: 'ofDeletion',
 ): ListQuery {
-  const budget =
-    use === 'ofDeletion'
-      ? new QueryBudget(options.maxQueryWork * partOfDeletion, whileOthersWait)
-      : context.unit.isWriting
-        ? budgetUnderLock(context.unit, options)
-        : new QueryBudget(options.maxQueryWork);
-  const { now } = context;
+  const { now, unit } = context;
+  const budget = unit.isWriting ? budgetUnderLock(unit, options) : new QueryBudget(options.maxQueryWork);
   return resolveQuery(parameters, { traits, limits: options, budget, now, tokenKey: options.tokenKey });
 }
 
 const whileOthersWait = ' while others wait';
+
+/** Returns what is left to the first deletion of a unit of work, which holds no other lock. */
+export function budgetOfDeletion({ maxQueryWork }: EngineOptions): QueryBudget {
+  return new QueryBudget(maxQueryWork * partOfDeletion, whileOthersWait);
+}
 
 /** Returns what is left to the queries of a unit of work that holds locks. */
 function budgetUnderLock(unit: UnitOfWork, options: EngineOptions): QueryBudget {

@@ -1,14 +1,12 @@
 // Finds the objects of a deletion before its list is locked, where that takes long: others wait for the lock, on some backends all
 // writers. Under the lock, these objects and those that were written meanwhile are tested again, so nothing is missed.
-import { ServiceError } from '../core/errors.ts';
 import { conditionsOfParsing, workOfEntry } from '../core/query/budget.ts';
 import type { Filter, PageQuery, QueryReport } from '../core/query/ast.ts';
 import { workWeightOf } from '../core/query/evaluate-steps.ts';
 import { isTimestampField, isUniqueField, lastModifiedField } from '../core/query/fields.ts';
-import type { ListParameters } from '../core/query/parameters.ts';
 import type { ListQuery } from '../core/query/resolve.ts';
 import { withIndexes } from './list-indexes.ts';
-import { readQuery, workUnderLock } from './list-query.ts';
+import { workUnderLock } from './list-query.ts';
 import { requireMatch, type Preconditions } from './preconditions.ts';
 import type { Above, Scope } from './scope.ts';
 import { roomFor } from './stored-work.ts';
@@ -32,7 +30,7 @@ export interface Selected {
 }
 
 export interface DeletionAhead {
-  readonly parameters: ListParameters;
+  readonly query: ListQuery;
   readonly preconditions: Preconditions;
   readonly above: Above;
   /** The only ids that the caller may delete; `undefined`: all. */
@@ -42,18 +40,16 @@ export interface DeletionAhead {
 
 /**
  * Returns the objects that the query selects: all, or one more than the page has. Returns `undefined` when they are found
- * quickly, when the query cannot be resolved, which is reported later, or when the lock is held already.
+ * quickly, or when the lock is held already.
  *
  * @throws ServiceError preconditionFailed; invalidParameters when the query is too much work
  */
 export async function selectAhead(
   scope: Scope,
-  { parameters, preconditions, above, ids, report }: DeletionAhead,
+  { query, preconditions, above, ids, report }: DeletionAhead,
 ): Promise<Selected | undefined> {
-  const { context, list, options, kind } = scope;
-  if (context.unit.isWriting) return undefined;
-  const query = resolve(() => readQuery(parameters, context, options, kind.traits));
-  if (query === undefined || query.text !== undefined) return undefined;
+  const { context, list } = scope;
+  if (context.unit.isWriting || query.text !== undefined) return undefined;
   const { filters, sort, after, limit, budget } = query;
   if (filters.every(({ field }) => isUniqueField(field)) || !(await takesLong(scope, query, ids))) return undefined;
   const reader = context.unit.reader.storage;
@@ -104,14 +100,4 @@ export async function selectAgain(
     for (const { id } of entries) all.add(id);
   }
   return { ...query, ids: [...all] };
-}
-
-/** Returns the result; `undefined` when the query is not valid. */
-function resolve<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof ServiceError) return undefined;
-    throw error;
-  }
 }

@@ -64,9 +64,9 @@ export async function* walkIds(
   list: ListKey,
   selection: Selection,
   requireRoom: RequireRoom | undefined,
-  order: Pick<WalkOptions, 'sort' | 'start'> = {},
+  sort?: readonly SortKey[],
 ): AsyncGenerator<string, void, undefined> {
-  for await (const entries of walk(reader, list, selection, requireRoom, { ...order, maxBytes: pageBytesForIds })) {
+  for await (const entries of walk(reader, list, selection, requireRoom, { sort, maxBytes: pageBytesForIds })) {
     for (const { id } of entries) yield id;
   }
 }

@@ -4,13 +4,15 @@ import { runFromNow } from '../../base/steps.ts';
 import type { Deletion } from '../../contracts/storage.ts';
 import { keyOfList } from '../../core/lists/list-key.ts';
 import { formatEntry, StoredObject, type ListKey } from '../../core/objects/stored.ts';
+import { ServiceError } from '../../core/errors.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
+import type { ListQuery } from '../../core/query/resolve.ts';
 import { positionInSteps } from '../../core/query/sort.ts';
 import { bytesOfShared, requireListAccess } from '../access.ts';
 import { finishDeletions } from '../delete-objects.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
-import { deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
+import { budgetOfDeletion, deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
 import { requireOpenList } from '../visibility.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
@@ -51,14 +53,19 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const parameters = await readListParameters(scope, 'deletion');
   requireNoIssues(scope);
   const report = await reportFor(scope, parameters);
-  const ahead = await selectAhead(scope, { parameters, preconditions, above: found, ids: access.ids, report });
+  const resolved = resolve(() => readQuery(parameters, context, options, kind.traits));
+  const ahead =
+    resolved instanceof ServiceError
+      ? undefined
+      : await selectAhead(scope, { query: resolved, preconditions, above: found, ids: access.ids, report });
   const isFirst = !context.unit.isWriting;
   const writer = await context.unit.writer();
   const [above, locked] = await Promise.all([holdAbove(scope, writer), writer.storage.lock(list)]);
   if (above.missing !== undefined) throw above.missing;
   const timestamp = locked.timestamp ?? (await writer.storage.touch(list));
   requireMatch(preconditions, timestamp);
-  const query = readQuery(parameters, context, options, kind.traits, isFirst ? 'ofDeletion' : undefined);
+  if (resolved instanceof ServiceError) throw resolved;
+  const query = isFirst ? { ...resolved, budget: budgetOfDeletion(options) } : resolved;
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { sort, limit } = query;
@@ -98,6 +105,16 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   }
   const body = `{"data":[${deletions.map(({ tombstone }) => formatEntry(tombstone)).join(',')}]}`;
   return { status: 200, headers, body };
+}
+
+/** Returns the query, or its fault, which is reported after those of the list and of the preconditions. */
+function resolve(read: () => ListQuery): ListQuery | ServiceError {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
 }
 
 /**

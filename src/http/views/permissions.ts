@@ -254,7 +254,7 @@ async function* listUris(kind: CompiledKind, context: Context): AsyncGenerator<O
   for (const parent of await storage.listParents(kind.name)) {
     const list = { kind: kind.name, parent };
     // A change in the meantime moves an object to the end, where it is found again.
-    for await (const id of walkIds(storage, list, { filters: [] }, room, { sort: oldestFirst })) {
+    for await (const id of walkIds(storage, list, { filters: [] }, room, oldestFirst)) {
       yield storedUri(`${parent}${collection}/${id}`);
     }
   }

@@ -114,5 +114,5 @@ export async function* readCollections(
   bucket: string,
 ): AsyncGenerator<string, void> {
   const list = { kind: 'collection', parent: uriBelow('', 'buckets', bucket) };
-  yield* walkIds(unit.reader.storage, list, { filters: [] }, roomFor({ request }, 'show'), { sort: byId });
+  yield* walkIds(unit.reader.storage, list, { filters: [] }, roomFor({ request }, 'show'), byId);
 }

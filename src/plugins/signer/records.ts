@@ -45,7 +45,7 @@ function* formatRecord(object: StoredObject): Steps<string> {
 /** Returns the ids of the live objects. */
 export async function readIds({ storage, requireRoom }: Source, list: ListKey): Promise<readonly string[]> {
   const ids: string[] = [];
-  for await (const id of walkIds(storage, list, { filters: [] }, requireRoom, { sort: byId })) ids.push(id);
+  for await (const id of walkIds(storage, list, { filters: [] }, requireRoom, byId)) ids.push(id);
   return ids;
 }
 

@@ -82,7 +82,8 @@ export interface ImportFileResult {
 /**
  * Imports a file into the backends of the settings.
  *
- * @throws ExportRefused when the file is incomplete or cannot be stored, or the target has data that must not be lost; nothing was written then
+ * @throws ExportRefused when the file is incomplete or cannot be stored, or the target has data that must not be lost; nothing
+ *   was written then
  */
 export async function importFrom(
   path: string,
