@@ -24,7 +24,7 @@ async function burst(victim: Victim, send: Burst[1]): Promise<void> {
   expect(answers.some(({ status }) => status < 300)).toBe(true);
 }
 
-describe.each(inExtent(['sqlite', 'postgresql', 'redis'], backends))(
+describe.each(inExtent(['postgresql'], backends))(
   'requests that arrive together on %s',
   { timeout: 120_000 },
   (backend) => {

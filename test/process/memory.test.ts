@@ -39,7 +39,7 @@ const nested = JSON.stringify({
   data: { f: Object.fromEntries(Array.from({ length: 45_000 }, (_, n) => [`key${n}`, n])) },
 });
 
-describe.each(inExtent(['sqlite', 'postgresql'], backends))(
+describe.each(inExtent(['sqlite'], backends))(
   'a process with a small heap on %s',
   { timeout: 120_000 * scale },
   (backend) => {
