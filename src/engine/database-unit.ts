@@ -11,6 +11,7 @@ import type { Change } from './events/event.ts';
 import { notingWrites } from './commit-listener.ts';
 import { EventQueue } from './events/queue.ts';
 import { Subscribers } from './events/subscriber.ts';
+import { WorkAhead } from './work-ahead.ts';
 import type { Fate, Reader, Stores, UnitOfWork, Writer } from './unit-of-work.ts';
 
 export interface UnitOptions {
@@ -21,6 +22,8 @@ export interface UnitOptions {
    * through the fault of others, so the attempts after the first do without.
    */
   readonly allowsSharing?: boolean;
+  /** What earlier attempts at the same work have done ahead; default nothing. */
+  readonly ahead?: WorkAhead;
   /** Receivers of events; default none. */
   readonly subscribers?: Subscribers;
   /** The client of the request; default none. */
@@ -34,6 +37,7 @@ export class DatabaseUnit implements UnitOfWork {
   readonly #subscribers: Subscribers;
   readonly #requester: Requester | undefined;
   readonly #allowsSharing: boolean;
+  #ahead: WorkAhead | undefined;
   // Created on first use: most requests only read and need none of these.
   #events: EventQueue | undefined;
   #transactions: Transaction[] | undefined;
@@ -53,6 +57,7 @@ export class DatabaseUnit implements UnitOfWork {
     this.#subscribers = subscribers;
     this.#allowsSharing = allowsSharing;
     this.#requester = requester;
+    this.#ahead = options.ahead;
   }
 
   get reader(): Reader {
@@ -95,6 +100,10 @@ export class DatabaseUnit implements UnitOfWork {
 
   readerForWrite(): Reader | Promise<Reader> {
     return this.#hasSeveral && this.isRemote ? this.writer() : this.reader;
+  }
+
+  ahead<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return (this.#ahead ??= new WorkAhead()).run(key, this.isWriting, work);
   }
 
   get events(): EventQueue {

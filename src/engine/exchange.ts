@@ -66,13 +66,13 @@ export interface MemoryAccount {
   /**
    * Reserves memory for large stored text.
    *
-   * @throws MemoryAwaited when the memory is not available at once; ServiceError requestTooLarge
+   * @throws WorkAwaited when the memory is not available at once; ServiceError requestTooLarge
    */
   admit(bytes: number): void;
   /**
    * Reserves like `admit` memory for many objects that are in memory together.
    *
-   * @throws MemoryAwaited; ServiceError requestTooLarge for more than the whole budget
+   * @throws WorkAwaited; ServiceError requestTooLarge for more than the whole budget
    */
   admitWhole(bytes: number): void;
   /**
@@ -81,21 +81,6 @@ export interface MemoryAccount {
    * @throws ServiceError requestTooLarge
    */
   takeStored(chars: number): void;
-}
-
-/**
- * The request needs memory that other requests hold. Its work is undone, because the objects read so far would take memory
- * while it waits. It runs again as a whole once the memory is reserved.
- */
-export class MemoryAwaited extends Error {
-  /** Resolves when the memory is reserved; rejects with a ServiceError. */
-  readonly reserve: () => Promise<void> | undefined;
-
-  constructor(reserve: MemoryAwaited['reserve']) {
-    super('the request waits for memory');
-    this.name = 'MemoryAwaited';
-    this.reserve = reserve;
-  }
 }
 
 export interface ServiceResponse {

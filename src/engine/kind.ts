@@ -151,7 +151,8 @@ export interface ResourceKind {
   ) => JsonObject | Steps<JsonObject>;
   /**
    * Does slow work on attributes that will probably be written, such as hashing a password, before the list is locked.
-   * `beforeWrite` uses the result, but may get other attributes.
+   * `beforeWrite` uses the result, but may get other attributes. Both do the work by `UnitOfWork.ahead`: earlier entries of a
+   * batch may hold locks.
    */
   readonly prepareWrite?: (write: PendingWrite) => Promise<void>;
   /** Returns the attributes to store, in the transaction; throws to refuse them. */

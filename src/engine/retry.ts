@@ -5,6 +5,7 @@ import { TransactionConflict } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import { DatabaseUnit } from './database-unit.ts';
+import { WorkAhead, WorkAwaited } from './work-ahead.ts';
 import type { Stores, UnitOfWork } from './unit-of-work.ts';
 
 const maxAttempts = 8;
@@ -14,6 +15,8 @@ export class Retry {
   #attempt = 1;
   #isFirst = true;
   #contended: readonly ListKey[] = [];
+  /** What the attempts have done before they locked anything. */
+  readonly ahead = new WorkAhead();
 
   /** Number of the current attempt, from 1. An attempt that only found further contended lists is not counted. */
   get attempt(): number {
@@ -34,12 +37,24 @@ export class Retry {
   allows(error: unknown): boolean {
     if (!(error instanceof TransactionConflict) || this.#attempt === maxAttempts) return false;
     this.#isFirst = false;
+    this.ahead.restart();
     const known = this.#contended.length;
     // A conflict names only some of the lists, so those of earlier attempts are kept.
     this.#contended = union(this.#contended, error.lists);
     // A unit of work writes to a limited number of lists, so attempts that find new ones come to an end.
     if (this.#contended.length === known) this.#attempt++;
     return true;
+  }
+
+  /** Does the work that an attempt waits for, which has not failed. Returns the error when the work fails. */
+  async waitFor({ work }: WorkAwaited): Promise<{ readonly error: unknown } | undefined> {
+    this.ahead.restart();
+    try {
+      await work();
+      return undefined;
+    } catch (error) {
+      return { error };
+    }
   }
 
   /** Waits for a random time that doubles with each attempt, so that the same units do not conflict again. */
@@ -56,13 +71,18 @@ function union(known: readonly ListKey[], added: readonly ListKey[]): readonly L
 export async function runInUnit<T>(stores: Stores, logger: Logger, work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
   const retry = new Retry();
   for (;;) {
-    const unit = new DatabaseUnit(stores, logger, { contended: retry.contended });
+    const unit = new DatabaseUnit(stores, logger, { contended: retry.contended, ahead: retry.ahead });
     try {
       const result = await work(unit);
       await unit.end(true);
       return result;
     } catch (error) {
       await unit.abandon();
+      if (error instanceof WorkAwaited) {
+        const refusal = await retry.waitFor(error);
+        if (refusal !== undefined) throw refusal.error;
+        continue;
+      }
       if (!retry.allows(error)) throw error;
       await retry.backOff();
     }

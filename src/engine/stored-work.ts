@@ -40,7 +40,7 @@ export function roomForObjects(
 /**
  * Counts the text of a stored object and reserves memory for work on it; returns `undefined` when done at once.
  *
- * @throws MemoryAwaited, or ServiceError requestTooLarge, also by rejection
+ * @throws WorkAwaited, or ServiceError requestTooLarge, also by rejection
  */
 export function requireRoom(
   { request: { memory } }: OfRequest,
@@ -60,7 +60,7 @@ export function requireRoom(
 /**
  * Returns an object whose attributes will be parsed, after memory for that was reserved.
  *
- * @throws MemoryAwaited, also by rejection
+ * @throws WorkAwaited, also by rejection
  */
 export async function findToParse(
   { unit, request }: OfRequest & { readonly unit: Pick<UnitOfWork, 'reader'> },
@@ -80,7 +80,7 @@ async function requireRewriting(memory: MemoryAccount, object: StoredObject): Pr
 /**
  * Reserves memory for a long page that was read as text. Many requests can read theirs before the first one is sent.
  *
- * @throws MemoryAwaited
+ * @throws WorkAwaited
  */
 export function requireRoomForText({ request: { memory } }: Context, text: string): void {
   if (text.length >= largeTextChars) memory?.admit(text.length * bytesOfShown);
@@ -90,7 +90,7 @@ export function requireRoomForText({ request: { memory } }: Context, text: strin
  * Counts the texts of a page and reserves memory for parsing its large objects one by one; returns `undefined` when done at
  * once.
  *
- * @throws MemoryAwaited, or ServiceError requestTooLarge, also by rejection
+ * @throws WorkAwaited, or ServiceError requestTooLarge, also by rejection
  */
 export function requireRoomForPage(
   { request: { memory } }: Context,

@@ -56,6 +56,15 @@ export interface UnitOfWork {
    */
   readerForWrite(): Reader | Promise<Reader>;
 
+  /**
+   * Does slow work, such as hashing a password, before the unit of work locks anything, and returns its result. If it is
+   * writing already, the request is undone, does the work, and runs again from its start.
+   *
+   * @param key of the work, such that another attempt at the request makes the same calls with the same keys
+   * @throws WorkAwaited
+   */
+  ahead<T>(key: string, work: () => Promise<T>): Promise<T>;
+
   /** Events so far. Check `hasSubscribers` first: an event without subscribers need not be created. */
   readonly events: EventRecorder;
   /** Whether a subscriber wants events of this kind and action. */
@@ -103,13 +112,13 @@ export interface EventRecorder {
    * Adds an event, or merges its objects into the event of the same list and action. Reserves memory for objects that the
    * service itself has written: the request of the client says nothing about their size.
    *
-   * @throws MemoryAwaited; ServiceError requestTooLarge
+   * @throws WorkAwaited; ServiceError requestTooLarge
    */
   add(event: ChangeEvent | ReadEvent): void;
   /**
    * Reserves memory for something that is kept until the end of the unit of work, in addition to what was reserved so before.
    *
-   * @throws MemoryAwaited; ServiceError requestTooLarge
+   * @throws WorkAwaited; ServiceError requestTooLarge
    */
   reserve(request: Pick<ServiceRequest, 'memory'>, bytes: number): void;
   /** Adds an object that the service has copied, if a subscriber wants copies of its kind. */

@@ -113,12 +113,12 @@ export class BatchSize implements MemoryAccount {
     if (this.#refusal !== undefined) throw this.#refusal;
   }
 
-  /** @throws MemoryAwaited: the whole batch is retried */
+  /** @throws WorkAwaited: the whole batch is retried */
   admit(bytes: number): void {
     this.#request.memory?.admit(this.#besides + bytes);
   }
 
-  /** @throws MemoryAwaited; ServiceError requestTooLarge */
+  /** @throws WorkAwaited; ServiceError requestTooLarge */
   admitWhole(bytes: number): void {
     this.#request.memory?.admitWhole(this.#besides + bytes);
   }

@@ -7,14 +7,9 @@ import type { Logger } from '../contracts/logger.ts';
 import { invalidParameters, ServiceError } from '../core/errors.ts';
 import type { Context, Renewal } from '../engine/context.ts';
 import type { Endpoint, Method, Operation } from '../engine/endpoint.ts';
-import {
-  LaterBody,
-  MemoryAwaited,
-  type ResponseHeaders,
-  type ServiceRequest,
-  type ServiceResponse,
-} from '../engine/exchange.ts';
+import { LaterBody, type ResponseHeaders, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import type { UnitOfWork } from '../engine/unit-of-work.ts';
+import { WorkAwaited } from '../engine/work-ahead.ts';
 import { anonymous, type Caller } from '../engine/caller.ts';
 import type { Alias, AliasedRequest, AliasRequest } from './alias.ts';
 import { allowedMethods, type Cors } from './cors.ts';
@@ -125,7 +120,7 @@ export class Dispatcher {
       }
     } catch (error) {
       // The whole outer request is retried.
-      if (error instanceof TransactionConflict || error instanceof MemoryAwaited) throw error;
+      if (error instanceof TransactionConflict || error instanceof WorkAwaited) throw error;
       response = errorResponse(error, request.id, errors, logger);
       // A backend may have refused the request after some of its writes.
       if (response.status === 409 || error instanceof UnstorableText) outer.unit.setRollbackOnly();

@@ -10,7 +10,8 @@ import {
 } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { errorTable, ServiceError, type ErrorKey } from '../core/errors.ts';
-import { MemoryAwaited, type ServiceResponse } from '../engine/exchange.ts';
+import type { ServiceResponse } from '../engine/exchange.ts';
+import { WorkAwaited } from '../engine/work-ahead.ts';
 
 export interface ErrorOptions {
   readonly retryAfterSeconds: number;
@@ -56,7 +57,7 @@ export function errorResponse(
 function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   // Of work after the response has begun, which cannot be undone and repeated.
-  if (error instanceof MemoryAwaited) return new ServiceError('overloaded', { cause: error });
+  if (error instanceof WorkAwaited) return new ServiceError('overloaded', { cause: error });
   if (error instanceof IntegrityError) return new ServiceError('constraintViolated', { cause: error });
   if (error instanceof UnstorableText) {
     return new ServiceError('invalidParameters', { message: `In the request: ${error.message}.`, cause: error });

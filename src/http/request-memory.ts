@@ -5,7 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 import { ServiceError } from '../core/errors.ts';
-import { MemoryAwaited, type MemoryAccount, type OpenConnection } from '../engine/exchange.ts';
+import type { MemoryAccount, OpenConnection } from '../engine/exchange.ts';
+import { WorkAwaited } from '../engine/work-ahead.ts';
 import { addressGroup } from './address-group.ts';
 import { ResponseSizes } from './response-sizes.ts';
 import { clientAddress, type IsTrusted } from './forwarded.ts';
@@ -173,15 +174,15 @@ export class RequestAccount implements MemoryAccount {
   /**
    * Reserves memory for work on stored text. A single request may use the whole budget, so that stored data stays usable.
    *
-   * @throws MemoryAwaited
+   * @throws WorkAwaited
    */
   admit(bytes: number): void {
     const all = Math.min(this.#ofBody + bytes, this.#memory.working.totalBytes);
     if (this.#ofWork().tryGrow(all)) return;
-    throw new MemoryAwaited(() => translating(this.#ofWork(), all));
+    throw new WorkAwaited(() => translating(this.#ofWork(), all));
   }
 
-  /** @throws MemoryAwaited; ServiceError requestTooLarge */
+  /** @throws WorkAwaited; ServiceError requestTooLarge */
   admitWhole(bytes: number): void {
     if (this.#ofBody + bytes > this.#memory.working.totalBytes) throw tooLarge();
     this.admit(bytes);

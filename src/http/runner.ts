@@ -4,10 +4,11 @@ import type { Logger } from '../contracts/logger.ts';
 import type { Observer } from '../contracts/observer.ts';
 import type { Requester } from '../contracts/requester.ts';
 import type { UserId } from '../core/permissions/principals.ts';
-import { MemoryAwaited, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
+import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import type { Subscribers } from '../engine/events/subscriber.ts';
 import { Retry } from '../engine/retry.ts';
 import { DatabaseUnit } from '../engine/database-unit.ts';
+import { WorkAwaited } from '../engine/work-ahead.ts';
 import type { Stores } from '../engine/unit-of-work.ts';
 import { ServiceError } from '../core/errors.ts';
 import { partyOf } from './address-group.ts';
@@ -60,6 +61,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
     const identities = new Identities(options);
     const unit = new DatabaseUnit(stores, logger, {
       contended,
+      ahead: retry.ahead,
       subscribers,
       allowsSharing: isFirst,
       requester: new RequestClient(request, identities),
@@ -73,8 +75,8 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
       return { response, userId: identities.userId, note };
     } catch (error) {
       await unit.abandon();
-      if (error instanceof MemoryAwaited) {
-        const refusal = await waitForMemory(error);
+      if (error instanceof WorkAwaited) {
+        const refusal = await retry.waitFor(error);
         if (refusal !== undefined) {
           return { response: dispatcher.refuse(request, refusal.error), userId: identities.userId, note };
         }
@@ -129,16 +131,6 @@ class RequestClient implements Requester {
   whenGone(abandon: (error: Error, isCertain: boolean) => void): () => void {
     const error = (): Error => new ServiceError('overloaded', { message: 'The client has closed the connection.' });
     return this.#request.whenGone?.((isCertain) => abandon(error(), isCertain)) ?? ((): void => {});
-  }
-}
-
-/** Waits for memory; returns the error when it is refused. */
-async function waitForMemory(awaited: MemoryAwaited): Promise<{ readonly error: unknown } | undefined> {
-  try {
-    await awaited.reserve();
-    return undefined;
-  } catch (error) {
-    return { error };
   }
 }
 

@@ -1,6 +1,7 @@
 // One-time codes that are sent to the owner of an account: activation keys and temporary passwords.
 import { randomUUID } from 'node:crypto';
-import type { SecurityState } from '../../contracts/security-state.ts';
+import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { digest } from './account-cache.ts';
 
 export type CodePurpose = 'account-activation' | 'password-reset';
@@ -32,10 +33,28 @@ export class OneTimeCodes {
    */
   async issue(id: string, requester: string | undefined): Promise<string> {
     const code = randomUUID();
-    const key = this.#key(id);
-    // At most one code per account and purpose, so the number of entries is limited.
-    const entry = { purpose: this.#purpose, key, requester, isBoundElsewhere: true };
-    await this.#state.put(entry, digest(key, code), this.#ttlSeconds);
+    const entry = this.#entry(id, requester);
+    await this.#state.put(entry, digest(entry.key, code), this.#ttlSeconds);
+    return code;
+  }
+
+  /**
+   * Creates a code for an account that a unit of work creates. Of several requests that create it at the same time, the code
+   * of the one that commits counts.
+   *
+   * @param requester see `issue`
+   * @throws SecurityStateFull
+   */
+  async issueWith(unit: UnitOfWork, id: string, requester: string | undefined): Promise<string> {
+    const code = randomUUID();
+    const entry = this.#entry(id, requester);
+    const value = digest(entry.key, code);
+    // Refused before the commit if there is no room. The code of another request stays until one of them commits.
+    await this.#state.add(entry, value, this.#ttlSeconds);
+    unit.onAbandon(async (fate) => {
+      if (fate === 'undone') await this.#state.take(entry, value);
+    });
+    unit.afterCommit(() => this.#state.put(entry, value, this.#ttlSeconds));
     return code;
   }
 
@@ -49,6 +68,11 @@ export class OneTimeCodes {
     const key = this.#key(id);
     const taken = await this.#state.take({ purpose: this.#purpose, key }, digest(key, code));
     return taken === undefined ? undefined : { giveBack: () => this.#state.restore(taken) };
+  }
+
+  /** At most one code per account and purpose, so the number of entries is limited. */
+  #entry(id: string, requester: string | undefined): SecurityEntry {
+    return { purpose: this.#purpose, key: this.#key(id), requester, isBoundElsewhere: true };
   }
 
   #key(id: string): string {

@@ -75,18 +75,23 @@ export class PreparedHashes {
   }
 
   /** Hashes a password that the unit of work will probably write. */
-  async prepare({ unit, request }: PendingWrite, password: string): Promise<void> {
-    const hash = await this.#passwords.hash(password, { address: request.clientAddress });
+  async prepare(write: PendingWrite, password: string): Promise<void> {
+    const { unit } = write;
+    const hash = await this.#hash(write, password);
     const known = this.#byUnit.get(unit) ?? new Map<string, string>();
     known.set(password, hash);
     this.#byUnit.set(unit, known);
   }
 
-  /** Returns the prepared hash once. Computes it now if the password was not prepared. */
-  async take({ unit, request }: PendingWrite, password: string): Promise<string> {
-    const known = this.#byUnit.get(unit);
+  /** Returns the prepared hash once. A password that was not prepared is hashed now. */
+  async take(write: PendingWrite, password: string): Promise<string> {
+    const known = this.#byUnit.get(write.unit);
     const hash = known?.get(password);
     known?.delete(password);
-    return hash ?? this.#passwords.hash(password, { address: request.clientAddress });
+    return hash ?? this.#hash(write, password);
+  }
+
+  #hash({ unit, request }: PendingWrite, password: string): Promise<string> {
+    return unit.ahead(`hash ${password}`, () => this.#passwords.hash(password, { address: request.clientAddress }));
   }
 }

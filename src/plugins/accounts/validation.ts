@@ -59,9 +59,7 @@ export class Validation {
 
   /** Issues the activation key of a new account, and sends it after the commit. */
   async begin({ id, unit, request }: PendingWrite, attributes: JsonObject): Promise<void> {
-    const { activation } = this.#options;
-    const key = await activation.issue(id, requesterOf(request.clientAddress));
-    unit.onAbandon(() => activation.revoke(id));
+    const key = await this.#options.activation.issueWith(unit, id, requesterOf(request.clientAddress));
     unit.afterCommit(() => this.#post('activation', id, attributes, { 'activation-key': key }));
   }
 

@@ -11,12 +11,12 @@ import { BackendError } from '../../contracts/errors.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import {
   mediaType,
-  MemoryAwaited,
   type MemoryAccount,
   type RequestBody,
   type RequestHeaders,
   type ServiceRequest,
 } from '../../engine/exchange.ts';
+import { WorkAwaited } from '../../engine/work-ahead.ts';
 import { cleanFilename } from './file-name.ts';
 import { spool, type SpooledFile } from './spool.ts';
 
@@ -211,9 +211,9 @@ class Parts {
     try {
       memory?.admit(this.#reservedBytes * bytesPerByte + values * bytesPerValue);
     } catch (error) {
-      if (!(error instanceof MemoryAwaited)) throw error;
+      if (!(error instanceof WorkAwaited)) throw error;
       // The form cannot be read again, so it waits here.
-      await error.reserve();
+      await error.work();
     }
   }
 

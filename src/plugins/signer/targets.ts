@@ -31,7 +31,7 @@ export async function ensureTarget({ service, actor }: Work, target: CollectionI
 /**
  * Signs the current records of all targets that changes have left unsigned.
  *
- * @throws BackendUnavailable when the signing backend fails; MemoryAwaited, or ServiceError requestTooLarge
+ * @throws BackendUnavailable when the signing backend fails; WorkAwaited, or ServiceError requestTooLarge
  */
 export async function signPending({ service, actor, pending }: Omit<Work, 'route' | 'options'>): Promise<void> {
   for (const unsigned of pending.takeUnsigned()) await signTarget({ service, actor }, unsigned);
