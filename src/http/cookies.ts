@@ -4,13 +4,46 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** Returns the cookies of a header `Cookie`, by name. */
+/** Where browsers send a cookie. */
+export interface CookieScope {
+  /** Public origin of the service. */
+  readonly origin: string;
+  /** Path of the endpoints that need the cookie. */
+  readonly path: string;
+}
+
+/**
+ * Returns the name that a cookie has in browsers. With TLS the prefix `__Host-` prevents other hosts of the same domain from
+ * setting it.
+ */
+export function cookieName(name: string, scope: CookieScope): string {
+  return isSecure(scope) ? `__Host-${name}` : name;
+}
+
+/** Returns the header that sets a cookie, out of reach of scripts, or with the age 0 removes it. */
+export function formatCookie(name: string, value: string, maxAgeSeconds: number, scope: CookieScope): string {
+  // The prefix of the name requires the path `/`, so the narrower path is for services without TLS.
+  const path = isSecure(scope) ? '/' : scope.path;
+  const cookie = `${cookieName(name, scope)}=${value}; Max-Age=${maxAgeSeconds}; Path=${path}; HttpOnly; SameSite=Lax`;
+  return isSecure(scope) ? `${cookie}; Secure` : cookie;
+}
+
+function isSecure({ origin }: CookieScope): boolean {
+  return origin.startsWith('https:');
+}
+
+/** Returns the cookies of a header `Cookie`, by name. One that is there twice is left out: one of them is from another host. */
 export function parseCookies(header = ''): ReadonlyMap<string, string> {
   const cookies = new Map<string, string>();
+  const repeated = new Set<string>();
   for (const pair of header.split(';')) {
     const equals = pair.indexOf('=');
-    if (equals > 0) cookies.set(pair.slice(0, equals).trim(), pair.slice(equals + 1).trim());
+    if (equals <= 0) continue;
+    const name = pair.slice(0, equals).trim();
+    if (cookies.has(name)) repeated.add(name);
+    cookies.set(name, pair.slice(equals + 1).trim());
   }
+  for (const name of repeated) cookies.delete(name);
   return cookies;
 }
 

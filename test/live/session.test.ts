@@ -4,7 +4,7 @@ import { testBackends, type TestResponse } from '../../src/testing/index.ts';
 import { records, Stage } from './stage.ts';
 
 const app = 'https://app.example';
-const settings = { cors_origins: app, live_recheck_seconds: '0.5' };
+const settings = { cors_origins: app, live_recheck_seconds: '0.5', trusted_proxies: '127.0.0.1' };
 
 describe('sessions for live updates', () => {
   let stage: Stage;
@@ -32,6 +32,25 @@ describe('sessions for live updates', () => {
     const ended = await stage.service.request('DELETE', '/v1/live/session');
     expect(ended.status).toBe(204);
     expect(ended.headers['set-cookie']).toMatch(/^coffer-live=; Max-Age=0; Path=\/v1;/);
+  });
+
+  it('cannot be planted by another host of the same domain', async () => {
+    const https = { 'X-Forwarded-Proto': 'https' };
+    const begun = await begin('bob', https);
+    expect(begun.headers['set-cookie']).toMatch(
+      /^__Host-coffer-live=[\w-]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    );
+    const own = begun.headers['set-cookie']!.split(';')[0]!;
+    const ended = await stage.service.request('DELETE', '/v1/live/session', { headers: https });
+    expect(ended.headers['set-cookie']).toMatch(/^__Host-coffer-live=; Max-Age=0; Path=\/;/);
+    const planted = await cookieOf('mallory');
+    const statusWith = async (cookie: string, headers: Record<string, string>): Promise<number> =>
+      (await stage.follow(`${records}?_live=sse`, { headers: { ...headers, cookie } })).status;
+    expect(await statusWith(`${own}; ${planted}`, https)).toBe(200);
+    expect(await statusWith(planted, https)).toBe(401);
+    // Without https there is no such protection, so two cookies count for nothing.
+    expect(await statusWith(`${await cookieOf()}; ${planted}`, {})).toBe(401);
+    expect(await statusWith(`${planted}; ${await cookieOf()}`, {})).toBe(401);
   });
 
   it('need credentials', async () => {

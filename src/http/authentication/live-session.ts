@@ -6,12 +6,12 @@ import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import type { DescribedHeader } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceRequest } from '../../engine/exchange.ts';
-import { parseCookies, seal, unseal } from '../cookies.ts';
+import { cookieName, formatCookie, parseCookies, seal, unseal, type CookieScope } from '../cookies.ts';
 
 export interface LiveSessionOptions {
   /** 32 bytes, the same in all processes. */
   readonly key: Buffer;
-  /** Prefix of all addresses, to which the cookie is limited: `/v1`. */
+  /** Prefix of all addresses, to which the cookie is limited without TLS: `/v1`. */
   readonly versionPrefix: string;
   readonly clock: Clock;
   /** Whether pages of the origin of the request may use the cookie: it is the service's own, or listed by name. */
@@ -26,7 +26,7 @@ const maxCookieChars = 3800;
 
 const cookieHeader: DescribedHeader = {
   name: 'Set-Cookie',
-  description: `The cookie \`${name}\`: HttpOnly, SameSite=Lax, limited to the paths of the API, and Secure over https.`,
+  description: `The cookie \`${name}\`, HttpOnly and SameSite=Lax: limited to the paths of the API, or over https Secure and with the prefix \`__Host-\`.`,
   schema: { type: 'string' },
   isAlwaysSent: true,
 };
@@ -47,7 +47,7 @@ export class LiveSessions {
   authenticate(request: ServiceRequest): ServiceRequest {
     const { headers, method } = request;
     if (method !== 'GET' || headers['authorization'] !== undefined || headers['cookie'] === undefined) return request;
-    const sealed = parseCookies(headers['cookie']).get(name);
+    const sealed = parseCookies(headers['cookie']).get(cookieName(name, this.#scopeOf(request)));
     if (sealed === undefined || !this.#options.isNamedOrigin(request)) return request;
     const authorization = this.#read(sealed);
     return authorization === undefined ? request : { ...request, headers: { ...headers, authorization } };
@@ -101,9 +101,12 @@ export class LiveSessions {
     };
   }
 
-  #format({ origin }: ServiceRequest, value: string, maxAgeSeconds: number): string {
-    const cookie = `${name}=${value}; Max-Age=${maxAgeSeconds}; Path=${this.#options.versionPrefix}; HttpOnly; SameSite=Lax`;
-    return origin.startsWith('https:') ? `${cookie}; Secure` : cookie;
+  #format(request: ServiceRequest, value: string, maxAgeSeconds: number): string {
+    return formatCookie(name, value, maxAgeSeconds, this.#scopeOf(request));
+  }
+
+  #scopeOf({ origin }: ServiceRequest): CookieScope {
+    return { origin, path: this.#options.versionPrefix };
   }
 
   #read(sealed: string): string | undefined {

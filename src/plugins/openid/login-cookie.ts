@@ -2,7 +2,7 @@
 // finish the login. Each login has its own cookie, so that several tabs can log in at the same time.
 import { createHash } from 'node:crypto';
 import { isJsonObject, getKey, parseJson, type JsonValue } from '../../base/json.ts';
-import { parseCookies, seal, unseal } from '../../http/cookies.ts';
+import { cookieName, formatCookie, parseCookies, seal, unseal, type CookieScope } from '../../http/cookies.ts';
 
 export interface PendingLogin {
   readonly callback: string;
@@ -13,14 +13,6 @@ export interface PendingLogin {
   readonly nonce: string | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly expiresAt: number;
-}
-
-/** Origin and path of the cookies of a provider. */
-export interface CookieScope {
-  /** Public origin of the service. */
-  readonly origin: string;
-  /** Path of the endpoints of the provider. */
-  readonly path: string;
 }
 
 /**
@@ -39,9 +31,8 @@ export function setLoginCookie(
 ): readonly string[] {
   const { expiresAt } = login;
   const value = `${Math.ceil(expiresAt / 1000).toString(36)}.${seal(JSON.stringify(login), key, state)}`;
-  const name = nameOf(state, scope);
   const maxAge = Math.ceil((expiresAt - now) / 1000);
-  return [...evictCookies(sent, scope, value.length), formatCookie(name, value, maxAge, scope)];
+  return [...evictCookies(sent, scope, value.length), formatCookie(nameOf(state), value, maxAge, scope)];
 }
 
 export interface LoginCookie {
@@ -61,7 +52,7 @@ export function readLoginCookie({
   sent,
   now,
 }: LoginCookie & { readonly now: number }): PendingLogin | undefined {
-  const value = parseCookies(sent).get(nameOf(state, scope));
+  const value = parseCookies(sent).get(cookieName(nameOf(state), scope));
   const sealed = value === undefined ? undefined : valueForm.exec(value)?.[2];
   const text = sealed === undefined ? undefined : unseal(sealed, key, state);
   const login = text === undefined ? undefined : readLogin(parseJson(text));
@@ -70,36 +61,16 @@ export function readLoginCookie({
 
 /** Returns the header that removes the cookie of a finished login. */
 export function clearLoginCookie(state: string, scope: CookieScope): string {
-  return formatCookie(nameOf(state, scope), '', 0, scope);
+  return formatCookie(nameOf(state), '', 0, scope);
 }
 
-/**
- * Returns the name of a cookie. With TLS the prefix `__Host-` prevents other hosts of the same domain from setting it.
- * Browsers accept the prefix only with the path `/`, so the narrower path is for services without TLS on loopback
- * addresses.
- */
-function nameOf(state: string, scope: CookieScope): string {
-  const digest = createHash('sha256').update(state).digest('hex').slice(0, 16);
-  return `${prefixOf(scope)}${digest}`;
-}
-
-function prefixOf(scope: CookieScope): string {
-  return isSecure(scope) ? `__Host-${cookiePrefix}` : cookiePrefix;
-}
-
-function formatCookie(name: string, value: string, maxAgeSeconds: number, scope: CookieScope): string {
-  const path = isSecure(scope) ? '/' : scope.path;
-  const cookie = `${name}=${value}; Max-Age=${maxAgeSeconds}; Path=${path}; HttpOnly; SameSite=Lax`;
-  return isSecure(scope) ? `${cookie}; Secure` : cookie;
-}
-
-function isSecure({ origin }: CookieScope): boolean {
-  return origin.startsWith('https:');
+function nameOf(state: string): string {
+  return `${cookiePrefix}${createHash('sha256').update(state).digest('hex').slice(0, 16)}`;
 }
 
 /** Returns headers that remove cookies beyond the limits, earliest expiry first. */
 function evictCookies(sent: string | undefined, scope: CookieScope, newBytes: number): readonly string[] {
-  const prefix = prefixOf(scope);
+  const prefix = cookieName(cookiePrefix, scope);
   const own = [...parseCookies(sent)]
     .filter(([name]) => name.startsWith(prefix))
     .map(([name, value]) => ({ name, size: value.length, expiry: Number.parseInt(value, 36) || 0 }))
@@ -109,7 +80,7 @@ function evictCookies(sent: string | undefined, scope: CookieScope, newBytes: nu
     bytes += size;
     return index >= maxCookies - 1 || bytes > maxCookieBytes;
   });
-  return surplus.map(({ name }) => formatCookie(name, '', 0, scope));
+  return surplus.map(({ name }) => formatCookie(`${cookiePrefix}${name.slice(prefix.length)}`, '', 0, scope));
 }
 
 function readLogin(value: JsonValue): PendingLogin | undefined {

@@ -6,7 +6,8 @@ import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { SecurityState } from '../../contracts/security-state.ts';
 import { findOwnOrigin, readCallback, type CallbackRule } from './callback.ts';
-import { setLoginCookie, type CookieScope } from './login-cookie.ts';
+import type { CookieScope } from '../../http/cookies.ts';
+import { setLoginCookie } from './login-cookie.ts';
 import type { Provider } from './provider.ts';
 import { inQuery, readOnce, refuse, requireOnce } from './query.ts';
 
