@@ -218,12 +218,21 @@ export const workMutants = [
   },
   {
     backend: 'memory',
+    name: 'each IPv6 network of 64 bits has a share of its own',
+    file: 'src/http/address-group.ts',
+    find: "group.includes(':') ? group.split(':', 3).join(':') : group",
+    replace: 'group',
+    tests: 'test/plugins/accounts/logins.test.ts',
+    only: 'while another network of IPv6 addresses fills the queue',
+  },
+  {
+    backend: 'memory',
     name: 'one client address may fill the queue of passwords',
     file: 'src/plugins/accounts/passwords.ts',
-    find: 'const party = requesterOf(address);',
+    find: 'const party = partyOf(undefined, address);',
     replace: 'const party = undefined;',
     tests: 'test/plugins/accounts/logins.test.ts',
-    only: 'while another address fills the queue',
+    only: 'while another network of IPv6 addresses fills the queue',
   },
   {
     backend: 'memory',

@@ -156,18 +156,23 @@ export class FairQueue<T> {
     return next;
   }
 
-  /** Returns the party with the most items, if its group, or else the party, has more than one more than those of the name. */
+  /**
+   * Returns the party with the most items, the latest of equal ones, if its group, or else the party, has more than one more
+   * than those of the name.
+   */
   #longest(name: string | undefined): Party<T> | undefined {
     const own = this.#groups.get(groupOf(name));
-    const longest = [...this.#groups.values()].reduce<Group | undefined>(
-      (most, group) => (group.length > (most?.length ?? 0) ? group : most),
-      own,
-    );
+    let longest = own;
+    for (const group of this.#groups.values()) {
+      const difference = group.length - (longest?.length ?? 0);
+      // Of equal ones the latest, because the others have waited for longer.
+      if (difference > 0 || (difference === 0 && longest !== own)) longest = group;
+    }
     if (longest === undefined || (longest !== own && longest.length <= (own?.length ?? 0) + 1)) return undefined;
-    let length = longest === own ? (this.#parties.get(name)?.items.length ?? 0) + 1 : 0;
+    let length = longest === own ? (this.#parties.get(name)?.items.length ?? 0) + 2 : 1;
     let found: Party<T> | undefined;
     for (const party of this.#parties.values()) {
-      if (party.group !== longest || party.items.length <= length) continue;
+      if (party.group !== longest || party.items.length < length) continue;
       found = party;
       ({ length } = party.items);
     }

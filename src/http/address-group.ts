@@ -21,11 +21,20 @@ export function addressGroup(address: string): string {
 }
 
 /**
+ * Returns the network that can belong to one client as a whole: that of 48 bits of an IPv6 address, with 65,536 groups of
+ * addresses, and an IPv4 address.
+ */
+export function networkOf(address: string): string {
+  const group = addressGroup(address);
+  return group.includes(':') ? group.split(':', 3).join(':') : group;
+}
+
+/**
  * Returns the name of a user, or of anonymous clients, among those who share a resource: with the network as its group, because
- * one client can have many names.
+ * one client can have many names and addresses.
  */
 export function partyOf(userId: string | undefined, address: string | undefined): string | undefined {
-  return address === undefined ? userId : `${addressGroup(address)} ${userId ?? ''}`;
+  return address === undefined ? userId : `${networkOf(address)} ${addressGroup(address)} ${userId ?? ''}`;
 }
 
 /** Returns the address group as a requester of security state: a hash, because a proxy may forward any text as an address. */

@@ -7,7 +7,7 @@ import type { Observer, Overload } from '../contracts/observer.ts';
 export interface LoadShedderOptions {
   /** Maximum number of concurrent requests; 0 means unlimited. */
   readonly maxUnderWay: number;
-  /** Maximum number of concurrent requests of one client address; 0 means unlimited. */
+  /** Maximum number of concurrent requests of one client network; 0 means unlimited. */
   readonly maxOfAddress: number;
   /** Maximum delay of the event loop in milliseconds; 0 means unlimited. */
   readonly maxDelayMs: number;
@@ -31,7 +31,7 @@ const calmSamples = 10;
 export class LoadShedder {
   readonly #options: LoadShedderOptions;
   #underWay = 0;
-  /** Concurrent requests by address group. */
+  /** Concurrent requests by network. */
   readonly #ofAddress = new Map<string, number>();
   #refused = 0;
   #refusedBefore = 0;

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { errorTable, ServiceError } from '../core/errors.ts';
 import { LaterBody, OpenBody, RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
-import { addressGroup } from './address-group.ts';
+import { networkOf } from './address-group.ts';
 import { limitConnections } from './connection-limit.ts';
 import { compileAllowedHosts, type IsAllowedHost } from './allowed-hosts.ts';
 import { requestBatcher } from './request-batching.ts';
@@ -235,17 +235,17 @@ class Shell {
 
   async #answerUnder(load: LoadShedder, request: ServiceRequest): Promise<ServiceResponse> {
     const { runner } = this.#options;
-    const address = addressGroup(request.clientAddress ?? '');
-    const overload = load.findOverload(request.target, address);
+    const network = networkOf(request.clientAddress ?? '');
+    const overload = load.findOverload(request.target, network);
     if (overload !== undefined) {
       runner.observer?.observe({ kind: 'overload', reason: overload });
       return respondWithRefusal(runner, request, new ServiceError('overloaded'));
     }
-    load.begin(address);
+    load.begin(network);
     try {
       return await respond(runner, request);
     } finally {
-      load.end(address);
+      load.end(network);
     }
   }
 

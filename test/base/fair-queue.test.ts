@@ -122,6 +122,18 @@ describe('a fair queue', () => {
     expect(queue.length).toBe(6);
   });
 
+  it('makes room at the cost of those who came last among equals.', () => {
+    const queue = new FairQueue<string>();
+    for (let n = 0; n < 5; n++) queue.push(`shared ${n}`, `shared${n}`);
+    for (const other of ['x', 'y']) for (let n = 0; n < 5; n++) queue.push(`${other} ${n}`, `${other}${n}`);
+    const displaced = [];
+    for (let n = 0; n < 4; n++) {
+      displaced.push(queue.displace('new a')!);
+      queue.push('new a', `new${n}`);
+    }
+    expect(displaced).toEqual(['y4', 'x4', 'shared4', undefined]);
+  });
+
   it('serves any number of groups.', () => {
     const queue = new FairQueue<string>();
     queue.push('first a', 'first');

@@ -4,7 +4,7 @@
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import { defaultJsonLimits, isJsonObject, JsonSyntaxError, parseJson, type JsonObject } from '../../base/json.ts';
 import { TaskLimit, TooManyTasks } from '../../base/task-limit.ts';
-import { requesterOf } from '../address-group.ts';
+import { partyOf } from '../address-group.ts';
 import type { RemoteParameters } from './parameters.ts';
 
 export interface RemoteAnswer {
@@ -44,7 +44,7 @@ export class RemoteServer {
    */
   async call(url: string, call: RemoteCall = {}): Promise<RemoteAnswer> {
     try {
-      return await this.#calls.run(() => this.#exchange(url, call), requesterOf(call.address));
+      return await this.#calls.run(() => this.#exchange(url, call), partyOf(undefined, call.address));
     } catch (error) {
       if (error instanceof BackendUnavailable) throw error;
       if (error instanceof TooManyTasks) throw this.unavailable(url, 'too many concurrent calls');

@@ -4,7 +4,7 @@ import { TaskLimit, TooManyTasks, type TaskLimitOptions } from '../../base/task-
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PendingWrite } from '../../engine/kind.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
-import { requesterOf } from '../../http/address-group.ts';
+import { partyOf } from '../../http/address-group.ts';
 import { matchesBcrypt } from './bcrypt-hash.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from './scrypt-hash.ts';
 
@@ -17,8 +17,8 @@ export interface PasswordClient {
 }
 
 /**
- * Client addresses take turns. All unknown ones together have the share of one known address, so guesses from many
- * addresses hardly delay logins from known ones.
+ * Networks of clients take turns, and in each its addresses. All unknown addresses together have the share of one known network,
+ * so guesses from many addresses hardly delay logins from known ones.
  */
 export interface Passwords {
   /**
@@ -42,7 +42,7 @@ export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readon
   const unknown = new TaskLimit(limits);
   const decoy = unmatchableHash(cost);
   const run = async <T>({ address, isKnown = false }: PasswordClient, task: () => Promise<T>): Promise<T> => {
-    const party = requesterOf(address);
+    const party = partyOf(undefined, address);
     try {
       return await (isKnown ? all.run(task, party) : unknown.run(() => all.run(task, 'unknown'), party));
     } catch (error) {

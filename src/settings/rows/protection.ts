@@ -24,7 +24,7 @@ export const protectionSettings = {
   ),
   max_requests_under_way_per_address: setting(
     optional(integer({ min: 0 })),
-    'Maximum number of concurrent requests per client address and process; further ones are refused with 503, so that one client does not take all of max_requests_under_way. Half of max_requests_under_way unless set; 0 means unlimited. Behind a proxy, set trusted_proxies: otherwise all clients have its address.',
+    'Maximum number of concurrent requests per client address and process; further ones are refused with 503, so that one client does not take all of max_requests_under_way. Half of max_requests_under_way unless set; 0 means unlimited. An IPv6 network of 48 bits counts as one address. Behind a proxy, set trusted_proxies: otherwise all clients have its address.',
     { default: undefined },
   ),
   max_event_loop_delay_ms: setting(

@@ -252,14 +252,16 @@ describe('many passwords at once', () => {
     expect(await logIn(service, 'zoe', 'right')).toBe(200);
   });
 
-  it('a login succeeds while another address fills the queue.', async () => {
+  it.each([
+    ['address', () => '192.0.2.9'],
+    ['network of IPv6 addresses', (n: number) => `2001:db8:77:${n}::1`],
+  ])('a login succeeds while another %s fills the queue.', async (_name, addressOf) => {
     const settings = { account_hashes_at_once: '1', account_hashes_waiting: '10', account_hash_cost: '15' };
     const service = await startAccounts({ settings });
     await signUp(service, 'zoe', 'right');
-    const headers = { 'X-Forwarded-For': '192.0.2.9' };
     const body = { data: { password: 'x' } };
     const flood = Array.from({ length: 30 }, (_, n) =>
-      service.request('PUT', `/v1/accounts/flood${n}`, { headers, body }),
+      service.request('PUT', `/v1/accounts/flood${n}`, { headers: { 'X-Forwarded-For': addressOf(n) }, body }),
     );
     // The queue is full when the first one is refused.
     await Promise.race(

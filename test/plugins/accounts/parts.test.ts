@@ -2,7 +2,7 @@
 import { hash as hashBcrypt } from 'bcryptjs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressGroup } from '../../../src/http/address-group.ts';
+import { addressGroup, networkOf, partyOf } from '../../../src/http/address-group.ts';
 import { fillTemplate } from '../../../src/base/template.ts';
 import { placeholdersOf } from '../../../src/plugins/accounts/mail-template.ts';
 import { matchesBcrypt } from '../../../src/plugins/accounts/bcrypt-hash.ts';
@@ -96,6 +96,14 @@ it.each([
   ['', ''],
 ])('the address %s is in the group %s.', (address, group) => {
   expect(addressGroup(address)).toBe(group);
+});
+
+it('the addresses that one client can have are of one network.', () => {
+  expect(networkOf('192.0.2.1')).toBe('192.0.2.1');
+  expect(networkOf('2001:db8:77::1')).toBe('2001:db8:77');
+  expect(networkOf('2001:db8:77:ffff::1')).toBe('2001:db8:77');
+  expect(networkOf('2001:db8:78::1')).toBe('2001:db8:78');
+  expect(partyOf('basicauth:a', '2001:db8:77:ffff::1')).toBe('2001:db8:77 2001:db8:77:ffff basicauth:a');
 });
 
 describe('templates of mails', () => {
