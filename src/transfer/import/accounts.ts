@@ -2,14 +2,16 @@
 // may have one timestamp; one of them gets the next free timestamp here.
 import { getKey } from '../../base/json.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
-import { isTombstone, StoredObject } from '../../core/objects/stored.ts';
+import { isTombstone, StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
+import { latestImportedTimestamp } from '../../core/objects/timestamps.ts';
 import type { SortKey } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
+import { compareTimes } from '../../maintenance/walk.ts';
 import { accountList, accountPrincipal, accountUri } from '../../plugins/accounts/account.ts';
 import { formatPermissions } from '../copy/digest.ts';
 import type { Compared, Side } from '../copy/verify.ts';
-import { isUnfit } from './entries.ts';
+import { isUnfit, type Unfit } from './entries.ts';
 import type { SourceList } from './lists.ts';
 import type { Source } from './source.ts';
 import { writeChanges } from './write-changes.ts';
@@ -40,22 +42,27 @@ export async function importAccounts(
 ): Promise<AccountsReport | undefined> {
   const accounts = await source.listAll(list.path);
   if (accounts === 'hidden') return undefined;
+  const timestamps = new FreeTimestamps(target);
   const problems: string[] = [];
   const differences: string[] = [];
   let [objects, same] = [0, 0];
-  for (const account of accounts) {
-    if (isUnfit(account)) {
-      problems.push(`${accountUri(account.id)} cannot be stored: ${account.reason}`);
-      continue;
-    }
-    if (isTombstone(account)) continue;
+  for (const { id, reason } of accounts.filter(isUnfit)) {
+    problems.push(`${accountUri(id)} cannot be stored: ${reason}`);
+  }
+  for (const account of accounts.filter(isAccount).toSorted(compareTimes)) {
     const password = getKey(account.attributes, 'password');
     if (typeof password !== 'string' || !hash.test(password)) {
       problems.push(`${accountUri(account.id)} was left out: the source does not show the hash of its password`);
       continue;
     }
+    if (writes && !(await importAccount(target, account, timestamps))) {
+      problems.push(
+        `${accountUri(account.id)} cannot be stored: other accounts have all timestamps from ${account.lastModified} to ` +
+          `${latestImportedTimestamp}, the latest one`,
+      );
+      continue;
+    }
     objects++;
-    if (writes) await importAccount(target, account);
     if ((await compare(target, account)) === 'same') same++;
     else if (differences.length < maxNamed) differences.push(`${accountUri(account.id)} is different in the target`);
   }
@@ -63,13 +70,23 @@ export async function importAccounts(
   return { compared: { name: 'accounts', source: side(objects), target: side(same), differences }, problems };
 }
 
-/** Writes an account that is missing, or that the source changed later. An account that was changed here stays as it is. */
-async function importAccount(target: Stores, account: StoredObject): Promise<void> {
-  if ((await compare(target, account)) !== 'older') return;
-  const timestamp = await freeTimestamp(target, account);
+function isAccount(entry: StoredEntry | Unfit): entry is StoredObject {
+  return !isUnfit(entry) && !isTombstone(entry);
+}
+
+/**
+ * Writes an account that is missing, or that the source changed later. An account that was changed here stays as it is.
+ *
+ * @returns `false` when no timestamp is free for it
+ */
+async function importAccount(target: Stores, account: StoredObject, timestamps: FreeTimestamps): Promise<boolean> {
+  if ((await compare(target, account)) !== 'older') return true;
+  const timestamp = await timestamps.find(account);
+  if (timestamp === undefined) return false;
   const put = new StoredObject(account.id, timestamp, account.text);
   const known = await target.permission.reader.getObjectPermissions(accountUri(account.id));
   await writeChanges(target, list, { changes: [{ put, permissions: owned(account.id), known }], clock: 0 });
+  return true;
 }
 
 function owned(id: string): ObjectPermissions {
@@ -86,12 +103,30 @@ async function compare({ storage, permission }: Stores, account: StoredObject): 
 
 const byTime: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
-/** Returns the timestamp of the account, or the first one after it that no other account has. */
-async function freeTimestamp({ storage }: Stores, { id, lastModified }: StoredObject): Promise<number> {
-  for (let timestamp = lastModified; ; timestamp++) {
+/** Finds timestamps that no other account has, for accounts in the order of their timestamps. */
+class FreeTimestamps {
+  readonly #target: Stores;
+  /** First timestamp after the last one found. Others between that of an account and this one are in use. */
+  #next = 0;
+
+  constructor(target: Stores) {
+    this.#target = target;
+  }
+
+  /** Returns the timestamp of the account, or the first free one after it; `undefined` when none is left. */
+  async find({ id, lastModified }: StoredObject): Promise<number | undefined> {
+    // Many accounts with one timestamp would take quadratic time, if each search began there.
+    let timestamp = Math.max(lastModified, this.#next);
+    while (timestamp <= latestImportedTimestamp && !(await this.#isFree(timestamp, id))) timestamp++;
+    this.#next = timestamp + 1;
+    return timestamp <= latestImportedTimestamp ? timestamp : undefined;
+  }
+
+  /** Whether no account but this one has the timestamp. */
+  async #isFree(timestamp: number, id: string): Promise<boolean> {
     const filter = { field: lastModifiedField, operator: 'eq', value: timestamp } as const;
     const query = { filters: [filter], includeDeleted: true, sort: byTime, limit: 1 };
-    const [holder] = (await storage.reader.listAll(accountList, query)).entries;
-    if (holder === undefined || holder.id === id) return timestamp;
+    const [holder] = (await this.#target.storage.reader.listAll(accountList, query)).entries;
+    return holder === undefined || holder.id === id;
   }
 }

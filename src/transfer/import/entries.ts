@@ -1,5 +1,6 @@
 // Parses the JSON of responses into stored entries, without losing digits or keys.
 import {
+  ExactNumber,
   getKey,
   isJsonObject,
   JsonSyntaxError,
@@ -88,9 +89,9 @@ function readItem(text: string): StoredEntry | Unfit {
     return readEntry(parseJson(text, limits));
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    const { id, last_modified: lastModified } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    const { id, lastModified } = readHead(JSON.parse(text) as JsonValue);
     const where = error.path === undefined ? '' : ` (${error.path})`;
-    return { id: String(id), lastModified: Number(lastModified), reason: `${error.message}${where}` };
+    return { id, lastModified: timeOf(lastModified), reason: `${error.message}${where}` };
   }
 }
 
@@ -99,16 +100,13 @@ function readItem(text: string): StoredEntry | Unfit {
  * here, as it would be when sent to this service.
  */
 function readEntry(value: JsonValue): StoredEntry | Unfit {
-  if (!isJsonObject(value)) throw new BrokenAnswer('an item of `data` is not an object');
-  const { id, last_modified: lastModified, ...rest } = value;
-  const attributes: MutableJsonObject = rest;
-  if (typeof id !== 'string') throw new BrokenAnswer('the response has an object without id');
+  const { id, lastModified, attributes } = readHead(value);
   if (typeof lastModified !== 'number' || !isImportedTimestamp(lastModified)) {
     const reason =
       typeof lastModified === 'number' && lastModified < 0
         ? 'its last_modified is negative'
         : 'its last_modified is not a timestamp that can be stored';
-    return { id, lastModified: Number(lastModified), reason };
+    return { id, lastModified: timeOf(lastModified), reason };
   }
   if (!isSafeId(id)) return { id, lastModified, reason: 'its id contains characters that are not allowed here' };
   const names = Object.keys(attributes);
@@ -117,6 +115,25 @@ function readEntry(value: JsonValue): StoredEntry | Unfit {
     delete attributes['deleted'];
   }
   return new StoredObject(id, lastModified, formatAttributes(attributes));
+}
+
+/** Splits an item into its id, which must be a text, its timestamp and its attributes. */
+function readHead(value: JsonValue): Head {
+  if (!isJsonObject(value)) throw new BrokenAnswer('an item of `data` is not an object');
+  const { id, last_modified: lastModified, ...attributes } = value;
+  if (typeof id !== 'string') throw new BrokenAnswer('the response has an object without id');
+  return { id, lastModified, attributes };
+}
+
+interface Head {
+  readonly id: string;
+  readonly lastModified: JsonValue | undefined;
+  readonly attributes: MutableJsonObject;
+}
+
+/** Returns the number of a timestamp that cannot be stored; NaN when it is none. */
+function timeOf(value: JsonValue | undefined): number {
+  return typeof value === 'number' || value instanceof ExactNumber ? Number(value) : NaN;
 }
 
 export function isUnfit(entry: StoredEntry | Unfit): entry is Unfit {

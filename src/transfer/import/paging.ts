@@ -8,8 +8,8 @@ export class Paging {
   readonly #name: string;
   readonly #root: string;
   #newest = -Infinity;
-  /** Queries since the newest timestamp has grown. A server cannot return to one of them without repeating a page. */
-  readonly #queries = new Set<string>();
+  /** Ids of the entries with the newest timestamp. Only accounts have many with one. */
+  readonly #ids = new Set<string>();
 
   /** @param name name of the list in messages */
   constructor(name: string, root: string) {
@@ -26,14 +26,14 @@ export class Paging {
     const query = this.#queryOf(answer);
     if (query === undefined) return undefined;
     const timestamps = entries.map(({ lastModified }) => lastModified).filter(Number.isFinite);
-    const newest = timestamps.reduce((a, b) => Math.max(a, b), -Infinity);
-    if (newest < this.#newest || timestamps.length === 0) {
-      throw this.#refusal('has a page without newer entries, and more pages after it: the pages would never end');
-    }
-    if (newest > this.#newest) this.#queries.clear();
+    const newest = timestamps.reduce((a, b) => Math.max(a, b), this.#newest);
+    if (newest > this.#newest) this.#ids.clear();
     this.#newest = newest;
-    if (this.#queries.has(query)) throw this.#refusal('repeats a page (Next-Page): the pages would never end');
-    this.#queries.add(query);
+    const known = this.#ids.size;
+    for (const { id, lastModified } of entries) if (lastModified === newest) this.#ids.add(id);
+    if (this.#ids.size === known) {
+      throw this.#refusal('has a page without new entries, and more pages after it: the pages would never end');
+    }
     return query;
   }
 
