@@ -12,6 +12,7 @@ import { createGunzip, createGzip } from 'node:zlib';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { BrokenLine } from './broken-line.ts';
 import { readEntryData } from './entry-data.ts';
+import { LineOrder } from './line-order.ts';
 import { parseLine, type ExportHeader, type ExportLine, type ExportSummary, type ListEnd } from './lines.ts';
 import type { ExportSink } from './write-export.ts';
 
@@ -219,24 +220,15 @@ export async function checkLines(path: string): Promise<ReadData> {
  */
 export async function* readLines(path: string, readData: ReadData): AsyncGenerator<readonly ExportLine[]> {
   let number = 0;
-  let isInList = false;
+  const order = new LineOrder();
   const read = (text: string): ExportLine => {
     number++;
     const line = requireLine(path, text, number, readData);
-    const fault = findMisplacement(line, isInList);
+    const fault = order.findFault(line);
     if (fault !== undefined) throw new ExportRefused(`${path}, line ${number}: ${fault}`);
-    if (line.is === 'list' || line.is === 'end') isInList = line.is === 'list';
     return line;
   };
   for await (const texts of readTexts(path)) yield texts.map(read);
-}
-
-/** Returns why a line cannot be at its place, or `undefined`. */
-function findMisplacement({ is }: ExportLine, isInList: boolean): string | undefined {
-  if (is === 'entry' && !isInList) return 'an entry comes before its list';
-  if (is === 'end' && !isInList) return 'the end of a list comes before its start';
-  if (is !== 'entry' && is !== 'end' && isInList) return 'the end of the list before is missing';
-  return undefined;
 }
 
 /** A list with the line after its entries. */

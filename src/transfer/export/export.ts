@@ -24,6 +24,7 @@ import {
   type CheckedExport,
   type ExportedList,
 } from './export-file.ts';
+import { nameOf } from './line-order.ts';
 import type { ExportSummary } from './lines.ts';
 import { Restoring } from './restore-export.ts';
 import { writeExport, type ExportSink, type WriteOptions } from './write-export.ts';
@@ -162,10 +163,6 @@ async function requireOlder(path: string, stores: OpenStores): Promise<void> {
         '--empty-target deletes all its data first',
     );
   }
-}
-
-function nameOf({ kind, parent }: { readonly kind: string; readonly parent: string }): string {
-  return `the ${kind} list of ${parent === '' ? 'the root' : parent}`;
 }
 
 /** Maximum number of differences that are reported. */

@@ -250,7 +250,11 @@ function numberOf(value: JsonObject, key: string): number {
 }
 
 function timestampOf(value: JsonObject, key: string): number {
-  return requireTimestamp(key, JSON.stringify(getKey(value, key) ?? null));
+  const found = getKey(value, key) ?? null;
+  return requireTimestamp(
+    key,
+    typeof found === 'object' && found !== null ? 'an array or an object' : JSON.stringify(found),
+  );
 }
 
 /** Returns the timestamp in a text of digits. Lists with a later one could not be written to for long, or not at all. */

@@ -1,10 +1,6 @@
 // Exports whose lines contain what no request could store: each is refused with the number of the line and the reason, before
 // the target changes.
-import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { openStores } from '../../../src/backends/open-backends.ts';
@@ -13,6 +9,7 @@ import { latestImportedTimestamp, latestTimestamp } from '../../../src/core/obje
 import { storedParent } from '../../../src/core/objects/uris.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
 import { importStores } from '../../../src/transfer/export/export.ts';
+import { end, fileOf, head as headOf } from './file-of-lines.ts';
 
 let target: OpenStores;
 
@@ -22,27 +19,9 @@ beforeAll(async () => {
 afterAll(() => target.close());
 
 const records = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
-const end = (more: object = {}): string =>
-  JSON.stringify({ end: { clock: 9, horizon: 0, objects: 0, tombstones: 0, digest: '', isMoving: true, ...more } });
-const head = (more: object = {}): string => JSON.stringify({ list: { ...records, clock: 9, ...more } });
+const head = (more: object = {}): string => headOf(records, more);
 const entry = (data: string, id = 'e'): string => `{"id":${JSON.stringify(id)},"last_modified":5,"data":${data}}`;
 const nested = (levels: number): string => '{"a":'.repeat(levels) + '1.0' + '}'.repeat(levels);
-
-/** Writes an export with these lines and returns its path. */
-function fileOf(lines: readonly string[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'coffer-lines-'));
-  onTestFinished(() => {
-    rmSync(folder, { recursive: true });
-  });
-  const path = join(folder, 'x.ndjson');
-  const header = '{"coffer":"export","format":1,"software":"x","begun":"now","secrets":{}}';
-  const text = [header, ...lines].map((line) => `${line}\n`).join('');
-  const counts = { lists: 1, objects: 1, tombstones: 0, permissions: 0, memberships: 0, moving: 1 };
-  const summary = { ...counts, permissionsDigest: '', membershipsDigest: '' };
-  const sha256 = createHash('sha256').update(text).digest('hex');
-  writeFileSync(path, `${text}${JSON.stringify({ summary, sha256 })}\n`);
-  return path;
-}
 
 const inRecords = (...lines: readonly string[]): readonly string[] => [head(), ...lines, end()];
 
@@ -116,6 +95,41 @@ describe('the import refuses', () => {
     ['an entry before its list', [entry('{}')], 'line 2: an entry comes before its list'],
     ['an entry after its list', [...inRecords(), entry('{}')], 'line 4: an entry comes before its list'],
     ['an end before its list', [end()], 'line 2: the end of a list comes before its start'],
+    [
+      'two objects with one timestamp',
+      inRecords(entry('{}', 'a'), entry('{}', 'b')),
+      'line 4: the entry b is not in the order of timestamps: 5 comes after 5',
+    ],
+    [
+      'an object and a tombstone with one timestamp',
+      inRecords(entry('{}', 'a'), '{"id":"b","last_modified":5,"deleted":true}'),
+      'line 4: the entry b is not in the order of timestamps',
+    ],
+    [
+      'an object before an older one',
+      inRecords('{"id":"a","last_modified":6,"data":{}}', entry('{}', 'b')),
+      'line 4: the entry b is not in the order of timestamps: 5 comes after 6',
+    ],
+    [
+      'a list twice',
+      [...inRecords(), ...inRecords()],
+      'line 4: the record list of /buckets/b/collections/c comes twice',
+    ],
+    [
+      'a list before its parent',
+      [...inRecords(), head({ kind: 'bucket', parent: '' }), end()],
+      'line 4: the bucket list of the root comes twice, or not in the order of parents and kinds',
+    ],
+    [
+      'a clock nested very deep',
+      [`{"list":{"kind":"a","parent":"","clock":${'['.repeat(200_000)}${']'.repeat(200_000)}}}`, end()],
+      'line 2: clock is not a timestamp from 0 to 4504699138998272: an array or an object',
+    ],
+    [
+      'permissions nested very deep',
+      [`{"permissionsOf":"/a","entries":{"read":${'['.repeat(200_000)}${']'.repeat(200_000)}}}`],
+      'line 2: not a list of texts',
+    ],
     ['a list inside of another one', [head(), head({ parent: '' })], 'line 3: the end of the list before is missing'],
   ])('%s', async (_what, lines, message) => {
     await expect(importStores(fileOf(inRecords(entry('{"n":1}'))), target, { mode: 'empty' })).resolves.toBeDefined();
