@@ -79,6 +79,13 @@ function requireFewMembers({ attributes, old }: PendingWrite, maxMembers: number
   throw invalidParameters([{ location: 'body', name: 'data.members', description }]);
 }
 
+const groupForm = /^\/buckets\/([^/]+)\/groups\//;
+
+/** Returns the id of the bucket of a group whose URI is the principal; `undefined` for other principals. */
+export function bucketOfGroup(principal: Principal): string | undefined {
+  return groupForm.exec(principal)?.[1];
+}
+
 /** Returns why a value cannot be a member of a group, or `undefined`. */
 export function memberFault(member: JsonValue): string | undefined {
   if (typeof member !== 'string') return 'expected a text';
@@ -117,7 +124,12 @@ function membersOf(entry: StoredEntry | undefined): ReadonlySet<Principal> {
   return entry === undefined || isTombstone(entry) ? new Set() : membersIn(entry.attributes);
 }
 
-function membersIn(attributes: JsonObject): ReadonlySet<Principal> {
+/** Returns the members that the API accepts: only they get the group as a principal. An imported group may list others. */
+export function membersIn(attributes: JsonObject): ReadonlySet<Principal> {
   const members = getKey(attributes, 'members');
-  return new Set(Array.isArray(members) ? toPrincipals(members.filter((member) => typeof member === 'string')) : []);
+  if (!Array.isArray(members)) return new Set();
+  const accepted = (members as readonly JsonValue[]).filter(
+    (member): member is string => memberFault(member) === undefined,
+  );
+  return new Set(toPrincipals(accepted));
 }

@@ -13,8 +13,9 @@ interface ImportFileCommandOptions extends CommonOptions, TransferOptions {
 }
 
 const examples = `
-Restores objects, timestamps, tombstones, permissions, memberships and list clocks unchanged into the backends of the
-current configuration, or of --to-config. Creates missing tables. Nothing else may use the target meanwhile.
+Restores objects, timestamps, tombstones, permissions and list clocks unchanged into the backends of the current
+configuration, or of --to-config. Memberships follow from the members of the groups. Creates missing tables. Nothing else
+may use the target meanwhile.
 
 With "-" the data comes from standard input, plain or compressed by gzip, through a temporary file in TMPDIR.
 

@@ -139,7 +139,7 @@ const lanes = 8;
 const addsBetweenCarries = 2 ** 20;
 
 /** A sum of digests, which does not depend on their order. Unlike an XOR, it depends on how often a part occurs. */
-class DigestSum {
+export class DigestSum {
   /** From the lowest part to the highest. */
   readonly #sum = new Float64Array(lanes);
   #count = 0;

@@ -12,11 +12,12 @@ import { parseFingerprints, type Fingerprints } from '../../maintenance/secret-f
 import { BrokenLine } from './broken-line.ts';
 import { parseText, readEntryData } from './entry-data.ts';
 
-/** Version of the format. Other versions are refused. */
-export const exportFormat = 1;
+/** Version of the format. Files of version 1 also have the memberships in groups; later versions are refused. */
+export const exportFormat = 2;
 
 /** The first line. */
 export interface ExportHeader {
+  readonly format: number;
   readonly software: string;
   /** Start of the export, in ISO 8601. */
   readonly begun: string;
@@ -49,6 +50,7 @@ export interface ExportSummary {
   readonly tombstones: number;
   readonly permissions: number;
   readonly permissionsDigest: string;
+  /** Users with principals that are not groups. Memberships in groups follow from the members of the groups. */
   readonly memberships: number;
   readonly membershipsDigest: string;
   /** Number of lists that were written to during the export. */
@@ -71,7 +73,7 @@ function quote(text: string): string {
 }
 
 export function formatHeader(header: ExportHeader): string {
-  return `${JSON.stringify({ coffer: 'export', format: exportFormat, ...header })}\n`;
+  return `${JSON.stringify({ coffer: 'export', ...header })}\n`;
 }
 
 export function formatListHead({ kind, parent, clock }: ListHead): string {
@@ -159,11 +161,13 @@ function parseObject(line: string): JsonObject {
 }
 
 function readHeader(value: JsonObject): ExportHeader {
-  if (getKey(value, 'coffer') !== 'export' || getKey(value, 'format') !== exportFormat) {
-    throw new BrokenLine(`expected an export of format ${exportFormat}`);
+  const format = getKey(value, 'format');
+  if (getKey(value, 'coffer') !== 'export' || (format !== 1 && format !== exportFormat)) {
+    throw new BrokenLine(`expected an export of format 1 or ${exportFormat}`);
   }
   const secrets = getKey(value, 'secrets');
   return {
+    format,
     software: textOf(value, 'software'),
     begun: textOf(value, 'begun'),
     // Files of earlier versions have none.

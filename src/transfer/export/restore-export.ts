@@ -2,10 +2,12 @@
 // next ones are read.
 import type { Memberships, ObjectEntries } from '../../contracts/permission.ts';
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
+import type { Principal } from '../../core/permissions/principals.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
 import { renewIndexes } from '../../maintenance/indexes.ts';
 import { inUnit } from '../../maintenance/units.ts';
 import { sizeOf } from '../../maintenance/walk.ts';
+import { groupOf, setMembers, withoutGroups, type Group } from './group-memberships.ts';
 import type { ExportLine } from './lines.ts';
 
 /** Limits of one unit of work. */
@@ -32,11 +34,20 @@ interface Part {
   readonly entries: Map<string, StoredEntry>;
 }
 
+/** Permission entries and memberships of one unit. */
+interface Granted {
+  readonly entries: readonly ObjectEntries[];
+  readonly groups: readonly Group[];
+  readonly memberships: readonly Memberships[];
+}
+
 export class Restoring {
   readonly #stores: OpenStores;
   readonly #options: RestoringOptions;
   #parts: Part[] = [];
   #entries: ObjectEntries[] = [];
+  /** Groups by URI. */
+  #groups = new Map<Principal, Group>();
   #memberships: Memberships[] = [];
   #size = 0;
   #characters = 0;
@@ -72,11 +83,7 @@ export class Restoring {
         return;
       }
       case 'entry':
-        // Of two entries the last one also determines the place in the order of timestamps.
-        this.#part().entries.delete(line.entry.id);
-        this.#part().entries.set(line.entry.id, line.entry);
-        this.#size++;
-        this.#characters += sizeOf(line.entry);
+        this.#takeEntry(this.#part(), line.entry);
         return;
       case 'end': {
         const part = this.#part();
@@ -90,13 +97,27 @@ export class Restoring {
         this.#size++;
         return;
       case 'memberships':
-        this.#memberships.push(line.memberships);
-        this.#size += line.memberships.principals.length;
+        for (const memberships of withoutGroups([line.memberships])) {
+          this.#memberships.push(memberships);
+          this.#size += memberships.principals.length;
+        }
         return;
       case 'header':
       case 'summary':
         return;
     }
+  }
+
+  #takeEntry({ list, entries }: Part, entry: StoredEntry): void {
+    // Of two entries the last one also determines the place in the order of timestamps.
+    entries.delete(entry.id);
+    entries.set(entry.id, entry);
+    this.#size++;
+    this.#characters += sizeOf(entry);
+    const group = groupOf(list, entry);
+    if (group === undefined) return;
+    this.#groups.set(group.uri, group);
+    this.#size += group.members.size;
   }
 
   #part(): Part {
@@ -111,21 +132,23 @@ export class Restoring {
 
   /** Starts to write what was collected, after the units before; waits while too many are unfinished. */
   async #flush(): Promise<void> {
-    const [parts, entries, memberships] = [this.#parts, this.#entries, this.#memberships];
+    const parts = this.#parts;
+    const granted = { entries: this.#entries, groups: [...this.#groups.values()], memberships: this.#memberships };
     const last = parts.at(-1);
     this.#parts = last?.isOpen === true ? [{ ...last, entries: new Map() }] : [];
     this.#entries = [];
+    this.#groups = new Map();
     this.#memberships = [];
     this.#size = 0;
     this.#characters = 0;
     const before = this.#writing.at(-1) ?? Promise.resolve();
-    const writing = before.then(() => this.#write(parts, entries, memberships));
+    const writing = before.then(() => this.#write(parts, granted));
     // The next await throws the error.
     writing.catch(() => undefined);
     if (this.#writing.push(writing) > maxUnits) await this.#writing.shift();
   }
 
-  async #write(parts: readonly Part[], entries: readonly ObjectEntries[], all: readonly Memberships[]): Promise<void> {
+  async #write(parts: readonly Part[], { entries, groups, memberships }: Granted): Promise<void> {
     const { storage, permission } = this.#stores;
     // Entries that were changed during the export occur twice.
     const isFresh = (attempt: number): boolean => this.#options.isFresh && attempt === 1;
@@ -138,11 +161,12 @@ export class Restoring {
         }
       });
     }
-    if (entries.length > 0 || all.length > 0) {
+    if (entries.length + groups.length + memberships.length > 0) {
       await inUnit(permission.database, async (transaction, attempt) => {
         const writer = permission.writer(transaction);
         await writer.addToAces(entries, { isFresh: isFresh(attempt) });
-        const calls = all.flatMap(({ userId, principals }) =>
+        await setMembers(writer, groups);
+        const calls = memberships.flatMap(({ userId, principals }) =>
           principals.map((one) => writer.addUserPrincipal(userId, one)),
         );
         await Promise.all(calls);

@@ -1,11 +1,12 @@
-// Writes the contents of a store as the lines of an export: lists with their clocks, permissions, memberships. It reads pages,
-// so memory does not grow with the store.
+// Writes the contents of a store as the lines of an export: lists with their clocks, permissions, memberships that are not those
+// of groups. It reads pages, so memory does not grow with the store.
 import { createHash, type Hash } from 'node:crypto';
 import type { ListSummary } from '../../contracts/storage.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
 import { RunningListDigest, RunningMembershipsDigest, RunningPermissionsDigest } from '../copy/digest.ts';
 import { readState, walkEntryPages, walkLists, walkMemberships, walkPermissions } from '../../maintenance/walk.ts';
 import { fingerprintList } from '../../maintenance/secret-fingerprints.ts';
+import { withoutGroups } from './group-memberships.ts';
 import {
   formatHeader,
   formatListEnd,
@@ -70,7 +71,8 @@ class Writing {
       await this.#write(page.map(formatPermissionsLine).join(''));
       onProgress('permissions', (done += page.length), undefined);
     }
-    for await (const page of walkMemberships(permission.reader)) {
+    for await (const all of walkMemberships(permission.reader)) {
+      const page = withoutGroups(all);
       this.#memberships.add(page);
       await this.#write(page.map(formatMembershipsLine).join(''));
     }

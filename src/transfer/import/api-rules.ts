@@ -57,12 +57,3 @@ function hasOddMembers(group: StoredObject): boolean {
     !Array.isArray(members) || (members as readonly JsonValue[]).some((member) => memberFault(member) !== undefined)
   );
 }
-
-/** Returns the members of a group that the API accepts. Only they get the group as a principal. */
-export function membersOf(group: StoredObject): readonly string[] {
-  const members = getKey(group.attributes, 'members');
-  if (!Array.isArray(members)) return [];
-  return (members as readonly JsonValue[]).filter(
-    (member): member is string => typeof member === 'string' && memberFault(member) === undefined,
-  );
-}

@@ -6,8 +6,8 @@ import type { ObjectUri } from '../../core/objects/uris.ts';
 import { toPrincipal, type Principal } from '../../core/permissions/principals.ts';
 import { inUnit } from '../../maintenance/units.ts';
 import { walkMemberships } from '../../maintenance/walk.ts';
+import { bucketOfGroup, membersIn } from '../../resources/group.ts';
 import type { Compared, Side } from '../copy/verify.ts';
-import { membersOf } from './api-rules.ts';
 import type { ListReport } from './findings.ts';
 import type { SourceList } from './lists.ts';
 
@@ -25,9 +25,9 @@ export class ExpectedMemberships {
   }
 
   #add(uri: ObjectUri, group: StoredObject): void {
-    for (const member of membersOf(group)) {
-      const groups = this.#groupsOf.get(toPrincipal(member));
-      if (groups === undefined) this.#groupsOf.set(toPrincipal(member), new Set([toPrincipal(uri)]));
+    for (const member of membersIn(group.attributes)) {
+      const groups = this.#groupsOf.get(member);
+      if (groups === undefined) this.#groupsOf.set(member, new Set([toPrincipal(uri)]));
       else groups.add(toPrincipal(uri));
     }
   }
@@ -79,7 +79,7 @@ export class ExpectedMemberships {
   #ownGroups({ principals }: Memberships): ReadonlySet<Principal> {
     return new Set(
       principals.filter((principal) => {
-        const bucket = groupForm.exec(principal)?.[1];
+        const bucket = bucketOfGroup(principal);
         return bucket !== undefined && this.#buckets.has(bucket) && !this.#hidden.has(principal);
       }),
     );
@@ -92,6 +92,5 @@ interface Change {
   readonly isMissing: boolean;
 }
 
-const groupForm = /^\/buckets\/([^/]+)\/groups\//;
 const changesAtOnce = 500;
 const maxNamed = 5;

@@ -7,7 +7,7 @@ import { StoredObject, type ListKey, type StoredEntry } from '../../../src/core/
 
 export const list: ListKey = { kind: 'record', parent: storedParent('/buckets/a/collections/b') };
 
-/** How many of its entries have permissions, and are members of a group. */
+/** How many of its entries have permissions, and are members of a team. */
 const shared = 1200;
 
 /** Puts entries as they are into the list. */
@@ -32,7 +32,7 @@ export async function fillLongList(stores: OpenStores, length: number): Promise<
           permissions: { write: [toPrincipal('zoe'), toPrincipal(id)] },
         },
       ]);
-      await writer.addUserPrincipal(toPrincipal(id), toPrincipal('/buckets/a/groups/g'));
+      await writer.addUserPrincipal(toPrincipal(id), toPrincipal('/teams/t'));
     }
   });
 }
