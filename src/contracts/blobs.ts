@@ -1,4 +1,5 @@
 // Stores of files that belong to objects: attachments. A store does not know the objects that refer to a file.
+import type { Readable } from 'node:stream';
 
 /** A file to store. It stays in its place, so that it can be stored again. */
 export interface BlobSource {
@@ -28,7 +29,8 @@ export interface BlobAnswer {
   readonly status: 200 | 206 | 304 | 412 | 416;
   /** Only length, range and validators of the content. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: AsyncIterable<Uint8Array> | undefined;
+  /** The caller must read or destroy it. */
+  readonly body: Readable | undefined;
 }
 
 /** Access to files: a local folder, or requests to a remote store. */

@@ -1,4 +1,5 @@
 // `POST /batch`: several requests in one unit of work, each dispatched like a single request.
+import { Readable } from 'node:stream';
 import { quoteText } from '../base/abbreviate.ts';
 import { formatJson, getKey, isJsonObject, setKey } from '../base/json.ts';
 import { JsonSyntaxError, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
@@ -113,6 +114,7 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
       throw error;
     }
     if (!isText(pieces)) {
+      if (pieces instanceof Readable) pieces.destroy();
       context.unit.setRollbackOnly();
       throw invalid('requests', `a batch cannot contain the file at ${request.target}`);
     }

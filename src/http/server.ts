@@ -305,7 +305,8 @@ class Shell {
     if (body instanceof LaterBody) throw new Error('A response that waits cannot wait again.');
     if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
       outgoing.writeHead(status, head);
-      return { sent: pipeline(Readable.from(body), outgoing) };
+      // A wrapped stream would stay open when the client is gone before the first byte.
+      return { sent: pipeline(body instanceof Readable ? body : Readable.from(body), outgoing) };
     }
     // Responses with files have their own, which for HEAD differs from the length of the body.
     const bytes = Buffer.byteLength(body);

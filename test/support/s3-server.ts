@@ -32,8 +32,8 @@ export class S3Server {
   listing: string | undefined;
   /** Status of every request with the method, in place of the right answer. */
   statuses: Readonly<Record<string, number>> = {};
-  /** Waited for between reading a PUT and storing it. */
-  beforeStoring: () => Promise<void> = () => Promise.resolve();
+  /** Waited for between reading a request with the method and answering it; of a GET, before the second half of the file. */
+  delays: Readonly<Partial<Record<'GET' | 'PUT' | 'DELETE', () => Promise<void>>>> = {};
   readonly #server: Server;
 
   private constructor() {
@@ -92,6 +92,7 @@ export class S3Server {
       case 'PUT':
         return this.#put(request, response, key, body);
       case 'DELETE':
+        await this.delays.DELETE?.();
         this.files.delete(key);
         return void response.writeHead(204).end();
       default:
@@ -102,7 +103,7 @@ export class S3Server {
   async #put(request: IncomingMessage, response: ServerResponse, key: string, bytes: Buffer): Promise<void> {
     const { headers } = request;
     if (headers['content-length'] === undefined) return refuse(response, 411, 'MissingContentLength');
-    await this.beforeStoring();
+    await this.delays.PUT?.();
     if (headers['if-none-match'] === '*' && this.conditions === 'refused')
       return refuse(response, 501, 'NotImplemented');
     if (headers['if-none-match'] === '*' && this.conditions === 'honoured' && this.files.has(key)) {
@@ -118,7 +119,7 @@ export class S3Server {
     response.writeHead(200, { ETag: etagOf(bytes) }).end();
   }
 
-  #get(request: IncomingMessage, response: ServerResponse, key: string): void {
+  async #get(request: IncomingMessage, response: ServerResponse, key: string): Promise<void> {
     const file = this.files.get(key);
     if (file === undefined) return refuse(response, 404, 'NoSuchKey');
     const headers = { ETag: etagOf(file.bytes), 'Accept-Ranges': 'bytes', 'Content-Type': file.type ?? '' };
@@ -133,7 +134,11 @@ export class S3Server {
       'Content-Length': part.length,
       ...(range === null ? {} : { 'Content-Range': `bytes ${from}-${to}/${file.bytes.length}` }),
     };
-    response.writeHead(range === null ? 200 : 206, content).end(part);
+    response.writeHead(range === null ? 200 : 206, content);
+    const half = part.length >> 1;
+    if (request.method === 'GET' && this.delays.GET !== undefined) response.write(part.subarray(0, half));
+    await this.delays.GET?.();
+    response.end(this.delays.GET === undefined ? part : part.subarray(half));
   }
 
   #list(response: ServerResponse, { searchParams }: URL): void {

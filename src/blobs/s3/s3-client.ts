@@ -34,15 +34,20 @@ export interface S3Response {
 
 const retryableStatuses: readonly number[] = [408, 429, 500, 502, 503, 504];
 const firstDelayMs = 50;
+/** Maximum number of concurrent requests, except downloads. */
+const maxRequests = 64;
 
 export class S3Client {
   readonly #place: S3Place;
-  readonly #agent: HttpAgent;
+  /** Unlimited: the reader of a download determines how long it takes, so the callers limit downloads. */
+  readonly #downloads: HttpAgent;
+  readonly #others: HttpAgent;
 
   constructor(place: S3Place) {
     this.#place = place;
-    const options = { keepAlive: true, maxSockets: 64 };
-    this.#agent = place.endpoint.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);
+    const Agent = place.endpoint.startsWith('https:') ? HttpsAgent : HttpAgent;
+    this.#downloads = new Agent({ keepAlive: true });
+    this.#others = new Agent({ keepAlive: true, maxSockets: maxRequests });
   }
 
   /**
@@ -73,7 +78,8 @@ export class S3Client {
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#downloads.destroy();
+    this.#others.destroy();
   }
 
   async #sendOnce(url: URL, { method, headers = {}, body }: S3Request): Promise<S3Response> {
@@ -92,7 +98,7 @@ export class S3Client {
     return new Promise((resolve, reject) => {
       const outgoing = send(signed.url, {
         method,
-        agent: this.#agent,
+        agent: method === 'GET' ? this.#downloads : this.#others,
         headers: { ...Object.fromEntries(signed.headers), ...length },
       });
       let source: Readable | undefined;

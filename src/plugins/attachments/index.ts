@@ -8,6 +8,7 @@ import { definePlugin, type PluginHost, type PluginParts } from '../../http/plug
 import { readVersion } from '../../settings/version.ts';
 import { servesItself, type AttachmentService } from './service.ts';
 import { subscribers } from './subscribers.ts';
+import { Downloads } from './downloads.ts';
 import { FileDeletions } from './file-deletions.ts';
 import { parseExtensions, parseMimetypes } from './file-types.ts';
 import { Rules } from './rules.ts';
@@ -39,6 +40,10 @@ async function setUp(host: PluginHost): Promise<PluginParts> {
     store,
     rules,
     deletions: new FileDeletions(store, logger),
+    downloads: new Downloads({
+      atOnce: values['attachment.max_downloads'],
+      waitMs: values['attachment.download_wait_seconds'] * 1000,
+    }),
     extensions: parseExtensions(values['attachment.extensions']),
     mimetypes,
     baseUrl,

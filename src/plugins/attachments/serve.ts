@@ -61,8 +61,6 @@ function fileEndpoint(attachments: AttachmentService): Endpoint {
 }
 
 async function serve(attachments: AttachmentService, context: Context): Promise<ServiceResponse> {
-  const { store } = attachments;
-  const { request } = context;
   const { owner, location } = parsePath(context.parameters['*'] ?? '');
   const link = await findReadableFile(attachments, context, owner, location);
   const headers: ResponseHeaders = {
@@ -75,13 +73,23 @@ async function serve(attachments: AttachmentService, context: Context): Promise<
     // A signed URL must not leak to other sites.
     'Referrer-Policy': 'no-referrer',
   };
-  const { access } = store;
+  return attachments.downloads.run(context, () => open(attachments, context, link.location, headers));
+}
+
+/** Returns the response with the file, whose body is a stream. */
+async function open(
+  { store: { access } }: AttachmentService,
+  context: Context,
+  location: string,
+  headers: ResponseHeaders,
+): Promise<ServiceResponse> {
+  const { request } = context;
   if (access.kind === 'folder') {
-    if (!(await access.has(link.location))) throw new ServiceError('unknownPath');
-    return serveFile(request, { root: access.root, path: link.location, headers });
+    if (!(await access.has(location))) throw new ServiceError('unknownPath');
+    return serveFile(request, { root: access.root, path: location, headers });
   }
   const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
-  const response = await access.fetch(link.location, { method, headers: conditionsOf(context) });
+  const response = await access.fetch(location, { method, headers: conditionsOf(context) });
   if (response === undefined) throw new ServiceError('unknownPath');
   if (response.status >= 400) throw fileRefusal(response.status, response.headers);
   return { status: response.status, headers: { ...response.headers, ...headers }, body: response.body ?? '' };

@@ -4,6 +4,7 @@ import type { BlobStore } from '../../contracts/blobs.ts';
 import type { PathIds } from '../../core/objects/object-id.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import type { PluginHost } from '../../http/plugin.ts';
+import type { Downloads } from './downloads.ts';
 import type { FileDeletions } from './file-deletions.ts';
 import type { RecordIds } from './file-links.ts';
 import type { Rules } from './rules.ts';
@@ -14,6 +15,7 @@ export interface AttachmentService {
   readonly store: BlobStore;
   readonly rules: Rules;
   readonly deletions: FileDeletions;
+  readonly downloads: Downloads;
   /** Accepted extensions; `undefined` means all. */
   readonly extensions: ReadonlySet<string> | undefined;
   readonly mimetypes: ReadonlyMap<string, string>;

@@ -68,6 +68,16 @@ export const attachmentSettings = {
     'Maximum number of retries of a request to the object store after a temporary failure.',
     { default: 3, section },
   ),
+  'attachment.max_downloads': setting(
+    integer({ min: 1 }),
+    'Maximum number of files that a process sends at the same time. One client address may have a quarter of them, and one user an eighth.',
+    { default: 256, section },
+  ),
+  'attachment.download_wait_seconds': setting(
+    duration({ min: 0 }),
+    'Maximum time that a request for a file waits for other downloads before the service refuses it with 503, in seconds.',
+    { default: 5, section },
+  ),
   'attachment.gcloud.credentials': setting(text(gcloudForm), gcloudSentence, { default: '', section }),
   'attachment.gcloud.bucket_name': setting(text(gcloudForm), gcloudSentence, { default: '', section }),
   'attachment.gcloud.acl': setting(text(gcloudForm), gcloudSentence, { default: '', section }),
