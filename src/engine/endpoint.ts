@@ -12,12 +12,12 @@ export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** A request whose body has not been read yet. */
 export interface Arrival {
   readonly request: ServiceRequest;
-  /** Ids in the path as sent; for an alias, the ids in the alias. */
+  /** Ids in the path; for an alias, those of its target. */
   readonly ids: PathIds;
   readonly unit: UnitOfWork;
   readonly caller: Caller;
-  /** Whether the address is an alias, whose target is resolved, and possibly created, later. */
-  readonly isAlias: boolean;
+  /** Whether missing parents are created before the handler runs, owned by the caller: the address is an alias. */
+  readonly createsParents: boolean;
 }
 
 export interface Operation {
@@ -30,8 +30,8 @@ export interface Operation {
   /** Describes parameters, bodies and responses. Called when the first API description is created. */
   readonly describe?: () => OperationDescription;
   /**
-   * Receives a streamed body before anything is written, because a slow client must not hold locks. An error becomes the
-   * response. Called again when the request runs again.
+   * Receives a streamed body before anything is written, because a slow client or a slow store of files must not hold locks.
+   * An error becomes the response. Called again when the request runs again.
    */
   readonly receive?: (arrival: Arrival) => Promise<void>;
   /**

@@ -237,7 +237,7 @@ export class Dispatcher {
     if (alias !== undefined) served = await this.#resolveAlias(alias, { request, path: found.below, unit, caller });
     const { endpoint, ids, parameters, refused } = served.route;
     if (receive !== undefined && refused === undefined) {
-      await receive({ request, ids, unit, caller, isAlias: alias !== undefined });
+      await receive({ request, ids, unit, caller, createsParents: served.prepare !== undefined });
     }
     const refusedOrigin = cors.checkOrigin(request);
     const context: Context = {

@@ -31,7 +31,7 @@ export function contentOf({ value, text }: FormPart): string {
   return text ?? formatJson(value);
 }
 
-/** Reports faults of a received form, before all other checks. */
+/** Reports faults of a received form, before a personal bucket or collection is created for it. */
 export function checkForm(ask: Ask): void {
   if (ask.form !== undefined) readForm(ask.form);
 }
@@ -60,7 +60,13 @@ function readForm(parts: readonly FormPart[]): Form {
   const content = contentOf(file);
   if (content.length > maxFileBytes) throw badFile();
   const { filename = '', type = '' } = file;
+  const extension = extensionOf(filename);
+  if (extension !== undefined && !extensions.includes(extension)) throw badFile();
   return { filename, type, content, data: fields.get('data') ?? {}, permissions: fields.get('permissions') };
+}
+
+function extensionOf(filename: string): string | undefined {
+  return /\.([^.]+)$/.exec(filename)?.[1];
 }
 
 /** @throws Refusal, Collision */
@@ -76,10 +82,8 @@ function upload(turn: Turn, place: Place): Expected {
   requireParent(turn, place);
   if (ask.form === undefined) requireNone([['header', 'Content-Type']]);
   const form = readForm(ask.form!);
-  const [, extension] = /\.([^.]+)$/.exec(form.filename) ?? [];
-  if (extension !== undefined && !extensions.includes(extension)) throw badFile();
   const { filename, type: mimetype, content } = form;
-  const location = givenLocation(turn, uri, extension);
+  const location = givenLocation(turn, uri, extensionOf(filename));
   const hash = createHash('sha256').update(content).digest('hex');
   const attachment = { filename, location, hash, mimetype, size: content.length };
   const data = withMember(form.data, 'attachment', attachment);

@@ -163,10 +163,13 @@ export class Model {
     const { ask, person } = turn;
     if (ask.method !== 'POST' && ask.method !== 'DELETE') return notAllowed('*');
     const isAlias = path.startsWith('/buckets/default/');
-    const issues = badIds(recordOfAttachment(path)!);
+    const given = recordOfAttachment(path)!;
+    const bucket = this.#account(ask)?.bucket;
+    const issues = badIds(given);
+    const hasCollection = turn.store.find(`/buckets/${bucket}/collections/${given.collection}`) !== undefined;
     if (!isAlias) requireNone(issues);
-    else if (person.id !== undefined && issues.length === 0) checkForm(ask);
-    return answerAttachment(turn, recordOfAttachment(resolveAlias(turn, path, this.#account(ask)?.bucket))!);
+    else if (person.id !== undefined && issues.length === 0 && !hasCollection) checkForm(ask);
+    return answerAttachment(turn, recordOfAttachment(resolveAlias(turn, path, bucket))!);
   }
 }
 

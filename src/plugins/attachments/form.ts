@@ -304,7 +304,7 @@ function parseField(name: string, value: string, limits: JsonLimits): JsonObject
   return parsed;
 }
 
-function notMultipart(): ServiceError {
+export function notMultipart(): ServiceError {
   const description = 'Content-Type must be multipart/form-data with a boundary';
   return invalidParameters([{ location: 'header', name: 'Content-Type', description }]);
 }

@@ -15,7 +15,8 @@ import { Rules } from './rules.ts';
 import { servingEndpoints } from './serve.ts';
 import { attachmentFamilies, attachmentSettings, readPlace } from './settings.ts';
 import { createUrlSigner } from './signed-urls.ts';
-import { receiveUpload, removeAttachment, upload } from './upload.ts';
+import { receiveUpload } from './receive.ts';
+import { removeAttachment, upload } from './upload.ts';
 
 export const attachments = definePlugin({
   name: 'attachments',

@@ -2,7 +2,7 @@
 // `GET …/attachment/url` returns URLs for requests without credentials.
 // Headers prevent browsers from running uploaded files: fixed media types, display of safe types only, and a sandbox.
 import type { BlobQuery } from '../../contracts/blobs.ts';
-import { ServiceError } from '../../core/errors.ts';
+import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { refusal } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
 import { describeDocument, type OperationDescription } from '../../engine/description.ts';
@@ -83,16 +83,23 @@ async function open(
   location: string,
   headers: ResponseHeaders,
 ): Promise<ServiceResponse> {
-  const { request } = context;
+  const { request, unit } = context;
   if (access.kind === 'folder') {
     if (!(await access.has(location))) throw new ServiceError('unknownPath');
     return serveFile(request, { root: access.root, path: location, headers });
   }
+  // A batch holds its locks until its end.
+  if (unit.isWriting) throw fileAfterWrite();
   const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
   const response = await access.fetch(location, { method, headers: conditionsOf(context) });
   if (response === undefined) throw new ServiceError('unknownPath');
   if (response.status >= 400) throw fileRefusal(response.status, response.headers);
   return { status: response.status, headers: { ...response.headers, ...headers }, body: response.body ?? '' };
+}
+
+function fileAfterWrite(): ServiceError {
+  const description = 'a batch cannot request a file of an object store after a write';
+  return invalidParameters([{ location: 'path', name: null, description }]);
 }
 
 /** Returns the record and the name in the store from the path of a file. */

@@ -49,7 +49,7 @@ export async function spool(
  *
  * @throws ServiceError invalidParameters
  */
-export function requireSize(sizeBytes: number, limitBytes: number): void {
+function requireSize(sizeBytes: number, limitBytes: number): void {
   if (limitBytes === 0 || sizeBytes <= limitBytes) return;
   const description = `the file is larger than ${limitBytes} bytes`;
   throw invalidParameters([{ location: 'body', name: 'attachment', description }]);
