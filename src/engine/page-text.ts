@@ -24,6 +24,16 @@ export type Presentation = Pick<ListQuery, 'projection' | 'goneUnless'>;
 /** Body of a page without entries. */
 export const emptyPageBody = '{"data":[]}';
 
+/**
+ * Returns the body of a response that ends with a list. A long one stays in pieces, because concatenating them would copy it.
+ *
+ * @param texts the entries with the commas between them
+ */
+export function listBody(head: string, texts: readonly string[]): string | readonly string[] {
+  const chars = texts.reduce((sum, text) => sum + text.length, 0);
+  return chars < largeTextChars ? `${head}${texts.join('')}]}` : [head, ...texts, ']}'];
+}
+
 /** Formats the entries, joined by commas. */
 export function* formatPage(
   scope: Scope<unknown>,

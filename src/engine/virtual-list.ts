@@ -1,12 +1,13 @@
 // Lists that are computed for each request, with the filters, sorting, pages and fields of stored lists.
-import { formatJson, type JsonObject } from '../base/json.ts';
-import { largeTextChars } from '../base/json-steps.ts';
+import type { JsonObject } from '../base/json.ts';
+import { formatInSteps, largeTextChars } from '../base/json-steps.ts';
 import { runFromNow, type Steps } from '../base/steps.ts';
 import type { ListQuery } from '../core/query/resolve.ts';
 import { filterValues, positionOfValue, selectValues } from '../core/query/sort.ts';
 import { project, workOfProjection, type Projection } from '../core/query/project.ts';
 import type { Context } from './context.ts';
 import type { ResponseHeaders, ServiceResponse } from './exchange.ts';
+import { listBody } from './page-text.ts';
 import { newNonce, nextPageUrl } from './pages.ts';
 import type { EngineOptions } from './scope.ts';
 import { warnOfIgnored } from './warnings.ts';
@@ -38,7 +39,8 @@ export async function virtualPage(
   }
   const { projection } = query;
   const shown = projection === undefined ? values : await runFromNow(projectAll(values, projection), 'normal');
-  return { status: 200, headers: all, body: `{"data":${formatJson(shown)}}` };
+  const text = await runFromNow(formatInSteps(shown), 'normal');
+  return { status: 200, headers: all, body: listBody('{"data":[', [text.slice(1, -1)]) };
 }
 
 function* projectAll(values: readonly JsonObject[], projection: Projection): Steps<readonly JsonObject[]> {

@@ -19,8 +19,8 @@ const smallestPage = 100;
 const largestPage = 10_000;
 /** Maximum length of the texts of a page, in bytes; a page has at least one object. */
 export const pageBytes = 8_000_000;
-/** Maximum length of the texts of a page that is read for ids, which rarely needs a reservation. */
-const pageBytesForIds = 262_144;
+/** `maxBytes` of short pages: they rarely need a reservation, and delay no other requests. For ids, and for work in steps. */
+export const shortPageBytes = 262_144;
 
 export interface WalkOptions {
   /** Order of the entries; default: newest first. */
@@ -66,7 +66,7 @@ export async function* walkIds(
   requireRoom: RequireRoom | undefined,
   sort?: readonly SortKey[],
 ): AsyncGenerator<string, void, undefined> {
-  for await (const entries of walk(reader, list, selection, requireRoom, { sort, maxBytes: pageBytesForIds })) {
+  for await (const entries of walk(reader, list, selection, requireRoom, { sort, maxBytes: shortPageBytes })) {
     for (const { id } of entries) yield id;
   }
 }

@@ -1,6 +1,7 @@
 // The order of a list and the position of a page in it. A position is the values of the sort keys at one object. The next
 // page starts strictly after it, even if that object no longer exists.
 import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { sortInSteps } from '../../base/sort-in-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 import { isTombstone, type StoredEntry } from '../objects/stored.ts';
 import type { PagePosition, PageQuery, Selection, SortKey } from './ast.ts';
@@ -67,9 +68,9 @@ export function* selectValues<T extends JsonObject>(
   const { sort, after, limit } = query;
   const placed = (yield* filterValues(values, query))
     .map((value) => ({ value, position: positionOfValue(value, sort) }))
-    .filter(({ position }) => after === undefined || comparePositions(position, after, sort) > 0)
-    .toSorted((a, b) => comparePositions(a.position, b.position, sort));
-  return { values: placed.slice(0, limit).map(({ value }) => value), more: placed.length > limit };
+    .filter(({ position }) => after === undefined || comparePositions(position, after, sort) > 0);
+  const sorted = yield* sortInSteps(placed, (a, b) => comparePositions(a.position, b.position, sort));
+  return { values: sorted.slice(0, limit).map(({ value }) => value), more: sorted.length > limit };
 }
 
 /** Number of conditions that are tested on plain values in one step. */

@@ -1,5 +1,4 @@
 // GET and HEAD on a list: one page, or the number of objects.
-import { largeTextChars } from '../../base/json-steps.ts';
 import { runFromNow } from '../../base/steps.ts';
 import type { JoinedEntries } from '../../core/objects/page-text.ts';
 import type { Page, PageText } from '../../contracts/storage.ts';
@@ -15,7 +14,7 @@ import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
 import { findUnchanged, planAhead, planIndexedPage, readListQuery } from '../list-ahead.ts';
 import { deprecationHeaders, readListParameters } from '../list-query.ts';
-import { emptyPageBody, formatPage } from '../page-text.ts';
+import { emptyPageBody, formatPage, listBody } from '../page-text.ts';
 import { noteMissedDeletions, resyncHeader } from '../missed-deletions.ts';
 import { warnOfFilters, warnOfIgnored } from '../warnings.ts';
 import { refuseLive } from '../list-query.ts';
@@ -253,9 +252,7 @@ async function readPage(
     const next = { sort, limit, position, offset: (token?.offset ?? 0) + count };
     all['Next-Page'] = nextPageUrl(context, options, next, newNonce());
   }
-  // To concatenate a long text would copy it.
-  const body = text.length < largeTextChars ? `{"data":[${text}]}` : ['{"data":[', text, ']}'];
-  return { status: 200, headers: all, body };
+  return { status: 200, headers: all, body: listBody('{"data":[', [text]) };
 }
 
 /** Reads a page as response text when objects are shown as stored and no subscriber needs them, else as entries. */

@@ -1,8 +1,10 @@
 // The changes of a collection and its records, newest first: those of the current request, which are not recorded yet,
 // then those in the history.
+import { StepBudget } from '../../base/json-steps.ts';
 import { formatJson, getKey, isJsonObject } from '../../base/json.ts';
+import { pause } from '../../base/steps.ts';
 import type { RequireRoom, StorageReader } from '../../contracts/storage.ts';
-import { formatEntry, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
+import { charsOf, formatEntry, isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { parseField } from '../../core/query/fields.ts';
 import { newestFirst } from '../../core/query/sort.ts';
@@ -77,12 +79,17 @@ export class ChangeLog {
     return readEntry(entry);
   }
 
-  /** Yields the matching changes. */
+  /** Yields the matching changes, with pauses in which other requests run. */
   async *newestFirst(selection: ChangeSelection): AsyncGenerator<LoggedChange, void, undefined> {
     for (const change of this.#unrecorded) if (isSelected(change, selection)) yield change;
     const { storage, history, requireRoom } = this.#source;
+    const budget = new StepBudget();
     for await (const entries of walk(storage, history, { filters: this.#filters(selection) }, requireRoom)) {
-      for (const entry of entries) if (!isTombstone(entry)) yield readEntry(entry);
+      for (const entry of entries) {
+        if (isTombstone(entry)) continue;
+        yield readEntry(entry);
+        if (budget.spendOnObject(charsOf(entry))) await pause('normal');
+      }
     }
   }
 

@@ -8,6 +8,7 @@ import type { OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint, type ParameterRule } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Objects } from '../../engine/objects.ts';
+import { listBody } from '../../engine/page-text.ts';
 import { roomFor } from '../../engine/stored-work.ts';
 import { responseExpansion } from '../../http/request-memory.ts';
 import { ChangeLog } from './change-log.ts';
@@ -80,12 +81,12 @@ async function respond({ objects, scope, maxBytes }: SnapshotOptions, context: C
   const reserve = (bytes: number): void => context.request.memory?.admitWhole(bytes * responseExpansion);
   const extent = await findExtent(objects, scope, context);
   const source = { storage, records: list, exists, changes, extent, maxBytes, requireRoom, reserve };
-  const texts = await readSnapshot(source, at).catch(rethrow);
-  if (texts === undefined) throw notFound('missingParent', 'collection', collectionId);
+  const pieces = await readSnapshot(source, at).catch(rethrow);
+  if (pieces === undefined) throw notFound('missingParent', 'collection', collectionId);
   return {
     status: 200,
     headers: { 'Cache-Control': 'no-cache, no-store' },
-    body: `{"data":[${texts.join(',')}]}`,
+    body: listBody('{"data":[', pieces),
   };
 }
 

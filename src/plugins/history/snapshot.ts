@@ -1,8 +1,11 @@
 // Reconstructs the records of a collection at a past time. Records unchanged since then are read from the collection,
-// the others from the change log. All reads are queries by page.
+// the others from the change log. All reads are queries by page, and other requests run between the steps.
+import { largeTextChars, StepBudget } from '../../base/json-steps.ts';
+import { sortInSteps } from '../../base/sort-in-steps.ts';
+import { pause, runFromNow, type Steps } from '../../base/steps.ts';
 import type { RequireRoom, StorageReader } from '../../contracts/storage.ts';
-import { formatEntry, type ListKey } from '../../core/objects/stored.ts';
-import { walk, walkIds } from '../../engine/walk.ts';
+import { charsOf, formatEntry, type ListKey } from '../../core/objects/stored.ts';
+import { shortPageBytes, walk, walkIds } from '../../engine/walk.ts';
 import type { LoggedChange, ChangeLog } from './change-log.ts';
 import { where } from './history-entry.ts';
 
@@ -39,7 +42,7 @@ export class SnapshotTooLarge extends Error {}
 const maxSearchedIds = 500;
 
 /**
- * Returns the records at a time as JSON texts, newest first.
+ * Returns the records at a time as JSON, newest first and separated by commas, in pieces of a long text.
  *
  * @param at milliseconds since 1970 UTC; changes at exactly this time are included
  * @returns `undefined` when the collection does not exist and the change log does not know it
@@ -52,21 +55,22 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
   // Unchanged records are read first. Those that change from here on are found in the change log.
   const unchanged = new Set<string>();
   const earlier = { filters: [where('last_modified', 'max', at)] };
-  for await (const entries of walk(storage, records, earlier, requireRoom)) {
+  const budget = new StepBudget();
+  for await (const entries of walk(storage, records, earlier, requireRoom, { maxBytes: shortPageBytes })) {
     for (const entry of entries) {
       unchanged.add(entry.id);
       found.add({ lastModified: entry.lastModified, text: formatEntry(entry) });
+      if (budget.spendOnObject(charsOf(entry))) await pause('normal');
     }
   }
   const start =
     extent === 'all' ? undefined : await changes.findNewest({ kind: 'collection', actions: ['create', 'delete'] });
-  if (start === undefined && extent === 'sinceKnownCreation') return found.newestFirst();
+  if (start === undefined && extent === 'sinceKnownCreation') return runFromNow(found.newestFirst(), 'normal');
   const { before: after = start, isLater, deleted } = await findDeletions(changes, at, start);
   const isUnknown = isLater || !exists;
-  const wanted = isUnknown ? undefined : new Set([...(await findChanged(source, at)), ...deleted]);
-  for (const id of unchanged) wanted?.delete(id);
+  const wanted = isUnknown ? undefined : await findChanged(source, at, { deleted, unchanged });
   if (wanted?.size !== 0) await addChanged(changes, at, { wanted, unchanged, after }, found);
-  return found.newestFirst();
+  return runFromNow(found.newestFirst(), 'normal');
 }
 
 /** Number of bytes between two memory reservations. */
@@ -93,8 +97,24 @@ class RecordCollector {
     this.#records.push(record);
   }
 
-  newestFirst(): readonly string[] {
-    return this.#records.toSorted((a, b) => b.lastModified - a.lastModified).map(({ text }) => text);
+  /** Joins the records into pieces of a long text. */
+  *newestFirst(): Steps<readonly string[]> {
+    const records = yield* sortInSteps(this.#records, (a, b) => b.lastModified - a.lastModified);
+    const pieces: string[] = [];
+    let texts: string[] = [];
+    let chars = 0;
+    for (const { text } of records) {
+      texts.push(text);
+      chars += text.length;
+      if (chars < largeTextChars) continue;
+      pieces.push(texts.join(','), ',');
+      texts = [];
+      chars = 0;
+      yield;
+    }
+    if (texts.length === 0) pieces.pop();
+    else pieces.push(texts.join(','));
+    return pieces;
   }
 }
 
@@ -130,14 +150,19 @@ async function isBefore(changes: ChangeLog, deletion: LoggedChange, at: number):
   return (await changes.findNewest({ kind: 'record', from: at, before: deletion })) === undefined;
 }
 
-/** Returns the ids of records changed or deleted after the time that the list of records still knows. */
+/**
+ * Returns the ids of records deleted after the time, and of those changed that the list of records still knows, except those
+ * that were found unchanged.
+ */
 async function findChanged(
   { storage, records, requireRoom }: SnapshotSource,
   at: number,
+  { deleted, unchanged }: { readonly deleted: ReadonlySet<string>; readonly unchanged: ReadonlySet<string> },
 ): Promise<ReadonlySet<string>> {
   const changed = new Set<string>();
   const later = { filters: [where('last_modified', 'gt', at)], includeDeleted: true };
-  for await (const id of walkIds(storage, records, later, requireRoom)) changed.add(id);
+  for await (const id of walkIds(storage, records, later, requireRoom)) if (!unchanged.has(id)) changed.add(id);
+  for (const id of deleted) if (!unchanged.has(id)) changed.add(id);
   return changed;
 }
 
