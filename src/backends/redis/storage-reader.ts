@@ -27,9 +27,12 @@ import type { Allowance, LongReads } from './long-reads.ts';
 import { listsAfter } from './registries.ts';
 import { countSelected, selectPage } from './select.ts';
 
-/** Number of entries fetched at once when they have to be filtered or sorted. */
-const firstPiece = 1000;
-const pieceGrowth = 4;
+/**
+ * Number of entries fetched at once when they have to be filtered or sorted. The server runs no other command meanwhile, and
+ * most requests need several.
+ */
+const firstPiece = 250;
+const pieceGrowth = 8;
 /**
  * Maximum number of reads of a list that is written meanwhile, after which writers wait. A piece of long texts is limited by their
  * length, so such a list may never be read in one piece.
