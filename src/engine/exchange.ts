@@ -75,6 +75,8 @@ export interface MemoryAccount {
    * @throws WorkAwaited; ServiceError requestTooLarge for more than the whole budget
    */
   admitWhole(bytes: number): void;
+  /** Gives back all but the memory of the body, before a request waits whose work is undone and runs again. */
+  giveBack(): void;
   /**
    * Counts characters of stored text that a request reads or rewrites. Entries of a batch share one limit.
    *

@@ -123,6 +123,10 @@ export class BatchSize implements MemoryAccount {
     this.#request.memory?.admitWhole(this.#besides + bytes);
   }
 
+  giveBack(): void {
+    this.#request.memory?.giveBack();
+  }
+
   reserve(bytes: number): Promise<void> | undefined {
     return this.#request.memory?.reserve(this.#besides + bytes);
   }

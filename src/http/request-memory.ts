@@ -188,6 +188,10 @@ export class RequestAccount implements MemoryAccount {
     this.admit(bytes);
   }
 
+  giveBack(): void {
+    this.#working?.force(this.#ofBody);
+  }
+
   /** Does nothing: stored text is limited in batches only. */
   takeStored(): void {}
 

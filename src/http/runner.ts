@@ -76,6 +76,8 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
     } catch (error) {
       await unit.abandon();
       if (error instanceof WorkAwaited) {
+        // Requests that kept some while they wait for more could block each other.
+        request.memory?.giveBack();
         const refusal = await retry.waitFor(error);
         if (refusal !== undefined) {
           return { response: dispatcher.refuse(request, refusal.error), userId: identities.userId, note };

@@ -16,6 +16,7 @@ import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
 import { listParameters } from '../../engine/list-parameters.ts';
 import { noteMissedDeletions, resyncHeader } from '../../engine/missed-deletions.ts';
+import { listBody } from '../../engine/page-text.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
 import { findToParse } from '../../engine/stored-work.ts';
 import { responseExpansion } from '../../http/request-memory.ts';
@@ -156,14 +157,14 @@ async function collectionChangeset(
     );
     const after = await read();
     if (after?.lastModified === collection.lastModified) {
-      const metadata = { ...entryValue(collection), bucket };
+      const metadata = formatJson({ ...entryValue(collection), bucket });
       const timestamp = page.timestamp ?? collection.lastModified;
       const headers: ResponseHeaders = { 'Last-Modified': formatHttpDate(collection.lastModified), ...caching };
       noteMissedDeletions(headers, page.horizon, filters, { options: host.engine, context });
       return {
         status: 200,
         headers,
-        body: `{"metadata":${formatJson(metadata)},"timestamp":${timestamp},"changes":[${page.text}]}`,
+        body: listBody(`{"metadata":${metadata},"timestamp":${timestamp},"changes":[`, [page.text]),
       };
     }
     collection = after;
@@ -177,7 +178,7 @@ async function collectionChangeset(
  * Returns a whole list. While it does not fit, it is read again with twice the limit, so that memory is reserved only for
  * large lists.
  *
- * @throws ServiceError requestTooLarge, overloaded
+ * @throws WorkAwaited; ServiceError requestTooLarge
  */
 async function readWhole(
   { maxPageBytes, maxAnswerBytes }: Pick<EngineOptions, 'maxPageBytes' | 'maxAnswerBytes'>,
@@ -186,7 +187,7 @@ async function readWhole(
   read: (maxBytes: number) => Promise<PageText>,
 ): Promise<PageText> {
   for (let maxBytes = Math.min(maxPageBytes, maxAnswerBytes); ; maxBytes = Math.min(maxBytes * 2, maxAnswerBytes)) {
-    if (maxBytes > maxPageBytes) await request.memory?.reserve(maxBytes * responseExpansion);
+    if (maxBytes > maxPageBytes) request.memory?.admitWhole(maxBytes * responseExpansion);
     const page = await read(maxBytes);
     if (!page.more || page.count >= limit) return page;
     if (maxBytes === maxAnswerBytes) {
