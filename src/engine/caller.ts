@@ -11,6 +11,8 @@ export interface Caller {
   readonly memberOf: UserId | undefined;
   /** Returns all principals, groups included. Looks groups up once, so check the known principals first. */
   readonly allPrincipals: () => Promise<readonly Principal[]>;
+  /** Returns the caller with groups that are looked up anew; absent for callers without groups. */
+  readonly renew?: (readGroups: ReadGroups) => Caller;
   /** The principal that is added to the `write` permission of objects that the caller creates or changes. */
   readonly principal: Principal;
   /** Facts about the user from the authentication policy; absent when it knows only the id. */
@@ -18,6 +20,8 @@ export interface Caller {
   /** Makes credentials for a single request valid again, after a refusal. */
   readonly giveBack?: (() => Promise<void>) | undefined;
 }
+
+type ReadGroups = (userId: UserId) => Promise<Iterable<Principal>>;
 
 const everyone: readonly Principal[] = [EVERYONE];
 
@@ -46,14 +50,15 @@ export function authenticatedCaller(userId: UserId, given: readonly Principal[],
 export function callerInGroups(
   userId: UserId,
   given: readonly Principal[],
-  readGroups: () => Promise<Iterable<Principal>>,
+  readGroups: ReadGroups,
   profile?: JsonObject,
 ): Caller {
   const caller = authenticatedCaller(userId, given, profile);
   let all: Promise<readonly Principal[]> | undefined;
   const allPrincipals = (): Promise<readonly Principal[]> =>
-    (all ??= readGroups().then((groups) => principalsOf(userId, [...given, ...groups])));
-  return { ...caller, memberOf: userId, allPrincipals };
+    (all ??= readGroups(userId).then((groups) => principalsOf(userId, [...given, ...groups])));
+  const renew = (read: ReadGroups): Caller => callerInGroups(userId, given, read, profile);
+  return { ...caller, memberOf: userId, allPrincipals, renew };
 }
 
 /** Looks up the groups of a caller; returns a caller whose `knownPrincipals` are complete. */

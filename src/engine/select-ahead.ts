@@ -1,5 +1,6 @@
 // Finds the objects of a deletion before its list is locked, where that takes long: others wait for the lock, on some backends all
-// writers. Under the lock, these objects and those that were written meanwhile are tested again, so nothing is missed.
+// writers. Under the lock, these objects and those with a later timestamp are tested again. Only an object that a client wrote
+// meanwhile with a past `last_modified` of its own can be missed.
 import { conditionsOfParsing, workOfEntry } from '../core/query/budget.ts';
 import type { Filter, PageQuery, QueryReport } from '../core/query/ast.ts';
 import { workWeightOf } from '../core/query/evaluate-steps.ts';
@@ -23,9 +24,12 @@ const million = 1_000_000;
 
 export interface Selected {
   readonly ids: readonly string[];
-  /** Whether there may be more objects, which are not needed unless some of these do not match any longer. */
-  readonly isCut: boolean;
-  /** Clock of the list before the search. Objects that were written meanwhile have a later timestamp. */
+  /**
+   * Timestamp of the last of these objects, where there may be more, which are not needed unless some of these do not match any
+   * longer. `undefined`: there are no more.
+   */
+  readonly cut: number | undefined;
+  /** Clock of the list before the search. What was written meanwhile has a later timestamp, unless the client chose a past one. */
   readonly clock: number;
 }
 
@@ -39,15 +43,15 @@ export interface DeletionAhead {
 }
 
 /**
- * Returns the objects that the query selects: all, or one more than the page has. Returns `undefined` when they are found
- * quickly, or when the lock is held already.
+ * Returns the objects that the query selects: all, or one more than the page has; `'tooMany'` when they are more than can be
+ * held. Returns `undefined`, without a search, when they are found quickly, or when the lock is held already.
  *
  * @throws ServiceError preconditionFailed; invalidParameters when the query is too much work
  */
 export async function selectAhead(
   scope: Scope,
   { query, preconditions, above, ids, report }: DeletionAhead,
-): Promise<Selected | undefined> {
+): Promise<Selected | 'tooMany' | undefined> {
   const { context, list } = scope;
   if (context.unit.isWriting || query.text !== undefined) return undefined;
   const { filters, sort, after, limit, budget } = query;
@@ -60,12 +64,18 @@ export async function selectAhead(
   const selection = await withIndexes(scope, above, { filters, ids, budget, report });
   const wanted = (isByTime ? Math.min(limit, maxIds) : maxIds) + 1;
   const found = new Set<string>();
+  let cut: number | undefined;
   const pages = walk(reader, list, selection, roomFor(context, 'show'), isByTime ? { sort, start: after } : {});
   for await (const entries of pages) {
-    for (const { id } of entries) if (found.size < wanted) found.add(id);
-    if (found.size === wanted) break;
+    for (const { id, lastModified } of entries) {
+      found.add(id);
+      if (found.size < wanted) continue;
+      cut = lastModified;
+      break;
+    }
+    if (cut !== undefined) break;
   }
-  return found.size > maxIds ? undefined : { ids: [...found], isCut: found.size === wanted, clock };
+  return found.size > maxIds ? 'tooMany' : { ids: [...found], cut, clock };
 }
 
 /** Whether the query probably takes longer than all queries of a unit of work that holds locks may. */
@@ -79,25 +89,33 @@ async function takesLong(
   return work > workUnderLock(options) * million;
 }
 
-/** Returns the query of the objects that were selected ahead and of those written since, for the locked list. */
+/**
+ * Returns the query of the objects that were selected ahead and of those written since, for the locked list.
+ *
+ * @param query its `ids` are those that the caller may delete now; `undefined`: all
+ */
 export async function selectAgain(
   { list, context }: Scope,
   { storage }: Writer,
   query: PageQuery,
-  { ids, isCut, clock }: Selected,
+  { ids, cut, clock }: Selected,
 ): Promise<PageQuery> {
-  const { filters, sort, budget } = query;
-  const isOldestFirst = isTimestampField(sort[0]?.field) && sort[0]?.direction === 'ascending';
-  if (isCut && isOldestFirst) {
-    // What was written since comes after all others, also after those that are not among these.
-    const unchanged: Filter = { field: lastModifiedField, operator: 'max', value: clock };
-    return { ...query, ids, filters: [...filters, unchanged] };
-  }
-  const all = new Set(ids);
+  const { sort, budget } = query;
+  const isOldestFirst = sort[0]?.direction === 'ascending';
+  // What has moved beyond the last one comes after objects that are not among these.
+  const ofCut = (value: number): Filter => ({
+    field: lastModifiedField,
+    operator: isOldestFirst ? 'max' : 'min',
+    value,
+  });
+  const filters = cut === undefined ? query.filters : [...query.filters, ofCut(cut)];
+  const allowed = new Set(query.ids ?? ids);
+  const all = new Set(ids.filter((id) => allowed.has(id)));
+  if (cut !== undefined && isOldestFirst) return { ...query, ids: [...all], filters };
   const written: Filter = { field: lastModifiedField, operator: 'gt', value: clock };
-  const selection = { filters: [...filters, written], ids: query.ids, budget };
+  const selection = { filters: [...query.filters, written], ids: query.ids, budget };
   for await (const entries of walk(storage, list, selection, roomFor(context, 'show'))) {
     for (const { id } of entries) all.add(id);
   }
-  return { ...query, ids: [...all] };
+  return { ...query, ids: [...all], filters };
 }

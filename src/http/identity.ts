@@ -139,7 +139,7 @@ export class Identities {
     this.#userId ??= known.userId;
     const { userId, profile } = known;
     const given = this.#sources.length === 0 ? noPrincipals : await this.#askSources(userId, unit.reader);
-    return callerInGroups(userId, given, () => unit.reader.permission.getUserPrincipals(userId), profile);
+    return callerInGroups(userId, given, (id) => unit.reader.permission.getUserPrincipals(id), profile);
   }
 
   /** Resolves the groups of batch entries, for one consistent state. For single requests the backend includes them in its checks. */

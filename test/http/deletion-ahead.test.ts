@@ -113,6 +113,26 @@ forEachBackend(({ name, start }) => {
       expect(await left()).toEqual([]);
     });
 
+    it.each([
+      { order: 'last_modified', moved: [0, 1], by: 1, expected: [2, 3, 4], rest: [5, 6, 7, 8, 9, 0, 1] },
+      { order: '-last_modified', moved: [9, 8], by: -1_000_000, expected: [7, 6, 5], rest: [4, 3, 2, 1, 0, 8, 9] },
+    ])(
+      'are the first when others get timestamps of their own ($order)',
+      async ({ order, moved, by, expected, rest }) => {
+        await fill(Object.fromEntries(ten.map((id) => [id, 1])));
+        const newest = Number((await ask('GET', `${records}?_limit=1`)).headers['etag']!.replaceAll('"', ''));
+        await ask('PUT', `${records}/x0`, { data: { n: 9, last_modified: newest + 1000 } });
+        const { body, headers } = await deleteDuring(`?n=1&_sort=${order}&_limit=3`, async (writer) => {
+          for (const [n, id] of moved.entries()) {
+            await writer.delete(list, `r${id}`);
+            await writer.create(list, `r${id}`, '{"n":1}', newest + by + n);
+          }
+        });
+        const pages = [idsOf(body), (await deletePages(headers['next-page'])).flat()];
+        expect(pages).toEqual([expected, rest].map((page) => page.map((n) => `r${n}`)));
+      },
+    );
+
     it.each(['', '&_sort=m', '&_sort=id&_limit=3', '&_sort=last_modified&_limit=3'])(
       'are all that match all the time, however often they are changed (%s)',
       async (order) => {

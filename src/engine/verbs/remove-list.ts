@@ -8,7 +8,8 @@ import { ServiceError } from '../../core/errors.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { positionInSteps } from '../../core/query/sort.ts';
-import { bytesOfShared, requireListAccess } from '../access.ts';
+import { bytesOfShared, requireListAccess, type ListAccess } from '../access.ts';
+import type { Caller } from '../caller.ts';
 import { finishDeletions } from '../delete-objects.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
@@ -22,45 +23,31 @@ import { findAbove, holdAbove, requireNoIssues, type Scope } from '../scope.ts';
 import { roomForObjects } from '../stored-work.ts';
 import { bindSearch, searchPage, type BoundSearch } from '../text-search.ts';
 import { selectAgain, selectAhead } from '../select-ahead.ts';
-import type { Writer } from '../unit-of-work.ts';
+import type { Reader, Writer } from '../unit-of-work.ts';
 import { warnOfFilters } from '../warnings.ts';
 
 /** Deletes the objects that the filters select and returns their tombstones, in the order of the query. */
 export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const { kind, context, list, options } = scope;
   const { reader } = context.unit;
-  const { rules } = kind;
   requireOpenList(scope);
   // Read together, but a missing parent is reported only to callers with access.
-  const [access, found] = await Promise.all([
-    requireListAccess(
-      {
-        uri: kind.listUri(context.ids),
-        idName: kind.idName,
-        whole: rules.writeList,
-        create: rules.create,
-        own: rules.write,
-        requireRoom: roomForObjects(context, bytesOfShared),
-      },
-      context.caller,
-      reader,
-      context.ids,
-    ),
-    findAbove(scope, reader),
-  ]);
+  const [{ ids }, found] = await Promise.all([requireAccess(scope, context.caller, reader), findAbove(scope, reader)]);
   if (found.missing !== undefined) throw found.missing;
   const preconditions = readPreconditions(context);
   const parameters = await readListParameters(scope, 'deletion');
   requireNoIssues(scope);
   const report = await reportFor(scope, parameters);
   const resolved = resolve(() => readQuery(parameters, context, options, kind.traits));
-  const ahead =
+  const search =
     resolved instanceof ServiceError
       ? undefined
-      : await selectAhead(scope, { query: resolved, preconditions, above: found, ids: access.ids, report });
+      : await selectAhead(scope, { query: resolved, preconditions, above: found, ids, report });
+  const ahead = search === 'tooMany' ? undefined : search;
   const isFirst = !context.unit.isWriting;
   const writer = await context.unit.writer();
   const [above, locked] = await Promise.all([holdAbove(scope, writer), writer.storage.lock(list)]);
+  const allowed = search === undefined ? ids : await renewAccess(scope, writer);
   if (above.missing !== undefined) throw above.missing;
   const timestamp = locked.timestamp ?? (await writer.storage.touch(list));
   requireMatch(preconditions, timestamp);
@@ -69,7 +56,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
 
   const { sort, limit } = query;
-  const selected = { ...query, ids: access.ids, report: ahead === undefined ? report : undefined };
+  const selected = { ...query, ids: allowed, report: ahead === undefined ? report : undefined };
   const bound = query.text && (await bindSearch(scope, above, query.text));
   const deleteSelected = async (left: number): Promise<DeletedPage> =>
     deletePage(scope, writer, await withIndexes(scope, above, { ...selected, limit: left }));
@@ -82,7 +69,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
             scope,
             writer,
             await selectAgain(scope, writer, selected, ahead),
-            ahead.isCut ? deleteSelected : undefined,
+            ahead.cut === undefined ? undefined : deleteSelected,
           );
   await finishDeletions(scope, writer, timestamp, deletions);
   if (deletions.length === 0) await announceRead(scope, [], timestamp);
@@ -105,6 +92,30 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   }
   const body = `{"data":[${deletions.map(({ tombstone }) => formatEntry(tombstone)).join(',')}]}`;
   return { status: 200, headers, body };
+}
+
+function requireAccess({ kind, context }: Scope, caller: Caller, reader: Reader): Promise<ListAccess> {
+  const { listUri, idName, rules } = kind;
+  const requireRoom = roomForObjects(context, bytesOfShared);
+  const { writeList: whole, create, write: own } = rules;
+  return requireListAccess(
+    { uri: listUri(context.ids), idName, whole, create, own, requireRoom },
+    caller,
+    reader,
+    context.ids,
+  );
+}
+
+/**
+ * Returns the only ids that the caller may delete now; `undefined`: all. A search ahead takes long. Meanwhile the caller may
+ * have lost access, and other objects may have taken the place of deleted ones.
+ *
+ * @throws ServiceError missingAuthToken, forbidden
+ */
+async function renewAccess(scope: Scope, writer: Writer): Promise<ListAccess['ids']> {
+  const { caller } = scope.context;
+  const renewed = caller.renew?.((userId) => writer.permission.getUserPrincipals(userId)) ?? caller;
+  return (await requireAccess(scope, renewed, writer)).ids;
 }
 
 /** Returns the query, or its fault, which is reported after those of the list and of the preconditions. */
