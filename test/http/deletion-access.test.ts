@@ -1,4 +1,4 @@
-// A deletion that selects its objects ahead deletes only what its caller may delete when the list is locked: during the search, the
+// A slow deletion deletes only what its caller may delete when the list is locked: during the search, the
 // caller may lose access, and other objects may take the place of those that were found.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/contracts/logger.ts';
@@ -22,7 +22,7 @@ const uriOf = (id: string): ReturnType<typeof storedUri> => storedUri(`${collect
 type Response = Awaited<ReturnType<TestService['request']>>;
 
 forEachBackend(({ name, start }) => {
-  describe(`access of a deletion that selects ahead on ${name}`, () => {
+  describe(`access of a slow deletion on ${name}`, () => {
     const { plugin, stores } = openDoor();
     let service: TestService;
     let bob: Principal;
@@ -98,6 +98,25 @@ forEachBackend(({ name, start }) => {
       });
       expect(status).toBe(200);
       expect(await left()).toEqual(['r1']);
+    });
+
+    it('does not extend to such a record among very many shared ones, without a search', async () => {
+      const unit = new DatabaseUnit(stores(), silentLogger);
+      const { storage, permission } = await unit.writer();
+      const many = Array.from({ length: 1001 }, (_, n) => ({ id: `many${n}`, text: '{}' }));
+      await storage.createAll(list, many);
+      await permission.addToAces(many.map(({ id }) => ({ objectId: uriOf(id), permissions: { write: [bob] } })));
+      await unit.end(true);
+      const { status } = await deleteDuring(
+        async (writer) => {
+          await writer.storage.delete(list, 'many1');
+          await writer.permission.deleteObjectPermissions([uriOf('many1')]);
+          await writer.storage.create(list, 'many1', '{}');
+        },
+        () => ask('DELETE', records, undefined, 'bob'),
+      );
+      expect(status).toBe(200);
+      expect(await left()).toEqual(['many1', ...ids].toSorted());
     });
 
     it('shrinks to the records that remain shared', async () => {

@@ -47,7 +47,8 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const isFirst = !context.unit.isWriting;
   const writer = await context.unit.writer();
   const [above, locked] = await Promise.all([holdAbove(scope, writer), writer.storage.lock(list)]);
-  const allowed = search === undefined ? ids : await renewAccess(scope, writer);
+  const tookLong = search !== undefined || (ids?.length ?? 0) > manyShared;
+  const allowed = tookLong ? await renewAccess(scope, writer) : ids;
   if (above.missing !== undefined) throw above.missing;
   const timestamp = locked.timestamp ?? (await writer.storage.touch(list));
   requireMatch(preconditions, timestamp);
@@ -94,6 +95,9 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   return { status: 200, headers, body };
 }
 
+/** Number of objects up to which those that are shared with the caller are found within milliseconds. */
+const manyShared = 1000;
+
 function requireAccess({ kind, context }: Scope, caller: Caller, reader: Reader): Promise<ListAccess> {
   const { listUri, idName, rules } = kind;
   const requireRoom = roomForObjects(context, bytesOfShared);
@@ -107,8 +111,9 @@ function requireAccess({ kind, context }: Scope, caller: Caller, reader: Reader)
 }
 
 /**
- * Returns the only ids that the caller may delete now; `undefined`: all. A search ahead takes long. Meanwhile the caller may
- * have lost access, and other objects may have taken the place of deleted ones.
+ * Returns the only ids that the caller may delete now; `undefined`: all. A search ahead takes long, and so does finding very many
+ * shared objects. Meanwhile the caller may have lost access, and other objects may have taken the place of deleted ones. Writers
+ * that come while this one waits for the lock go after it.
  *
  * @throws ServiceError missingAuthToken, forbidden
  */
