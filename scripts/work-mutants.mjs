@@ -306,4 +306,28 @@ export const workMutants = [
     tests: 'test/http/deletion-access.test.ts',
     only: 'on memory',
   },
+  {
+    backend: 'memory',
+    name: 'a list keeps its turn until its indexes are complete',
+    file: 'src/engine/index-builder.ts',
+    find: 'const hasMore = await this.#tryToContinue(list);',
+    replace: 'let hasMore = true; while (hasMore) hasMore = await this.#tryToContinue(list);',
+    tests: 'test/engine/index-builder.test.ts',
+  },
+  {
+    backend: 'memory',
+    name: 'a bucket waits for all lists that were declared before its own',
+    file: 'src/engine/index-builder.ts',
+    find: 'this.#queue.push(party, ',
+    replace: 'this.#queue.push(undefined, ',
+    tests: 'test/engine/index-builder.test.ts',
+  },
+  {
+    backend: 'memory',
+    name: 'each bucket of a user has a share of the builds of its own',
+    file: 'src/engine/index-builder.ts',
+    find: 'this.#add(list, party);\n    this.#running',
+    replace: 'this.#add(list);\n    this.#running',
+    tests: 'test/engine/index-builder.test.ts',
+  },
 ];

@@ -5,6 +5,7 @@ import type { Subscriber } from '../engine/events/subscriber.ts';
 import { IndexBuilder } from '../engine/index-builder.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Stores } from '../engine/unit-of-work.ts';
+import { partyOf } from '../http/address-group.ts';
 import { changesIndexes, recordsOf } from '../resources/collection-indexes.ts';
 
 /** Creates the builder of indexes; `undefined` for a service that may not write. */
@@ -24,8 +25,11 @@ export function indexingSubscriber(builder: IndexBuilder): Subscriber {
     on: 'AfterResourceChanged',
     kinds: ['collection'],
     actions: ['create', 'update'],
-    handle({ changes }) {
-      for (const change of changes) if (changesIndexes(change)) builder.wake(recordsOf(change.uri));
+    handle({ changes, request }) {
+      for (const change of changes) {
+        if (!changesIndexes(change)) continue;
+        builder.wake(recordsOf(change.uri), partyOf(change.caller.userId, request.clientAddress));
+      }
     },
   };
 }

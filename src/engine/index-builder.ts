@@ -1,7 +1,9 @@
-// Gives keys to the objects that were stored before their indexes were declared, a few at a time, while requests go on.
+// Gives keys to the objects that were stored before their indexes were declared, a few at a time, while requests go on. Lists
+// take turns, so that no list waits until others are complete.
 import { setTimeout } from 'node:timers/promises';
 import { storedParent } from '../core/objects/uris.ts';
 import type { ListIndex } from '../core/query/ast.ts';
+import { FairQueue } from '../base/fair-queue.ts';
 import { Pace } from '../base/pacing.ts';
 import { pause, runFromNow } from '../base/steps.ts';
 import type { Logger } from '../contracts/logger.ts';
@@ -48,10 +50,17 @@ export interface IndexBuilderOptions {
   readonly kinds: ReadonlyMap<string, IndexedKind>;
 }
 
+/** Work on a list for a party, which waits for its own work and for a share of that of others. */
+interface Task {
+  readonly list: ListKey;
+  readonly party: string;
+}
+
 export class IndexBuilder implements Indexing {
   readonly #options: IndexBuilderOptions;
-  /** Lists that wait, by their keys. */
-  readonly #waiting = new Map<ListName, ListKey>();
+  /** Lists that wait for their next unit of work. */
+  readonly #queue = new FairQueue<Task>();
+  readonly #waiting = new Set<ListName>();
   /** When indexes were last used, by list and prefix, at most once in `useMs`. */
   readonly #uses = new Map<string, number>();
   readonly complete = new CompleteLists();
@@ -89,7 +98,7 @@ export class IndexBuilder implements Indexing {
         const { work, indexes } = await readStates(reader, list);
         const declared = kinds.get(kind)?.indexes ?? [];
         const isOutdated = declared !== 'parent' && declared.length !== indexes.length;
-        if (work !== undefined || isOutdated) this.#waiting.set(keyOfList(list), list);
+        if (work !== undefined || isOutdated) this.#add(list);
       }
     }
     // A new version of a plugin declares indexes of lists that have objects.
@@ -98,15 +107,27 @@ export class IndexBuilder implements Indexing {
       for (const parent of await reader.listParents(kind)) {
         const list = { kind, parent };
         const states = await readStates(reader, list);
-        if (indexes.some((index) => stateOf(states, index) === undefined)) this.#waiting.set(keyOfList(list), list);
+        if (indexes.some((index) => stateOf(states, index) === undefined)) this.#add(list);
       }
     }
   }
 
-  wake(list: ListKey): void {
+  /**
+   * Looks after the indexes of a list in the background.
+   *
+   * @param party whose work it is, as in a `FairQueue`; default: that of the bucket
+   */
+  wake(list: ListKey, party?: string): void {
     this.complete.forget(list);
-    this.#waiting.set(keyOfList(list), list);
+    this.#add(list, party);
     this.#running ??= this.#run();
+  }
+
+  #add(list: ListKey, party = bucketOf(list)): void {
+    const name = keyOfList(list);
+    if (this.#waiting.has(name)) return;
+    this.#waiting.add(name);
+    this.#queue.push(party, { list, party });
   }
 
   used(list: ListKey, indexes: readonly ListIndex[], now: number): void {
@@ -132,13 +153,18 @@ export class IndexBuilder implements Indexing {
 
   async #run(): Promise<void> {
     await pause('normal');
-    for (const [key, list] of this.#waiting) {
-      this.#waiting.delete(key);
-      await this.#tryToComplete(list);
-      if (this.#isStopped) break;
+    while (!this.#isStopped) {
+      const task = this.#queue.shift();
+      if (task === undefined) break;
+      const { list, party } = task;
+      this.#waiting.delete(keyOfList(list));
+      const startedAt = performance.now();
+      const hasMore = await this.#tryToContinue(list);
+      if (hasMore) this.#add(list, party);
+      this.#queue.charge(party, performance.now() - startedAt);
+      if (hasMore) await setTimeout(this.#pace.pauseMs);
     }
     this.#running = undefined;
-    if (this.#waiting.size > 0 && !this.#isStopped) this.#running = this.#run();
   }
 
   /**
@@ -147,32 +173,38 @@ export class IndexBuilder implements Indexing {
    * @param onProgress is called with the number of objects done
    */
   async completeList(list: ListKey, onProgress?: (done: number) => void): Promise<void> {
-    const { stores, logger } = this.#options;
-    let hasMore = true;
-    for (let done = 0; hasMore && !this.#isStopped; done += objectsPerUnit) {
+    for (let done = 0; !this.#isStopped; done += objectsPerUnit) {
       onProgress?.(done);
-      const askedAt = performance.now();
-      let startedAt = askedAt;
-      hasMore = await runInUnit(stores, logger, async (unit) => {
-        const { storage } = await unit.writer();
-        startedAt = performance.now();
-        // Writers that went first are load of others, and not work of the build.
-        this.#pace.resume(startedAt - askedAt);
-        return this.#doSome(list, storage);
-      });
-      this.#pace.pause(performance.now() - startedAt);
-      if (hasMore) await setTimeout(this.#pace.pauseMs);
+      if (!(await this.#continue(list))) return;
+      await setTimeout(this.#pace.pauseMs);
     }
   }
 
-  async #tryToComplete(list: ListKey): Promise<void> {
+  /** Does one unit of work; returns whether more is left. */
+  async #continue(list: ListKey): Promise<boolean> {
+    const { stores, logger } = this.#options;
+    const askedAt = performance.now();
+    let startedAt = askedAt;
+    const hasMore = await runInUnit(stores, logger, async (unit) => {
+      const { storage } = await unit.writer();
+      startedAt = performance.now();
+      // Writers that went first are load of others, and not work of the build.
+      this.#pace.resume(startedAt - askedAt);
+      return this.#doSome(list, storage);
+    });
+    this.#pace.pause(performance.now() - startedAt);
+    return hasMore;
+  }
+
+  async #tryToContinue(list: ListKey): Promise<boolean> {
     try {
-      await this.completeList(list);
+      return await this.#continue(list);
     } catch (error) {
       this.#options.logger.warn(
         { err: error, list },
         'The work on the indexes of a list has failed, and continues with its next query',
       );
+      return false;
     }
   }
 
@@ -270,6 +302,11 @@ export class IndexBuilder implements Indexing {
       return duplicates === undefined ? state : { ...state, status: 'failed', duplicates };
     });
   }
+}
+
+/** Returns the URI of the bucket of a list. */
+function bucketOf({ parent }: ListKey): string {
+  return parent.split('/', 3).join('/');
 }
 
 function complete(state: IndexState): IndexState {

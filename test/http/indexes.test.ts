@@ -121,6 +121,29 @@ forEachBackend((backend) => {
       expect(plan.headers['query-plan']).toMatch(/^index=%24k; /);
     });
 
+    it('are built although another user declares other indexes of a long list all the time', async () => {
+      const [others, long] = ['/v1/buckets/others', '/v1/buckets/others/collections/long'];
+      await send('PUT', others, undefined, 'bob');
+      await send('PUT', long, undefined, 'bob');
+      for (let batch = 0; batch < 40; batch++) {
+        const requests = Array.from({ length: 25 }, (_, n) => ({
+          method: 'PUT',
+          path: `${long}/records/r${batch * 25 + n}`,
+        }));
+        const { status } = await service.request('POST', '/v1/batch', { auth: 'bob', body: { requests } });
+        expect(status).toBe(200);
+      }
+      await send('PUT', `${records}/r1`, { n: 1 });
+      await send('PATCH', long, { indexes: [{ fields: ['x'] }] }, 'bob');
+      await declare({ fields: ['n'] });
+      let state: string | undefined;
+      for (let n = 0; n < 300 && state !== 'ready'; n++) {
+        await send('PATCH', long, { indexes: [{ fields: [`x${n % 9}`] }] }, 'bob');
+        state = (await states())[0]?.state;
+      }
+      expect(state).toBe('ready');
+    });
+
     it('are not used before they are complete', async () => {
       await send('PUT', `${records}/r1`, { n: 1 });
       const requests = [
