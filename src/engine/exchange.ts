@@ -75,7 +75,9 @@ export interface MemoryAccount {
    * @throws WorkAwaited; ServiceError requestTooLarge for more than the whole budget
    */
   admitWhole(bytes: number): void;
-  /** Gives back all but the memory of the body, before a request waits whose work is undone and runs again. */
+  /** Keeps what is reserved now to the end of the request: it is in use in all attempts at it. */
+  keep(): void;
+  /** Gives back all but the memory of the body and what is kept, before the request waits, is undone and runs again. */
   giveBack(): void;
   /**
    * Counts characters of stored text that a request reads or rewrites. Entries of a batch share one limit.

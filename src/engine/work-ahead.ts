@@ -9,10 +9,24 @@ export class WorkAwaited extends Error {
   /** Does the work; rejects with the error that ends the request. */
   readonly work: () => Promise<void> | undefined;
 
-  constructor(work: WorkAwaited['work']) {
+  /**
+   * Whether a batch runs its other entries first, to find out what work they need, because it then runs again once and not for
+   * each of them. Not when memory is scarce.
+   */
+  readonly isGathered: boolean;
+
+  constructor(work: WorkAwaited['work'], isGathered = false) {
     super('the request waits for work that holds no locks');
     this.name = 'WorkAwaited';
     this.work = work;
+    this.isGathered = isGathered;
+  }
+
+  /** Returns one that waits for the work of all. */
+  static all(awaited: readonly WorkAwaited[]): WorkAwaited {
+    return new WorkAwaited(async () => {
+      for (const { work } of awaited) await work();
+    });
   }
 }
 
@@ -34,17 +48,17 @@ export class WorkAhead {
    * @throws WorkAwaited when the request holds locks and an earlier attempt has not done the work
    */
   async run<T>(key: string, holdsLocks: boolean, work: () => Promise<T>): Promise<T> {
-    const results = this.#results.get(key) ?? [];
     const number = this.#used.get(key) ?? 0;
+    this.#used.set(key, number + 1);
+    const results = this.#results.get(key) ?? [];
+    this.#results.set(key, results);
     const keep = async (): Promise<void> => {
       results[number] = await work();
-      this.#results.set(key, results);
     };
-    if (number === results.length) {
-      if (holdsLocks) throw new WorkAwaited(keep);
+    if (!(number in results)) {
+      if (holdsLocks) throw new WorkAwaited(keep, true);
       await keep();
     }
-    this.#used.set(key, number + 1);
     return results[number] as T;
   }
 }

@@ -2,22 +2,30 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 
-/** Returns an IPv4 address, or the /64 network of an IPv6 address. */
+/** Returns an IPv4 address, also one that an IPv6 address contains, or the /64 network of an IPv6 address. */
 export function addressGroup(address: string): string {
   const [plain = ''] = address.split('%');
   if (!isIPv6(plain)) return plain;
-  const embedded = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1];
-  if (embedded !== undefined) return embedded;
-  const [head = '', tail] = plain.split('::');
+  const groups = groupsOf(plain);
+  const embedded = embedding.has(groups.slice(0, 6).join(':')) ? groups.slice(6) : undefined;
+  return embedded === undefined
+    ? groups.slice(0, 4).join(':')
+    : embedded.flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff]).join('.');
+}
+
+/** Networks of 96 bits whose addresses end with an IPv4 address: mapped and translated ones. */
+const embedding: ReadonlySet<string> = new Set(['0:0:0:0:0:ffff', '64:ff9b:0:0:0:0']);
+
+/** Returns the eight groups of an IPv6 address, in hexadecimal digits without leading zeros. */
+function groupsOf(address: string): readonly string[] {
+  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a: string, b: string, c: string, d: string) =>
+    [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(':'),
+  );
+  const [head = '', tail] = hex.split('::');
   const before = head === '' ? [] : head.split(':');
   const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  // A dotted end stands for two groups, which are never among the first four.
-  const known = before.length + after.length + (after.at(-1)?.includes('.') === true ? 1 : 0);
-  const groups = tail === undefined ? before : [...before, ...Array<string>(8 - known).fill('0'), ...after];
-  return groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':');
+  const zeros = tail === undefined ? [] : Array<string>(8 - before.length - after.length).fill('0');
+  return [...before, ...zeros, ...after].map((group) => Number.parseInt(group, 16).toString(16));
 }
 
 /**

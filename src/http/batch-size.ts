@@ -123,6 +123,10 @@ export class BatchSize implements MemoryAccount {
     this.#request.memory?.admitWhole(this.#besides + bytes);
   }
 
+  keep(): void {
+    this.#request.memory?.keep();
+  }
+
   giveBack(): void {
     this.#request.memory?.giveBack();
   }

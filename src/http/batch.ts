@@ -1,5 +1,4 @@
 // `POST /batch`: several requests in one unit of work, each dispatched like a single request.
-import { Readable } from 'node:stream';
 import { quoteText } from '../base/abbreviate.ts';
 import { formatJson, getKey, isJsonObject, setKey } from '../base/json.ts';
 import { JsonSyntaxError, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
@@ -7,6 +6,7 @@ import { pause } from '../base/steps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../core/errors.ts';
 import type { Context } from '../engine/context.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
+import { WorkAwaited } from '../engine/work-ahead.ts';
 import {
   mediaType,
   RequestBody,
@@ -19,6 +19,7 @@ import {
   type ServiceResponse,
 } from '../engine/exchange.ts';
 import { describeBatch } from './batch-description.ts';
+import { runEntry } from './batch-entry.ts';
 import { BatchSize, jsonWeight, requireFitting } from './batch-size.ts';
 import { smallBytes } from './request-memory.ts';
 import { parseTarget, withoutSlashesAtEnd } from './target.ts';
@@ -89,19 +90,18 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
   );
   context.unit.expectSeveral();
   await context.authenticate(requests);
+  const awaited: WorkAwaited[] = [];
   let turnedAt = performance.now();
   for (const first of requests) {
     if (performance.now() - turnedAt > maxTurnMs) {
       await pause('urgent');
       turnedAt = performance.now();
     }
-    let request = first;
-    let response = await context.dispatch(request);
-    const target = findOwnTarget(request, response);
-    if (target !== undefined) {
-      request = { ...request, target };
-      response = await context.dispatch(request);
-    }
+    const completed = await runEntry(context, first);
+    if (completed instanceof WorkAwaited) awaited.push(completed);
+    // The batch runs again, so these entries only show the work that they need.
+    if (completed instanceof WorkAwaited || awaited.length > 0) continue;
+    const { request, response } = completed;
     if (response.status >= 500) return response;
     const { body } = response;
     const pieces = typeof body === 'string' ? [body] : body;
@@ -114,7 +114,6 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
       throw error;
     }
     if (!isText(pieces)) {
-      if (pieces instanceof Readable) pieces.destroy();
       context.unit.setRollbackOnly();
       throw invalid('requests', `a batch cannot contain the file at ${request.target}`);
     }
@@ -122,16 +121,9 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
     parts.push(parts.length === 0 ? '{"responses":[' : '},', ...shown);
     chars += charsOf(shown);
   }
+  if (awaited.length > 0) throw WorkAwaited.all(awaited);
   parts.push(parts.length === 0 ? '{"responses":[]}' : '}]}');
   return { status: 200, headers: {}, body: chars > smallBytes ? parts : parts.join('') };
-}
-
-/** Returns the target of a redirect within this service; `undefined` for other responses and external redirects. */
-function findOwnTarget({ origin }: ServiceRequest, { status, headers }: ServiceResponse): string | undefined {
-  const location = headers['Location'];
-  if (status !== 307 || typeof location !== 'string' || !location.startsWith(`${origin}/`)) return undefined;
-  // A redirect that must not be stored is meant for the client.
-  return headers['Cache-Control'] === 'no-store' ? undefined : location.slice(origin.length);
 }
 
 /**

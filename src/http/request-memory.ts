@@ -123,6 +123,7 @@ export class RequestAccount implements MemoryAccount {
   readonly #incoming: IncomingMessage;
   #small = 0;
   #ofBody = 0;
+  #kept = 0;
   #receiving: Reservation | undefined;
   #working: Reservation | undefined;
 
@@ -188,8 +189,12 @@ export class RequestAccount implements MemoryAccount {
     this.admit(bytes);
   }
 
+  keep(): void {
+    this.#kept = this.#working?.bytes ?? 0;
+  }
+
   giveBack(): void {
-    this.#working?.force(this.#ofBody);
+    this.#working?.force(Math.max(this.#ofBody, this.#kept));
   }
 
   /** Does nothing: stored text is limited in batches only. */
@@ -224,6 +229,7 @@ export class RequestAccount implements MemoryAccount {
     this.#receiving = undefined;
     this.#working = undefined;
     this.#ofBody = 0;
+    this.#kept = 0;
   }
 
   /** Releases all memory. */

@@ -70,3 +70,22 @@ it('receives one step of one of several large bodies in each turn of the event l
   // 20 steps of two chunks for each body.
   expect(turns).toBeGreaterThanOrEqual(80);
 });
+
+it('keeps its memory while its request waits for more, and gives back all other memory', async () => {
+  const memory = memoryOf();
+  const held = (): number => memory.working.usedBytes;
+  const account = memory.open(requestOf([]));
+  await account.admitBody(2_000_000);
+  account.admit(5_000_000);
+  expect(held()).toBe(7_000_000);
+  account.giveBack();
+  expect(held()).toBe(2_000_000);
+  // A form, which is received in parts and stays in memory.
+  account.admit(6_000_000);
+  account.keep();
+  account.admit(9_000_000);
+  account.giveBack();
+  expect(held()).toBe(8_000_000);
+  account.release();
+  expect(held()).toBe(0);
+});

@@ -83,6 +83,24 @@ describe.each(['folder', 'bucket'])('Slow downloads from a %s', (kind) => {
     expect(await other).toMatchObject({ status: 200, text: 'small' });
   });
 
+  it('delay no batch, which may hold locks, and no HEAD', async () => {
+    await begin({ 'attachment.max_downloads': '1', 'attachment.download_wait_seconds': '3600' });
+    const [slow, small] = [await store('large', large), await store('small', 'small')];
+    await stall(slow, 'ann', '192.0.2.1');
+    const alice = service.asUser('alice');
+    const record = `${collection}/records/other`;
+    for (const requests of [
+      [{ method: 'PUT', path: record }, { path: small }],
+      [{ path: small }, { method: 'PUT', path: record }],
+    ]) {
+      const { status, body } = await alice.request('POST', '/v1/batch', { body: { requests } });
+      expect([400, 200]).toContain(status);
+      expect(JSON.stringify(body)).toContain('a batch cannot');
+    }
+    expect((await alice.request('HEAD', small)).status).toBe(200);
+    expect([200, 201]).toContain((await alice.request('PUT', `/v1${record}`)).status);
+  });
+
   it('refuse requests at once while as many wait as there are places', async () => {
     await begin({ 'attachment.max_downloads': '1', 'attachment.download_wait_seconds': '60' });
     const [slow, small] = [await store('large', large), await store('small', 'small')];

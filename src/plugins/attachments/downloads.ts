@@ -32,11 +32,13 @@ export class Downloads {
   }
 
   /**
-   * Opens a file when a place is free. The place is held until the body of the response ends or the client is gone.
+   * Opens a file when a place is free. The place is held until the body of the response ends or the client is gone. Entries of
+   * batches, which may hold locks, do not wait: a batch closes the file. Neither does HEAD, which sends none.
    *
    * @throws ServiceError overloaded when no place becomes free in time; otherwise the error of `open`
    */
   async run({ request, caller }: Context, open: () => Promise<ServiceResponse>): Promise<ServiceResponse> {
+    if (request.whenGone === undefined || request.method === 'HEAD') return open();
     const leave = await this.#turns.enter(this.#waiting(partyOf(caller.userId, request.clientAddress), request));
     let body: ServiceResponse['body'] = '';
     try {

@@ -197,6 +197,7 @@ class Parts {
     }
     this.#parser.end();
     await this.#unlessBroken(finished);
+    this.#limits.memory?.keep();
     if (this.#file !== undefined) this.#spooled = await this.#unlessBroken(this.#file.spooled);
   }
 

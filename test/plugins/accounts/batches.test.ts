@@ -100,6 +100,7 @@ describe('a new password', () => {
     expect(hashed).toBe(0);
     expect(awaited).toBeInstanceOf(WorkAwaited);
     await (awaited as WorkAwaited).work();
+    ahead.restart();
     expect(hashed).toBe(1);
     const second = new DatabaseUnit(stores, silentLogger, { ahead });
     await second.writer();
