@@ -301,7 +301,7 @@ export const workMutants = [
     backend: 'memory',
     name: 'a deletion of a batch uses the groups from before its search',
     file: 'src/engine/verbs/remove-list.ts',
-    find: 'caller.renew?.((userId) => writer.permission.getUserPrincipals(userId)) ?? caller',
+    find: 'renewCaller(caller, (userId) => writer.permission.getUserPrincipals(userId))',
     replace: 'caller',
     tests: 'test/http/deletion-access.test.ts',
     only: 'on memory',

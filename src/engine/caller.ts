@@ -11,8 +11,8 @@ export interface Caller {
   readonly memberOf: UserId | undefined;
   /** Returns all principals, groups included. Looks groups up once, so check the known principals first. */
   readonly allPrincipals: () => Promise<readonly Principal[]>;
-  /** Returns the caller with groups that are looked up anew; absent for callers without groups. */
-  readonly renew?: (readGroups: ReadGroups) => Caller;
+  /** Principals that are known from other sources than groups; absent for callers whose groups are not looked up. */
+  readonly given?: readonly Principal[];
   /** The principal that is added to the `write` permission of objects that the caller creates or changes. */
   readonly principal: Principal;
   /** Facts about the user from the authentication policy; absent when it knows only the id. */
@@ -53,12 +53,17 @@ export function callerInGroups(
   readGroups: ReadGroups,
   profile?: JsonObject,
 ): Caller {
-  const caller = authenticatedCaller(userId, given, profile);
   let all: Promise<readonly Principal[]> | undefined;
   const allPrincipals = (): Promise<readonly Principal[]> =>
     (all ??= readGroups(userId).then((groups) => principalsOf(userId, [...given, ...groups])));
-  const renew = (read: ReadGroups): Caller => callerInGroups(userId, given, read, profile);
-  return { ...caller, memberOf: userId, allPrincipals, renew };
+  const knownPrincipals = principalsOf(userId, given);
+  return { userId, knownPrincipals, memberOf: userId, allPrincipals, given, principal: userId, profile };
+}
+
+/** Returns the caller with groups that are looked up anew. */
+export function renewCaller(caller: Caller, readGroups: ReadGroups): Caller {
+  const { userId, given, profile } = caller;
+  return userId === undefined || given === undefined ? caller : callerInGroups(userId, given, readGroups, profile);
 }
 
 /** Looks up the groups of a caller; returns a caller whose `knownPrincipals` are complete. */

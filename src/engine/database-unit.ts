@@ -22,8 +22,8 @@ export interface UnitOptions {
    * through the fault of others, so the attempts after the first do without.
    */
   readonly allowsSharing?: boolean;
-  /** What earlier attempts at the same work have done ahead; default nothing. */
-  readonly ahead?: WorkAhead;
+  /** Has what earlier attempts at the same work have done ahead; default nothing. */
+  readonly attempts?: { readonly ahead: WorkAhead };
   /** Receivers of events; default none. */
   readonly subscribers?: Subscribers;
   /** The client of the request; default none. */
@@ -37,7 +37,7 @@ export class DatabaseUnit implements UnitOfWork {
   readonly #subscribers: Subscribers;
   readonly #requester: Requester | undefined;
   readonly #allowsSharing: boolean;
-  #ahead: WorkAhead | undefined;
+  #attempts: UnitOptions['attempts'];
   // Created on first use: most requests only read and need none of these.
   #events: EventQueue | undefined;
   #transactions: Transaction[] | undefined;
@@ -57,7 +57,7 @@ export class DatabaseUnit implements UnitOfWork {
     this.#subscribers = subscribers;
     this.#allowsSharing = allowsSharing;
     this.#requester = requester;
-    this.#ahead = options.ahead;
+    this.#attempts = options.attempts;
   }
 
   get reader(): Reader {
@@ -103,7 +103,8 @@ export class DatabaseUnit implements UnitOfWork {
   }
 
   ahead<T>(key: string, work: () => Promise<T>): Promise<T> {
-    return (this.#ahead ??= new WorkAhead()).run(key, this.isWriting, work);
+    this.#attempts ??= { ahead: new WorkAhead() };
+    return this.#attempts.ahead.run(key, this.isWriting, work);
   }
 
   get events(): EventQueue {

@@ -15,8 +15,12 @@ export class Retry {
   #attempt = 1;
   #isFirst = true;
   #contended: readonly ListKey[] = [];
+  #ahead: WorkAhead | undefined;
+
   /** What the attempts have done before they locked anything. */
-  readonly ahead = new WorkAhead();
+  get ahead(): WorkAhead {
+    return (this.#ahead ??= new WorkAhead());
+  }
 
   /** Number of the current attempt, from 1. An attempt that only found further contended lists is not counted. */
   get attempt(): number {
@@ -37,7 +41,7 @@ export class Retry {
   allows(error: unknown): boolean {
     if (!(error instanceof TransactionConflict) || this.#attempt === maxAttempts) return false;
     this.#isFirst = false;
-    this.ahead.restart();
+    this.#ahead?.restart();
     const known = this.#contended.length;
     // A conflict names only some of the lists, so those of earlier attempts are kept.
     this.#contended = union(this.#contended, error.lists);
@@ -48,7 +52,7 @@ export class Retry {
 
   /** Does the work that an attempt waits for, which has not failed. Returns the error when the work fails. */
   async waitFor({ work }: WorkAwaited): Promise<{ readonly error: unknown } | undefined> {
-    this.ahead.restart();
+    this.#ahead?.restart();
     try {
       await work();
       return undefined;
@@ -71,7 +75,7 @@ function union(known: readonly ListKey[], added: readonly ListKey[]): readonly L
 export async function runInUnit<T>(stores: Stores, logger: Logger, work: (unit: UnitOfWork) => Promise<T>): Promise<T> {
   const retry = new Retry();
   for (;;) {
-    const unit = new DatabaseUnit(stores, logger, { contended: retry.contended, ahead: retry.ahead });
+    const unit = new DatabaseUnit(stores, logger, { contended: retry.contended, attempts: retry });
     try {
       const result = await work(unit);
       await unit.end(true);

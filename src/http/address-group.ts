@@ -33,7 +33,10 @@ function groupsOf(address: string): readonly string[] {
  * addresses, and an IPv4 address.
  */
 export function networkOf(address: string): string {
-  const group = addressGroup(address);
+  return networkOfGroup(addressGroup(address));
+}
+
+function networkOfGroup(group: string): string {
   return group.includes(':') ? group.split(':', 3).join(':') : group;
 }
 
@@ -42,7 +45,9 @@ export function networkOf(address: string): string {
  * one client can have many names and addresses.
  */
 export function partyOf(userId: string | undefined, address: string | undefined): string | undefined {
-  return address === undefined ? userId : `${networkOf(address)} ${addressGroup(address)} ${userId ?? ''}`;
+  if (address === undefined) return userId;
+  const group = addressGroup(address);
+  return `${networkOfGroup(group)} ${group} ${userId ?? ''}`;
 }
 
 /** Returns the address group as a requester of security state: a hash, because a proxy may forward any text as an address. */

@@ -61,7 +61,7 @@ async function runUntilAnswered(options: RunnerOptions, request: ServiceRequest)
     const identities = new Identities(options);
     const unit = new DatabaseUnit(stores, logger, {
       contended,
-      ahead: retry.ahead,
+      attempts: retry,
       subscribers,
       allowsSharing: isFirst,
       requester: new RequestClient(request, identities),

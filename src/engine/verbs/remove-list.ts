@@ -9,7 +9,7 @@ import type { PageQuery } from '../../core/query/ast.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { positionInSteps } from '../../core/query/sort.ts';
 import { bytesOfShared, requireListAccess, type ListAccess } from '../access.ts';
-import type { Caller } from '../caller.ts';
+import { renewCaller, type Caller } from '../caller.ts';
 import { finishDeletions } from '../delete-objects.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
@@ -119,7 +119,7 @@ function requireAccess({ kind, context }: Scope, caller: Caller, reader: Reader)
  */
 async function renewAccess(scope: Scope, writer: Writer): Promise<ListAccess['ids']> {
   const { caller } = scope.context;
-  const renewed = caller.renew?.((userId) => writer.permission.getUserPrincipals(userId)) ?? caller;
+  const renewed = renewCaller(caller, (userId) => writer.permission.getUserPrincipals(userId));
   return (await requireAccess(scope, renewed, writer)).ids;
 }
 

@@ -93,7 +93,7 @@ describe('a new password', () => {
   it.each(['prepare', 'take'] as const)('is not hashed by %s while locks are held', async (call) => {
     hashed = 0;
     const ahead = new WorkAhead();
-    const first = new DatabaseUnit(stores, silentLogger, { ahead });
+    const first = new DatabaseUnit(stores, silentLogger, { attempts: { ahead } });
     await first.writer();
     const awaited: unknown = await hashes[call](write(first), 'new').catch((error: unknown) => error);
     await first.abandon();
@@ -102,7 +102,7 @@ describe('a new password', () => {
     await (awaited as WorkAwaited).work();
     ahead.restart();
     expect(hashed).toBe(1);
-    const second = new DatabaseUnit(stores, silentLogger, { ahead });
+    const second = new DatabaseUnit(stores, silentLogger, { attempts: { ahead } });
     await second.writer();
     await hashes[call](write(second), 'new');
     if (call === 'prepare') expect(await hashes.take(write(second), 'new')).toBe('new 1');
