@@ -17,7 +17,7 @@ export class Retry {
   #contended: readonly ListKey[] = [];
   #ahead: WorkAhead | undefined;
 
-  /** What the attempts have done before they locked anything. */
+  /** Returns the results of slow work, which all attempts share. */
   get ahead(): WorkAhead {
     return (this.#ahead ??= new WorkAhead());
   }

@@ -98,9 +98,12 @@ async function runBatch(options: BatchOptions, context: Context): Promise<Servic
       turnedAt = performance.now();
     }
     const completed = await runEntry(context, first);
-    if (completed instanceof WorkAwaited) awaited.push(completed);
-    // The batch runs again, so these entries only show the work that they need.
-    if (completed instanceof WorkAwaited || awaited.length > 0) continue;
+    if (completed instanceof WorkAwaited) {
+      awaited.push(completed);
+      continue;
+    }
+    // The batch runs again, so this entry only had to show the work that it needs.
+    if (awaited.length > 0) continue;
     const { request, response } = completed;
     if (response.status >= 500) return response;
     const { body } = response;

@@ -95,7 +95,7 @@ forEachBackend((backend) => {
     });
 
     it.each(['bucket', 'collection', 'record'])(
-      'an upload of a caller who may not create the %s stores nothing',
+      'an upload without permission to create the %s stores nothing',
       async (kind) => {
         refusedKind = kind;
         expect((await upload(alice, record)).status).toBe(403);

@@ -38,6 +38,7 @@ export class Downloads {
    * @throws ServiceError overloaded when no place becomes free in time; otherwise the error of `open`
    */
   async run({ request, caller }: Context, open: () => Promise<ServiceResponse>): Promise<ServiceResponse> {
+    // An entry of a batch has no connection of its own.
     if (request.whenGone === undefined || request.method === 'HEAD') return open();
     const leave = await this.#turns.enter(this.#waiting(partyOf(caller.userId, request.clientAddress), request));
     let body: ServiceResponse['body'] = '';

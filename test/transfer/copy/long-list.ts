@@ -7,7 +7,7 @@ import { StoredObject, type ListKey, type StoredEntry } from '../../../src/core/
 
 export const list: ListKey = { kind: 'record', parent: storedParent('/buckets/a/collections/b') };
 
-/** How many of its entries have permissions, and are members of a team. */
+/** Number of its entries that have permissions, and that are members of a team. */
 const shared = 1200;
 
 /** Puts entries as they are into the list. */
