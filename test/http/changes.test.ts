@@ -1,6 +1,7 @@
 // Monitored changes: the list of changes, changesets of collections, and broadcasts.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { newestTimestamp } from '../../src/plugins/changes/monitored-collections.ts';
 import { startTestService, type TestClient } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
 
@@ -133,6 +134,13 @@ forEachBackend((backend) => {
 });
 
 describe('The list of changes', () => {
+  it('has a timestamp however many collections are monitored.', () => {
+    const names = { id: 'i', bucket: 'b', collection: 'c', host: 'h' };
+    const entries = Array.from({ length: 300_000 }, (_, last_modified) => ({ ...names, last_modified }));
+    expect(newestTimestamp(entries)).toBe(299_999);
+    expect(newestTimestamp([])).toBeUndefined();
+  });
+
   it('supports filters, sorting and paging.', async () => {
     const service = await startTestService({ settings: { ...settings, paginate_by: '2' } });
     await fill(service.asUser('alice'));

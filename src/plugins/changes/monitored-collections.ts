@@ -27,6 +27,9 @@ export interface MonitoredEntry extends JsonObject {
   readonly host: string;
 }
 
+/** The parts of an entry that stay the same. */
+type MonitoredPlace = Pick<MonitoredEntry, 'id' | 'bucket' | 'collection'>;
+
 export interface MonitoredOptions {
   /** URIs of buckets and collections. */
   readonly resources: readonly string[];
@@ -53,24 +56,28 @@ export function createMonitor({
     if (bucket === undefined) throw new Error(`changes.resources: ${uri} is not the URI of a bucket or collection.`);
     return { bucket, collection };
   });
+  // Kept from one request to the next: computing all ids anew took most of the time of a poll.
+  let known: ReadonlyMap<ListParent, MonitoredPlace> = new Map();
   return async (context) => {
     const { storage } = context.unit.reader;
     const room = roomFor(context, 'show');
-    const found = new Map<ListParent, Pick<MonitoredEntry, 'bucket' | 'collection'>>();
+    const found = new Map<ListParent, MonitoredPlace>();
     // Not the clocks of all lists: a service may have very many that are not monitored.
     for (const { bucket, collection } of monitored) {
       const parent = uriBelow('', 'buckets', bucket);
       const ids = collection === undefined ? undefined : [collection];
       for await (const id of walkIds(storage, { kind: 'collection', parent }, { filters: [], ids }, room)) {
-        found.set(uriBelow(parent, 'collections', id), { bucket, collection: id });
+        const uri = uriBelow(parent, 'collections', id);
+        found.set(uri, known.get(uri) ?? { id: entryId(host, uri), bucket, collection: id });
       }
     }
     for (const uri of excluded) found.delete(storedParent(uri));
     const lists = [...found.keys()].map((parent) => ({ kind: 'record', parent }));
     const { clocks } = await storage.clocks(lists);
-    return [...found].flatMap(([uri, names], index) => {
+    known = found;
+    return [...found.values()].flatMap(({ id, bucket, collection }, index) => {
       const timestamp = clocks[index];
-      return timestamp === undefined ? [] : [{ id: entryId(host, uri), last_modified: timestamp, ...names, host }];
+      return timestamp === undefined ? [] : [{ id, last_modified: timestamp, bucket, collection, host }];
     });
   };
 }
@@ -85,5 +92,6 @@ function entryId(host: string, uri: string): string {
 
 /** Returns the newest timestamp, or `undefined` without entries. */
 export function newestTimestamp(entries: readonly MonitoredEntry[]): number | undefined {
-  return entries.length === 0 ? undefined : Math.max(...entries.map((entry) => entry.last_modified));
+  if (entries.length === 0) return undefined;
+  return entries.reduce((newest, entry) => Math.max(newest, entry.last_modified), 0);
 }
