@@ -80,7 +80,7 @@ export async function deleteCollection(
   { bucket, collection }: { readonly bucket: string; readonly collection: string },
 ): Promise<'done' | 'readonly' | 'bucket missing' | 'collection missing'> {
   if (settings.get('readonly')) return 'readonly';
-  const files: string[] = [];
+  let files: readonly string[] = [];
   const outcome = await withBackends(settings, (backends) =>
     write(backends, async (writer) => {
       if (!isSafeId(bucket)) return 'bucket missing';
@@ -113,7 +113,7 @@ export async function deleteCollection(
       );
       if (hasAttachments(settings)) {
         const { keepsOldFiles } = new Rules(settings).of({ bucket, collection });
-        files.push(...(await unlinkCollection(writer.storage, { bucket, collection }, keepsOldFiles)));
+        files = await unlinkCollection(writer.storage, { bucket, collection }, keepsOldFiles);
       }
       return 'done';
     }),

@@ -72,10 +72,15 @@ export class EventQueue implements EventRecorder {
       pending = { event: own, changes, entries };
       this.#pending.set(key, pending);
     }
-    if (event.action === 'read') pending.entries.push(...event.entries);
-    else {
-      pending.changes.push(...event.changes);
-      if (this.#subscribers.collects(event.kind, event.action)) this.#changes.push(...event.changes);
+    if (event.action === 'read') {
+      for (const entry of event.entries) pending.entries.push(entry);
+      return;
+    }
+    const isCollected = this.#subscribers.collects(event.kind, event.action);
+    // One by one: a call cannot have as many arguments as a deletion can have changes.
+    for (const change of event.changes) {
+      pending.changes.push(change);
+      if (isCollected) this.#changes.push(change);
     }
   }
 

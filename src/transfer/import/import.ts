@@ -137,8 +137,10 @@ class Import {
       const groups = groupList(bucket);
       this.#memberships.addBucket(bucket, groups, await this.#bring(groups));
       const { objects: collections } = await this.#bring(collectionList(bucket));
-      records.push(...collections.map(({ id }) => recordList(bucket, id)));
-      for (const collection of collections) this.#noteIndexes(bucket, collection);
+      for (const collection of collections) {
+        records.push(recordList(bucket, collection.id));
+        this.#noteIndexes(bucket, collection);
+      }
       if (withHistory === true) records.push(historyList(bucket));
     });
     await inParallel(records, from.concurrency, async (list) => void (await this.#bring(list)));
