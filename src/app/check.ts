@@ -6,6 +6,7 @@ import { describeExposedFiles } from '../backends/data-files.ts';
 import { openInMemory } from '../backends/open-backends.ts';
 import type { Logger } from '../contracts/logger.ts';
 import { checkBackends, type BackendCheckOptions, type Finding } from '../maintenance/check-backends.ts';
+import type { Plugin } from '../http/plugin.ts';
 import { findRisks } from '../maintenance/risks.ts';
 import { Observation } from '../observability/observation.ts';
 import { Observers } from '../observability/observers.ts';
@@ -13,7 +14,7 @@ import { findTracing } from '../observability/tracing/environment.ts';
 import { describeProblem, type Problem } from '../settings/problems.ts';
 import type { Settings } from '../settings/settings.ts';
 import { Faults } from './faults.ts';
-import { familiesOf, gatherPlugins, tablesOf } from './plugins.ts';
+import { describeUnreadSettings, familiesOf, gatherPlugins, tablesOf } from './plugins.ts';
 import { assemble } from './service.ts';
 
 /** Reports each finding as soon as it is known. */
@@ -28,7 +29,8 @@ export async function checkService(
   const traces = findTracing(process.env);
   if (typeof traces === 'object') report({ kind: 'warning', text: `Traces would not be sent: ${traces.unusable}.` });
   else if (traces === 'on') report({ kind: 'ok', text: 'traces: sent, as OTEL_… in the environment says' });
-  const { problems, names } = await tryAssembly(settings, reportingLogger(report));
+  const { problems, plugins } = await tryAssembly(settings, reportingLogger(report));
+  const names = plugins.map(({ name }) => name);
   for (const problem of problems) report({ kind: 'problem', text: describeProblem(problem) });
   if (problems.length === 0) report({ kind: 'ok', text: `plugins: ${names.length === 0 ? 'none' : names.join(', ')}` });
   await checkBackends(settings, report, options);
@@ -36,16 +38,20 @@ export async function checkService(
 
 /**
  * Returns the problems of assembling the service, besides those of core settings: plugins, their settings, policies,
- * listeners. Opens no backends.
+ * listeners; and names of settings that nothing reads, because a misspelt name may be why another setting is missing.
+ * Opens no backends.
  */
 export async function findAssemblyProblems(settings: Settings): Promise<readonly Problem[]> {
-  return (await tryAssembly(settings, reportingLogger(ignore))).problems;
+  const { problems, plugins, isComplete } = await tryAssembly(settings, reportingLogger(ignore));
+  const unread = isComplete ? await describeUnreadSettings(settings, plugins) : [];
+  return [...problems, ...unread.map((message) => ({ message }))];
 }
 
 interface Trial {
   readonly problems: readonly Problem[];
-  /** Names of the plugins. */
-  readonly names: readonly string[];
+  readonly plugins: readonly Plugin[];
+  /** Whether all plugins were found. */
+  readonly isComplete: boolean;
 }
 
 /** Assembles the service on memory backends, and closes it. */
@@ -60,7 +66,7 @@ async function tryAssembly(settings: Settings, logger: Logger): Promise<Trial> {
     const service = await assemble({ settings, logger, clock: systemClock, faults }, plugins, backends, observation);
     await service.close();
   });
-  return { problems: faults.problems, names: plugins.map(({ name }) => name) };
+  return { problems: faults.problems, plugins, isComplete: !faults.hasUnknownGaps };
 }
 
 /** Reports the warnings and errors that plugins log at a start. */

@@ -22,6 +22,7 @@ import { profileLayer } from './profile.ts';
 import { emptyReport, resolveTable, type Report } from './resolve.ts';
 import { Settings } from './settings.ts';
 import { coreSettingsFor, tablesOfBackends } from './table.ts';
+import { findMisnamedVariables } from './unknown.ts';
 
 export interface LoadOptions {
   /** Configuration file from the command line. */
@@ -84,6 +85,7 @@ export function examineSettings(options: LoadOptions = {}): Examined {
     const names = [...theirs.variables.keys()].join(', ');
     report.warnings.push(`environment variables with the prefix KINTO_ are deprecated; use SVC_: ${names}`);
   }
+  report.warnings.push(...findMisnamedVariables(environment, Object.keys(coreSettingsFor(backends))));
   const given = [valuesLayer(overrides, 'command line'), ours, theirs, platformLayer(environment)];
   const host = given.map((layer) => layer.find('host')).find((found) => found !== undefined)?.text;
   const layers = [

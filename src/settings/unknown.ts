@@ -2,7 +2,7 @@
 import { findClosestMatch } from '../base/closest-match.ts';
 import { environmentName, type SettingsTable } from './definition.ts';
 import { coreFamilies, findReasonToIgnore, type SettingsFamily } from './families.ts';
-import type { EnvironmentLayer, Layer } from './layers.ts';
+import type { Environment, EnvironmentLayer, Layer } from './layers.ts';
 
 export interface Vocabulary {
   readonly tables: readonly SettingsTable[];
@@ -88,11 +88,23 @@ function ofEnvironment(
   return lines;
 }
 
+/** Returns a line for each variable that sets one of the keys with the name of the product as its prefix, in vain. */
+export function findMisnamedVariables(environment: Environment, keys: readonly string[]): readonly string[] {
+  const names = new Set(keys.map((key) => environmentName(key)));
+  return Object.keys(environment).flatMap((name) => {
+    if (!name.startsWith('COFFER_')) return [];
+    const bare = name.slice('COFFER_'.length);
+    const meant = bare === 'PORT' ? bare : names.has(`SVC_${bare}`) ? `SVC_${bare}` : undefined;
+    return meant === undefined ? [] : [`unknown setting ${name} (environment): did you mean ${meant}?`];
+  });
+}
+
 function describeAbsent(place: string, { name }: AbsentPlugin): string {
   return `${place} has no effect: it belongs to the plugin ${name}, which the setting includes does not name`;
 }
 
 function describeUnknown(place: string, key: string, known: readonly string[]): string {
-  const nearest = findClosestMatch(key, known);
+  const bare = key.replace(/^coffer\./, '');
+  const nearest = known.includes(bare) ? bare : findClosestMatch(bare, known);
   return nearest === undefined ? `unknown setting ${place}` : `unknown setting ${place}: did you mean ${nearest}?`;
 }

@@ -57,6 +57,13 @@ describe('A configuration with mistakes everywhere', () => {
     }
   });
 
+  test('makes a start without a setting report misspelt names, one of which may have been meant.', async () => {
+    const { code, err } = await run(['start'], { cwd: configured(['[app:main]', 'userid_hmac_secrte = any']) });
+    expect(code).toBe(1);
+    expect(err).toMatch(/userid_hmac_secret: must be set/);
+    expect(err).toMatch(/unknown setting userid_hmac_secrte .*: did you mean userid_hmac_secret\?/);
+  });
+
   test('with correct core settings makes the start report the problems of plugins, policies and listeners.', async () => {
     const lines = [
       '[app:main]',

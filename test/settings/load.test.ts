@@ -280,6 +280,18 @@ describe('Unknown names', () => {
     expect(settings.lookup('mine.own_thing')).toBe('hush');
   });
 
+  test('with the name of the product as a prefix are reported with the name that was meant.', () => {
+    const environment = { COFFER_HTTP_PORT: '1', COFFER_PORT: '2', COFFER_CONTAINER: 'any' };
+    const settings = loadIni('coffer.paginate_by = 5', { environment });
+    expect(settings.findUnknownKeys()).toEqual([
+      'unknown setting coffer.paginate_by (coffer.ini line 3): did you mean paginate_by?',
+    ]);
+    expect(settings.warnings.filter((line) => line.includes('COFFER_'))).toEqual([
+      'unknown setting COFFER_HTTP_PORT (environment): did you mean SVC_HTTP_PORT?',
+      'unknown setting COFFER_PORT (environment): did you mean PORT?',
+    ]);
+  });
+
   test('that belong to a plugin that is not included are reported with its name.', () => {
     const settings = { 'mine.own_thing': setting(list(), 'A thing.', { default: [] }) };
     const given = loadIni('mine.own_thing = a', { environment: { SVC_MINE_OWN_THING: 'b' } });
