@@ -100,7 +100,6 @@ export type {
   SecurityKey,
   SecurityState,
   SecurityStateLimits,
-  TakenEntry,
 } from './contracts/security-state.ts';
 export type {
   Deletion,

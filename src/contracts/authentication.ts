@@ -21,12 +21,24 @@ export interface OnceRequest {
   readonly readBody: () => JsonValue | undefined;
 }
 
+/** Credentials that one request holds, so that no other can use them. */
+export interface OnceCredentials {
+  /**
+   * Returns whether the credentials were not revoked since. What revokes them in a transaction does so before its commit, so
+   * this is certain under the same locks.
+   */
+  isValid(): Promise<boolean>;
+  /** Makes the credentials usable again unless they were revoked. Called when the request is refused or undone. */
+  giveBack(): Promise<void>;
+  /** Makes the credentials unusable. Called after the commit. */
+  useUp(): Promise<void>;
+}
+
 /** A user for one request. */
 export interface OnceIdentity {
   /** User id without prefix. */
   readonly id: string;
-  /** Makes the credentials valid again. Called when the request is refused or rolled back, so that the client can repeat it. */
-  readonly giveBack: () => Promise<void>;
+  readonly credentials: OnceCredentials;
 }
 
 /** A user, for policies that know more than an id. */

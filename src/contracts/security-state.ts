@@ -32,14 +32,6 @@ export interface SecurityStateLimits {
   readonly maxEntriesPerRequester: number;
 }
 
-/** A removed entry, with all data to restore it. */
-export interface TakenEntry extends SecurityKey {
-  readonly requester: string | undefined;
-  readonly value: string;
-  /** Milliseconds since 1970 UTC. */
-  readonly expiresAt: number;
-}
-
 /**
  * Each call is atomic. It takes effect immediately for all processes that share the store, independently of the unit of work
  * of the request. An expired entry counts as absent. All methods throw `BackendUnavailable` when the store cannot be reached.
@@ -83,13 +75,17 @@ export interface SecurityState {
   /** Returns the value; `undefined` when it is absent. Not for counters. */
   get(key: SecurityKey): Promise<string | undefined>;
   /**
-   * Removes the entry when it has this value. Of concurrent calls exactly one gets the entry.
+   * Replaces a value by another one. The time to live stays. Of concurrent calls exactly one replaces it.
    *
-   * @returns `undefined` when the entry is absent or has another value, which then stays
+   * @returns whether it was replaced; otherwise the entry is absent or has another value, which then stays
    */
-  take(key: SecurityKey, value: string): Promise<TakenEntry | undefined>;
-  /** Restores an entry that `take` returned, regardless of the limits. Does nothing when the key has a value again. */
-  restore(entry: TakenEntry): Promise<void>;
+  replace(key: SecurityKey, from: string, to: string): Promise<boolean>;
+  /**
+   * Removes the entry when it has this value. Of concurrent calls exactly one removes it.
+   *
+   * @returns whether it was removed; otherwise the entry is absent or has another value, which then stays
+   */
+  take(key: SecurityKey, value: string): Promise<boolean>;
   /** Removes an entry; no error when it is absent. */
   remove(key: SecurityKey): Promise<void>;
   /** Removes all entries of all purposes. */

@@ -1,5 +1,6 @@
 // The sender of a request, as far as permissions depend on it.
 import type { JsonObject } from '../base/json.ts';
+import type { OnceCredentials } from '../contracts/authentication.ts';
 import { AUTHENTICATED, EVERYONE, type Principal, type UserId } from '../core/permissions/principals.ts';
 
 export interface Caller {
@@ -17,8 +18,8 @@ export interface Caller {
   readonly principal: Principal;
   /** Facts about the user from the authentication policy; absent when it knows only the id. */
   readonly profile?: JsonObject | undefined;
-  /** Makes credentials for a single request valid again, after a refusal. */
-  readonly giveBack?: (() => Promise<void>) | undefined;
+  /** Credentials for this single request, which a refusal makes usable again. */
+  readonly once?: OnceCredentials | undefined;
 }
 
 type ReadGroups = (userId: UserId) => Promise<Iterable<Principal>>;

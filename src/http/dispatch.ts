@@ -214,7 +214,7 @@ export class Dispatcher {
     try {
       return await this.#serve(request, target, found, { outer, caller });
     } catch (error) {
-      await caller.giveBack?.();
+      await caller.once?.giveBack();
       throw error;
     }
   }

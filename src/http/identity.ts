@@ -1,10 +1,11 @@
 // Identifies the caller of a request: calls the configured policies in order; the first user id wins.
 import { JsonSyntaxError, type JsonObject, type JsonValue } from '../base/json.ts';
-import type { AuthenticationPolicy } from '../contracts/authentication.ts';
+import type { AuthenticationPolicy, OnceCredentials } from '../contracts/authentication.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import { formatUserId, toPrincipals, type Principal, type UserId } from '../core/permissions/principals.ts';
 import { anonymous, callerInGroups, completeCaller, type Caller } from '../engine/caller.ts';
 import type { RequestHeaders, ServiceRequest } from '../engine/exchange.ts';
+import { settleWith } from '../engine/held-entry.ts';
 import type { Reader, UnitOfWork } from '../engine/unit-of-work.ts';
 
 /** Returns further principals of a user besides groups, such as labels from a directory. Called once per request. */
@@ -65,11 +66,8 @@ export class Identities {
       if (policy.authenticateOnce === undefined) continue;
       const once = await authenticateOnce(policy, request, path);
       if (once === undefined) continue;
-      let given: Promise<void> | undefined;
-      // Once: meanwhile, another request may have used the credentials.
-      const giveBack = (): Promise<void> => (given ??= once.giveBack());
-      unit.onAbandon(giveBack);
-      return { ...(await this.#complete(await this.#toCaller(once.known, unit))), giveBack };
+      settleWith(unit, once.credentials);
+      return { ...(await this.#complete(await this.#toCaller(once.known, unit))), once: once.credentials };
     }
     const credentials = headers['authorization'];
     const resolved = credentials === undefined ? undefined : this.#batch?.resolved.get(credentials);
@@ -158,10 +156,10 @@ async function authenticateOnce(
   policy: AuthenticationPolicy,
   { headers, method, body, clientAddress: address }: ServiceRequest,
   path: string,
-): Promise<{ readonly known: Known; readonly giveBack: () => Promise<void> } | undefined> {
+): Promise<{ readonly known: Known; readonly credentials: OnceCredentials } | undefined> {
   const readBody = (): JsonValue | undefined => (body.isEmpty || body.isLarge ? undefined : parseQuietly(body));
   const found = await policy.authenticateOnce?.({ headers, address }, { method, path, readBody });
-  return found && { known: { userId: formatUserId(policy.name, found.id) }, giveBack: found.giveBack };
+  return found && { known: { userId: formatUserId(policy.name, found.id) }, credentials: found.credentials };
 }
 
 /** Parses a body; `undefined` when it is not JSON, which the handler refuses. */

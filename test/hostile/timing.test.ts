@@ -184,7 +184,7 @@ describe('the time of an answer', { timeout: 3_600_000 }, () => {
     const guess =
       (text: string): Guess =>
       async () =>
-        expect(await codes().take('anna', text)).toBeUndefined();
+        expect(await codes().hold('anna', text)).toBeUndefined();
     const half = `${right.slice(0, -1)}${right.endsWith('0') ? '1' : '0'}`;
     await expectAlike(
       'most of a temporary password and none of it',

@@ -1,13 +1,7 @@
 // The contract of security state in memory, for services whose objects are in memory too. It is lost with the process.
 import type { Clock } from '../../base/clock.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
-import type {
-  SecurityEntry,
-  SecurityKey,
-  SecurityState,
-  SecurityStateLimits,
-  TakenEntry,
-} from '../../contracts/security-state.ts';
+import type { SecurityEntry, SecurityKey, SecurityState, SecurityStateLimits } from '../../contracts/security-state.ts';
 import { createNumberMap } from './ordered-map.ts';
 
 export interface MemorySecurityStateOptions extends SecurityStateLimits {
@@ -119,15 +113,17 @@ class MemorySecurityState implements SecurityState {
     return known === undefined ? undefined : String(known.value);
   }
 
-  async take({ purpose, key }: SecurityKey, value: string): Promise<TakenEntry | undefined> {
-    const known = this.#find({ purpose, key });
-    if (known === undefined || known.value !== value) return undefined;
-    this.#partition({ purpose }).remove(key);
-    return { purpose, key, requester: known.requester, value, expiresAt: known.expiresAt };
+  async replace(key: SecurityKey, from: string, to: string): Promise<boolean> {
+    const known = this.#find(key);
+    if (known === undefined || known.value !== from) return false;
+    known.value = to;
+    return true;
   }
 
-  async restore({ requester, value, expiresAt, ...key }: TakenEntry): Promise<void> {
-    if (this.#find(key) === undefined) this.#set(key, { requester, value, expiresAt });
+  async take(key: SecurityKey, value: string): Promise<boolean> {
+    if (this.#find(key)?.value !== value) return false;
+    this.#partition(key).remove(key.key);
+    return true;
   }
 
   async remove(key: SecurityKey): Promise<void> {

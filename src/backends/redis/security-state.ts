@@ -2,13 +2,7 @@
 // The keys have no time to live: a server with a `volatile-` policy would evict them first.
 import type { Clock } from '../../base/clock.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
-import type {
-  SecurityEntry,
-  SecurityKey,
-  SecurityState,
-  SecurityStateLimits,
-  TakenEntry,
-} from '../../contracts/security-state.ts';
+import type { SecurityEntry, SecurityKey, SecurityState, SecurityStateLimits } from '../../contracts/security-state.ts';
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
 import { script, type Script } from './script.ts';
@@ -71,7 +65,7 @@ const insertScript = script(`${preamble}
 local entry = { requester = ARGV[3], value = ARGV[4], expiry = ARGV[5] }
 local most, share, action = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8]
 if known then
-  if action == 'add' or action == 'restore' then return { 'live', known.expiry } end
+  if action == 'add' then return { 'live', known.expiry } end
   if action == 'put' then
     known.value, known.expiry = entry.value, entry.expiry
   else
@@ -84,7 +78,7 @@ if known then
 end
 purge(10)
 local isOverShare = entry.requester ~= '' and tonumber(redis.call('HGET', counts, entry.requester) or '0') >= share
-if action ~= 'restore' and (isOverShare or redis.call('ZCARD', expiries) >= most) then
+if isOverShare or redis.call('ZCARD', expiries) >= most then
   if purge(1000) > 0 then return { 'again' } end
   return { isOverShare and 'requester' or 'purpose' }
 end
@@ -92,11 +86,16 @@ insert(key, entry)
 return { 'done' }
 `);
 
-/** ARGV: `get`, `remove`, `decrement`, or `take` with the value. Returns expiry, requester and value of the entry. */
+/** ARGV: `get`, `remove`, `decrement`, `take` with the value, or `replace` with both values. Returns the value that was found. */
 const useScript = script(`${preamble}
 local action = ARGV[3]
 if not known then return false end
-if action == 'take' and known.value ~= ARGV[4] then return false end
+if (action == 'take' or action == 'replace') and known.value ~= ARGV[4] then return false end
+if action == 'replace' then
+  known.value = ARGV[5]
+  write(key, known)
+  return ARGV[4]
+end
 if action == 'decrement' then
   local count = tonumber(known.value)
   if count > 1 then
@@ -106,7 +105,7 @@ if action == 'decrement' then
   end
 end
 if action ~= 'get' then remove(key, known) end
-return { known.expiry, known.requester, known.value }
+return known.value
 `);
 
 /** Creates a store on the connection of a database, which closes it. */
@@ -142,17 +141,16 @@ class RedisSecurityState implements SecurityState {
     return (await this.#insert(entry, 'add', { value, ttlSeconds })) === undefined;
   }
 
-  async get(key: SecurityKey): Promise<string | undefined> {
-    return (await this.#use(key, 'get'))?.value;
+  get(key: SecurityKey): Promise<string | undefined> {
+    return this.#use(key, 'get');
   }
 
-  take(key: SecurityKey, value: string): Promise<TakenEntry | undefined> {
-    return this.#use(key, 'take', value);
+  async replace(key: SecurityKey, from: string, to: string): Promise<boolean> {
+    return (await this.#use(key, 'replace', from, to)) !== undefined;
   }
 
-  async restore({ value, expiresAt, ...entry }: TakenEntry): Promise<void> {
-    if (expiresAt <= this.#options.clock.now()) return;
-    await this.#run(insertScript, entry, [entry.requester ?? '', value, expiresAt, 0, 0, 'restore']);
+  async take(key: SecurityKey, value: string): Promise<boolean> {
+    return (await this.#use(key, 'take', value)) !== undefined;
   }
 
   async remove(key: SecurityKey): Promise<void> {
@@ -198,14 +196,11 @@ class RedisSecurityState implements SecurityState {
   }
 
   async #use(
-    { purpose, key }: SecurityKey,
-    action: 'get' | 'remove' | 'decrement' | 'take',
+    key: SecurityKey,
+    action: 'get' | 'remove' | 'decrement' | 'take' | 'replace',
     ...more: readonly string[]
-  ): Promise<TakenEntry | undefined> {
-    const found = (await this.#run(useScript, { purpose, key }, [action, ...more])) as [string, string, string] | null;
-    if (found === null) return undefined;
-    const [expiresAt, requester, value] = found;
-    return { purpose, key, requester: requester === '' ? undefined : requester, value, expiresAt: Number(expiresAt) };
+  ): Promise<string | undefined> {
+    return ((await this.#run(useScript, key, [action, ...more])) as string | null) ?? undefined;
   }
 
   #run(program: Script, { purpose, key }: SecurityKey, args: readonly (string | number)[]): Promise<unknown> {

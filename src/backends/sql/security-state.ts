@@ -2,13 +2,7 @@
 // entries of each purpose, so that no statement counts the whole table.
 import type { Clock } from '../../base/clock.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
-import type {
-  SecurityEntry,
-  SecurityKey,
-  SecurityState,
-  SecurityStateLimits,
-  TakenEntry,
-} from '../../contracts/security-state.ts';
+import type { SecurityEntry, SecurityKey, SecurityState, SecurityStateLimits } from '../../contracts/security-state.ts';
 
 const table = 'coffer_security_state';
 /** Number of inserts between two deletions of expired entries. */
@@ -44,12 +38,8 @@ export const securityStatements = {
   decrement: `UPDATE ${table} SET value = CAST(CAST(value AS integer) - 1 AS text)
     WHERE purpose = $1 AND key = $2 AND expires_at > $3 AND CAST(value AS integer) > 0`,
   removeLast: `DELETE FROM ${table} WHERE purpose = $1 AND key = $2 AND value = '1' RETURNING 1`,
-  take: `DELETE FROM ${table} WHERE purpose = $1 AND key = $2 AND value = $3 AND expires_at > $4
-    RETURNING requester, expires_at`,
-  restore: `INSERT INTO ${table} AS held (purpose, key, requester, value, expires_at) VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (purpose, key) DO UPDATE SET
-      requester = excluded.requester, value = excluded.value, expires_at = excluded.expires_at
-    WHERE held.expires_at <= $6`,
+  replace: `UPDATE ${table} SET value = $4 WHERE purpose = $1 AND key = $2 AND value = $3 AND expires_at > $5 RETURNING 1`,
+  take: `DELETE FROM ${table} WHERE purpose = $1 AND key = $2 AND value = $3 AND expires_at > $4 RETURNING 1`,
   remove: `DELETE FROM ${table} WHERE purpose = $1 AND key = $2`,
   countOf: `SELECT count(*) FROM ${table} WHERE purpose = $1 AND requester = $2 AND expires_at > $3`,
   flush: `DELETE FROM ${table}`,
@@ -126,16 +116,12 @@ export class SqlSecurityState implements SecurityState {
     return (await this.#find(key))?.value;
   }
 
-  async take({ purpose, key }: SecurityKey, value: string): Promise<TakenEntry | undefined> {
-    const [row] = await this.#table.run('take', [purpose, key, value, this.#clock.now()]);
-    if (row === undefined) return undefined;
-    const [requester, expiresAt] = row;
-    return { purpose, key, requester: textOf(requester), value, expiresAt: Number(expiresAt) };
+  async replace({ purpose, key }: SecurityKey, from: string, to: string): Promise<boolean> {
+    return (await this.#table.run('replace', [purpose, key, from, to, this.#clock.now()])).length > 0;
   }
 
-  async restore({ purpose, key, requester, value, expiresAt }: TakenEntry): Promise<void> {
-    const now = this.#clock.now();
-    await this.#table.run('restore', [purpose, key, requester ?? null, value, expiresAt, now]);
+  async take({ purpose, key }: SecurityKey, value: string): Promise<boolean> {
+    return (await this.#table.run('take', [purpose, key, value, this.#clock.now()])).length > 0;
   }
 
   async remove({ purpose, key }: SecurityKey): Promise<void> {
@@ -199,8 +185,4 @@ export class SqlSecurityState implements SecurityState {
   async #purge(purpose: string): Promise<boolean> {
     return (await this.#table.run('purge', [purpose, this.#clock.now()])).length > 0;
   }
-}
-
-function textOf(value: Value | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

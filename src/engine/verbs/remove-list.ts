@@ -13,6 +13,7 @@ import { renewCaller, type Caller } from '../caller.ts';
 import { finishDeletions } from '../delete-objects.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
+import { HeldEntry, settleWith } from '../held-entry.ts';
 import { budgetOfDeletion, deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
 import { requireOpenList } from '../visibility.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
@@ -230,7 +231,8 @@ const nonceForm = /^[\w-]{1,100}$/;
 
 /** Consumes the nonce of a token: a repeated request must not delete newer objects. An undone deletion restores it. */
 async function consumeNonce({ context, options, list }: Scope, key: string): Promise<void> {
-  const taken = nonceForm.test(key) ? await options.securityState.take({ purpose, key }, nameOf(list)) : undefined;
-  if (taken === undefined) throw staleToken();
-  context.unit.onAbandon(() => options.securityState.restore(taken));
+  const entry = { purpose, key };
+  const held = nonceForm.test(key) ? await HeldEntry.hold(options.securityState, entry, nameOf(list)) : undefined;
+  if (held === undefined) throw staleToken();
+  settleWith(context.unit, held);
 }

@@ -3,6 +3,7 @@ import { getKey, setKey, valueCost, type JsonObject, type JsonValue, type Mutabl
 import { isLargeJson, largeTextChars } from '../../base/json-steps.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatAttributes, StoredObject } from '../../core/objects/stored.ts';
+import type { Caller } from '../../engine/caller.ts';
 import type { Complain, PendingWrite, ResourceKind, Viewer } from '../../engine/kind.ts';
 import { accountIds, accountPrincipal } from './account.ts';
 import type { PreparedHashes } from './passwords.ts';
@@ -16,8 +17,8 @@ export interface AccountKindOptions {
   readonly passwordLength: { readonly min: number; readonly max: number };
   /** Validation of e-mail addresses; `undefined` if they are not validated. */
   readonly validation: Validation | undefined;
-  /** Revokes one-time codes of an account after a change. */
-  readonly forget: (id: string, change: 'create' | 'update' | 'delete') => Promise<void>;
+  /** Revokes one-time codes of an account after a change, other than the one that the caller uses. */
+  readonly forget: (id: string, change: 'create' | 'update' | 'delete', caller: Caller) => Promise<void>;
 }
 
 /** Shown in place of a hash. A client that sends it back keeps the password. */
@@ -65,7 +66,7 @@ export function accountKind(options: AccountKindOptions): ResourceKind {
     },
     beforeWrite: (write) => complete(write, options),
     present: (object, viewer) => (maySeeHash(object.id, viewer, options) ? object : masked(object)),
-    afterChange: ({ action, new: { id } }) => forget(id, action),
+    afterChange: ({ action, new: { id }, caller }) => forget(id, action, caller),
   };
 }
 
@@ -120,6 +121,9 @@ function requireSecret(password: string): void {
 
 /** Returns the attributes to store: the password hashed, and `validated` as administrators have set it. */
 async function complete(write: PendingWrite, { hashes, validation }: AccountKindOptions): Promise<JsonObject> {
+  const { once } = write.writer.caller;
+  // The lock of the accounts is held, and what revokes a temporary password does so before it releases the lock.
+  if (once !== undefined && !(await once.isValid())) throw new ServiceError('missingAuthToken');
   validation?.requireAddress(write);
   const completed: MutableJsonObject = { ...write.attributes };
   const password = newPassword(write);

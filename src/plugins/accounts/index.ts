@@ -35,8 +35,8 @@ export const accounts = definePlugin({
             max: own.account_password_max_length,
           },
           validation,
-          async forget(id, change) {
-            if (change !== 'create') await codes?.temporary.revoke(id);
+          async forget(id, change, { once }) {
+            if (once === undefined) await codes?.temporary.revoke(id);
             if (change === 'delete') await codes?.activation.revoke(id);
           },
         }),

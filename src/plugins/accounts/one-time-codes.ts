@@ -1,16 +1,11 @@
 // One-time codes that are sent to the owner of an account: activation keys and temporary passwords.
 import { randomUUID } from 'node:crypto';
 import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
+import { HeldEntry } from '../../engine/held-entry.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { digest } from './account-cache.ts';
 
 export type CodePurpose = 'account-activation' | 'password-reset';
-
-/** A code that was used up. */
-export interface TakenCode {
-  /** Makes the code valid again when the request is rolled back. */
-  readonly giveBack: () => Promise<void>;
-}
 
 export class OneTimeCodes {
   readonly #state: SecurityState;
@@ -58,16 +53,15 @@ export class OneTimeCodes {
     return code;
   }
 
-  /** Deletes the code of an account, if it has one. */
+  /** Deletes the code of an account, if it has one, also while a request holds it. */
   async revoke(id: string): Promise<void> {
     await this.#state.remove({ purpose: this.#purpose, key: this.#key(id) });
   }
 
-  /** Uses the code up. Exactly one of concurrent calls succeeds. A wrong code leaves the right one valid. */
-  async take(id: string, code: string): Promise<TakenCode | undefined> {
+  /** Holds the code for a request. Exactly one of concurrent calls succeeds. A wrong code leaves the right one valid. */
+  hold(id: string, code: string): Promise<HeldEntry | undefined> {
     const key = this.#key(id);
-    const taken = await this.#state.take({ purpose: this.#purpose, key }, digest(key, code));
-    return taken === undefined ? undefined : { giveBack: () => this.#state.restore(taken) };
+    return HeldEntry.hold(this.#state, { purpose: this.#purpose, key }, digest(key, code));
   }
 
   /** At most one code per account and purpose, so the number of entries is limited. */

@@ -82,8 +82,8 @@ export class AccountsPolicy implements AuthenticationPolicy {
     if (temporary === undefined || !['PUT', 'PATCH'].includes(request.method)) return undefined;
     const login = this.#parse(headers['authorization']);
     if (login === undefined || request.path !== accountUri(login.user) || !setsPasswordOnly(request)) return undefined;
-    const taken = await temporary.take(login.user, login.password);
-    return taken === undefined ? undefined : { id: login.user, ...taken };
+    const credentials = await temporary.hold(login.user, login.password);
+    return credentials && { id: login.user, credentials };
   }
 
   #parse(header: string | undefined): Login | undefined {

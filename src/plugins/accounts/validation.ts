@@ -4,7 +4,7 @@ import { fillTemplate } from '../../base/template.ts';
 import { runAtOnce } from '../../base/steps.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { Mailer } from '../../contracts/mailer.ts';
-import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
+import type { SecurityEntry, SecurityKey, SecurityState } from '../../contracts/security-state.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import { formatEntry, type ListKey } from '../../core/objects/stored.ts';
@@ -15,6 +15,7 @@ import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import type { PendingWrite } from '../../engine/kind.ts';
 import { presentObject } from '../../engine/visibility.ts';
 import type { ResourceAction } from '../../engine/resource-endpoints.ts';
+import { settleWith } from '../../engine/held-entry.ts';
 import { timestampHeaders } from '../../engine/respond.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { objectId, requireNoIssues, type Scope } from '../../engine/scope.ts';
@@ -92,15 +93,19 @@ export class Validation {
     const { unit } = context;
     requireNoIssues(scope);
     const id = objectId(scope);
-    const taken = await this.#options.activation.take(id, context.parameters['key']!);
-    if (taken === undefined) throw wrongKey();
-    unit.onAbandon(taken.giveBack);
+    const held = await this.#options.activation.hold(id, context.parameters['key']!);
+    if (held === undefined) throw wrongKey();
+    settleWith(unit, held);
     const written = await changeObject(scope, {
       attributes: (account) => (account === undefined ? undefined : { ...account.attributes, validated: true }),
       // The attributes are those that were stored, with the password hashed.
       isVerbatim: true,
     });
-    if (written === undefined) throw wrongKey();
+    // The lock of the accounts is held now. Before, another request may have deleted the account and created it anew.
+    if (written === undefined || !(await held.isValid())) {
+      unit.setRollbackOnly();
+      throw wrongKey();
+    }
     const { object } = written;
     unit.afterCommit(() => this.#post('confirmation', id, object.attributes, {}));
     const body = formatEntry(presentObject(scope, object));
@@ -122,12 +127,8 @@ export class Validation {
     }
     const { clientAddress } = context.request;
     const requester = requesterOf(clientAddress);
-    const limit = this.#options.resetRequestsPerAddressPerHour;
-    if (
-      clientAddress === undefined ||
-      (await this.#mayCount(`by ${addressGroup(clientAddress)}`, limit, { requester }))
-    ) {
-      const { unit } = context;
+    const { unit } = context;
+    if (clientAddress === undefined || (await this.#mayCountAddress(unit, clientAddress))) {
       unit.afterCommit(() => {
         setImmediate(() => void this.#mailPassword(unit, list, { id, mailContext, requester }));
       });
@@ -143,7 +144,7 @@ export class Validation {
       if (account === undefined) return;
       // Counted for existing accounts only, so that invented names cannot fill the security state.
       const ofAccount = { requester: undefined, isBoundElsewhere: true };
-      if (!(await this.#mayCount(`to ${id}`, resetMailsPerHour, ofAccount))) return;
+      if (!(await this.#mayCount({ ...this.#counter(`to ${id}`), ...ofAccount }, resetMailsPerHour))) return;
       const password = await temporary.issue(id, requester);
       this.#post('reset', id, { ...account.attributes, ...mailContext }, { 'reset-password': password });
     } catch (error) {
@@ -155,19 +156,26 @@ export class Validation {
    * Counts a request, and returns whether the limit of this hour allows it. If clients with many addresses have used up all
    * entries, it is allowed. The counter of each account, which always has room, still limits the mails.
    */
-  async #mayCount(
-    of: string,
-    limit: number,
-    more: Pick<SecurityEntry, 'requester' | 'isBoundElsewhere'>,
-  ): Promise<boolean> {
-    const { securityState, secret } = this.#options;
-    const entry = { purpose: 'reset-mail', key: digest(secret, `accounts:mails:${of}`), ...more };
+  async #mayCount(counter: SecurityEntry, limit: number): Promise<boolean> {
     try {
-      return (await securityState.increment(entry, { limit, ttlSeconds: anHour })) === undefined;
+      return (await this.#options.securityState.increment(counter, { limit, ttlSeconds: anHour })) === undefined;
     } catch (error) {
       if (error instanceof SecurityStateFull) return error.scope === 'purpose';
       throw error;
     }
+  }
+
+  /** Counts a request of an address once, also when the unit of work runs several times. */
+  async #mayCountAddress(unit: UnitOfWork, address: string): Promise<boolean> {
+    const counter = this.#counter(`by ${addressGroup(address)}`);
+    const { securityState, resetRequestsPerAddressPerHour: limit } = this.#options;
+    if (!(await this.#mayCount({ ...counter, requester: requesterOf(address) }, limit))) return false;
+    unit.onAbandon((fate) => (fate === 'undone' ? securityState.decrement(counter) : undefined));
+    return true;
+  }
+
+  #counter(of: string): SecurityKey {
+    return { purpose: 'reset-mail', key: digest(this.#options.secret, `accounts:mails:${of}`) };
   }
 
   #post(

@@ -8,6 +8,7 @@ import { createMemoryStorage } from '../../../src/backends/memory/storage.ts';
 import { silentLogger } from '../../../src/contracts/logger.ts';
 import { DatabaseUnit } from '../../../src/engine/database-unit.ts';
 import { internalRequest } from '../../../src/engine/exchange.ts';
+import { settleWith } from '../../../src/engine/held-entry.ts';
 import type { PendingWrite } from '../../../src/engine/kind.ts';
 import type { UnitOfWork } from '../../../src/engine/unit-of-work.ts';
 import { WorkAhead, WorkAwaited } from '../../../src/engine/work-ahead.ts';
@@ -135,8 +136,8 @@ describe('activation keys of an account that several requests create', () => {
     if (when === 'after') await units[undone]!.abandon();
     await units[kept]!.end(true);
     if (when === 'before') await units[undone]!.abandon();
-    expect(await codes.take('zoe', issued[undone]!)).toBeUndefined();
-    expect(await codes.take('zoe', issued[kept]!)).toBeDefined();
+    expect(await codes.hold('zoe', issued[undone]!)).toBeUndefined();
+    expect(await codes.hold('zoe', issued[kept]!)).toBeDefined();
   });
 
   it('are valid when it is unknown whether the commit took place, and not when it did not', async () => {
@@ -144,9 +145,21 @@ describe('activation keys of an account that several requests create', () => {
     const [unknown, undone] = [openUnit(), openUnit()];
     const key = await codes.issueWith(unknown, 'zoe', undefined);
     await unknown.abandon('unknown');
-    expect(await codes.take('zoe', key)).toBeDefined();
+    expect(await codes.hold('zoe', key)).toBeDefined();
     const other = await codes.issueWith(undone, 'zoe', undefined);
     await undone.abandon();
-    expect(await codes.take('zoe', other)).toBeUndefined();
+    expect(await codes.hold('zoe', other)).toBeUndefined();
+  });
+
+  it('are usable again after a request that held them, unless it is unknown whether it was committed', async () => {
+    const codes = openCodes();
+    const key = await codes.issue('zoe', undefined);
+    for (const fate of ['undone', 'unknown'] as const) {
+      const unit = openUnit();
+      settleWith(unit, (await codes.hold('zoe', key))!);
+      expect(await codes.hold('zoe', key)).toBeUndefined();
+      await unit.abandon(fate);
+    }
+    expect(await codes.hold('zoe', key)).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 // Temporary passwords, which the owners of accounts get by mail.
 import { describe, expect, it } from 'vitest';
-import { createTestClock, type TestResponse } from '../../../src/testing/index.ts';
-import { change, requestReset, start, startWithAccount, zoe } from './mailed-accounts.ts';
+import { createTestClock, type TestResponse, type TestService } from '../../../src/testing/index.ts';
+import { activate, change, pauseAfterHold, requestReset, start, startWithAccount, zoe } from './mailed-accounts.ts';
 import { basic, logIn, signUp, tryLogin } from './service.ts';
 
 describe('forgotten passwords', () => {
@@ -99,6 +99,45 @@ describe('forgotten passwords', () => {
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401, 401]);
   });
 
+  describe('a temporary password that a request holds', () => {
+    const body = { data: { password: 'stolen' } };
+
+    it.each([
+      [
+        'a change of the password',
+        async (service: TestService): Promise<void> => {
+          expect((await change(service, zoe, 'right', { data: { password: 'mine' } })).status).toBe(200);
+        },
+        'mine',
+      ],
+      [
+        'the deletion of the account, also for the next one',
+        async (service: TestService): Promise<void> => {
+          expect((await change(service, zoe, 'right', undefined, 'DELETE')).status).toBe(200);
+          await signUp(service, zoe, 'next');
+        },
+        'next',
+      ],
+    ])('is revoked by %s.', async (_, revoke, password) => {
+      const { plugin, pauseWith } = pauseAfterHold();
+      for (const headers of [{}, { 'If-Match': '"1"' }]) {
+        const { service, sink } = await startWithAccount({}, { plugins: [plugin] });
+        await requestReset(service, zoe);
+        const { text: temporary } = (await sink.received(3))[2]!;
+        pauseWith(() => revoke(service));
+        const login = { Authorization: basic(zoe, temporary) };
+        const held = await service.request('PUT', `/v1/accounts/${zoe}`, { headers: { ...login, ...headers }, body });
+        expect(held.status).toBe('If-Match' in headers ? 412 : 401);
+        expect((await change(service, zoe, temporary, body)).status).toBe(401);
+        expect(await logIn(service, zoe, 'stolen')).toBe(401);
+        await sink.received(password === 'next' ? 4 : 3);
+        const [letter] = sink.letters.slice(3);
+        if (letter !== undefined) await activate(service, zoe, letter.text);
+        expect(await logIn(service, zoe, password)).toBe(200);
+      }
+    });
+  });
+
   it('a temporary password works while other clients guess at the account.', async () => {
     const { service, sink } = await startWithAccount({ account_login_failures_per_account: '2' });
     for (const n of [1, 2, 3]) await logIn(service, zoe, `wrong ${n}`, '198.51.100.1');
@@ -128,6 +167,32 @@ describe('forgotten passwords', () => {
     for (const id of ['unknown@example.org', zoe]) expect((await requestReset(service, id)).status).toBe(200);
     await service.close();
     expect(sink.letters).toHaveLength(2);
+  });
+
+  it('a request in a batch that runs again counts once.', async () => {
+    const { service, sink } = await startWithAccount({
+      'account_validation.reset_requests_per_address_per_hour': '2',
+    });
+    const headers = { Authorization: basic(zoe, 'right') };
+    for (const id of ['ann@example.org', 'bob@example.org']) {
+      const requests = [
+        { method: 'PUT', path: '/buckets/b' },
+        { method: 'POST', path: `/accounts/${zoe}/reset-password` },
+        {
+          method: 'PUT',
+          path: `/accounts/${id}`,
+          body: { data: { password: 'long enough' } },
+          headers: { Authorization: '' },
+        },
+      ];
+      const batch = await service.request('POST', '/v1/batch', { headers, body: { requests } });
+      expect(
+        (batch.body as { responses: { status: number }[] }).responses.slice(1).map(({ status }) => status),
+      ).toEqual([200, 201]);
+    }
+    // The activation and its confirmation, two temporary passwords, and two activations of the new accounts.
+    await sink.received(6);
+    await service.close();
   });
 
   it('clients with very many addresses do not block mails to others.', async () => {

@@ -1,4 +1,5 @@
 // Services whose accounts have e-mail addresses, with a mail server, for tests.
+import { definePlugin } from '../../../src/http/plugin.ts';
 import type { TestResponse, TestService } from '../../../src/testing/index.ts';
 import { startMailSink, type MailSink } from '../../support/mail-sink.ts';
 import { accountSettings, basic, signUp, startAccounts } from './service.ts';
@@ -55,4 +56,27 @@ export async function startWithAccount(
   await activate(started.service, zoe, letter!.text);
   await started.sink.received(2);
   return started;
+}
+
+/** A plugin that runs a task as soon as a request holds a one-time code. */
+export function pauseAfterHold(): {
+  readonly plugin: ReturnType<typeof definePlugin>;
+  readonly pauseWith: (task: () => Promise<void>) => void;
+} {
+  let waiting: (() => Promise<void>) | undefined;
+  const plugin = definePlugin({
+    name: 'pause',
+    setup({ securityState }) {
+      const replace = securityState.replace.bind(securityState);
+      securityState.replace = async (...given) => {
+        const isReplaced = await replace(...given);
+        const task = waiting;
+        waiting = undefined;
+        await task?.();
+        return isReplaced;
+      };
+      return {};
+    },
+  });
+  return { plugin, pauseWith: (task) => (waiting = task) };
 }

@@ -5,7 +5,16 @@ import { definePlugin } from '../../../src/http/plugin.ts';
 import { createTestClock, type TestResponse } from '../../../src/testing/index.ts';
 import { forEachBackend } from '../../support/backends.ts';
 import { startMailSink } from '../../support/mail-sink.ts';
-import { activate, change, requestReset, mailSettings, start, startWithAccount, zoe } from './mailed-accounts.ts';
+import {
+  activate,
+  change,
+  mailSettings,
+  pauseAfterHold,
+  requestReset,
+  start,
+  startWithAccount,
+  zoe,
+} from './mailed-accounts.ts';
 import { basic, logIn, signUp, startAccounts } from './service.ts';
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
@@ -103,6 +112,25 @@ describe('signing up', () => {
     expect(await put({ password: 'right', validated: false })).toMatchObject({ body: { data: { validated: false } } });
     expect(await logIn(service, zoe, 'right')).toBe(401);
     expect(sink.letters).toHaveLength(2);
+  });
+
+  it('an activation key that a request holds is not valid for the next account of that name.', async () => {
+    const { plugin, pauseWith } = pauseAfterHold();
+    const { service, sink } = await start({}, { plugins: [plugin] });
+    await signUp(service, 'root@example.org', 'r');
+    await activate(service, 'root@example.org', (await sink.received(1))[0]!.text);
+    await signUp(service, zoe, 'first');
+    const { text: key } = (await sink.received(3))[2]!;
+    pauseWith(async () => {
+      expect((await service.request('DELETE', `/v1/accounts/${zoe}`, { headers: root })).status).toBe(200);
+      await signUp(service, zoe, 'next');
+    });
+    const root = { Authorization: basic('root@example.org', 'r') };
+    expect((await activate(service, zoe, key)).status).toBe(403);
+    expect(await logIn(service, zoe, 'next')).toBe(401);
+    const { text: nextKey } = (await sink.received(4))[3]!;
+    expect((await activate(service, zoe, nextKey)).status).toBe(200);
+    expect(await logIn(service, zoe, 'next')).toBe(200);
   });
 
   it('mails are made from templates with attributes of the account and keys of the service.', async () => {

@@ -112,7 +112,7 @@ const values: readonly SecurityStateCase[] = [
     await state.put(entry('a'), 'new', 60);
     clock.advance(11_000);
     assert.equal(await state.get(entry('a')), 'new');
-    assert.equal(await state.take(entry('a'), 'old'), undefined);
+    assert.equal(await state.take(entry('a'), 'old'), false);
   }),
   stateCase(
     'a value is added when the key has none, once of many concurrent times',
@@ -130,41 +130,56 @@ const values: readonly SecurityStateCase[] = [
     const taken = await Promise.all(
       Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? state : other).take(entry('a'), 'v')),
     );
-    assert.equal(taken.filter((each) => each !== undefined).length, 1);
+    assert.equal(taken.filter(Boolean).length, 1);
     assert.equal(await state.get(entry('a')), undefined);
   }),
   stateCase('taking with another value leaves the value', async ({ state }) => {
     await state.put(entry('a'), 'v', 60);
-    for (const wrong of ['', 'V', 'v ', 'vv']) assert.equal(await state.take(entry('a'), wrong), undefined);
-    assert.equal(await state.take({ purpose: 'other', key: 'a' }, 'v'), undefined);
-    assert.equal((await state.take(entry('a'), 'v'))?.value, 'v');
+    for (const wrong of ['', 'V', 'v ', 'vv']) assert.equal(await state.take(entry('a'), wrong), false);
+    assert.equal(await state.take({ purpose: 'other', key: 'a' }, 'v'), false);
+    assert.equal(await state.take(entry('a'), 'v'), true);
   }),
   stateCase('expired and removed values cannot be taken', async ({ state, clock }) => {
     await state.put(entry('a'), 'v', 10);
     await state.put(entry('b'), 'v', 60);
     clock.advance(10_000);
     await state.remove(entry('b'));
-    assert.equal(await state.take(entry('a'), 'v'), undefined);
-    assert.equal(await state.take(entry('b'), 'v'), undefined);
+    assert.equal(await state.take(entry('a'), 'v'), false);
+    assert.equal(await state.take(entry('b'), 'v'), false);
   }),
-  stateCase(
-    'a taken value is put back for the rest of its time, unless the key has a value again',
-    async ({ state, clock }) => {
-      await state.put(entry('a', 'r'), 'v', 60);
-      clock.advance(20_000);
-      const taken = await state.take(entry('a'), 'v');
-      assert.ok(taken !== undefined);
-      await state.restore(taken);
-      clock.advance(39_000);
-      assert.equal(await state.get(entry('a')), 'v');
-      await state.put(entry('a', 'r'), 'newer', 60);
-      await state.restore(taken);
-      assert.equal(await state.get(entry('a')), 'newer');
-      clock.advance(60_000);
-      await state.restore(taken);
-      assert.equal(await state.get(entry('a')), undefined);
-    },
-  ),
+  stateCase('a value is replaced for the rest of its time', async ({ state, clock }) => {
+    await state.put(entry('a', 'r'), 'v', 60);
+    clock.advance(20_000);
+    assert.equal(await state.replace(entry('a'), 'v', 'w'), true);
+    assert.equal(await state.get(entry('a')), 'w');
+    clock.advance(39_000);
+    assert.equal(await state.replace(entry('a'), 'w', 'v'), true);
+    assert.equal(await state.get(entry('a')), 'v');
+    clock.advance(1000);
+    assert.equal(await state.replace(entry('a'), 'v', 'w'), false);
+    assert.equal(await state.get(entry('a')), undefined);
+  }),
+  stateCase('exactly one of many concurrent callers replaces a value', async ({ state, openAgain }) => {
+    const other = await openAgain();
+    await state.put(entry('a'), 'v', 60);
+    const marks = Array.from({ length: 20 }, (_, n) => `mark ${n}`);
+    const outcomes = await Promise.all(
+      marks.map((mark, n) => (n % 2 === 0 ? state : other).replace(entry('a'), 'v', mark)),
+    );
+    assert.deepEqual(
+      marks.filter((_, n) => outcomes[n]),
+      [await state.get(entry('a'))],
+    );
+  }),
+  stateCase('an absent or another value is not replaced', async ({ state }) => {
+    await state.put(entry('a'), 'v', 60);
+    for (const wrong of ['', 'V', 'v ', 'vv']) assert.equal(await state.replace(entry('a'), wrong, 'w'), false);
+    assert.equal(await state.replace({ purpose: 'other', key: 'a' }, 'v', 'w'), false);
+    assert.equal(await state.get(entry('a')), 'v');
+    await state.remove(entry('a'));
+    assert.equal(await state.replace(entry('a'), 'v', 'w'), false);
+    assert.equal(await state.get(entry('a')), undefined);
+  }),
   stateCase('keys and purposes are compared byte for byte', async ({ state }) => {
     const keys = ['a', 'A', 'a%', 'a_', 'a*', 'constructor', '__proto__', 'a:entries'];
     for (const key of keys) await state.put(entry(key), `of ${key}`, 60);
@@ -221,7 +236,7 @@ const limits: readonly SecurityStateCase[] = [
       assert.equal(await state.increment(entry('count', 'stranger'), window), undefined);
       await state.put(entry('a0', 'stranger'), 'new', 60);
       assert.equal(await state.add(entry('a1', 'stranger'), 'new', 60), false);
-      assert.equal((await state.take(entry('a0'), 'new'))?.value, 'new');
+      assert.equal(await state.take(entry('a0'), 'new'), true);
     },
   ),
   stateCase('taken, removed and zero entries make room', async ({ state }) => {
@@ -250,12 +265,16 @@ const limits: readonly SecurityStateCase[] = [
     await assert.rejects(state.put(entry('a', 'second'), 'v', 60), isFull('requester'));
     await state.put(entry('a', 'first'), 'v', 60);
   }),
-  stateCase('a taken value is restored beyond the limits', async ({ state }) => {
+  stateCase('a replaced value counts against its requester once', async ({ state }) => {
     await state.put(entry('a', 'r'), 'v', 60);
-    const taken = await state.take(entry('a'), 'v');
-    await fill(state);
-    await state.restore(taken!);
-    assert.equal(await state.get(entry('a')), 'v');
+    await state.put(entry('b', 'r'), 'v', 60);
+    assert.equal(await state.replace(entry('a'), 'v', 'w'), true);
+    await state.put(entry('c', 'r'), 'v', 60);
+    for (const key of ['d', 'e', 'f']) await state.put(entry(key, 'r'), 'v', 60).catch(() => undefined);
+    await assert.rejects(state.put(entry('g', 'r'), 'v', 60), isFull('requester'));
+    assert.equal(await state.replace(entry('a'), 'w', 'v'), true);
+    assert.equal(await state.take(entry('a'), 'v'), true);
+    await state.put(entry('g', 'r'), 'v', 60);
   }),
 ];
 
@@ -288,7 +307,8 @@ export const durableSecurityStateCases: readonly SecurityStateCase[] = [
     const later = await openAgain();
     assert.equal(await later.increment(entry('count', 'r'), window), 60);
     await assert.rejects(later.put(entry('b', 'r'), 'v', 60), isFull('requester'));
-    assert.equal((await later.take(entry('a0'), 'v'))?.requester, 'r');
-    assert.equal(await later.take(entry('a0'), 'v'), undefined);
+    assert.equal(await later.take(entry('a0'), 'v'), true);
+    assert.equal(await later.take(entry('a0'), 'v'), false);
+    await later.put(entry('b', 'r'), 'v', 60);
   }),
 ];
