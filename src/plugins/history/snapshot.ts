@@ -52,9 +52,12 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
   const { storage, records, exists, changes, extent, requireRoom } = source;
   if (!exists && (await changes.findNewest({})) === undefined) return undefined;
   const found = new RecordCollector(source);
+  // Records change while they are read, also at times up to `at`. What changes from here on is later than the clock.
+  const clock = await storage.resourceTimestamp(records);
+  const border = clock === undefined ? at : Math.min(at, clock);
   // Unchanged records are read first. Those that change from here on are found in the change log.
   const unchanged = new Set<string>();
-  const earlier = { filters: [where('last_modified', 'max', at)] };
+  const earlier = { filters: [where('last_modified', 'max', border)] };
   const budget = new StepBudget();
   for await (const entries of walk(storage, records, earlier, requireRoom, { maxBytes: shortPageBytes })) {
     for (const entry of entries) {
@@ -66,10 +69,10 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
   const start =
     extent === 'all' ? undefined : await changes.findNewest({ kind: 'collection', actions: ['create', 'delete'] });
   if (start === undefined && extent === 'sinceKnownCreation') return runFromNow(found.newestFirst(), 'normal');
-  const { before: after = start, isLater, deleted } = await findDeletions(changes, at, start);
+  const { before: after = start, isLater, deleted } = await findDeletions(changes, { at, border, after: start });
   const isUnknown = isLater || !exists;
-  const wanted = isUnknown ? undefined : await findChanged(source, at, { deleted, unchanged });
-  if (wanted?.size !== 0) await addChanged(changes, at, { wanted, unchanged, after }, found);
+  const wanted = isUnknown ? undefined : await findChanged(source, border, { deleted, unchanged });
+  if (wanted?.size !== 0) await addChanged(changes, border, { wanted, unchanged, after }, found);
   return runFromNow(found.newestFirst(), 'normal');
 }
 
@@ -128,12 +131,19 @@ interface Deletions {
   readonly deleted: ReadonlySet<string>;
 }
 
-async function findDeletions(changes: ChangeLog, at: number, after: LoggedChange | undefined): Promise<Deletions> {
+interface DeletionTimes {
+  readonly at: number;
+  /** The same time by the clock of the records. */
+  readonly border: number;
+  readonly after: LoggedChange | undefined;
+}
+
+async function findDeletions(changes: ChangeLog, { at, border, after }: DeletionTimes): Promise<Deletions> {
   const deleted = new Set<string>();
   let isLater = false;
   for await (const change of changes.newestFirst({ actions: ['delete'], after })) {
     if (change.kind === 'record') {
-      if (change.lastModified > at) deleted.add(change.recordId);
+      if (change.lastModified > border) deleted.add(change.recordId);
     } else if (await isBefore(changes, change, at)) {
       return { before: change, isLater, deleted };
     } else isLater = true;
@@ -156,11 +166,11 @@ async function isBefore(changes: ChangeLog, deletion: LoggedChange, at: number):
  */
 async function findChanged(
   { storage, records, requireRoom }: SnapshotSource,
-  at: number,
+  border: number,
   { deleted, unchanged }: { readonly deleted: ReadonlySet<string>; readonly unchanged: ReadonlySet<string> },
 ): Promise<ReadonlySet<string>> {
   const changed = new Set<string>();
-  const later = { filters: [where('last_modified', 'gt', at)], includeDeleted: true };
+  const later = { filters: [where('last_modified', 'gt', border)], includeDeleted: true };
   for await (const id of walkIds(storage, records, later, requireRoom)) if (!unchanged.has(id)) changed.add(id);
   for (const id of deleted) if (!unchanged.has(id)) changed.add(id);
   return changed;
@@ -178,13 +188,13 @@ interface Wanted {
 /** Adds changed records in their state after the last change up to the time, unless that was a deletion. */
 async function addChanged(
   changes: ChangeLog,
-  at: number,
+  border: number,
   { wanted, unchanged, after }: Wanted,
   found: RecordCollector,
 ): Promise<void> {
   const recordIds = wanted !== undefined && wanted.size <= maxSearchedIds ? [...wanted] : undefined;
   const seen = new Set<string>();
-  for await (const change of changes.newestFirst({ kind: 'record', upTo: at, after, recordIds })) {
+  for await (const change of changes.newestFirst({ kind: 'record', upTo: border, after, recordIds })) {
     const id = change.recordId;
     if (seen.has(id) || unchanged.has(id) || wanted?.has(id) === false) continue;
     seen.add(id);

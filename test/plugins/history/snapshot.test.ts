@@ -1,12 +1,13 @@
 // Work on all records of a snapshot and all entries of its history: other requests run meanwhile, however small they are.
 import { expect, it } from 'vitest';
-import { createMemoryDatabase } from '../../../src/backends/memory/database.ts';
+import { createMemoryDatabase, type MemoryDatabase } from '../../../src/backends/memory/database.ts';
 import { createMemoryStorage } from '../../../src/backends/memory/storage.ts';
+import type { StorageReader } from '../../../src/contracts/storage.ts';
 import { storedParent } from '../../../src/core/objects/uris.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { StoredObject } from '../../../src/core/objects/stored.ts';
 import { ChangeLog } from '../../../src/plugins/history/change-log.ts';
-import { readSnapshot } from '../../../src/plugins/history/snapshot.ts';
+import { readSnapshot, type SnapshotSource } from '../../../src/plugins/history/snapshot.ts';
 import { createTestClock } from '../../../src/testing/index.ts';
 import { countTurns } from '../../support/turns.ts';
 
@@ -20,38 +21,77 @@ function entryOf(id: string, lastModified: number): string {
   return JSON.stringify({ resource_name: 'record', action: 'update', collection_id: 'c', record_id: id, target });
 }
 
+/** Stores records with a history entry each; the timestamps of the records end at twice their number. */
+async function fill(
+  firstLogged: number,
+): Promise<{ readonly database: MemoryDatabase; readonly ids: readonly string[] }> {
+  const database = createMemoryDatabase({ clock: createTestClock() });
+  const storage = createMemoryStorage(database);
+  const ids = Array.from({ length: count }, (_, n) => `r${n}`);
+  await inUnit(database, async (unit) => {
+    const writer = storage.writer(unit);
+    const written = ids.map((id, n) => new StoredObject(id, count + n + 1, '{}'));
+    const logged = ids.map((id, n) => new StoredObject(`h${n}`, n + 1, entryOf(id, firstLogged + n)));
+    await writer.restore(records, { clock: 2 * count, entries: written });
+    await writer.restore(history, { clock: count, entries: logged });
+  });
+  return { database, ids };
+}
+
+function sourceOf(storage: StorageReader): SnapshotSource {
+  const changes = new ChangeLog({ storage, requireRoom: undefined, history, collectionId: 'c' }, []);
+  const limits = { maxBytes: 1e9, reserve: (): void => {}, requireRoom: undefined };
+  return { storage, records, exists: true, changes, extent: 'all', ...limits };
+}
+
+interface Shown {
+  readonly id: string;
+  readonly last_modified: number;
+}
+
+function shownBy(pieces: readonly string[] = []): readonly Shown[] {
+  return JSON.parse(`[${pieces.join('')}]`) as readonly Shown[];
+}
+
 it.each([
   ['records', 2 * count],
   ['history entries', count],
 ])('is read from many %s in steps', async (_, at) => {
-  const database = createMemoryDatabase({ clock: createTestClock() });
-  const storage = createMemoryStorage(database);
-  const ids = Array.from({ length: count }, (__, n) => `r${n}`);
-  await inUnit(database, async (unit) => {
-    const writer = storage.writer(unit);
-    const written = ids.map((id, n) => new StoredObject(id, count + n + 1, '{}'));
-    const logged = ids.map((id, n) => new StoredObject(`h${n}`, n + 1, entryOf(id, n + 1)));
-    await writer.restore(records, { clock: 2 * count, entries: written });
-    await writer.restore(history, { clock: count, entries: logged });
-  });
-  const { reader } = storage;
-  const source = { storage: reader, requireRoom: undefined };
-  const { result = [], turns } = await countTurns(
-    readSnapshot(
-      {
-        ...source,
-        records,
-        exists: true,
-        changes: new ChangeLog({ ...source, history, collectionId: 'c' }, []),
-        extent: 'all',
-        maxBytes: 1e9,
-        reserve: () => {},
-      },
-      at,
-    ),
-  );
-  const shown = JSON.parse(`[${result.join('')}]`) as readonly { readonly id: string }[];
-  expect(shown.map(({ id }) => id)).toEqual(ids.toReversed());
+  const { database, ids } = await fill(1);
+  const { result = [], turns } = await countTurns(readSnapshot(sourceOf(createMemoryStorage(database).reader), at));
+  expect(shownBy(result).map(({ id }) => id)).toEqual(ids.toReversed());
   expect(Math.max(...result.map((piece) => piece.length))).toBeLessThan(100_000);
   expect(turns).toBeGreaterThan(20);
 });
+
+it.each([2 * count, 2 * count + 50, 9 * count])(
+  'of the time %d has all records as they were before any of them changed while they were read',
+  async (at) => {
+    const { database, ids } = await fill(count + 1);
+    const storage = createMemoryStorage(database);
+    // The newest records are read first. After each page, the oldest one and one that was read change.
+    let changes = 0;
+    const change = (): Promise<void> =>
+      inUnit(database, async (unit) => {
+        const writer = storage.writer(unit);
+        for (const n of [changes, count - 1 - changes]) {
+          changes++;
+          const lastModified = 2 * count + changes;
+          const logged = new StoredObject(`later${changes}`, count + changes, entryOf(ids[n]!, lastModified));
+          const entries = [new StoredObject(ids[n]!, lastModified, '{"later":true}')];
+          await writer.restore(records, { clock: lastModified, entries });
+          await writer.restore(history, { clock: count + changes, entries: [logged] });
+        }
+      });
+    const reader = Object.create(storage.reader) as StorageReader;
+    reader.listAll = async (list, ...more) => {
+      const page = await storage.reader.listAll(list, ...more);
+      if (list.kind === 'record') await change();
+      return page;
+    };
+    const shown = shownBy(await readSnapshot(sourceOf(reader), at));
+    expect(changes).toBeGreaterThan(5);
+    expect(shown.map(({ id }) => id)).toEqual(ids.toReversed());
+    expect(shown.map((each) => each.last_modified)).toEqual(ids.map((__, n) => 2 * count - n));
+  },
+);
