@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { newestTimestamp } from '../../src/plugins/changes/monitored-collections.ts';
-import { startTestService, type TestClient } from '../../src/testing/index.ts';
+import { createTestClock, startTestService, type TestClient } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
 
 interface Entry {
@@ -137,8 +137,29 @@ describe('The list of changes', () => {
   it('has a timestamp however many collections are monitored.', () => {
     const names = { id: 'i', bucket: 'b', collection: 'c', host: 'h' };
     const entries = Array.from({ length: 300_000 }, (_, last_modified) => ({ ...names, last_modified }));
-    expect(newestTimestamp(entries)).toBe(299_999);
-    expect(newestTimestamp([])).toBeUndefined();
+    expect(newestTimestamp(entries, 400_000)).toBe(299_999);
+    expect(newestTimestamp([], 400_000)).toBe(400_000);
+  });
+
+  it('has no timestamp from the future, which a client has set, so that followers miss no other change.', async () => {
+    const clock = createTestClock();
+    const service = await startTestService({ settings, clock });
+    const alice = service.asUser('alice');
+    await fill(alice);
+    const future = { data: { last_modified: clock.now() + 86_400_000 } };
+    await alice.request('PUT', '/v1/buckets/main/collections/c/records/far', { body: future });
+    await alice.request('PUT', '/v1/buckets/other/collections/shown/records/b');
+    const first = await service.request('GET', monitor);
+    const { data } = first.body as { data: readonly Entry[] };
+    const shown = data.find(({ collection }) => collection === 'shown')!;
+    expect(data[0]).toMatchObject({ collection: 'c', last_modified: clock.now() + 86_400_000 });
+    expect(first.headers['etag']).toBe(`"${shown.last_modified}"`);
+    await alice.request('PUT', '/v1/buckets/other/collections/shown/records/c');
+    const next = await service.request('GET', `${monitor}?_since=${first.headers['etag']}`);
+    expect((next.body as { data: readonly Entry[] }).data.map(({ collection }) => collection)).toEqual(['c', 'shown']);
+    const { body } = await service.request('GET', `${monitor.replace('records', 'changeset')}?_expected=0`);
+    expect(body).toMatchObject({ timestamp: Number(next.headers['etag']!.replaceAll('"', '')) });
+    await service.close();
   });
 
   it('supports filters, sorting and paging.', async () => {

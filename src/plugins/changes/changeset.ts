@@ -117,7 +117,7 @@ async function monitorChangeset(
   { since = 0, limit, caching }: ChangesetQuery,
 ): Promise<ServiceResponse> {
   const all = await findEntries(context);
-  const timestamp = newestTimestamp(all) ?? context.now;
+  const timestamp = newestTimestamp(all, context.now);
   const [bucket, collection] = [parameter(context, 'bucket'), parameter(context, 'collection')];
   const changes = all
     .filter((entry) => entry.last_modified > since)

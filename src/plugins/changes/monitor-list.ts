@@ -121,7 +121,7 @@ async function listChanges(service: ChangesService, context: Context): Promise<S
 
   const query = readQuery(parameters, context, host.engine, traits);
   const entries = await findEntries(context);
-  const timestamp = newestTimestamp(entries) ?? context.now;
+  const timestamp = newestTimestamp(entries, context.now);
   const headers = timestampHeaders(timestamp, caching);
   // Existing clients expect a body, so an unchanged list is empty instead of a 304.
   if (isUnchanged(preconditions, timestamp)) return { status: 200, headers, body: '{"data":[]}' };

@@ -90,8 +90,18 @@ function entryId(host: string, uri: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** Returns the newest timestamp, or `undefined` without entries. */
-export function newestTimestamp(entries: readonly MonitoredEntry[]): number | undefined {
-  if (entries.length === 0) return undefined;
-  return entries.reduce((newest, entry) => Math.max(newest, entry.last_modified), 0);
+/** Time by which a timestamp may be ahead of the clock: lists with very many writes are, and clocks of processes differ. */
+const maxAheadMs = 60_000;
+
+/**
+ * Returns the newest timestamp, from which clients continue; the time without entries. Timestamps that clients have set to a
+ * later time do not count: the changes of all other collections would be before them, and be missed. Clients get the entries
+ * with these timestamps every time.
+ */
+export function newestTimestamp(entries: readonly MonitoredEntry[], now: number): number {
+  let newest = -1;
+  for (const { last_modified } of entries) {
+    if (last_modified > newest && last_modified <= now + maxAheadMs) newest = last_modified;
+  }
+  return newest < 0 ? now : newest;
 }
