@@ -133,7 +133,7 @@ interface Deletions {
 
 interface DeletionTimes {
   readonly at: number;
-  /** The same time by the clock of the records. */
+  /** The time `at` by the clock of the records, which may be earlier. */
   readonly border: number;
   readonly after: LoggedChange | undefined;
 }
