@@ -1,84 +1,22 @@
 // Several processes behind one port: they are exchanged, die and stop without users noticing.
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { basic, run, start, workingFolder, type LogLine, type RunningService } from '../cli/process.ts';
-import { databaseSettings } from '../support/backends.ts';
-import { cloneDatabase } from '../support/postgresql.ts';
+import { basic, run, workingFolder, type LogLine } from '../cli/process.ts';
 import { EventClient } from '../live/event-client.ts';
 import { startTraffic } from './traffic.ts';
 import { inExtent } from '../support/extent.ts';
-import { requireRedisUrl } from '../support/redis.ts';
+import { backends, listening, open, pidsOf, startWorkers } from './start-workers.ts';
 
 const authorization = basic('alice');
-
-/** Where several processes may keep their data together. */
-type Backend = 'postgresql' | 'redis';
-const backends: readonly Backend[] = inExtent(['postgresql'], ['postgresql', 'redis']);
-
-interface Started extends RunningService {
-  readonly cwd: string;
-  /** Writes the configuration again with further lines. */
-  configure(lines?: Readonly<Record<string, string>>): void;
-}
-
-/** Settings of a store that is empty, and gone after the test or out of reach. */
-async function emptyStore(backend: Backend): Promise<Readonly<Record<string, string>>> {
-  if (backend === 'redis') {
-    const url = requireRedisUrl();
-    return { ...databaseSettings('redis', url), redis_prefix: `workers-${randomUUID()}:` };
-  }
-  const { url, drop } = await cloneDatabase();
-  onTestFinished(drop);
-  return { ...databaseSettings('postgresql', url), storage_pool_size: '5' };
-}
-
-async function startWorkers(
-  count: number,
-  more: Readonly<Record<string, string>> = {},
-  backend: Backend = 'postgresql',
-): Promise<Started> {
-  const store = await emptyStore(backend);
-  const cwd = workingFolder();
-  const configure = (lines: Readonly<Record<string, string>> = {}): void => {
-    const settings = {
-      ...store,
-      userid_hmac_secret: 'secret of the tests',
-      'multiauth.policies': 'basicauth',
-      workers: String(count),
-      ...more,
-      ...lines,
-    };
-    const text = Object.entries(settings).map(([key, value]) => `${key} = ${value}`);
-    writeFileSync(join(cwd, 'coffer.ini'), `[app:main]\n${text.join('\n')}\n`);
-  };
-  configure();
-  const service = await start(['--config', 'coffer.ini'], { cwd, environment: { SVC_LOG_FORMAT: 'json' } });
-  await service.logged('All workers listen');
-  // Each process writes its lines when it gets to it.
-  await service.loggedCount('Listening', count);
-  return { ...service, cwd, configure };
-}
-
-const listening = ({ log }: RunningService): readonly LogLine[] => log.filter(({ Type }) => Type === 'Listening');
-const pidsOf = (lines: readonly LogLine[]): ReadonlySet<number> => new Set(lines.map(({ Pid }) => Pid));
 
 async function createList(url: string): Promise<void> {
   for (const path of ['buckets/traffic', 'buckets/traffic/collections/list']) {
     const { status } = await fetch(url + path, { method: 'PUT', headers: { authorization } });
     expect(status).toBe(201);
   }
-}
-
-async function open(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
-  onTestFinished(() => void socket.destroy());
-  socket.on('error', () => undefined);
-  await once(socket, 'connect');
-  return socket;
 }
 
 describe('coffer start --workers', () => {
@@ -289,18 +227,6 @@ describe('coffer start --workers', () => {
     service.kill('SIGHUP');
     await service.logged('Restart aborted: a new worker did not start');
     expect((await fetch(service.url)).status).toBe(200);
-    service.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
-  });
-
-  test.each(backends)('on %s replaces a worker that is killed, while others serve.', async (backend) => {
-    const service = await startWorkers(2, {}, backend);
-    const [victim] = listening(service);
-    process.kill(victim!.Pid, 'SIGKILL');
-    expect((await service.logged('A worker died')).Fields).toMatchObject({ pid: victim!.Pid, signal: 'SIGKILL' });
-    expect((await fetch(service.url)).status).toBe(200);
-    await service.loggedCount('Listening', 3);
-    expect(pidsOf(listening(service)).size).toBe(3);
     service.kill('SIGTERM');
     expect(await service.ended).toBe(0);
   });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { exitCodes } from '../exit-codes.ts';
 import { readWorkerMessage, type PrimaryMessage } from './messages.ts';
+import { closeConnectionsInTransit } from './transit.ts';
 import { lingerMs } from './worker.ts';
 
 /** Lifetime from which on the end of a worker does not count as a failed start. */
@@ -153,6 +154,7 @@ export class WorkerPool {
   #launch(count: number): readonly Member[] {
     return Array.from({ length: this.#isStopping ? 0 : Math.max(0, count) }, () => {
       const worker = cluster.fork();
+      closeConnectionsInTransit(worker);
       const member: Member = {
         worker,
         pid: worker.process.pid,
