@@ -69,4 +69,19 @@ describe('coffer start --workers, when a worker', () => {
     service.kill('SIGTERM');
     expect(await service.ended).toBe(0);
   });
+
+  test('does not respond, kills and replaces it, and closes its connections.', async () => {
+    const service = await startWorkers(2, { worker_response_timeout_seconds: '2s' });
+    const [victim] = listening(service);
+    suspend(victim!.Pid);
+    const { last } = await getAllButOne(service.port);
+    expect((await service.logged('A worker does not respond and is killed')).Fields).toMatchObject({
+      pid: victim!.Pid,
+    });
+    expect((await service.logged('A worker died')).Fields).toMatchObject({ pid: victim!.Pid, signal: 'SIGKILL' });
+    expect(await last).toBe(nothing);
+    await service.loggedCount('Listening', 3);
+    service.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
 });

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { exitCodes } from '../exit-codes.ts';
 import { readWorkerMessage, type PrimaryMessage } from './messages.ts';
 import { closeConnectionsInTransit } from './transit.ts';
+import { Watchdog } from './watchdog.ts';
 import { lingerMs } from './worker.ts';
 
 /** Lifetime from which on the end of a worker does not count as a failed start. */
@@ -22,6 +23,8 @@ interface Log {
 export interface PoolOptions {
   readonly size: number;
   readonly shutdownTimeoutSeconds: number;
+  /** Time after which a silent worker is killed; 0 means never. */
+  readonly responseTimeoutSeconds: number;
   readonly logger: Log;
 }
 
@@ -41,6 +44,8 @@ export class WorkerPool {
   readonly #logger: Log;
   readonly #shutdownTimeoutMs: number;
   readonly #members = new Set<Member>();
+  readonly #watchdog: Watchdog<Member> | undefined;
+  #checks: NodeJS.Timeout | undefined;
   #size: number;
   #end: (code: number) => void = () => undefined;
   #code: number = exitCodes.done;
@@ -52,10 +57,19 @@ export class WorkerPool {
   #turn: Promise<void> = Promise.resolve();
   #isRestartWanted = false;
 
-  constructor({ size, shutdownTimeoutSeconds, logger }: PoolOptions) {
+  constructor({ size, shutdownTimeoutSeconds, responseTimeoutSeconds, logger }: PoolOptions) {
     this.#size = size;
     this.#shutdownTimeoutMs = shutdownTimeoutSeconds * 1000;
     this.#logger = logger;
+    if (responseTimeoutSeconds > 0) {
+      this.#watchdog = new Watchdog(responseTimeoutSeconds * 1000, {
+        ping: ({ worker }) => send(worker, { kind: 'ping' }),
+        giveUp: ({ worker, pid }) => {
+          logger.error({ pid, seconds: responseTimeoutSeconds }, 'A worker does not respond and is killed');
+          worker.process.kill('SIGKILL');
+        },
+      });
+    }
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -65,6 +79,7 @@ export class WorkerPool {
 
   /** Starts one worker, and the others after it listens. */
   start(): void {
+    this.#startWatchdog();
     this.#turn = this.#start();
   }
 
@@ -89,6 +104,7 @@ export class WorkerPool {
   stop(): void {
     this.#isStopping = true;
     clearTimeout(this.#pause);
+    clearInterval(this.#checks);
     for (const member of this.#members) {
       // A starting worker has no requests and may exit at once.
       member.worker.process.kill('SIGTERM');
@@ -102,6 +118,14 @@ export class WorkerPool {
     this.#isStopping = true;
     this.#code = exitCodes.failed;
     for (const { worker } of this.#members) worker.process.kill('SIGKILL');
+  }
+
+  #startWatchdog(): void {
+    const watchdog = this.#watchdog;
+    if (watchdog === undefined) return;
+    // A worker that starts cannot reply yet, and one that leaves has a time limit.
+    const check = (): void => watchdog.check([...this.#members].filter(({ state }) => state === 'serving'));
+    this.#checks = setInterval(check, watchdog.periodMs);
   }
 
   async #start(): Promise<void> {
@@ -183,6 +207,7 @@ export class WorkerPool {
 
   #receive(member: Member, message: unknown): void {
     const said = readWorkerMessage(message);
+    if (said?.kind === 'pong') this.#watchdog?.noteReply(member);
     if (said?.kind === 'closed') send(member.worker, { kind: 'goodbye' });
     if (said?.kind !== 'listening') return;
     this.#hasServed = true;

@@ -28,6 +28,7 @@ export async function superviseWorkers(settings: Settings, reload: () => Setting
   const pool = new WorkerPool({
     size: countWorkers(settings),
     shutdownTimeoutSeconds: settings.get('shutdown_timeout_seconds'),
+    responseTimeoutSeconds: settings.get('worker_response_timeout_seconds'),
     logger,
   });
   let isStopping = false;

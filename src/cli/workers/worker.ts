@@ -22,6 +22,9 @@ export const worker: Role = {
     });
   },
   noteListening(url) {
+    process.on('message', (message: unknown) => {
+      if (readPrimaryMessage(message)?.kind === 'ping') void send({ kind: 'pong' });
+    });
     void send({ kind: 'listening', url });
   },
   async finish() {

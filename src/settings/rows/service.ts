@@ -83,6 +83,11 @@ export const serviceSettings = {
     'Number of worker processes; auto means one per processor. More than one requires shared backends: PostgreSQL or Redis.',
     { default: 1 },
   ),
+  worker_response_timeout_seconds: setting(
+    duration({ min: 0 }),
+    'Time after which a worker process that does not respond to the first process is killed and replaced; 0 means never.',
+    { default: 60 },
+  ),
   trusted_proxies: setting(
     list('IP addresses or networks such as 10.0.0.0/8'),
     'Proxies whose forwarding headers are trusted.',
