@@ -71,7 +71,7 @@ describe('coffer start --workers, when a worker', () => {
   });
 
   test('does not respond, kills and replaces it, and closes its connections.', async () => {
-    const service = await startWorkers(2, { worker_response_timeout_seconds: '2s' });
+    const service = await startWorkers(2, { worker_response_timeout_seconds: '5s' });
     const [victim] = listening(service);
     suspend(victim!.Pid);
     const { last } = await getAllButOne(service.port);
