@@ -55,7 +55,7 @@ export interface ConditionalWrite {
     | {
         readonly list: ListKey;
         readonly id: string;
-        /** Timestamp that it must have; absent: any. */
+        /** Timestamp that it must have while the list is locked; absent: any. */
         readonly lastModified?: number | undefined;
       }
     | undefined;

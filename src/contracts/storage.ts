@@ -226,12 +226,21 @@ export interface StorageWriter extends StorageReader {
    * Reads the live object, or `undefined`, and keeps the object and its parents from being deleted until the transaction
    * ends. Other transactions may change it and lock it in the same way. So nothing written below an object outlives it.
    *
-   * @param below a list at or below the URI of the object that the unit is going to write to. A backend whose deletions lock
-   *   such lists first may lock it instead of the object
+   * With `below`, the object is the committed one while the transaction has the lock of that list, as if it were read after
+   * `lock(below)`. So a transaction that changes the object and touches the list comes completely before this one, which then
+   * sees the change, or completely after it. Writers rely on this for what the object declares about the list: each object
+   * that is stored after a declaration of indexes has their keys. A backend may also accept the read at first, and let the
+   * commit fail with TransactionConflict.
+   *
+   * @param below the list at or below the URI of the object that the unit is going to write to. A backend whose deletions lock
+   *   such lists first may lock it, and create it, instead of the object
    */
   lockShared(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined>;
 
-  /** Returns the clock of the list. Creates it as `now`, and stores it, when the list has none. */
+  /**
+   * Locks the list and returns its clock. Creates it as `now`, and stores it, when the list has none. A transaction that changes
+   * an object on which writers to a list below rely touches that list, as `lockShared` describes.
+   */
   touch(list: ListKey): Promise<number>;
 
   /**

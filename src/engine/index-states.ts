@@ -154,6 +154,8 @@ export async function declareIndexes(
   const indexes = [...states, ...gone.map((state): IndexState => ({ ...state, status: 'removing' }))];
   const isChanged = JSON.stringify(indexes) !== JSON.stringify(before.indexes);
   if (!isChanged) return before;
+  // Writers that have read an earlier declaration run again.
+  await storage.touch(list);
   const hasWork = indexes.some(({ status }) => status === 'building' || status === 'removing');
   const after = { indexes, work: hasWork ? { cursor: 0, until, done: 0, total } : undefined };
   await writeStates(storage, list, after);

@@ -50,23 +50,11 @@ export const conditionalWriteFunction = `
           RETURN -1;
         END IF;
       END IF;
-      IF list_number IS NOT NULL THEN
-        -- A deletion locks the list before it commits, so what is read under the lock stays true. This is no join, in which
-        -- the server may search the whole list, or all lists of the parent, for the id.
-        IF holder_id IS NOT NULL THEN
-          PERFORM FROM coffer_objects o WHERE o.parent = holder_parent AND o.list = (
-            SELECT l.list FROM coffer_lists l WHERE l.parent = holder_parent AND l.kind = holder_kind
-          ) AND o.id = holder_id AND o.last_modified = coalesce(holder_version, o.last_modified);
-          IF NOT FOUND THEN
-            RETURN NULL;
-          END IF;
-        END IF;
-      ELSE
+      IF list_number IS NULL THEN
         -- A deletion does not see a list that is not committed yet.
         IF holder_id IS NOT NULL THEN
           PERFORM FROM coffer_lists l JOIN coffer_objects o ON o.parent = l.parent AND o.list = l.list
-            WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id
-            AND o.last_modified = coalesce(holder_version, o.last_modified) FOR KEY SHARE OF l, o;
+            WHERE l.parent = holder_parent AND l.kind = holder_kind AND o.id = holder_id FOR KEY SHARE OF l, o;
           IF NOT FOUND THEN
             RETURN NULL;
           END IF;
@@ -74,6 +62,17 @@ export const conditionalWriteFunction = `
         INSERT INTO coffer_lists (parent, kind) VALUES (list_parent, list_kind) ON CONFLICT DO NOTHING;
         SELECT l.list, l.clock INTO list_number, list_clock FROM coffer_lists l
           WHERE l.parent = list_parent AND l.kind = list_kind FOR NO KEY UPDATE;
+      END IF;
+      -- A deletion locks the list before it commits, and so does a change that writes to the list depend on. So what is read
+      -- under the lock stays true. This is no join, in which the server may search the whole list, or all lists of the
+      -- parent, for the id.
+      IF holder_id IS NOT NULL THEN
+        PERFORM FROM coffer_objects o WHERE o.parent = holder_parent AND o.list = (
+          SELECT l.list FROM coffer_lists l WHERE l.parent = holder_parent AND l.kind = holder_kind
+        ) AND o.id = holder_id AND o.last_modified = coalesce(holder_version, o.last_modified);
+        IF NOT FOUND THEN
+          RETURN NULL;
+        END IF;
       END IF;
       -- Another entry may have a timestamp of the past. A transaction finds out.
       IF ${clockRuleSql.isPast('given', 'list_clock')} THEN

@@ -64,6 +64,12 @@ interface LockedEntry {
   readonly entry: Entry;
 }
 
+/** An object, and the lists under whose locks it was read. */
+export interface KeptObject {
+  readonly object: StoredObject;
+  readonly belows: readonly ListName[];
+}
+
 /** An id with neither object nor tombstone. */
 export const absent: Entry = { object: undefined, tombstone: undefined };
 
@@ -115,8 +121,10 @@ export class ListLocks implements ListsOfUnit {
   readonly #expected = new ExpectedObjectsOfUnit();
   /** Whether the transaction plans its statements for large tables. */
   #usesIndexes = false;
-  /** Keys of objects that cannot be deleted as long as the unit has its lists. */
-  readonly #kept = new Set<string>();
+  /** Lists that this unit creates, each with the promise of whether it has created the list. */
+  readonly #creations = new Map<ListName, Promise<boolean>>();
+  /** Objects that were read under the locks of lists below them. */
+  readonly #kept = new Map<string, KeptObject>();
   /** Shared locks under way, which end before new lists are created. */
   #sharing: Promise<unknown> = Promise.resolve();
 
@@ -154,7 +162,7 @@ export class ListLocks implements ListsOfUnit {
 
   leave(): Inheritance {
     const lists = Array.from(this.#lists.values(), ({ key, row, isChanged }) => ({ key, row, isChanged }));
-    return { lists, wanted: this.contended(), added: [...this.#added], kept: [...this.#kept] };
+    return { lists, wanted: this.contended(), added: [...this.#added], kept: this.#kept };
   }
 
   inherit({ lists, wanted, added, kept }: Inheritance): void {
@@ -165,28 +173,36 @@ export class ListLocks implements ListsOfUnit {
     }
     this.want(wanted);
     for (const name of added) this.#added.add(name);
-    for (const name of kept) this.#kept.add(name);
+    for (const [name, object] of kept) this.#kept.set(name, object);
   }
 
   settle({ lists }: Inheritance): readonly (readonly [Statement, readonly SqlValue[]])[] {
     return lists.filter(({ isChanged }) => isChanged).map(({ key, row }) => [updateRow, valuesOf(key, row)] as const);
   }
 
-  /** Notes that an object cannot be deleted as long as the unit has its lists. */
-  keep(object: string): void {
-    this.#kept.add(object);
+  /** Keeps an object that was read under the lock of a list below it. */
+  keep(name: string, object: StoredObject, below: ListKey): void {
+    // What was read last is as good under the locks that the unit had before.
+    const belows = this.#kept.get(name)?.belows ?? [];
+    this.#kept.set(name, { object, belows: [...belows, keyOfList(below)] });
   }
 
-  /** Whether the object cannot be deleted as long as the unit has its lists. */
-  keeps(object: string): boolean {
-    return this.#kept.has(object);
+  /** Returns an object that was read under the lock of the list below it. */
+  findKept(name: string, below: ListKey): StoredObject | undefined {
+    const kept = this.#kept.get(name);
+    return kept?.belows.includes(keyOfList(below)) === true ? kept.object : undefined;
+  }
+
+  /** Forgets an object that the unit changes or deletes; returns whether it was kept. */
+  release(name: string): boolean {
+    return this.#kept.delete(name);
   }
 
   /** Locks the list and reads what is stored under the id. Creates the list, without a clock, when it is absent. */
   async lock(key: ListKey, id?: string): Promise<LockedEntry> {
     const found = await this.find(key, id);
     if (found !== undefined) return found;
-    await this.#add(key);
+    await this.create(key);
     const created = await this.find(key, id);
     if (created === undefined) throw new Error('the row of a locked list does not exist');
     return created;
@@ -261,6 +277,8 @@ export class ListLocks implements ListsOfUnit {
   forget(): void {
     this.settleAll();
     this.#lists.clear();
+    this.#creations.clear();
+    this.#kept.clear();
   }
 
   #lockRow(key: ListKey): Promise<Result> {
@@ -281,12 +299,29 @@ export class ListLocks implements ListsOfUnit {
     return answer;
   }
 
-  /** Creates the list, without a clock, unless another transaction has done so meanwhile. */
-  async #add(key: ListKey): Promise<void> {
+  /**
+   * Creates the list, without a clock, unless another transaction has done so meanwhile; returns whether this one has. No other
+   * transaction can lock a list before it is created, nor before this one ends when this one creates it.
+   */
+  create(key: ListKey): Promise<boolean> {
+    const name = keyOfList(key);
+    let creation = this.#creations.get(name);
+    if (creation === undefined) {
+      creation = this.#create(key, name);
+      this.#creations.set(name, creation);
+    }
+    return creation;
+  }
+
+  async #create(key: ListKey, name: ListName): Promise<boolean> {
+    if (this.#added.has(name) && this.#lists.has(name)) return true;
     await this.#sharing;
     this.want([key]);
     const { count } = await this.#unit.run('storage', insertRow, [key.parent, key.kind]);
-    if (count > 0) this.#added.add(keyOfList(key));
+    if (count > 0) this.#added.add(name);
+    const isOwn = this.#added.has(name);
+    if (!isOwn) this.#creations.delete(name);
+    return isOwn;
   }
 
   async #entryOf(list: ListLock, id: string | undefined, requireRoom?: RequireRoom): Promise<Entry> {

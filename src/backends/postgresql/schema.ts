@@ -220,6 +220,10 @@ export const databaseComponent: Component = {
         $$;
       `,
     },
+    {
+      summary: 'look at the object above under the lock of its list, also when the list is new',
+      sql: conditionalWriteFunction,
+    },
   ],
 };
 

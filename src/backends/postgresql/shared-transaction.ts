@@ -4,6 +4,7 @@ import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListName } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection, Result, Row, SqlValue, Statement } from './connection.ts';
+import type { KeptObject } from './list-locks.ts';
 import { asTooMuchWork, isLockRefused, isLostConnection, translateError, type BackendName } from './errors.ts';
 
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
@@ -18,8 +19,8 @@ export interface Inheritance {
   readonly wanted: readonly ListKey[];
   /** Names of the lists that the transaction has created. */
   readonly added: readonly ListName[];
-  /** Names of the objects that cannot be deleted while the transaction has its lists. */
-  readonly kept: readonly string[];
+  /** Objects by name that were read under the locks of lists below them, which the transaction has. */
+  readonly kept: ReadonlyMap<string, KeptObject>;
 }
 
 /** A sender of statements: a unit, or the transaction itself. */

@@ -49,6 +49,7 @@ const replaceByTombstones = prepared(
   SELECT $1, $2, b.id, b.last_modified FROM unnest($3::text[], $4::bigint[]) AS b (id, last_modified)`,
 );
 
+const noRows: Result = { rows: [], count: 0, command: 'SELECT' };
 const setKeys = prepared(
   'set-keys',
   `UPDATE coffer_objects o SET (${keyColumns}) = ROW (${keysFrom('($5::bytea[])', 'n.place')})
@@ -64,8 +65,6 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
   readonly #inOrder = new InOrder();
   /** Objects with a shared lock, which stay until the unit ends. Each entry of a batch locks them again. */
   readonly #shared = new Map<string, StoredObject>();
-  /** Objects that were read without a lock. */
-  readonly #seen = new Map<string, StoredObject>();
   readonly #recent = new RecentObjects();
   readonly #pending: PendingObjects;
 
@@ -86,43 +85,66 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const earlier = this.#shared.get(name) ?? this.#recent.find(size, list, id);
     if (earlier !== undefined) return earlier;
     const object = await super.get(list, id, requireRoom);
-    if (object !== undefined) {
-      this.#seen.set(name, object);
-      this.#recent.keep(size, list, object);
-    }
+    if (object !== undefined) this.#recent.keep(size, list, object);
     return object;
   }
 
-  /** Reads an object after a lock. It is known already when an earlier unit of the transaction keeps it. */
-  async #getKept(list: ListKey, id: string): Promise<StoredObject | undefined> {
+  lockShared(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined> {
+    // Deleting the object, or a parent of it, locks the row of its list, which this unit has.
+    if (this.#lists.has(list)) return this.#lists.findKnown(list, id).then((entry) => entry?.object);
+    if (below !== undefined) return this.#lockBelow(list, id, below);
+    const sharing = this.#share(list, id);
+    this.#lists.delayCreation(sharing);
+    return sharing;
+  }
+
+  /** Reads the object under the lock of a list below it, which is created when it is absent. */
+  async #lockBelow(list: ListKey, id: string, below: ListKey): Promise<StoredObject | undefined> {
     const name = keyOfObject(list, id);
+    const known = this.#lists.findKept(name, below);
+    if (known !== undefined) return known;
+    for (;;) {
+      const reading = this.#readBelow(list, id, below);
+      this.#lists.delayCreation(reading);
+      const { object, isLocked } = await reading;
+      if (object === undefined) return undefined;
+      // Another transaction that has created the list meanwhile may also have changed the object.
+      if (!isLocked && !(await this.#lists.create(below))) continue;
+      this.#shared.set(name, object);
+      this.#lists.keep(name, object, below);
+      return object;
+    }
+  }
+
+  /** Reads the object under the lock of the list below it, or under a shared lock of its own when that list is absent. */
+  async #readBelow(
+    list: ListKey,
+    id: string,
+    below: ListKey,
+  ): Promise<{ readonly object: StoredObject | undefined; readonly isLocked: boolean }> {
+    // Statements take effect in the order in which they are sent, so the object is read under the lock.
+    const [isLocked, object] = await Promise.all([this.#lists.lockBelow(below), this.#readKept(list, id, below)]);
+    return { object: isLocked ? object : await this.#share(list, id), isLocked };
+  }
+
+  /** Reads an object after a lock. It is known when an earlier unit of the transaction has read it under the same lock. */
+  async #readKept(list: ListKey, id: string, below: ListKey): Promise<StoredObject | undefined> {
+    let kept: StoredObject | undefined;
     const known = (): Result | undefined => {
-      const seen = this.#lists.keeps(name) ? this.#seen.get(name) : undefined;
-      return seen && { rows: [[String(seen.lastModified), seen.text]], count: 1, command: 'SELECT' };
+      kept = this.#lists.findKept(keyOfObject(list, id), below);
+      return kept && noRows;
     };
     const { rows } = await this.access.run(readLongObject, [list.parent, list.kind, id], known);
-    return objectOf(id, rows[0]);
+    return kept ?? objectOf(id, rows[0]);
   }
 
-  lockShared(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined> {
-    const shared = this.#lockShared(list, id, below);
-    this.#lists.delayCreation(shared);
-    return shared;
-  }
-
-  async #lockShared(list: ListKey, id: string, below: ListKey | undefined): Promise<StoredObject | undefined> {
-    // Deleting the object, or a parent of it, locks the row of its list, which this unit has.
-    if (this.#lists.has(list)) return (await this.#lists.findKnown(list, id))?.object;
-    const shared = this.#shared.get(keyOfObject(list, id));
-    if (shared !== undefined) return shared;
-    // Statements take effect in the order in which they are sent, so the object is read under the lock.
-    const [isKept, found] =
-      below === undefined ? [false] : await Promise.all([this.#lists.lockBelow(below), this.#getKept(list, id)]);
-    const object = isKept ? found : await this.#lockRowsShared(list, id);
-    if (object !== undefined) {
-      this.#shared.set(keyOfObject(list, id), object);
-      this.#lists.keep(keyOfObject(list, id));
-    }
+  /** Locks the rows of the object and its list against deletion, and reads the object. */
+  async #share(list: ListKey, id: string): Promise<StoredObject | undefined> {
+    const name = keyOfObject(list, id);
+    const known = this.#shared.get(name);
+    if (known !== undefined) return known;
+    const object = await this.#lockRowsShared(list, id);
+    if (object !== undefined) this.#shared.set(name, object);
     return object;
   }
 
@@ -194,8 +216,8 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     const { id } = old;
     const lastModified = await this.#timestampFor(list, given, id);
     const tombstone = { id, lastModified, deleted: true } as const;
-    // The next unit in the transaction would take an object that it has seen for kept.
-    if (this.#lists.keeps(keyOfObject(list.key, id))) this.access.unit.refuseFollowers();
+    // Other units rely on the object.
+    if (this.#lists.release(keyOfObject(list.key, id))) this.access.unit.refuseFollowers();
     const before = { object: old, tombstone: undefined };
     this.#store(list, id, before, { object: undefined, tombstone: keepTombstone ? tombstone : undefined });
     list.change(removalChange(lastModified, keepTombstone));
@@ -270,12 +292,12 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     this.access.unit.refuseFollowers();
     this.#lists.forget();
     this.#shared.clear();
-    this.#seen.clear();
     this.#recent.clear();
   }
 
   /** Holds back a change of an id, which later calls see at once. */
   #store(list: ListLock, id: string, before: Entry, after: Entry): void {
+    this.#lists.release(keyOfObject(list.key, id));
     this.#pending.change(list, id, before, after);
     list.entries.set(id, after);
   }

@@ -13,6 +13,8 @@ import {
   localEntryWrites,
   principalsIn,
   TaggedProgram,
+  requirement,
+  type Outcome,
   type Program,
   type SlotProgram,
 } from './program.ts';
@@ -24,8 +26,14 @@ const leaseMs = '5000';
 /** Maximum number of announcements remembered, so that they are not made at every write. */
 const maxAnnounced = 100_000;
 
-/** Runs operations in one slot. Returns whether they were done; `false`: they found a conflict and wrote nothing. */
-export type Execute = (program: SlotProgram, version: string) => Promise<boolean>;
+/** Runs operations in one slot. */
+export type Execute = (program: SlotProgram, version: string) => Promise<Outcome>;
+
+/** Returns the conflict with a unit that has changed an object above a list. The retry locks the list of the object first. */
+export function changedAbove({ required }: Pick<UnitContents, 'required'>): TransactionConflict {
+  const lists = required.map(({ list }) => list);
+  return new TransactionConflict('another unit has changed or deleted the object above a list', { lists });
+}
 
 /** A command that adds a name to a registry or an index, and changes nothing when the name exists. */
 type Announcement = readonly [command: 'SADD' | 'ZADD', key: string, ...args: (string | number)[]];
@@ -56,7 +64,7 @@ export class ClusterCommit {
     const memberships = await planMemberships(this.#client, this.#keys, contents.permissions.memberships);
     const isLone = writes.tags.length <= 1 && memberships.length === 0;
     const relied = this.#planVerifications(contents, isLone);
-    await this.#verify(relied, isLone ? writes.tags[0] : undefined, version);
+    await this.#verify(contents, relied, isLone ? writes.tags[0] : undefined, version);
     // Users lose a membership before the group is deleted, and gain one after the group was written.
     await this.#changeMemberships(memberships, false, version);
     await this.#countFlush(contents);
@@ -202,19 +210,24 @@ export class ClusterCommit {
       const taken = isLone ? [] : ['lease', lease, leaseMs];
       program.add(keys.tag(list.parent), ['version', meta, lease, version, ...taken], [meta, lease]);
     }
-    for (const { list, id } of required) {
-      const [, objects] = keys.list(list);
-      program.add(keys.tag(list.parent), ['exists', objects, id], [objects]);
+    for (const each of required) {
+      const { operation, key } = requirement(each, keys);
+      program.add(keys.tag(each.list.parent), operation, [key]);
     }
     return program;
   }
 
   /** @param own slot that verifies and writes in one step, later */
-  async #verify(relied: TaggedProgram, own: string | undefined, version: string): Promise<void> {
+  async #verify(
+    contents: UnitContents,
+    relied: TaggedProgram,
+    own: string | undefined,
+    version: string,
+  ): Promise<void> {
     const others = relied.tags.filter((tag) => tag !== own);
     const verified = await allSettled(others.map((tag) => this.#execute(relied.of(tag), version)));
-    if (verified.includes(false))
-      throw new TransactionConflict('another process has changed a list or object of the unit');
+    if (verified.includes('changed')) throw changedAbove(contents);
+    if (verified.includes('conflict')) throw new TransactionConflict('another process has changed a list of the unit');
   }
 
   async #apply(
@@ -236,8 +249,9 @@ export class ClusterCommit {
           return this.#execute({ operations, keys: [...before.keys, ...after.keys, ...leases] }, version);
         }),
       );
-      if (done.includes(false)) {
-        if (!hasWritten && !done.includes(true)) throw new TransactionConflict('another process has changed the list');
+      if (done.some((outcome) => outcome !== 'done')) {
+        if (!hasWritten && !done.includes('done'))
+          throw new TransactionConflict('another process has changed the list');
         throw new BackendUnavailable('storage', 'Redis: only a part of the unit of work was written');
       }
       hasWritten = true;

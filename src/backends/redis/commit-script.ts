@@ -6,7 +6,8 @@
 // keys whether it has everything that the script needs. With other keys it would write into a slot that it does not own.
 //
 // Arguments: root of all names, the time, the version to set, whether the script may touch every slot, the mark of the
-// process, then operations, each a name and its own arguments. Returns `done`, or `conflict` when nothing was written.
+// process, then operations, each a name and its own arguments. Returns `done`, or when nothing was written `conflict`, or
+// `changed` when an object is not as it was read.
 import { clockRule } from '../../core/lists/clock-rule.ts';
 import { entryOperations } from './entry-operations.ts';
 import { script } from './script.ts';
@@ -65,9 +66,10 @@ end
 function operations.lease()
   call('SET', take(), mark, 'PX', take())
 end
-function operations.exists()
-  local objects, id = take(), take()
-  if call('HEXISTS', objects, id) == 0 then return 'conflict' end
+function operations.object()
+  local live, id, timestamp = take(), take(), tonumber(take())
+  local found = call('ZSCORE', live, id)
+  if not found or (timestamp and tonumber(found) ~= timestamp) then return 'changed' end
 end
 -- Writes nothing, but fails where a write would, before anything is written.
 function operations.probe()

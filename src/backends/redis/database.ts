@@ -8,14 +8,14 @@ import type { Logger } from '../../contracts/logger.ts';
 import type { PoolState } from '../../contracts/observer.ts';
 import { SharedHints } from '../hints/shared-hints.ts';
 import { defaultTimeoutSeconds, RedisClient, type RedisClientOptions } from './client.ts';
-import { ClusterCommit } from './cluster-commit.ts';
+import { changedAbove, ClusterCommit } from './cluster-commit.ts';
 import { commitScript } from './commit-script.ts';
 import { SharedLocks } from './shared-locks.ts';
 import { Keys } from './keys.ts';
 import { Leases } from './leases.ts';
 import type { ListOverlay } from './list-overlay.ts';
 import { ListReads } from './list-reads.ts';
-import { verifications, writesEverywhere, type SlotProgram } from './program.ts';
+import { verifications, writesEverywhere, type Outcome, type SlotProgram } from './program.ts';
 import { bringUpToDate } from './schema.ts';
 import { ListQueue } from './list-queue.ts';
 import { LockWaits } from './lock-waits.ts';
@@ -111,7 +111,7 @@ export class RedisDatabase implements Database, UnitHost {
       // The commit on a cluster takes leases on its own.
       this.release(contents.overlays, this.client.isCluster);
       if (!(error instanceof TransactionConflict)) throw error;
-      const lists = contents.overlays.map(({ list }) => list);
+      const lists = [...contents.overlays.map(({ list }) => list), ...error.lists];
       for (const list of lists) this.leases.expectContention(list);
       throw new TransactionConflict(error.message, { cause: error, lists });
     }
@@ -152,15 +152,16 @@ export class RedisDatabase implements Database, UnitHost {
     const { keys } = this;
     const probed = keys.probe();
     const operations = verifications(contents, keys).concat('probe', probed, writesEverywhere(contents, keys));
-    const done = await this.#execute({ operations, keys: [probed] }, this.#nextVersion());
-    if (!done) throw new TransactionConflict('another process has changed the same list');
+    const outcome = await this.#execute({ operations, keys: [probed] }, this.#nextVersion());
+    if (outcome === 'changed') throw changedAbove(contents);
+    if (outcome === 'conflict') throw new TransactionConflict('another process has changed the same list');
   }
 
-  /** Runs operations of the commit script. Returns whether they were done; `false`: a conflict, and nothing was written. */
-  async #execute({ operations, keys }: SlotProgram, version: string): Promise<boolean> {
+  /** Runs operations of the commit script. */
+  async #execute({ operations, keys }: SlotProgram, version: string): Promise<Outcome> {
     const everywhere = this.client.isCluster ? '0' : '1';
     const args = [this.keys.root, this.clock.now(), version, everywhere, this.#mark, ...operations];
-    return (await this.client.run('storage', commitScript, keys, args)) === 'done';
+    return (await this.client.run('storage', commitScript, keys, args)) as Outcome;
   }
 
   #nextVersion(): string {

@@ -6,7 +6,7 @@ import { formatMembers } from './index-members.ts';
 import { dirname, escapeTag, parentOf, type Keys } from './keys.ts';
 import type { ListOverlay } from './list-overlay.ts';
 import type { EntryChange, MembershipChange } from './permission-log.ts';
-import type { UnitContents } from './unit.ts';
+import type { RequiredObject, UnitContents } from './unit.ts';
 
 /** Operations of the commit script, one after another, each a name and its arguments. */
 export type Program = string[];
@@ -17,8 +17,17 @@ export function verifications({ overlays, required, isFlushed }: UnitContents, k
   if (!isFlushed) {
     for (const { list, version } of overlays) program.push('version', keys.meta(list), keys.lease(list)[0], version);
   }
-  for (const { list, id } of required) program.push('exists', keys.list(list)[1], id);
+  for (const each of required) program.push(...requirement(each, keys).operation);
   return program;
+}
+
+/** Returns the condition that an object exists, or is as it was read, and the key that it touches. */
+export function requirement(
+  { list, id, lastModified }: RequiredObject,
+  keys: Keys,
+): { readonly operation: Program; readonly key: string } {
+  const key = keys.list(list)[2];
+  return { operation: ['object', key, id, String(lastModified ?? '')], key };
 }
 
 /** Returns all writes of the unit, for a server that holds every slot. */
@@ -142,6 +151,14 @@ function membershipWrites(change: MembershipChange, keys: Keys): Program {
 export function counted(values: readonly string[]): readonly string[] {
   return [String(values.length), ...values];
 }
+
+/** What a run of the commit script has come to. With all but `done` nothing was written. */
+export type Outcome =
+  | 'done'
+  /** A list was changed, or another process has a lease on it. */
+  | 'conflict'
+  /** An object above a list was changed or deleted. */
+  | 'changed';
 
 /** One run of the commit script on a cluster. */
 export interface SlotProgram {

@@ -60,15 +60,15 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return object;
   }
 
-  async lockShared(list: ListKey, id: string): Promise<StoredObject | undefined> {
-    await this.#unit.lockShared(list, id);
+  async lockShared(list: ListKey, id: string, below?: ListKey): Promise<StoredObject | undefined> {
+    await this.#unit.lockShared(list, id, below);
     const overlay = await this.#unit.findOverlay(list);
     if (overlay !== undefined) return this.#findLive(overlay, id);
     const name = keyOfObject(list, id);
     const object = this.#shared.get(name) ?? (await super.get(list, id));
     if (object === undefined) return undefined;
     this.#shared.set(name, object);
-    this.#unit.relyOn(list, id);
+    this.#unit.relyOn(list, object, below !== undefined);
     return object;
   }
 
@@ -100,7 +100,8 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
   async touch(list: ListKey): Promise<number> {
     const overlay = await this.#unit.overlay(list);
     const { clock = this.#unit.now } = overlay.state;
-    if (overlay.state.clock === undefined) overlay.change({ clock });
+    // Gives the list a new version too, so that units of other processes that have read an earlier one run again.
+    overlay.change({ clock });
     return clock;
   }
 

@@ -6,7 +6,7 @@ import type { Transaction } from '../../contracts/database.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
 import { keyOfList, keyOfObject, type ListName } from '../../core/lists/list-key.ts';
 import { unwritten } from '../../core/lists/list-state.ts';
-import type { ListKey } from '../../core/objects/stored.ts';
+import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { SharedLocks } from './shared-locks.ts';
 import { ListOverlay } from './list-overlay.ts';
@@ -14,11 +14,19 @@ import type { Leases } from './leases.ts';
 import { PermissionLog } from './permission-log.ts';
 import type { ListQueue } from './list-queue.ts';
 
+/** An object above a list that the unit writes to. */
+export interface RequiredObject {
+  readonly list: ListKey;
+  readonly id: string;
+  /** Timestamp that it must have; `undefined`: any. */
+  readonly lastModified: number | undefined;
+}
+
 /** The writes of a unit, and the conditions of its commit. */
 export interface UnitContents {
   readonly overlays: readonly ListOverlay[];
-  /** Objects that must still exist at the commit. */
-  readonly required: readonly { readonly list: ListKey; readonly id: string }[];
+  /** Objects that must exist at the commit, or be as they were read. */
+  readonly required: readonly RequiredObject[];
   /** URIs below which all lists are emptied, except those of the overlays. */
   readonly cascades: readonly ObjectUri[];
   /** Whether all lists are deleted before the overlays are written. */
@@ -49,7 +57,9 @@ export class RedisUnit implements Transaction {
   readonly #ready = new Map<ListName, ListOverlay>();
   readonly #queued = new Set<ListName>();
   readonly #inOrder = new InOrder();
-  readonly #required = new Map<string, { readonly list: ListKey; readonly id: string }>();
+  /** Turns in the queues of lists, so that two calls for one list wait once. */
+  readonly #turns = new Map<ListName, Promise<void>>();
+  readonly #required = new Map<string, RequiredObject>();
   #cascades: ObjectUri[] = [];
   #isFlushed = false;
   #isOpen = true;
@@ -111,10 +121,17 @@ export class RedisUnit implements Transaction {
     if (this.#overlays.size > this.#ready.size) await Promise.allSettled(this.#overlays.values());
   }
 
-  /** Locks an object, so that other units of this process wait before they delete it. */
-  async lockShared(list: ListKey, id: string): Promise<void> {
+  /**
+   * Locks an object, so that other units of this process wait before they delete it.
+   *
+   * @param below a list whose turn the unit waits for too, so that the object seldom changes between its read and the commit
+   */
+  async lockShared(list: ListKey, id: string, below: ListKey | undefined): Promise<void> {
     this.requireOpen();
-    await this.#naming(list, this.#host.sharedLocks.take({ kind: 'share', list, id }, this));
+    const locking = this.#naming(list, this.#host.sharedLocks.take({ kind: 'share', list, id }, this));
+    if (below === undefined) return locking;
+    const turn = this.#inOrder.run(Promise.resolve(), () => this.#takeTurn(keyOfList(below), below));
+    await Promise.all([locking, turn]);
   }
 
   /** Returns the conflict with a process that has changed a list meanwhile. The retry takes a lease on the list. */
@@ -124,9 +141,15 @@ export class RedisUnit implements Transaction {
     return new TransactionConflict('another process has changed the list', { lists });
   }
 
-  /** Makes the commit fail when another process has deleted the object. */
-  relyOn(list: ListKey, id: string): void {
-    this.#required.set(keyOfObject(list, id), { list, id });
+  /**
+   * Makes the commit fail when another unit has deleted the object.
+   *
+   * @param isExact whether it fails also when another unit has changed the object
+   */
+  relyOn(list: ListKey, { id, lastModified }: StoredObject, isExact: boolean): void {
+    const name = keyOfObject(list, id);
+    const known = this.#required.get(name)?.lastModified;
+    this.#required.set(name, { list, id, lastModified: isExact ? lastModified : known });
   }
 
   /** Waits for other units of this process that have locked an object, before its deletion. */
@@ -161,8 +184,6 @@ export class RedisUnit implements Transaction {
     const { permissions } = this;
     const writes =
       this.#isFlushed || this.#cascades.length > 0 || !permissions.isEmpty || overlays.some(({ isDirty }) => isDirty);
-    // Lists with an overlay are verified as a whole, with all their objects.
-    const required = [...this.#required.values()].filter(({ list }) => !this.#ready.has(keyOfList(list)));
     try {
       if (!writes) {
         this.#host.release(overlays);
@@ -170,7 +191,7 @@ export class RedisUnit implements Transaction {
       }
       const answer = this.#host.commit({
         overlays,
-        required,
+        required: [...this.#required.values()],
         cascades: this.#cascades,
         isFlushed: this.#isFlushed,
         permissions,
@@ -189,13 +210,26 @@ export class RedisUnit implements Transaction {
     this.#end();
   }
 
-  async #open(name: ListName, list: ListKey, ids: readonly string[]): Promise<ListOverlay> {
+  #takeTurn(name: ListName, list: ListKey): Promise<void> {
+    let turn = this.#turns.get(name);
+    if (turn === undefined) {
+      turn = this.#waitForTurn(name, list);
+      this.#turns.set(name, turn);
+      turn.catch(() => this.#turns.delete(name));
+    }
+    return turn;
+  }
+
+  async #waitForTurn(name: ListName, list: ListKey): Promise<void> {
     await this.#naming(list, this.#host.queue.take(name, this));
     this.#queued.add(name);
-    if (!this.#isOpen) {
-      this.#releaseLists();
-      this.requireOpen();
-    }
+    if (this.#isOpen) return;
+    this.#releaseLists();
+    this.requireOpen();
+  }
+
+  async #open(name: ListName, list: ListKey, ids: readonly string[]): Promise<ListOverlay> {
+    await this.#takeTurn(name, list);
     let overlay: ListOverlay;
     if (this.#isFlushed) {
       overlay = new ListOverlay(list, { ...unwritten, version: '' });

@@ -150,6 +150,7 @@ class Round {
       return lastModified;
     }
     this.#changes.ofObject(list, id);
+    this.#holders.delete(keyOfObject(list, id));
     putObject(connection, number, object, found);
     this.#lists.change(connection, list, putChange(lastModified, found));
     if (uri !== undefined) {

@@ -24,7 +24,7 @@ function writeInUnit(stores: Stores, write: ConditionalWrite): Promise<number | 
   const { list, id, expected, text, lastModified, keys, uri, entries } = write;
   return inUnitOf(stores, async ({ storage, permission }) => {
     if (write.holder !== undefined) {
-      const held = await storage.lockShared(write.holder.list, write.holder.id);
+      const held = await storage.lockShared(write.holder.list, write.holder.id, list);
       if (held === undefined || (write.holder.lastModified ?? held.lastModified) !== held.lastModified) return;
     }
     const { object, timestamp } = await storage.lock(list, id);

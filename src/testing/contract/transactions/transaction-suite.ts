@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { IntegrityError } from '../../../contracts/errors.ts';
 import type { Ability, TransactionCase, TransactionContext } from '../contract-case.ts';
 import { callOrderCases } from './call-order.ts';
+import { objectAboveCases } from './object-above.ts';
 import { sharedLockCases } from './shared-locks.ts';
 import { conditionalWriteCases } from './conditional-writes.ts';
 import { severalParentsCases } from './several-parents.ts';
@@ -389,6 +390,7 @@ export const transactionCases: readonly TransactionCase[] = [
   ...concurrency,
   ...callOrderCases,
   ...sharedLockCases,
+  ...objectAboveCases,
   ...conditionalWriteCases,
   ...severalParentsCases,
 ];
