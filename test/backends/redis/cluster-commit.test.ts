@@ -7,6 +7,7 @@ import { Keys } from '../../../src/backends/redis/keys.ts';
 import { PermissionLog } from '../../../src/backends/redis/permission-log.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import type { Outcome } from '../../../src/backends/redis/program.ts';
 import { storedUri } from '../../../src/core/objects/uris.ts';
 
 it('a commit that fails in one slot waits for the other slots before it fails', async () => {
@@ -15,8 +16,8 @@ it('a commit that fails in one slot waits for the other slots before it fails', 
   const client = new RedisClient({ address: findRedisAddress('redis+cluster://127.0.0.1:1')! });
   const failure = new BackendUnavailable('storage', 'the node is gone');
   const events: string[] = [];
-  let finish: (isDone: boolean) => void = () => {};
-  const elsewhere = new Promise<boolean>((resolve) => {
+  let finish: (outcome: Outcome) => void = () => {};
+  const elsewhere = new Promise<Outcome>((resolve) => {
     finish = resolve;
   });
   const commit = new ClusterCommit(client, keys, async ({ keys: [key] }) => {
@@ -31,7 +32,7 @@ it('a commit that fails in one slot waits for the other slots before it fails', 
     .catch((error: unknown) => events.push(error === failure ? 'failed' : String(error)));
   for (let turn = 0; turn < 5; turn++) await nextTurn();
   events.push('the other slot is written');
-  finish(true);
+  finish('done');
   await running;
   expect(events).toEqual(['the other slot is written', 'failed']);
 });

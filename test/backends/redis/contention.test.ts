@@ -202,6 +202,50 @@ describe.each(inExtent<readonly (typeof places)[number][]>(places.slice(0, 1), p
       expect(counts).toEqual([4 * processes, 4 * processes]);
     });
 
+    it.each([true, false])(
+      'a unit fails when the object above its list has changed; the list exists: %s',
+      async (exists) => {
+        const collections: ListKey = { kind: 'collection', parent: storedParent('/buckets/b') };
+        const [before, after] = ['{"declares":0}', '{"declares":1}'];
+        await unit(0, async ({ storage }) => {
+          await storage.update(collections, 'c', before);
+          if (exists) await storage.update(list, 'first', '{}');
+        });
+        const declare = (): Promise<number> =>
+          unit(1, async ({ storage }) => {
+            await storage.update(collections, 'c', after);
+            await storage.touch(list);
+            return storage.countAll(list, { filters: [] });
+          });
+        let declaring: Promise<number> | undefined;
+        let attempts = 0;
+        await unit(0, async ({ storage }) => {
+          attempts++;
+          const [above] = await Promise.all([storage.lockShared(collections, 'c', list), storage.lock(list, 'x')]);
+          // On a retry the list may be leased, so the change is not awaited twice.
+          declaring ??= declare();
+          await declaring;
+          await storage.update(list, 'x', above!.text);
+        });
+        const { reader } = createRedisStorage(databases[0]!);
+        expect([attempts, (await reader.get(list, 'x'))?.text]).toEqual([2, after]);
+      },
+    );
+
+    it('a unit that has read the object above before a change fails when it has locked the list after it.', async () => {
+      const collections: ListKey = { kind: 'collection', parent: storedParent('/buckets/b') };
+      await unit(0, ({ storage }) => storage.update(collections, 'c', '{"declares":0}'));
+      const texts: string[] = [];
+      await unit(0, async ({ storage }) => {
+        const above = await storage.lockShared(collections, 'c', list);
+        if (texts.length === 0) await unit(1, ({ storage: other }) => other.update(collections, 'c', '{"declares":1}'));
+        await storage.lock(list, 'x');
+        texts.push(above!.text);
+        await storage.update(list, 'x', above!.text);
+      });
+      expect(texts).toEqual(['{"declares":0}', '{"declares":1}']);
+    });
+
     it('an object is not created below a parent that is deleted at the same time.', { timeout: 60_000 }, async () => {
       const bucket: ListKey = { kind: 'bucket', parent: '' };
       const groups: ListKey = { kind: 'group', parent: storedParent('/buckets/b') };
