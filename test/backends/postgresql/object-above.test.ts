@@ -65,18 +65,19 @@ it('units that share a transaction see what was changed while the first of them 
 it('a batch that writes to a new list and another one sees what was changed above both', async () => {
   const { id, list } = await newCollection();
   const other: ListKey = { kind: 'note', parent: list.parent };
-  const transaction = await here.database.begin();
-  const writer = here.storage.writer(transaction);
-  expect((await writer.lockShared(collections, id, list))?.text).toBe(before);
-  await writer.update(list, 'x', before);
-  // The change touches another list, so it need not wait for this unit.
-  await inUnit(elsewhere.database, async (declaring) => {
-    const declarer = elsewhere.storage.writer(declaring);
-    await declarer.update(collections, id, after);
-    await declarer.touch(other);
+  const texts = await inUnit(here.database, async (transaction) => {
+    const writer = here.storage.writer(transaction);
+    const first = await writer.lockShared(collections, id, list);
+    await writer.update(list, 'x', before);
+    // The change touches another list, so it need not wait for this unit.
+    await inUnit(elsewhere.database, async (declaring) => {
+      const declarer = elsewhere.storage.writer(declaring);
+      await declarer.update(collections, id, after);
+      await declarer.touch(other);
+    });
+    return [first?.text, (await writer.lockShared(collections, id, other))?.text];
   });
-  expect((await writer.lockShared(collections, id, other))?.text).toBe(after);
-  await transaction.commit();
+  expect(texts).toEqual([before, after]);
 });
 
 it('a conditional write that creates its list sees what was changed while it waited', async () => {
