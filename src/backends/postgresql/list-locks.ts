@@ -11,7 +11,7 @@ import { textArray } from './array-text.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import { textOrLength } from './long-texts.ts';
 import { ExpectedObjectsOfUnit, type UrisOfList } from './expected-objects.ts';
-import type { Inheritance } from './shared-transaction.ts';
+import type { Inheritance, KeptObject } from './shared-transaction.ts';
 import type { ListsOfUnit, PostgresUnit } from './unit.ts';
 
 /** The object or tombstone of an id. */
@@ -62,12 +62,6 @@ export class ListLock {
 interface LockedEntry {
   readonly list: ListLock;
   readonly entry: Entry;
-}
-
-/** An object, and the lists under whose locks it was read. */
-export interface KeptObject {
-  readonly object: StoredObject;
-  readonly belows: readonly ListName[];
 }
 
 /** An id with neither object nor tombstone. */

@@ -2,14 +2,19 @@
 // another, each behind a savepoint, and are committed together, so none waits for the commit of the previous one.
 import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListName } from '../../core/lists/list-key.ts';
-import type { ListKey } from '../../core/objects/stored.ts';
+import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import type { Connection, Result, Row, SqlValue, Statement } from './connection.ts';
-import type { KeptObject } from './list-locks.ts';
 import { asTooMuchWork, isLockRefused, isLostConnection, translateError, type BackendName } from './errors.ts';
 
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
 const commit: Statement = { text: 'COMMIT' };
 const rollback: Statement = { text: 'ROLLBACK' };
+
+/** An object, and the lists under whose locks it was read. */
+export interface KeptObject {
+  readonly object: StoredObject;
+  readonly belows: readonly ListName[];
+}
 
 /** State that a unit hands over to the next one in its transaction. */
 export interface Inheritance {

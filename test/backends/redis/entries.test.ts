@@ -157,15 +157,15 @@ describe('the keys of a script', () => {
   });
 
   it('are the only keys that the commit uses on a cluster', async () => {
-    const [meta, objects] = keys.list({ kind: 'record', parent: storedParent('/a') });
+    const [meta, objects, live] = keys.list({ kind: 'record', parent: storedParent('/a') });
     const commit = (declared: readonly string[], operations: readonly string[]): Promise<unknown> =>
       redis.database.client.run('storage', commitScript, declared, ['test:', '1', 'v', '0', 'mark', ...operations]);
-    await expect(commit([meta], ['exists', objects, 'x'])).rejects.toThrow('undeclared');
+    await expect(commit([meta], ['object', live, 'x', ''])).rejects.toThrow('undeclared');
     await expect(commit([keys.granted('/a')], ['grant', '/a', '/a/b', 'read', '1', 'zoe'])).rejects.toThrow(
       'undeclared',
     );
     await expect(commit([meta], ['drop', keys.tag('/a'), 'record'])).rejects.toThrow(`undeclared key: ${objects}`);
-    expect(await commit([meta, objects], ['exists', objects, 'x'])).toBe('conflict');
+    expect(await commit([meta, live], ['object', live, 'x', ''])).toBe('changed');
   });
 });
 
