@@ -2,7 +2,7 @@
 import { attachmentIn } from './attachment-field.ts';
 import { attributesOf, checkAttributes, chosenTime, readEnvelope } from './envelope.ts';
 import { missing, Refusal, requireNone, stamps, uncached, type Expected, type Issue } from './exchange.ts';
-import { isSame, member, project, valueAt, withMember, type JsonMap } from './json.ts';
+import { isList, isSame, member, project, valueAt, withMember, type JsonMap } from './json.ts';
 import { readPatch } from './patches.ts';
 import { objectIn, parentOf, uriOf, type Place } from './places.ts';
 import { readConditions, requireAbsent, requireConditions, unchanged } from './preconditions.ts';
@@ -62,6 +62,8 @@ export function write(
   requirePossibleGroups(turn, what.entries);
   requireUnique(turn, place, data, old?.data);
   const item = store.put(place.list, place.id!, data, now, what.time);
+  const indexes = place.kind === 'collection' ? member(data, 'indexes') : undefined;
+  if (isList(indexes) && indexes.length > 0) store.touch(`${uri}/records`, now);
   if (attachmentIn(old?.data) !== undefined && attachmentIn(data) === undefined) store.files.delete(uri);
   store.setEntries(uri, withWriter(what.entries, person));
   turn.record({
