@@ -122,6 +122,7 @@ export class RedisDatabase implements Database, UnitHost {
       if (!isLeased && !isHeld) continue;
       // A lease that cannot be released expires.
       const [lease] = this.keys.lease(list);
+      this.leases.ended(list);
       this.#execute({ operations: ['release', lease], keys: [lease] }, '').catch(() => {});
     }
   }

@@ -14,12 +14,20 @@ export interface LockedHead {
 
 /** Time after a conflict during which writers take a lease. */
 const contentionMs = 5000;
-/** Longest wait for another process, after which the unit is retried. */
+/** Longest wait for other processes, after which the unit is retried. */
 const patienceMs = 10_000;
-/** Longest wait of a unit that has other lists itself, because the wait may be a deadlock. */
-const patienceOfHoldersMs = 30;
+/** Time for which the units of a process that wait for a list pass its lease on, before another process gets it. */
+const turnMs = 20;
 /** Maximum number of lists remembered as contended; the oldest are forgotten first. */
 const maxContended = 10_000;
+
+/** The wait of a unit for a list. */
+export interface LeaseWait {
+  /** Whether the unit waits for another process. A wait against the order of lists could be a deadlock. */
+  readonly mayWait: boolean;
+  /** Whether the unit still needs the list. */
+  isWanted(): boolean;
+}
 
 export class Leases {
   readonly #reads: ListReads;
@@ -27,6 +35,8 @@ export class Leases {
   readonly #mark: string;
   /** List → when its contention is forgotten, by the monotonic clock. */
   readonly #contended = new Map<ListName, number>();
+  /** List → since when this process has the lease, by the monotonic clock. */
+  readonly #since = new Map<ListName, number>();
 
   constructor(reads: ListReads, mark: string) {
     this.#reads = reads;
@@ -36,17 +46,20 @@ export class Leases {
   /**
    * Reads the head of a list once no other process has a lease on it.
    *
-   * @param holdsOthers whether the unit has other lists already
-   * @throws TransactionConflict when the lease does not end in time
+   * @throws TransactionConflict when the unit may not wait, no longer needs the list, or the lease does not end in time
    */
-  async lock(list: ListKey, ids: readonly string[], holdsOthers: boolean): Promise<LockedHead> {
-    const deadline = performance.now() + (holdsOthers ? patienceOfHoldersMs * (0.5 + Math.random()) : patienceMs);
+  async lock(list: ListKey, ids: readonly string[], { mayWait, isWanted }: LeaseWait): Promise<LockedHead> {
+    const name = keyOfList(list);
+    const deadline = mayWait ? performance.now() + patienceMs : 0;
     for (;;) {
-      const isLeased = this.#isContended(list);
-      const head = await this.#reads.lock(list, ids, this.#mark, isLeased);
-      if (head !== undefined) return { head, isLeased };
+      const isLeased = this.isContended(list) || this.#since.has(name);
+      const head = await this.#reads.lock(list, ids, { mark: this.#mark, takes: isLeased, reserves: mayWait });
+      if (head !== undefined) {
+        if (isLeased && !this.#since.has(name)) this.#since.set(name, performance.now());
+        return { head, isLeased };
+      }
       this.expectContention(list);
-      if (performance.now() > deadline) throw new TransactionConflict('another process holds the list');
+      if (performance.now() > deadline || !isWanted()) throw new TransactionConflict('another process holds the list');
       await wait(1 + Math.random() * 2);
     }
   }
@@ -63,7 +76,19 @@ export class Leases {
     }
   }
 
-  #isContended(list: ListKey): boolean {
+  /** Returns whether the next unit of this process gets the lease before other processes. */
+  isPassedOn(list: ListKey): boolean {
+    const since = this.#since.get(keyOfList(list));
+    return since !== undefined && performance.now() - since < turnMs;
+  }
+
+  /** Notes that this process gives up its lease. */
+  ended(list: ListKey): void {
+    this.#since.delete(keyOfList(list));
+  }
+
+  /** Whether another process wrote the list lately, so that units take leases on it. */
+  isContended(list: ListKey): boolean {
     if (this.#contended.size === 0) return false;
     const name = keyOfList(list);
     const until = this.#contended.get(name);

@@ -12,8 +12,8 @@ export class ListOverlay {
   readonly version: string;
   /** Whether the commit has to register the list. */
   readonly isNew: boolean;
-  /** Whether a lease keeps other processes from the list until the unit ends. */
-  readonly isLeased: boolean;
+  /** Whether the end of the unit ends a lease on the list. */
+  isLeased: boolean;
   readonly #before: ListState;
   /** The state of the list as the unit sees it. */
   state: ListState;

@@ -1,5 +1,6 @@
 // Queues of units of one process that write the same list: one works at a time, the others wait in the order of their
 // calls. The server would detect the conflict by versions, but then all but one would have worked in vain.
+import { TransactionConflict } from '../../contracts/errors.ts';
 import type { Holder, LockWaits } from './lock-waits.ts';
 
 interface Waiter {
@@ -23,15 +24,17 @@ export class ListQueue {
   /**
    * Waits until the holder has the list.
    *
-   * @throws TransactionConflict when a holder in front waits for this one; BackendUnavailable when the wait takes too long
+   * @throws TransactionConflict when a holder in front waits for this one, or this one may not wait; BackendUnavailable when
+   *   the wait takes too long
    */
-  async take(name: string, holder: Holder): Promise<void> {
+  async take(name: string, holder: Holder, mayWait = true): Promise<void> {
     const queue = this.#queues.get(name);
     if (queue === undefined) {
       this.#queues.set(name, { holder, waiting: [] });
       return;
     }
     if (queue.holder === holder) return;
+    if (!mayWait) throw new TransactionConflict('another unit of work holds an earlier list');
     await this.#waits.wait(
       holder,
       () => inFront(queue, holder),
@@ -41,6 +44,11 @@ export class ListQueue {
         return () => void queue.waiting.splice(queue.waiting.indexOf(waiter), 1);
       },
     );
+  }
+
+  /** Whether another holder waits for the list. */
+  isAwaited(name: string): boolean {
+    return (this.#queues.get(name)?.waiting.length ?? 0) > 0;
   }
 
   /** Gives the list to the holder that has waited longest. */

@@ -52,6 +52,15 @@ export interface HeadOptions {
   readonly requireRoom?: RequireRoom | undefined;
 }
 
+export interface LeaseOptions {
+  /** Mark of the process. */
+  readonly mark: string;
+  /** Whether the process takes a lease. */
+  readonly takes: boolean;
+  /** Whether the process gets the next lease when another one has the lease. */
+  readonly reserves: boolean;
+}
+
 const rangeScript = script(`
 local function walk(key)
   if ARGV[2] == '1' then
@@ -122,13 +131,13 @@ return readHead(ARGV, 4, tonumber(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[3]))
 `);
 
 /**
- * The head, unless another process has a lease on the list. A process that has to wait gets the next lease. Arguments: mark of
- * the process, milliseconds of the lease (0: none) and of the reservation of the next one, ids.
+ * The head, unless another process has a lease on the list. A process that waits gets the next lease. Arguments: mark of the
+ * process, milliseconds of the lease and of the reservation of the next one (0: none), ids.
  */
 const lockScript = script(`${readHead}
 local holder, next = redis.call('GET', KEYS[5]), redis.call('GET', KEYS[6])
 if (holder and holder ~= ARGV[1]) or (not holder and next and next ~= ARGV[1]) then
-  if not next then redis.call('SET', KEYS[6], ARGV[1], 'PX', ARGV[3]) end
+  if not next and ARGV[3] ~= '0' then redis.call('SET', KEYS[6], ARGV[1], 'PX', ARGV[3]) end
   return false
 end
 if ARGV[2] ~= '0' then
@@ -246,10 +255,14 @@ export class ListReads {
     return head;
   }
 
-  /** Reads the head, unless another process than the marked one has a lease on the list. With `takes` this one takes a lease. */
-  async lock(list: ListKey, ids: readonly string[], mark: string, takes: boolean): Promise<ListHead | undefined> {
+  /** Reads the head, unless another process than the marked one has a lease on the list. */
+  async lock(
+    list: ListKey,
+    ids: readonly string[],
+    { mark, takes, reserves }: LeaseOptions,
+  ): Promise<ListHead | undefined> {
     const keys = [...this.#keys.list(list), ...this.#keys.lease(list)];
-    const args = [mark, takes ? leaseMs : 0, reservationMs, ...ids];
+    const args = [mark, takes ? leaseMs : 0, reserves ? reservationMs : 0, ...ids];
     const reply = (await this.#client.query('storage', lockScript, keys, args)) as Reply | null;
     return reply === null ? undefined : headOf(reply, ids);
   }

@@ -6,6 +6,7 @@ import type { Transaction } from '../../contracts/database.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
 import { keyOfList, keyOfObject, type ListName } from '../../core/lists/list-key.ts';
 import { unwritten } from '../../core/lists/list-state.ts';
+import { compareLocks } from '../../core/objects/list-order.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { SharedLocks } from './shared-locks.ts';
@@ -189,6 +190,7 @@ export class RedisUnit implements Transaction {
         this.#host.release(overlays);
         return;
       }
+      this.#passLeasesOn();
       const answer = this.#host.commit({
         overlays,
         required: [...this.#required.values()],
@@ -221,7 +223,8 @@ export class RedisUnit implements Transaction {
   }
 
   async #waitForTurn(name: ListName, list: ListKey): Promise<void> {
-    await this.#naming(list, this.#host.queue.take(name, this));
+    const mayWait = this.#isNext(list) || !this.#isContended(list);
+    await this.#naming(list, this.#host.queue.take(name, this, mayWait));
     this.#queued.add(name);
     if (this.#isOpen) return;
     this.#releaseLists();
@@ -230,18 +233,46 @@ export class RedisUnit implements Transaction {
 
   async #open(name: ListName, list: ListKey, ids: readonly string[]): Promise<ListOverlay> {
     await this.#takeTurn(name, list);
-    let overlay: ListOverlay;
-    if (this.#isFlushed) {
-      overlay = new ListOverlay(list, { ...unwritten, version: '' });
-      overlay.empty(this.now);
-    } else {
-      const { head, isLeased } = await this.#naming(list, this.#host.leases.lock(list, ids, this.#ready.size > 0));
-      overlay = new ListOverlay(list, head, isLeased);
-      for (const [index, id] of ids.entries()) overlay.learn(id, head.entries[index]);
-      if (this.#isBelowCascade(list)) overlay.empty(this.now);
+    // The unit may end meanwhile. The list stays taken until then, so that no unit behind it loses the lease.
+    this.#queued.delete(name);
+    try {
+      this.requireOpen();
+      const overlay = await this.#read(list, ids, this.#isNext(list));
+      if (!this.#isOpen) this.#host.release([overlay]);
+      this.requireOpen();
+      this.#ready.set(name, overlay);
+      return overlay;
+    } finally {
+      if (this.#isOpen) this.#queued.add(name);
+      else this.#host.queue.release(name, this);
     }
-    this.#ready.set(name, overlay);
+  }
+
+  async #read(list: ListKey, ids: readonly string[], mayWait: boolean): Promise<ListOverlay> {
+    if (this.#isFlushed) {
+      const overlay = new ListOverlay(list, { ...unwritten, version: '' });
+      overlay.empty(this.now);
+      return overlay;
+    }
+    const wait = { mayWait, isWanted: () => this.#isOpen };
+    const { head, isLeased } = await this.#naming(list, this.#host.leases.lock(list, ids, wait));
+    const overlay = new ListOverlay(list, head, isLeased);
+    for (const [index, id] of ids.entries()) overlay.learn(id, head.entries[index]);
+    if (this.#isBelowCascade(list)) overlay.empty(this.now);
     return overlay;
+  }
+
+  /** Whether waiting for the list keeps to the order of all units, in which they never wait for each other. */
+  #isNext(list: ListKey): boolean {
+    for (const overlay of this.#ready.values()) if (compareLocks(overlay.list, list) > 0) return false;
+    return true;
+  }
+
+  /** Whether other processes may wait for the unit, or make it wait for the list. Their waits are not known here. */
+  #isContended(list: ListKey): boolean {
+    if (this.#host.leases.isContended(list)) return true;
+    for (const { isLeased } of this.#ready.values()) if (isLeased) return true;
+    return false;
   }
 
   #isBelowCascade({ parent }: ListKey): boolean {
@@ -259,6 +290,16 @@ export class RedisUnit implements Transaction {
         cause: error,
         lists: list === undefined ? lists : [...lists, list],
       });
+    }
+  }
+
+  /** Keeps leases on lists for which units of this process wait, so that not each of them takes a lease of its own. */
+  #passLeasesOn(): void {
+    const { leases, queue } = this.#host;
+    for (const overlay of this.#ready.values()) {
+      if (!overlay.isLeased) continue;
+      if (queue.isAwaited(keyOfList(overlay.list)) && leases.isPassedOn(overlay.list)) overlay.isLeased = false;
+      else leases.ended(overlay.list);
     }
   }
 
