@@ -1,5 +1,6 @@
 // Leases on lists between processes. Usually no other process writes the list at the same time, and the version check of the
-// commit is enough. After it has failed, writers take a short lease and others wait, so that no writer is retried for ever.
+// commit is enough. After it has failed, writers take a short lease and others wait, so that no writer is retried for ever. Units
+// wait for each other in the order of lists only (decision 30), so that no wait is a deadlock.
 import { setTimeout as wait } from 'node:timers/promises';
 import { TransactionConflict } from '../../contracts/errors.ts';
 import { keyOfList, type ListName } from '../../core/lists/list-key.ts';
