@@ -17,6 +17,8 @@ export interface LockedHead {
 const contentionMs = 5000;
 /** Longest wait for other processes, after which the unit is retried. */
 const patienceMs = 10_000;
+/** Longest pause between two questions for a list. The pauses grow, because a busy server answers no question sooner. */
+const maxPauseMs = 5;
 /** Time for which the units of a process that wait for a list pass its lease on, before another process gets it. */
 const turnMs = 20;
 /** Maximum number of lists remembered as contended; the oldest are forgotten first. */
@@ -27,7 +29,7 @@ export interface LeaseWait {
   /** Whether the unit waits for another process. A wait against the order of lists could be a deadlock. */
   readonly mayWait: boolean;
   /** Whether the unit still needs the list. */
-  isWanted(): boolean;
+  readonly isWanted: () => boolean;
 }
 
 export class Leases {
@@ -52,7 +54,7 @@ export class Leases {
   async lock(list: ListKey, ids: readonly string[], { mayWait, isWanted }: LeaseWait): Promise<LockedHead> {
     const name = keyOfList(list);
     const deadline = mayWait ? performance.now() + patienceMs : 0;
-    for (;;) {
+    for (let refusals = 1; ; refusals++) {
       const isLeased = this.isContended(list) || this.#since.has(name);
       const head = await this.#reads.lock(list, ids, { mark: this.#mark, takes: isLeased, reserves: mayWait });
       if (head !== undefined) {
@@ -61,7 +63,7 @@ export class Leases {
       }
       this.expectContention(list);
       if (performance.now() > deadline || !isWanted()) throw new TransactionConflict('another process holds the list');
-      await wait(1 + Math.random() * 2);
+      await wait(Math.min(refusals, maxPauseMs));
     }
   }
 

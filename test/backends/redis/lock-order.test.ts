@@ -71,7 +71,7 @@ it('waits for a later list for as long as another process has it', async () => {
   const asked = vi.spyOn(processes[1].reads, 'lock');
   const locking = own.storage.create(history, 'entry', '{}');
   // Many more questions than fit into the time for which a unit waits against the order anywhere.
-  await vi.waitUntil(() => asked.mock.calls.length > 60, { timeout: 20_000, interval: 5 });
+  await vi.waitUntil(() => asked.mock.calls.length > 50, { timeout: 20_000, interval: 5 });
   await other.transaction.commit();
   await locking;
   await own.transaction.commit();
