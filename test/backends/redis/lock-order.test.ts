@@ -31,6 +31,7 @@ interface Unit {
 let server: Awaited<ReturnType<typeof openTestServer>>;
 let processes: [RedisDatabase, RedisDatabase];
 let runs = 0;
+const begun: Transaction[] = [];
 
 beforeAll(async () => {
   server = await openTestServer();
@@ -44,11 +45,14 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   vi.restoreAllMocks();
+  // A database closes once its units have ended, also those of a failed test.
+  for (const transaction of begun.splice(0)) await transaction.rollback();
   for (const database of processes) await database.close();
 });
 
 async function begin(database: RedisDatabase): Promise<Unit> {
   const transaction = await database.begin();
+  begun.push(transaction);
   return { transaction, storage: createRedisStorage(database).writer(transaction) };
 }
 
