@@ -108,6 +108,8 @@ export interface Database {
    * out to be unnecessary. Absent: no.
    */
   readonly isRemote?: boolean;
+  /** Compares lists by the order in which a unit that runs again locks those that it knows of. Absent: by `compareLists`. */
+  readonly compareLocks?: (a: ListKey, b: ListKey) => number;
   /** Opens a transaction for reads and writes. Waits for the lock of a single writer. */
   begin(options?: BeginOptions): Promise<Transaction>;
   /**

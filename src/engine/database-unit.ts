@@ -5,7 +5,7 @@ import { TransactionConflict } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Requester } from '../contracts/requester.ts';
 import type { Action } from '../core/events/payload.ts';
-import { compareLocks } from '../core/objects/list-order.ts';
+import { compareLists } from '../core/objects/list-order.ts';
 import type { ListKey } from '../core/objects/stored.ts';
 import type { Change } from './events/event.ts';
 import { notingWrites } from './commit-listener.ts';
@@ -86,7 +86,8 @@ export class DatabaseUnit implements UnitOfWork {
       permission: permission.writer(ofPermission),
     };
     this.#writer = writer;
-    for (const list of this.#contended.toSorted(compareLocks)) await writer.storage.lock(list);
+    const order = storage.database.compareLocks ?? compareLists;
+    for (const list of this.#contended.toSorted(order)) await writer.storage.lock(list);
     return writer;
   }
 

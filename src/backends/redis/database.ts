@@ -10,6 +10,7 @@ import { SharedHints } from '../hints/shared-hints.ts';
 import { defaultTimeoutSeconds, RedisClient, type RedisClientOptions } from './client.ts';
 import { changedAbove, ClusterCommit } from './cluster-commit.ts';
 import { commitScript } from './commit-script.ts';
+import { compareLocks } from '../../core/objects/list-order.ts';
 import { SharedLocks } from './shared-locks.ts';
 import { Keys } from './keys.ts';
 import { Leases } from './leases.ts';
@@ -44,6 +45,7 @@ export async function openRedisDatabase(options: RedisDatabaseOptions): Promise<
 export class RedisDatabase implements Database, UnitHost {
   readonly name = 'redis';
   readonly isRemote = true;
+  readonly compareLocks = compareLocks;
   readonly abilities: Database['abilities'];
   readonly clock: Clock;
   readonly client: RedisClient;
