@@ -95,12 +95,7 @@ export type {
   PermissionReader,
   PermissionWriter,
 } from './contracts/permission.ts';
-export type {
-  SecurityEntry,
-  SecurityKey,
-  SecurityState,
-  SecurityStateLimits,
-} from './contracts/security-state.ts';
+export type { SecurityEntry, SecurityKey, SecurityState, SecurityStateLimits } from './contracts/security-state.ts';
 export type {
   Deletion,
   ListClocks,
