@@ -11,7 +11,6 @@ const ordered = { file: 'src/backends/postgresql/ordered-page.ts', backend: rang
 const inMemory = { file: 'src/backends/memory/read-keys.ts', backend, ...inOrder };
 const text = { backend };
 const found = { tests: 'test/http/text-search.test.ts', only: 'on memory' };
-const above = { backend: ranges.backend, tests: 'test/contract/postgresql.test.ts', only: 'above' };
 const requests = { backend, tests: 'test/http/indexes.test.ts', only: 'on memory' };
 
 /** @type {readonly import('./mutants.mjs').Mutant[]} */
@@ -367,37 +366,5 @@ export const indexMutants = [
     replace: 'if (list',
     tests: 'test/contract/memory.test.ts',
     only: 'words change',
-  },
-  {
-    ...above,
-    name: 'PostgreSQL: a writer that finds its list new relies on what it has read before',
-    file: 'src/backends/postgresql/storage-writer.ts',
-    find: 'if (!isLocked && !(await this.#lists.create(below))) continue;',
-    replace: 'if (!isLocked) await this.#lists.create(below);',
-  },
-  {
-    ...above,
-    name: 'PostgreSQL: a list that another transaction has created counts as own',
-    file: 'src/backends/postgresql/list-locks.ts',
-    find: 'const isOwn = this.#added.has(name);',
-    replace: 'const isOwn = true;',
-  },
-  {
-    ...above,
-    name: 'PostgreSQL: what was read under the lock of one list counts under that of another',
-    file: 'src/backends/postgresql/list-locks.ts',
-    find: 'return kept?.belows.includes(keyOfList(below)) === true ? kept.object : undefined;',
-    replace: 'return kept?.object;',
-    tests: 'test/backends/postgresql/object-above.test.ts',
-    only: '',
-  },
-  {
-    backend,
-    name: 'Redis: the commit does not notice that the object above has changed',
-    file: 'src/backends/redis/commit-script.ts',
-    find: 'if not found or (timestamp and tonumber(found) ~= timestamp) then',
-    replace: 'if not found then',
-    tests: 'test/backends/redis/contention.test.ts',
-    only: 'above',
   },
 ];

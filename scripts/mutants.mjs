@@ -6,6 +6,7 @@ import { indexMutants } from './index-mutants.mjs';
 import { liveMutants } from './live-mutants.mjs';
 import { memoryMutants } from './memory-mutants.mjs';
 import { workMutants } from './work-mutants.mjs';
+import { concurrencyMutants } from './concurrency-mutants.mjs';
 
 /**
  * @typedef {{
@@ -27,6 +28,7 @@ export const mutants = [
   ...indexMutants,
   ...memoryMutants,
   ...workMutants,
+  ...concurrencyMutants,
 
   // Permissions
   {

@@ -6,6 +6,7 @@ import type { ListKey } from '../../core/objects/stored.ts';
 import { storedParent, type ObjectUri } from '../../core/objects/uris.ts';
 import type { RedisClient } from './client.ts';
 import { dirname, escapeTag, parentOf, unescapeTag, type Keys } from './keys.ts';
+import type { ListOverlay } from './list-overlay.ts';
 import { planMemberships, type Membership } from './membership-plan.ts';
 import type { EntryChange } from './permission-log.ts';
 import {
@@ -55,10 +56,11 @@ export class ClusterCommit {
   /**
    * Commits a unit of work.
    *
+   * @returns lists that were only read, whose leases the caller releases; those of written lists are released
    * @throws TransactionConflict when nothing was written and the unit may run again; BackendUnavailable when the outcome is
    *   unknown
    */
-  async run(contents: UnitContents, version: string): Promise<void> {
+  async run(contents: UnitContents, version: string): Promise<readonly ListOverlay[]> {
     await this.#announce(contents);
     const writes = await this.#planWrites(contents);
     const memberships = await planMemberships(this.#client, this.#keys, contents.permissions.memberships);
@@ -77,6 +79,8 @@ export class ClusterCommit {
     );
     await this.#countFlush(contents);
     await this.#changeMemberships(memberships, true, version);
+    const isWritten = ({ list }: ListOverlay): boolean => writes.tags.includes(this.#keys.tag(list.parent));
+    return contents.overlays.filter((overlay) => (!isLone || overlay.isLeased) && !isWritten(overlay));
   }
 
   /**

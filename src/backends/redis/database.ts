@@ -108,7 +108,7 @@ export class RedisDatabase implements Database, UnitHost {
   async commit(contents: UnitContents): Promise<void> {
     try {
       if (this.#cluster === undefined) await this.#commitEverywhere(contents);
-      else await this.#cluster.run(contents, this.#nextVersion());
+      else this.release(await this.#cluster.run(contents, this.#nextVersion()), true);
     } catch (error) {
       // The commit on a cluster takes leases on its own.
       this.release(contents.overlays, this.client.isCluster);

@@ -47,6 +47,13 @@ export class SharedLocks {
     await this.#wait(request);
   }
 
+  /** Whether a deletion waits for the holder. */
+  isInTheWay(holder: Holder): boolean {
+    if (this.#removals === 0) return false;
+    const own = [...(this.#granted.get(holder)?.values() ?? [])];
+    return this.#waiting.some(({ claim }) => own.some((request) => excludes(request.claim, claim)));
+  }
+
   /** Releases all claims of a holder. */
   release(holder: Holder): void {
     for (const { claim } of this.#granted.get(holder)?.values() ?? []) if (claim.kind !== 'share') this.#removals--;

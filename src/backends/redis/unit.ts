@@ -9,7 +9,7 @@ import { unwritten } from '../../core/lists/list-state.ts';
 import { compareLocks } from '../../core/objects/list-order.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
-import type { SharedLocks } from './shared-locks.ts';
+import type { Claim, SharedLocks } from './shared-locks.ts';
 import { ListOverlay } from './list-overlay.ts';
 import type { Leases } from './leases.ts';
 import { PermissionLog } from './permission-log.ts';
@@ -129,7 +129,7 @@ export class RedisUnit implements Transaction {
    */
   async lockShared(list: ListKey, id: string, below: ListKey | undefined): Promise<void> {
     this.requireOpen();
-    const locking = this.#naming(list, this.#host.sharedLocks.take({ kind: 'share', list, id }, this));
+    const locking = this.#claim(list, { kind: 'share', list, id });
     if (below === undefined) return locking;
     const turn = this.#inOrder.run(Promise.resolve(), () => this.#takeTurn(keyOfList(below), below));
     await Promise.all([locking, turn]);
@@ -155,15 +155,13 @@ export class RedisUnit implements Transaction {
 
   /** Waits for other units of this process that have locked an object, before its deletion. */
   async outlive(list: ListKey, id: string): Promise<void> {
-    await this.#naming(list, this.#host.sharedLocks.take({ kind: 'delete', list, id }, this));
-    this.requireOpen();
+    await this.#claim(list, { kind: 'delete', list, id });
   }
 
   /** Empties all lists whose parent is the URI or below it. */
   async cascade(uri: ObjectUri): Promise<void> {
     this.requireOpen();
-    await this.#naming(undefined, this.#host.sharedLocks.take({ kind: 'cascade', uri }, this));
-    this.requireOpen();
+    await this.#claim(undefined, { kind: 'cascade', uri });
     for (const overlay of this.#ready.values()) if (isBelow(overlay.list.parent, uri)) overlay.empty(this.now);
     if (!this.#isFlushed) this.#cascades.push(uri);
   }
@@ -212,6 +210,14 @@ export class RedisUnit implements Transaction {
     this.#end();
   }
 
+  /** Takes a claim on objects. One that is granted after the end of the unit is released, as nothing else would do it. */
+  async #claim(list: ListKey | undefined, claim: Claim): Promise<void> {
+    await this.#naming(list, this.#host.sharedLocks.take(claim, this));
+    if (this.#isOpen) return;
+    this.#host.sharedLocks.release(this);
+    this.requireOpen();
+  }
+
   #takeTurn(name: ListName, list: ListKey): Promise<void> {
     let turn = this.#turns.get(name);
     if (turn === undefined) {
@@ -254,7 +260,9 @@ export class RedisUnit implements Transaction {
       overlay.empty(this.now);
       return overlay;
     }
-    const wait = { mayWait, isWanted: () => this.#isOpen };
+    // A deletion in this process that waits for this unit may have the leases that the other process waits for.
+    const isWanted = (): boolean => this.#isOpen && !this.#host.sharedLocks.isInTheWay(this);
+    const wait = { mayWait, isWanted };
     const { head, isLeased } = await this.#naming(list, this.#host.leases.lock(list, ids, wait));
     const overlay = new ListOverlay(list, head, isLeased);
     for (const [index, id] of ids.entries()) overlay.learn(id, head.entries[index]);
