@@ -5,7 +5,7 @@ import { sortInSteps } from '../../base/sort-in-steps.ts';
 import { pause, runFromNow, type Steps } from '../../base/steps.ts';
 import type { RequireRoom, StorageReader } from '../../contracts/storage.ts';
 import { charsOf, formatEntry, type ListKey } from '../../core/objects/stored.ts';
-import { shortPageBytes, walk, walkIds } from '../../engine/walk.ts';
+import { oldestFirst, shortPageBytes, walk, walkIds } from '../../engine/walk.ts';
 import type { LoggedChange, ChangeLog } from './change-log.ts';
 import { where } from './history-entry.ts';
 
@@ -171,7 +171,10 @@ async function findChanged(
 ): Promise<ReadonlySet<string>> {
   const changed = new Set<string>();
   const later = { filters: [where('last_modified', 'gt', border)], includeDeleted: true };
-  for await (const id of walkIds(storage, records, later, requireRoom)) if (!unchanged.has(id)) changed.add(id);
+  // The oldest first: a record that changes meanwhile moves behind the position, and is found there.
+  for await (const id of walkIds(storage, records, later, requireRoom, oldestFirst)) {
+    if (!unchanged.has(id)) changed.add(id);
+  }
   for (const id of deleted) if (!unchanged.has(id)) changed.add(id);
   return changed;
 }

@@ -64,17 +64,23 @@ it.each([
   expect(turns).toBeGreaterThan(20);
 });
 
-it.each([2 * count, 2 * count + 50, 9 * count])(
-  'of the time %d has all records as they were before any of them changed while they were read',
-  async (at) => {
-    const { database, ids } = await fill(count + 1);
+it.each([
+  { at: 2 * count, firstLogged: count + 1, oldest: 0 },
+  { at: 2 * count + 50, firstLogged: count + 1, oldest: 0 },
+  { at: 9 * count, firstLogged: count + 1, oldest: 0 },
+  // The newer half has changed since. The history has it as it was.
+  { at: count + count / 2, firstLogged: 1, oldest: count / 2 },
+])(
+  'of the time $at has all records as they were before any of them changed while they were read',
+  async ({ at, firstLogged, oldest }) => {
+    const { database, ids } = await fill(firstLogged);
     const storage = createMemoryStorage(database);
     // The newest records are read first. After each page, the oldest one and one that was read change.
     let changes = 0;
     const change = (): Promise<void> =>
       inUnit(database, async (unit) => {
         const writer = storage.writer(unit);
-        for (const n of [changes, count - 1 - changes]) {
+        for (const n of [oldest + changes, count - 1 - changes]) {
           changes++;
           const lastModified = 2 * count + changes;
           const logged = new StoredObject(`later${changes}`, count + changes, entryOf(ids[n]!, lastModified));
@@ -91,7 +97,8 @@ it.each([2 * count, 2 * count + 50, 9 * count])(
     };
     const shown = shownBy(await readSnapshot(sourceOf(reader), at));
     expect(changes).toBeGreaterThan(5);
-    expect(shown.map(({ id }) => id)).toEqual(ids.toReversed());
-    expect(shown.map((each) => each.last_modified)).toEqual(ids.map((__, n) => 2 * count - n));
+    const times = ids.map((id, n): readonly [string, number] => [id, (n < oldest || oldest === 0 ? count : 0) + n + 1]);
+    expect(shown).toHaveLength(count);
+    expect(new Map(shown.map((each) => [each.id, each.last_modified]))).toEqual(new Map(times));
   },
 );
