@@ -8,8 +8,8 @@ export function compareLists(a: ListKey, b: ListKey): number {
 }
 
 /**
- * Compares by the order in which a unit of work locks several lists: that of `compareLists`, but counters last. Nearly all
- * writes in a bucket change its counters at their end. A unit that locked them first would make all others wait.
+ * Compares by the order in which units of work on Redis lock several lists: that of `compareLists`, but counters last. Nearly
+ * all writes in a bucket change its counters at their end. A unit that locked them first would make all others wait.
  */
 export function compareLocks(a: ListKey, b: ListKey): number {
   return Number(isCounter(a)) - Number(isCounter(b)) || compareLists(a, b);
