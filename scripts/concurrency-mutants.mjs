@@ -89,7 +89,7 @@ export const concurrencyMutants = [
     file: 'src/backends/redis/unit.ts',
     find: '    this.#host.sharedLocks.release(this);\n    this.requireOpen();',
     replace: '    this.requireOpen();',
-    tests: 'test/backends/redis/claims.test.ts',
+    tests: 'test/backends/redis/lock-order.test.ts',
   },
   {
     backend,
@@ -97,6 +97,6 @@ export const concurrencyMutants = [
     file: 'src/backends/redis/unit.ts',
     find: 'this.#isOpen && !this.#host.sharedLocks.isInTheWay(this)',
     replace: 'this.#isOpen',
-    tests: 'test/backends/redis/claims.test.ts',
+    tests: 'test/backends/redis/lock-order.test.ts',
   },
 ];

@@ -1,5 +1,6 @@
 // Entries of the security state that a request uses up: one-time codes, and tokens of deletions in pages.
 import { randomUUID } from 'node:crypto';
+import type { OnceCredentials } from '../contracts/authentication.ts';
 import type { SecurityKey, SecurityState } from '../contracts/security-state.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
@@ -7,7 +8,7 @@ import type { UnitOfWork } from './unit-of-work.ts';
  * An entry that one request holds, so that no other can use it. It stays in the store under another value: who revokes it
  * removes it, and then nothing is left to give back. Where a process ends in between, it stays held until it expires.
  */
-export class HeldEntry {
+export class HeldEntry implements OnceCredentials {
   readonly #state: SecurityState;
   readonly #key: SecurityKey;
   readonly #value: string;
@@ -43,7 +44,7 @@ export class HeldEntry {
 }
 
 /** Ends the use of a held entry with the unit of work. What may have been committed does not make it usable again. */
-export function settleWith(unit: UnitOfWork, held: Pick<HeldEntry, 'giveBack' | 'useUp'>): void {
+export function settleWith(unit: UnitOfWork, held: OnceCredentials): void {
   unit.afterCommit(() => held.useUp());
   unit.onAbandon((fate) => (fate === 'undone' ? held.giveBack() : undefined));
 }

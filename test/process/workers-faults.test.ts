@@ -15,7 +15,7 @@ function suspend(pid: number): void {
 }
 
 const ok = 'HTTP/1.1 200 OK';
-/** What a client receives whose connection is closed without a response. */
+/** First line of the response on a connection that the service closes without a response. */
 const nothing = '';
 
 /** Sends a request on a new connection; resolves to the first line of the response when the connection is closed. */

@@ -152,7 +152,7 @@ export function counted(values: readonly string[]): readonly string[] {
   return [String(values.length), ...values];
 }
 
-/** What a run of the commit script has come to. With all but `done` nothing was written. */
+/** Outcome of a run of the commit script. With all but `done` nothing was written. */
 export type Outcome =
   | 'done'
   /** A list was changed, or another process has a lease on it. */

@@ -6,12 +6,12 @@ import type { Transaction } from '../../contracts/database.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
 import { keyOfList, keyOfObject, type ListName } from '../../core/lists/list-key.ts';
 import { unwritten } from '../../core/lists/list-state.ts';
-import { compareLocks } from '../../core/objects/list-order.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { Claim, SharedLocks } from './shared-locks.ts';
 import { ListOverlay } from './list-overlay.ts';
 import type { Leases } from './leases.ts';
+import { compareLocks } from './lock-order.ts';
 import { PermissionLog } from './permission-log.ts';
 import type { ListQueue } from './list-queue.ts';
 

@@ -56,6 +56,7 @@ export function createMonitor({
     if (bucket === undefined) throw new Error(`changes.resources: ${uri} is not the URI of a bucket or collection.`);
     return { bucket, collection };
   });
+  const hidden = new Set(excluded.map(storedParent));
   // Kept from one request to the next: computing all ids anew took most of the time of a poll.
   let known: ReadonlyMap<ListParent, MonitoredPlace> = new Map();
   return async (context) => {
@@ -68,10 +69,10 @@ export function createMonitor({
       const ids = collection === undefined ? undefined : [collection];
       for await (const id of walkIds(storage, { kind: 'collection', parent }, { filters: [], ids }, room)) {
         const uri = uriBelow(parent, 'collections', id);
+        if (hidden.has(uri)) continue;
         found.set(uri, known.get(uri) ?? { id: entryId(host, uri), bucket, collection: id });
       }
     }
-    for (const uri of excluded) found.delete(storedParent(uri));
     const lists = [...found.keys()].map((parent) => ({ kind: 'record', parent }));
     const { clocks } = await storage.clocks(lists);
     known = found;

@@ -3,19 +3,24 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
 import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
+import { compareLocks } from '../../../src/backends/redis/lock-order.ts';
 import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
 import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
+import type { RedisUnit } from '../../../src/backends/redis/unit.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { Transaction } from '../../../src/contracts/database.ts';
+import { TransactionConflict } from '../../../src/contracts/errors.ts';
 import { silentLogger } from '../../../src/contracts/logger.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
-import { compareLists, compareLocks } from '../../../src/core/objects/list-order.ts';
+import { compareLists } from '../../../src/core/objects/list-order.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { listFolder, storedParent } from '../../../src/core/objects/uris.ts';
 import { runInUnit } from '../../../src/engine/retry.ts';
 import { openTestServer } from '../../support/redis.ts';
 
 const records: ListKey = { kind: 'record', parent: storedParent('/buckets/b/collections/c') };
+const laterRecords: ListKey = { kind: 'record', parent: storedParent('/buckets/b/collections/d') };
+const collections: ListKey = { kind: 'collection', parent: storedParent('/buckets/b') };
 const history: ListKey = { kind: 'history', parent: listFolder('/buckets/b/history') };
 const counterLock: ListKey = { kind: 'quota', parent: listFolder('/buckets/b/quota') };
 const bucketCounter: ListKey = { kind: 'quota', parent: storedParent('/buckets/b') };
@@ -56,6 +61,10 @@ async function begin(database: RedisDatabase): Promise<Unit> {
   return { transaction, storage: createRedisStorage(database).writer(transaction) };
 }
 
+async function beginUnit(database: RedisDatabase): Promise<RedisUnit> {
+  return database.requireUnit((await begin(database)).transaction);
+}
+
 /** Makes both processes take leases on the lists, as after a conflict. */
 function contend(...lists: readonly ListKey[]): void {
   for (const { leases } of processes) for (const list of lists) leases.expectContention(list);
@@ -65,6 +74,12 @@ function contend(...lists: readonly ListKey[]): void {
 async function leaseOn(list: ListKey): Promise<unknown> {
   const [{ client, keys }] = processes;
   return client.read('storage', 'GET', keys.lease(list)[0]);
+}
+
+/** Makes the lease on a list last until it is released, so that no test depends on time. */
+async function keepLease(list: ListKey): Promise<void> {
+  const [{ client, keys }] = processes;
+  await client.call('storage', 'PERSIST', keys.lease(list)[0]);
 }
 
 it('waits for a later list for as long as another process has it', async () => {
@@ -132,7 +147,39 @@ it('has no lease after a unit has ended while it waited for one', async () => {
   await own.transaction.rollback();
   await other.transaction.rollback();
   expect(await locking).toBeInstanceOf(Error);
-  await vi.waitUntil(async () => (await leaseOn(records)) === null, { timeout: 1000, interval: 5 });
+  await keepLease(records);
+  await vi.waitUntil(async () => (await leaseOn(records)) === null, { timeout: 20_000, interval: 5 });
+});
+
+it('a claim that is granted to a unit after its end keeps no other unit from the object', async () => {
+  const [database] = processes;
+  const [remover, other, batch] = [await beginUnit(database), await beginUnit(database), await beginUnit(database)];
+  await remover.outlive(collections, 'c');
+  await other.overlay(records);
+  database.leases.expectContention(laterRecords);
+  await batch.overlay(laterRecords);
+  // The list is refused at once, and the claim waits for the deletion.
+  await expect(batch.lockShared(collections, 'c', records)).rejects.toThrow(TransactionConflict);
+  for (const unit of [batch, other, remover]) await unit.rollback();
+  const next = await beginUnit(database);
+  await expect(next.outlive(collections, 'c')).resolves.toBeUndefined();
+});
+
+it('a unit for which a deletion of its process waits does not wait for another process', async () => {
+  const [here, there] = processes;
+  contend(records);
+  await (await beginUnit(there)).overlay(records);
+  await keepLease(records);
+  const [writer, remover] = [await beginUnit(here), await beginUnit(here)];
+  await writer.lockShared(collections, 'c', undefined);
+  const asked = vi.spyOn(here.reads, 'lock');
+  const waiting = writer.overlay(records).catch((error: unknown) => error);
+  const removing = remover.outlive(collections, 'c');
+  expect(await waiting).toBeInstanceOf(TransactionConflict);
+  // Otherwise it asks some thousand times before it gives up.
+  expect(asked.mock.calls.length).toBeLessThan(20);
+  await writer.rollback();
+  await expect(removing).resolves.toBeUndefined();
 });
 
 it('retries lock lists in the order of the first attempts', () => {
