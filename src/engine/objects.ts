@@ -182,20 +182,12 @@ export class Objects {
     return changeObject(await this.#openScope(actor, place, change.isByService), change);
   }
 
-  /**
-   * Deletes the object and what belongs to it; returns `undefined` when it does not exist.
-   *
-   * @param options.lastModified timestamp of the tombstone; absent: a new one
-   */
-  async remove(
-    actor: Actor,
-    place: ObjectPlace,
-    options: { readonly lastModified?: number | undefined } = {},
-  ): Promise<Deletion | undefined> {
+  /** Deletes the object and what belongs to it; returns `undefined` when it does not exist. */
+  async remove(actor: Actor, place: ObjectPlace): Promise<Deletion | undefined> {
     const scope = await this.#openScope(actor, place);
     const writer = await actor.unit.writer();
     const { timestamp: clock } = await writer.storage.lock(scope.list);
-    const deletion = await writer.storage.delete(scope.list, place.ids[scope.kind.idName]!, options);
+    const deletion = await writer.storage.delete(scope.list, place.ids[scope.kind.idName]!);
     if (deletion !== undefined) await finishDeletions(scope, writer, clock, [deletion]);
     return deletion;
   }

@@ -146,8 +146,6 @@ export interface ObjectChange {
   readonly attributes: (old: StoredObject | undefined) => JsonObject | undefined;
   /** Returns the entries after the write from those before; absent: they stay. */
   readonly permissions?: (stored: ObjectPermissions) => ObjectPermissions;
-  /** Timestamp of the write, if it is later than that of the object; absent: a new one. */
-  readonly lastModified?: number | undefined;
   /** As in `Write`: for attributes that were checked and completed elsewhere, such as those of copies. */
   readonly isVerbatim?: boolean;
   /**
@@ -171,8 +169,8 @@ export async function changeObject(scope: Scope<WriteOptions>, change: ObjectCha
   const { object: old, timestamp: clock } = await writer.storage.lock(scope.list, id);
   const attributes = change.attributes(old);
   if (attributes === undefined) return undefined;
-  const { permissions = (stored) => stored, lastModified: sentTimestamp, isVerbatim = false, copiedFrom } = change;
-  const write = { id, old, clock, attributes, sentTimestamp, permissions, isVerbatim, copiedFrom };
+  const { permissions = (stored) => stored, isVerbatim = false, copiedFrom } = change;
+  const write = { id, old, clock, attributes, sentTimestamp: undefined, permissions, isVerbatim, copiedFrom };
   return writeObject(scope, { reader: writer, writer, above }, write);
 }
 

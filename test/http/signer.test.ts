@@ -4,16 +4,26 @@ import type { NamedEvent } from '../../src/engine/events/event.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
 import type { TestClient, TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
-import { createKeys, dataOf, fetchChangeset, isTrue, setStatus, userIdOf } from '../support/signing.ts';
+import {
+  createKeys,
+  dataOf,
+  fetchChangeset,
+  isTrue,
+  setStatus,
+  userIdOf,
+  type SignedRecord,
+} from '../support/signing.ts';
 
 const keys = createKeys();
 afterAll(() => keys.remove());
 
 const settings = {
   includes: 'changes signer',
+  'changes.resources': '/buckets/main',
   'signer.resources': '/buckets/staging -> /buckets/preview -> /buckets/main',
   'signer.to_review_enabled': 'true',
   'signer.staging.free.to_review_enabled': 'false',
+  'signer.staging.open.to_review_enabled': 'false',
   ...keys.settings,
 };
 
@@ -137,22 +147,41 @@ forEachBackend((backend) => {
       expect(told[0]!.payload['changes_size_bytes']).toBeGreaterThan(30);
     });
 
-    it('copies keep the timestamps of their sources, and deletions leave tombstones.', async () => {
+    it('copies get new timestamps in the order of their sources, and deletions leave tombstones.', async () => {
       await put('a', { title: 'one' });
       await put('b', { title: 'two' });
       await approve();
       const before = await fetchChangeset(service, 'main', name);
       await editor!.request('DELETE', `/v1${source}/records/a`);
+      await put('d', { title: 'four' });
       await put('c', { title: 'three' });
+      const edited = Number(
+        (await editor!.request('GET', `/v1${source}/records`)).headers['etag']?.replaceAll('"', ''),
+      );
       await approve();
-      expect(await contents('main')).toEqual({ b: 'two', c: 'three' });
-      const both = ['staging', 'main'].map(async (bucket) => {
-        const list = `/v1/buckets/${bucket}/collections/${name}/records?_since=${before.timestamp}`;
-        return (await editor!.request('GET', list)).body;
-      });
-      const [inSource, inMain] = await Promise.all(both);
-      expect(inMain).toEqual(inSource);
-      expect(inMain).toMatchObject({ data: [{ id: 'c' }, { id: 'a', deleted: true }] });
+      expect(await contents('main')).toEqual({ b: 'two', c: 'three', d: 'four' });
+      const list = `/v1/buckets/main/collections/${name}/records?_since=${before.timestamp}`;
+      const { data } = (await editor!.request('GET', list)).body as { data: SignedRecord[] };
+      expect(data).toMatchObject([{ id: 'c' }, { id: 'd' }, { id: 'a', deleted: true }]);
+      expect(data.filter((record) => record.last_modified <= edited)).toEqual([]);
+    });
+
+    it('a publication is new in the list of changes, although its edits are older than other publications.', async () => {
+      const changes = '/v1/buckets/monitor/collections/changes/records';
+      await put('a', { title: 'one' });
+      await approve();
+      await put('a', { title: 'two' });
+      await setStatus(editor!, source, 'to-review');
+      // Another collection, which nobody reviews, is published before this one.
+      const other = '/buckets/staging/collections/open';
+      await editor!.request('PUT', `/v1${other}`);
+      await editor!.request('PUT', `/v1${other}/records/x`, { body: { data: { n: count } } });
+      expect(await setStatus(editor!, other, 'to-sign')).toMatchObject({ status: 200 });
+      const seen = await service.request('GET', changes);
+      expect(await setStatus(reviewer!, source, 'to-sign')).toMatchObject({ status: 200 });
+      const news = await service.request('GET', `${changes}?_since=${seen.headers['etag']}`);
+      const { data } = news.body as { data: readonly { readonly bucket: string; readonly collection: string }[] };
+      expect(data.map(({ bucket, collection }) => `${bucket}/${collection}`)).toEqual([`main/${name}`]);
     });
 
     it('a rejected request returns to work-in-progress with a comment.', async () => {

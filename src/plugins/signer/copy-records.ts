@@ -1,8 +1,6 @@
 // Copies the records of one collection to another. Only records that differ are written.
-import type { StorageReader } from '../../contracts/storage.ts';
 import { storedId } from '../../core/objects/object-id.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
-import { idField } from '../../core/query/fields.ts';
 import { roomFor } from '../../engine/stored-work.ts';
 import { walk } from '../../engine/walk.ts';
 import { compareLists, readIds, type Difference } from './records.ts';
@@ -14,67 +12,24 @@ interface CopyStep {
   readonly id: string;
   /** Length of the copy in bytes; `undefined` deletes the record. */
   readonly bytes: number | undefined;
-  /** Timestamp in the collection it is copied from; `undefined` when its tombstone was purged. */
-  readonly lastModified: number | undefined;
 }
-
-/**
- * Copies the records that differ or were written since the last copy, even if their content is unchanged.
- *
- * @returns the difference before the copy
- */
-export function publishRecords(work: Work, from: CollectionId, to: CollectionId): Promise<Difference> {
-  return copyRecords(work, from, to, touchedOnes);
-}
-
-/** Copies the records that differ. Records with equal content are not written. */
-export function restoreRecords(work: Work, from: CollectionId, to: CollectionId): Promise<Difference> {
-  return copyRecords(work, from, to, differentOnes);
-}
-
-/** Which records count as different. */
-interface Comparison {
-  readonly name: string;
-  readonly isTouched: (there: StoredObject, here: StoredObject) => boolean;
-}
-
-const differentOnes: Comparison = { name: 'different', isTouched: () => false };
-const touchedOnes: Comparison = {
-  name: 'touched',
-  isTouched: (there, here) => there.lastModified > here.lastModified,
-};
 
 /** Locks both collections until the end of the request and returns how they differ. */
-export function compareRecords(
-  { actor, pending }: Work,
-  from: CollectionId,
-  to: CollectionId,
-  { name, isTouched }: Comparison = differentOnes,
-): Promise<Difference> {
-  return pending.difference(name, [from, to], async () => {
+export function compareRecords({ actor, pending }: Work, from: CollectionId, to: CollectionId): Promise<Difference> {
+  return pending.difference([from, to], async () => {
     const { storage } = await actor.unit.writer();
     const lists = { from: recordsOf(from), to: recordsOf(to) };
     await storage.lock(lists.from);
     await storage.lock(lists.to);
-    return compareLists({ storage, requireRoom: roomFor(actor, 'show') }, { ...lists, isTouched });
+    return compareLists({ storage, requireRoom: roomFor(actor, 'show') }, lists);
   });
 }
 
-async function copyRecords(
-  work: Work,
-  from: CollectionId,
-  to: CollectionId,
-  comparison: Comparison,
-): Promise<Difference> {
-  const difference = await compareRecords(work, from, to, comparison);
-  const { storage } = await work.actor.unit.writer();
-  const deletions = await readDeletions(storage, recordsOf(from), difference.removed);
-  const lists = { to, from };
-  await applySteps(work, lists, (await storage.resourceTimestamp(recordsOf(to))) ?? 0, [
-    ...difference.put,
-    ...difference.removed.map((id) => ({ id, bytes: undefined, lastModified: deletions.get(id) })),
-  ]);
-  return difference;
+/** Copies the records that differ, in the order in which they were written. */
+export async function copyRecords(work: Work, from: CollectionId, to: CollectionId): Promise<void> {
+  const { put, removed } = await compareRecords(work, from, to);
+  const inOrder = put.toSorted((a, b) => a.lastModified - b.lastModified);
+  await applySteps(work, { to, from }, [...removed.map(deletionOf), ...inOrder]);
 }
 
 /** Deletes all records and leaves tombstones for clients that synchronise. */
@@ -83,35 +38,33 @@ export async function removeRecords(work: Work, id: CollectionId): Promise<void>
   const { storage } = await actor.unit.writer();
   await storage.lock(recordsOf(id));
   const ids = await readIds({ storage, requireRoom: roomFor(actor, 'show') }, recordsOf(id));
-  const steps = ids.map((record): CopyStep => ({ id: record, bytes: undefined, lastModified: undefined }));
-  await applySteps(work, { to: id }, 0, steps);
+  await applySteps(work, { to: id }, ids.map(deletionOf));
+}
+
+function deletionOf(id: string): CopyStep {
+  return { id, bytes: undefined };
 }
 
 /**
- * Applies the steps in the order of their timestamps. A copy keeps the timestamp of its original if that is above the
- * clock of the target, because clients that synchronise have seen everything up to the clock. Other copies come last
- * and get new timestamps.
+ * Applies the steps in their order. Copies get new timestamps: clients look for what was published since they last did, and
+ * an original may be much older than its publication.
  */
 async function applySteps(
   { service, actor, pending }: Work,
   { to, from }: { readonly to: CollectionId; readonly from?: CollectionId },
-  clock: number,
   steps: readonly CopyStep[],
 ): Promise<void> {
   if (steps.length > 0) pending.forgetDifferences();
-  const timeOf = ({ lastModified = 0 }: CopyStep): number => (lastModified > clock ? lastModified : Infinity);
-  const ordered = steps.toSorted((a, b) => (timeOf(a) === timeOf(b) ? 0 : timeOf(a) - timeOf(b)));
   const { ids } = collectionPlace(service.host.objects, to);
-  for (const some of inGroups(ordered)) {
+  for (const some of inGroups(steps)) {
     const originals = from === undefined ? noObjects : await readObjects(actor, recordsOf(from), some);
     for (const step of some) {
       const place = { kind: 'record', ids: { ...ids, record_id: storedId(step.id) } };
-      const lastModified = timeOf(step) === Infinity ? undefined : step.lastModified;
-      if (step.bytes === undefined) await service.host.objects.remove(actor, place, { lastModified });
+      if (step.bytes === undefined) await service.host.objects.remove(actor, place);
       else {
         const { attributes } = originals.get(step.id)!;
         const copied = from === undefined ? {} : { copiedFrom: `${placeUri(from)}/records/${step.id}` };
-        const write = { attributes: () => attributes, lastModified, isVerbatim: true, ...copied };
+        const write = { attributes: () => attributes, isVerbatim: true, ...copied };
         await service.host.objects.write(actor, place, write);
       }
     }
@@ -152,27 +105,4 @@ async function readObjects(
     for (const entry of entries) if (!isTombstone(entry)) found.set(entry.id, entry);
   }
   return found;
-}
-
-const idsPerQuery = 200;
-
-/** Returns the timestamps of the tombstones that still exist. */
-async function readDeletions(
-  storage: StorageReader,
-  list: ListKey,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  const times = new Map<string, number>();
-  for (let start = 0; start < ids.length; start += idsPerQuery) {
-    const some = ids.slice(start, start + idsPerQuery);
-    const { entries } = await storage.listAll(list, {
-      filters: [],
-      ids: some,
-      includeDeleted: true,
-      sort: [{ field: idField, direction: 'ascending' }],
-      limit: idsPerQuery,
-    });
-    for (const { id, lastModified } of entries) times.set(id, lastModified);
-  }
-  return times;
 }

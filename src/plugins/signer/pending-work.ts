@@ -37,15 +37,13 @@ export class PendingWork {
   /**
    * Returns the difference between the records of two collections.
    *
-   * @param kind which objects count as different
    * @param compare called when the difference is not known
    */
   async difference(
-    kind: string,
     [from, to]: readonly [CollectionId, CollectionId],
     compare: () => Promise<Difference>,
   ): Promise<Difference> {
-    const key = `${kind} ${placeUri(from)} ${placeUri(to)}`;
+    const key = `${placeUri(from)} ${placeUri(to)}`;
     const known = this.#differences.get(key) ?? (await compare());
     this.#differences.set(key, known);
     return known;

@@ -75,15 +75,8 @@ export function countBytes({ put }: Difference): number {
   return put.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/**
- * Compares two lists.
- *
- * @param isTouched returns whether an object with equal content counts as different, because it was written later
- */
-export async function compareLists(
-  lists: Source,
-  { from, to, isTouched = () => false }: ListPair,
-): Promise<Difference> {
+/** Compares the contents of two lists. */
+export async function compareLists(lists: Source, { from, to }: ListPair): Promise<Difference> {
   const [sources, targets] = [readById(lists, from), readById(lists, to)];
   const put: Copied[] = [];
   const removed: string[] = [];
@@ -92,7 +85,7 @@ export async function compareLists(
     const order = source === undefined ? 1 : target === undefined ? -1 : compareText(source.id, target.id);
     if (order < 0) put.push(copied(source!));
     else if (order > 0) removed.push(target!.id);
-    else if (isTouched(source!, target!) || !(await isSame(source!, target!))) put.push(copied(source!));
+    else if (!(await isSame(source!, target!))) put.push(copied(source!));
     if (order <= 0) source = await next(sources);
     if (order >= 0) target = await next(targets);
   }
@@ -106,7 +99,6 @@ function copied({ id, lastModified, text }: StoredObject): Copied {
 export interface ListPair {
   readonly from: ListKey;
   readonly to: ListKey;
-  readonly isTouched?: (from: StoredObject, to: StoredObject) => boolean;
 }
 
 async function next(objects: AsyncGenerator<StoredObject, undefined>): Promise<StoredObject | undefined> {

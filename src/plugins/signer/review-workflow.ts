@@ -4,7 +4,7 @@ import { getKey, type JsonObject } from '../../base/json.ts';
 import type { ChangeEvent } from '../../engine/events/event.ts';
 import type { EventScope } from '../../engine/events/subscriber.ts';
 import type { Change } from '../../engine/events/event.ts';
-import { compareRecords, publishRecords, restoreRecords } from './copy-records.ts';
+import { compareRecords, copyRecords } from './copy-records.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { announceReview, type ReviewEvent } from './review-events.ts';
 import { placeUri, targetsOf } from './routes.ts';
@@ -169,16 +169,16 @@ async function publish(work: Work, targets: ReturnType<typeof targetsOf>): Promi
   const source = await findCollection(work, work.route.source);
   for (const target of targets) {
     await ensureTarget(work, target);
-    await publishRecords(work, work.route.source, target);
+    await copyRecords(work, work.route.source, target);
     work.pending.sign({ options: work.options, target, source: source?.attributes ?? {} });
   }
 }
 
 async function rollBack(work: Work): Promise<void> {
   const { destination, source, preview } = work.route;
-  await restoreRecords(work, destination, source);
+  await copyRecords(work, destination, source);
   if (preview === undefined) return;
   await ensureTarget(work, preview);
-  await restoreRecords(work, destination, preview);
+  await copyRecords(work, destination, preview);
   work.pending.sign({ options: work.options, target: preview });
 }
