@@ -13,6 +13,7 @@ import { Subscribers } from '../engine/events/subscriber.ts';
 import type { ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 import { Objects } from '../engine/objects.ts';
 import type { EngineOptions } from '../engine/scope.ts';
+import { TimestampOrder } from '../engine/timestamp-order.ts';
 import type { Plugin, PluginHost, PluginParts } from '../http/plugin.ts';
 import { respond } from '../http/runner.ts';
 import { findExposure, findVolatility } from '../maintenance/risks.ts';
@@ -241,7 +242,15 @@ async function start(assembled: Assembled): Promise<Servers> {
   const dispatching = dispatchOptions(settings, host, { policies, parts, cors, liveSessions });
   const principals = parts.flatMap((part) => (part.principals === undefined ? [] : [part.principals]));
   const { observer } = observation;
-  const running = { stores: backends, subscribers, policies, principals, logger, observer, rateLimits };
+  const running = {
+    stores: { ...backends, order: orderOf(parts, clock) },
+    subscribers,
+    policies,
+    principals,
+    logger,
+    observer,
+    rateLimits,
+  };
   const idRules = idRulesOf(kinds);
   try {
     await startAll(plugins, parts);
@@ -253,6 +262,12 @@ async function start(assembled: Assembled): Promise<Servers> {
     await stopAll([...parts, listeners], logger);
     throw error;
   }
+}
+
+/** Returns the common order of timestamps of the lists that plugins name; `undefined` when none does. */
+function orderOf(parts: readonly PluginParts[], clock: Clock): TimestampOrder | undefined {
+  const orders = parts.flatMap(({ ordersTimestampsOf }) => ordersTimestampsOf ?? []);
+  return orders.length === 0 ? undefined : new TimestampOrder((list) => orders.some((has) => has(list)), clock);
 }
 
 /** @param closeRest closes everything but the servers */

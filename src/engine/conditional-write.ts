@@ -46,9 +46,9 @@ export function mayWriteConditionally(
   scope: Scope,
   { id, action }: { readonly id: string | undefined; readonly action: 'update' | 'delete' },
 ): boolean {
-  const { kind, context, isOnlyOperation = false } = scope;
+  const { kind, context, list, isOnlyOperation = false } = scope;
   const { unit } = context;
-  if (!isOnlyOperation || !unit.canWriteConditionally || kind.declaration.afterChange !== undefined) return false;
+  if (!isOnlyOperation || !unit.canWriteConditionally(list) || kind.declaration.afterChange !== undefined) return false;
   if (unit.hasSubscribers(kind.name, action) || (action === 'update' && unit.hasSubscribers(kind.name, 'create')))
     return false;
   return id !== undefined || !needsListTimestamp(scope, false);

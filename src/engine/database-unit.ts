@@ -11,6 +11,7 @@ import type { Change } from './events/event.ts';
 import { notingWrites } from './commit-listener.ts';
 import { EventQueue } from './events/queue.ts';
 import { Subscribers } from './events/subscriber.ts';
+import { OrderedWrites } from './timestamp-order.ts';
 import { WorkAhead } from './work-ahead.ts';
 import type { Fate, Reader, Stores, UnitOfWork, Writer } from './unit-of-work.ts';
 
@@ -43,6 +44,7 @@ export class DatabaseUnit implements UnitOfWork {
   #transactions: Transaction[] | undefined;
   #reader: Reader | undefined;
   #writer: Writer | undefined;
+  #ordered: OrderedWrites | undefined;
   #afterCommit: Task[] | undefined;
   #onAbandon: AbandonTask[] | undefined;
   #hints: ChangeHint[] | undefined;
@@ -80,14 +82,17 @@ export class DatabaseUnit implements UnitOfWork {
     const { storage, permission } = this.#stores;
     const ofStorage = await this.#begin(storage.database);
     const ofPermission = this.hasOneTransaction ? ofStorage : await this.#begin(permission.database);
-    const writes = storage.writer(ofStorage);
+    const { order } = this.#stores;
+    const all = storage.writer(ofStorage);
+    this.#ordered = order === undefined ? undefined : new OrderedWrites(order, all);
+    const writes = this.#ordered?.writer ?? all;
     const writer = {
       storage: this.#notesWrites ? notingWrites(writes, (hint) => (this.#hints ??= []).push(hint)) : writes,
       permission: permission.writer(ofPermission),
     };
     this.#writer = writer;
-    const order = storage.database.compareLocks ?? compareLists;
-    for (const list of this.#contended.toSorted(order)) await writer.storage.lock(list);
+    const inOrder = this.#contended.toSorted(storage.database.compareLocks ?? compareLists);
+    for (const list of inOrder) await writer.storage.lock(list);
     return writer;
   }
 
@@ -166,9 +171,10 @@ export class DatabaseUnit implements UnitOfWork {
     return this.#stores.permission.database === this.#stores.storage.database;
   }
 
-  get canWriteConditionally(): boolean {
+  canWriteConditionally(list: ListKey): boolean {
     const isPossible = this.#stores.storage.database.writeConditionally !== undefined && this.hasOneTransaction;
-    return isPossible && this.#allowsSharing && !this.#hasSeveral && this.#writer === undefined;
+    const isFirst = this.#allowsSharing && !this.#hasSeveral && this.#writer === undefined;
+    return isPossible && isFirst && this.#stores.order?.has(list) !== true;
   }
 
   async writeConditionally(write: ConditionalWrite): Promise<number | undefined> {
@@ -191,14 +197,12 @@ export class DatabaseUnit implements UnitOfWork {
   async end(keep: boolean): Promise<void> {
     if (!keep || this.#isRollbackOnly) return this.abandon();
     const open = this.#transactions ?? [];
-    while (open.length > 0) {
-      const transaction = open.shift()!;
-      try {
-        await transaction.commit();
-      } catch (error) {
-        await this.abandon(fateOf(error));
-        throw error;
-      }
+    try {
+      await this.#ordered?.settle();
+      while (open.length > 0) await open.shift()!.commit();
+    } catch (error) {
+      await this.abandon(fateOf(error));
+      throw error;
     }
     const tasks = this.#afterCommit;
     const hints = this.#hints;
@@ -221,6 +225,7 @@ export class DatabaseUnit implements UnitOfWork {
     this.#events = undefined;
     this.#transactions = undefined;
     this.#writer = undefined;
+    this.#ordered = undefined;
     this.#afterCommit = undefined;
     this.#onAbandon = undefined;
     this.#hints = undefined;

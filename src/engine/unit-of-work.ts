@@ -8,12 +8,15 @@ import type { Action } from '../core/events/payload.ts';
 import type { CommitListener } from './commit-listener.ts';
 import type { ServiceRequest } from './exchange.ts';
 import type { Change, ChangeEvent, FlushEvent, NamedEvent, ReadEvent, ResourceEvent } from './events/event.ts';
+import type { TimestampOrder } from './timestamp-order.ts';
 
 export interface Stores {
   readonly storage: StorageBackend;
   readonly permission: PermissionBackend;
   /** Learns of commits; absent: nothing does. */
   readonly commits?: CommitListener | undefined;
+  /** Lists with one order of timestamps; absent: none. */
+  readonly order?: TimestampOrder | undefined;
 }
 
 /** Each read of an object says what reserves memory for a long text, or that nothing does. */
@@ -91,8 +94,11 @@ export interface UnitOfWork {
   readonly isRemote: boolean;
   /** Whether storage and permissions share one transaction, in which calls take effect in the order they are made. */
   readonly hasOneTransaction: boolean;
-  /** Whether `writeConditionally` may be called: the backend has single-statement writes and nothing was written yet. */
-  readonly canWriteConditionally: boolean;
+  /**
+   * Returns whether `writeConditionally` may be called for an object of the list: the backend has single-statement writes,
+   * nothing was written yet, and the list has its own order of timestamps.
+   */
+  canWriteConditionally(list: ListKey): boolean;
   /**
    * Writes one object in a single statement and commits it. Nothing may be written after it.
    *

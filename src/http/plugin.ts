@@ -9,6 +9,7 @@ import type { Mailer } from '../contracts/mailer.ts';
 import type { Observer } from '../contracts/observer.ts';
 import type { SecurityState } from '../contracts/security-state.ts';
 import type { IdGenerator } from '../core/objects/ids.ts';
+import type { ListKey } from '../core/objects/stored.ts';
 import type { AuthorizationPolicy } from '../engine/access.ts';
 import type { Caller } from '../engine/caller.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
@@ -95,6 +96,11 @@ export interface PluginParts {
   readonly principals?: PrincipalSource;
   /** Authorization policies by name, for `multiauth.authorization_policy`. */
   readonly authorizations?: Readonly<Record<string, AuthorizationFactory>>;
+  /**
+   * Returns whether the changes of a list become visible in the order of their timestamps, together with those of all other such
+   * lists, for clients that follow them as one. Such writes wait for each other.
+   */
+  readonly ordersTimestampsOf?: (list: ListKey) => boolean;
   /** Subscribers to changes and reads. */
   readonly subscribers?: readonly Subscriber[];
   /** Event listeners by name, for `event_listeners.<name>.use`. */

@@ -137,8 +137,8 @@ describe('The list of changes', () => {
   it('has a timestamp however many collections are monitored.', () => {
     const names = { id: 'i', bucket: 'b', collection: 'c', host: 'h' };
     const entries = Array.from({ length: 300_000 }, (_, last_modified) => ({ ...names, last_modified }));
-    expect(newestTimestamp(entries, 400_000)).toBe(299_999);
-    expect(newestTimestamp([], 400_000)).toBe(400_000);
+    expect(newestTimestamp({ entries, completeTo: 500_000 }, 400_000)).toBe(299_999);
+    expect(newestTimestamp({ entries: [], completeTo: 500_000 }, 400_000)).toBe(400_000);
   });
 
   it('has no timestamp from the future, which a client has set, so that followers miss no other change.', async () => {

@@ -172,7 +172,7 @@ forEachBackend((backend) => {
       await approve();
       await put('a', { title: 'two' });
       await setStatus(editor!, source, 'to-review');
-      // Another collection, which nobody reviews, is published before this one.
+      // Another collection, without review, is published before this one.
       const other = '/buckets/staging/collections/open';
       await editor!.request('PUT', `/v1${other}`);
       await editor!.request('PUT', `/v1${other}/records/x`, { body: { data: { n: count } } });

@@ -112,14 +112,14 @@ function readLimit({ host }: ChangesService, context: Context): number {
 }
 
 async function monitorChangeset(
-  { findEntries }: ChangesService,
+  { readChanges }: ChangesService,
   context: Context,
   { since = 0, limit, caching }: ChangesetQuery,
 ): Promise<ServiceResponse> {
-  const all = await findEntries(context);
+  const all = await readChanges(context);
   const timestamp = newestTimestamp(all, context.now);
   const [bucket, collection] = [parameter(context, 'bucket'), parameter(context, 'collection')];
-  const changes = all
+  const changes = all.entries
     .filter((entry) => entry.last_modified > since)
     .filter((entry) => bucket === undefined || entry.bucket === bucket)
     .filter((entry) => collection === undefined || entry.collection === collection)

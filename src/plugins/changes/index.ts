@@ -15,10 +15,11 @@ export const changes = definePlugin({
     const values = settings.read(changesSettings);
     const [resources, excluded] = [values['changes.resources'], values['changes.excluded_collections']];
     const own = values['changes.http_host'];
+    const monitor = createMonitor({ resources, excluded, host: own || (settings.get('http_host') ?? '') });
     const service: ChangesService = {
       host,
       values,
-      findEntries: createMonitor({ resources, excluded, host: own || (settings.get('http_host') ?? '') }),
+      readChanges: monitor.readChanges,
       redirects: { versionPrefix, host: own, ttlSeconds: values['changes.since_max_age_redirect_ttl_seconds'] },
     };
     return {
@@ -30,6 +31,7 @@ export const changes = definePlugin({
           collections: [...resources],
         },
       },
+      ordersTimestampsOf: monitor.includes,
       endpoints: [monitorListEndpoint(service), changesetEndpoint(service), broadcastsEndpoint(service)],
       start() {
         const wrong = [...resources, ...excluded].find((uri) => host.objects.findByUri(uri) === undefined);

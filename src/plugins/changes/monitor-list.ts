@@ -105,7 +105,7 @@ function describeHead(): OperationDescription {
 }
 
 async function listChanges(service: ChangesService, context: Context): Promise<ServiceResponse> {
-  const { host, values, findEntries, redirects } = service;
+  const { host, values, readChanges, redirects } = service;
   const preconditions = readPreconditions(context);
   const parameters = readParameters(context, 'list');
   if (context.issues.length > 0) throw invalidParameters(context.issues);
@@ -120,11 +120,11 @@ async function listChanges(service: ChangesService, context: Context): Promise<S
     return { status: 204, headers: caching, body: '' };
 
   const query = readQuery(parameters, context, host.engine, traits);
-  const entries = await findEntries(context);
-  const timestamp = newestTimestamp(entries, context.now);
+  const changes = await readChanges(context);
+  const timestamp = newestTimestamp(changes, context.now);
   const headers = timestampHeaders(timestamp, caching);
   // Existing clients expect a body, so an unchanged list is empty instead of a 304.
   if (isUnchanged(preconditions, timestamp)) return { status: 200, headers, body: '{"data":[]}' };
   requireMatch(preconditions, timestamp);
-  return virtualPage(context, host.engine, entries, query, headers);
+  return virtualPage(context, host.engine, changes.entries, query, headers);
 }

@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../base/json.ts';
 import { storedParent, uriBelow, type ListParent } from '../../core/objects/uris.ts';
+import type { ListKey } from '../../core/objects/stored.ts';
 import type { Context } from '../../engine/context.ts';
 import { roomFor } from '../../engine/stored-work.ts';
+import { readOrder } from '../../engine/timestamp-order.ts';
 import { walkIds } from '../../engine/walk.ts';
 import type { PluginHost } from '../../http/plugin.ts';
 import type { ValuesOf } from '../../settings/definition.ts';
@@ -14,7 +16,7 @@ import type { changesSettings } from './settings.ts';
 export interface ChangesService {
   readonly host: PluginHost;
   readonly values: ValuesOf<typeof changesSettings>;
-  readonly findEntries: (context: Context) => Promise<readonly MonitoredEntry[]>;
+  readonly readChanges: (context: Context) => Promise<MonitoredChanges>;
   readonly redirects: RedirectOptions;
 }
 
@@ -25,6 +27,13 @@ export interface MonitoredEntry extends JsonObject {
   readonly bucket: string;
   readonly collection: string;
   readonly host: string;
+}
+
+export interface MonitoredChanges {
+  /** An entry for each existing monitored collection whose records have a timestamp. */
+  readonly entries: readonly MonitoredEntry[];
+  /** The timestamp up to which none is missing. */
+  readonly completeTo: number;
 }
 
 /** The parts of an entry that stay the same. */
@@ -41,16 +50,14 @@ export interface MonitoredOptions {
 /** URI of a bucket or a collection. */
 const uriForm = /^\/buckets\/([^/]+)(?:\/collections\/([^/]+))?$/;
 
-/**
- * Returns a function that reads the existing monitored collections whose records have a timestamp.
- *
- * @throws Error for a setting that is not the URI of a bucket or collection
- */
-export function createMonitor({
-  resources,
-  excluded,
-  host,
-}: MonitoredOptions): (context: Context) => Promise<readonly MonitoredEntry[]> {
+export interface Monitor {
+  readonly readChanges: ChangesService['readChanges'];
+  /** Returns whether a list is that of the records of a monitored collection. */
+  readonly includes: (list: ListKey) => boolean;
+}
+
+/** @throws Error for a setting that is not the URI of a bucket or collection */
+export function createMonitor({ resources, excluded, host }: MonitoredOptions): Monitor {
   const monitored = resources.map((uri) => {
     const [, bucket, collection] = uriForm.exec(uri) ?? [];
     if (bucket === undefined) throw new Error(`changes.resources: ${uri} is not the URI of a bucket or collection.`);
@@ -59,8 +66,15 @@ export function createMonitor({
   const hidden = new Set(excluded.map(storedParent));
   // Kept from one request to the next: computing all ids anew took most of the time of a poll.
   let known: ReadonlyMap<ListParent, MonitoredPlace> = new Map();
-  return async (context) => {
+  const uris = new Set<string>(resources);
+  const includes = ({ kind, parent }: ListKey): boolean => {
+    if (kind !== 'record' || hidden.has(parent)) return false;
+    return uris.has(parent) || uris.has(parent.split('/collections/', 1)[0]!);
+  };
+  const readChanges = async (context: Context): Promise<MonitoredChanges> => {
     const { storage } = context.unit.reader;
+    // Before the clocks: later changes may be missing among them.
+    const reading = readOrder(storage, context.now);
     const room = roomFor(context, 'show');
     const found = new Map<ListParent, MonitoredPlace>();
     // Not the clocks of all lists: a service may have very many that are not monitored.
@@ -74,13 +88,16 @@ export function createMonitor({
       }
     }
     const lists = [...found.keys()].map((parent) => ({ kind: 'record', parent }));
+    const completeTo = await reading;
     const { clocks } = await storage.clocks(lists);
     known = found;
-    return [...found.values()].flatMap(({ id, bucket, collection }, index) => {
+    const entries = [...found.values()].flatMap(({ id, bucket, collection }, index) => {
       const timestamp = clocks[index];
       return timestamp === undefined ? [] : [{ id, last_modified: timestamp, bucket, collection, host }];
     });
+    return { entries, completeTo };
   };
+  return { readChanges, includes };
 }
 
 /** Returns the id of an entry, which depends only on host and collection, so that all servers return the same. */
@@ -91,18 +108,14 @@ function entryId(host: string, uri: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** Time by which a timestamp may be ahead of the clock: lists with very many writes are, and clocks of processes differ. */
-const maxAheadMs = 60_000;
-
 /**
- * Returns the newest timestamp, from which clients continue; the time without entries. Timestamps that clients have set to a
- * later time do not count: the changes of all other collections would be before them, and be missed. Clients get the entries
- * with these timestamps every time.
+ * Returns the newest timestamp of the entries, from which clients continue; without entries, the time. Entries after the
+ * timestamp up to which the changes are complete do not count: clients get them again, with those that were missing.
  */
-export function newestTimestamp(entries: readonly MonitoredEntry[], now: number): number {
+export function newestTimestamp({ entries, completeTo }: MonitoredChanges, now: number): number {
   let newest = -1;
   for (const { last_modified } of entries) {
-    if (last_modified > newest && last_modified <= now + maxAheadMs) newest = last_modified;
+    if (last_modified > newest && last_modified <= completeTo) newest = last_modified;
   }
-  return newest < 0 ? now : newest;
+  return newest < 0 ? Math.min(now, completeTo) : newest;
 }

@@ -1,0 +1,169 @@
+// Followers of the list of changes ask for what is newer than the newest timestamp they know, and must miss nothing.
+import { describe, expect, it } from 'vitest';
+import { createTestClock, type TestClient, type TestService } from '../../src/testing/index.ts';
+import { forEachBackend } from '../support/backends.ts';
+
+const monitor = '/v1/buckets/monitor/collections/changes/records';
+const settings = { includes: 'changes', 'changes.resources': '/buckets/main' };
+const names = ['a', 'b', 'c', 'd'];
+
+interface Entry {
+  readonly collection: string;
+  readonly last_modified: number;
+}
+
+/** A client that knows the newest timestamp of each collection from the changes since its last look. */
+class Follower {
+  readonly known = new Map<string, number>();
+  readonly #service: TestService;
+  #since = '';
+
+  constructor(service: TestService) {
+    this.#service = service;
+  }
+
+  async look(): Promise<void> {
+    const { status, body, headers } = await this.#service.request('GET', `${monitor}${this.#since}`);
+    expect(status).toBe(200);
+    for (const { collection, last_modified } of (body as { data: readonly Entry[] }).data) {
+      this.known.set(collection, last_modified);
+    }
+    this.#since = `?_since=${headers['etag']}`;
+  }
+}
+
+async function createCollections(alice: TestClient): Promise<void> {
+  await alice.request('PUT', '/v1/buckets/main');
+  for (const name of names) await alice.request('PUT', `/v1/buckets/main/collections/${name}`);
+}
+
+/** Writes records in one unit of work; returns the timestamp of the last one. */
+async function write(client: TestClient, collection: string, count: number): Promise<number> {
+  const path = `/buckets/main/collections/${collection}/records`;
+  const requests = Array.from({ length: count }, () => ({ method: 'POST', path, body: { data: { n: count } } }));
+  const { body, status } = await client.request('POST', '/v1/batch', { body: { requests } });
+  expect(status).toBe(200);
+  const { responses } = body as { responses: readonly { status: number; body: { data: Entry } }[] };
+  expect(responses.filter((response) => response.status !== 201)).toEqual([]);
+  return Math.max(...responses.map((response) => response.body.data.last_modified));
+}
+
+forEachBackend((backend) => {
+  describe(`the order of changes on ${backend.name}`, () => {
+    it('holds when many writes at once have moved a collection ahead of the time.', async () => {
+      const clock = createTestClock();
+      const service = await backend.start({ settings, clock });
+      const alice = service.asUser('alice');
+      await createCollections(alice);
+      const follower = new Follower(service);
+      for (const [collection, count] of [
+        ['a', 20],
+        ['b', 1],
+        ['c', 1],
+        ['a', 1],
+        ['b', 3],
+      ] as const) {
+        const last = await write(alice, collection, count);
+        await follower.look();
+        expect(follower.known.get(collection)).toBe(last);
+      }
+      const single = '/v1/buckets/main/collections/d/records/x';
+      for (const [method, more] of [
+        ['PUT', {}],
+        ['PUT', { body: { data: { n: 2 } } }],
+        ['PATCH', { body: { data: { n: 3 } } }],
+        ['DELETE', {}],
+      ] as const) {
+        await write(alice, 'a', 2);
+        await follower.look();
+        const { body } = await alice.request(method, single, more);
+        await follower.look();
+        expect(follower.known.get('d')).toBe((body as { data: Entry }).data.last_modified);
+      }
+      await write(alice, 'a', 2);
+      await write(alice, 'd', 2);
+      await follower.look();
+      const { headers } = await alice.request('DELETE', '/v1/buckets/main/collections/d/records');
+      await follower.look();
+      expect(`"${follower.known.get('d')}"`).toBe(headers['etag']);
+      await service.close();
+    });
+
+    it('holds for a timestamp that a client has set, unless it is far in the future.', async () => {
+      const clock = createTestClock();
+      const service = await backend.start({ settings, clock });
+      const alice = service.asUser('alice');
+      await createCollections(alice);
+      const follower = new Follower(service);
+      for (const [collection, ahead] of [
+        ['a', 50_000],
+        ['b', undefined],
+        ['c', 40_000],
+        ['d', 90_000],
+        ['b', undefined],
+      ] as const) {
+        const last_modified = ahead === undefined ? undefined : clock.now() + ahead;
+        const { body } = await alice.request('POST', `/v1/buckets/main/collections/${collection}/records`, {
+          body: { data: { last_modified } },
+        });
+        const written = (body as { data: Entry }).data.last_modified;
+        await follower.look();
+        if (collection === 'c') expect(written).toBe(last_modified);
+        else expect(follower.known.get(collection)).toBe(written);
+      }
+      expect(follower.known.get('b')!).toBeLessThan(clock.now() + 60_000);
+      await service.close();
+    });
+
+    it('holds while batches write monitored and other collections in any order.', async () => {
+      const service = await backend.start({ settings });
+      const alice = service.asUser('alice');
+      await createCollections(alice);
+      await alice.request('PUT', '/v1/buckets/other');
+      await alice.request('PUT', '/v1/buckets/other/collections/z');
+      const paths = ['main/collections/a', 'other/collections/z', 'main/collections/b'].map(
+        (place) => `/buckets/${place}/records`,
+      );
+      const follower = new Follower(service);
+      await follower.look();
+      const writing = Array.from({ length: 18 }, async (_, index) => {
+        const turned = [...paths.slice(index % 3), ...paths.slice(0, index % 3)];
+        const requests = (index < 9 ? turned : turned.toReversed()).map((path) => ({ method: 'POST', path }));
+        const { body } = await alice.request('POST', '/v1/batch', { body: { requests } });
+        return (body as { responses: readonly { status: number }[] }).responses.map(({ status }) => status);
+      });
+      expect(await Promise.all(writing)).toEqual(writing.map(() => [201, 201, 201]));
+      await follower.look();
+      for (const name of ['a', 'b']) {
+        const { headers } = await alice.request('HEAD', `/v1/buckets/main/collections/${name}/records`);
+        expect(headers['etag']).toBe(`"${follower.known.get(name)}"`);
+      }
+      await service.close();
+    });
+
+    it('holds while long and short writes to several collections overlap.', async () => {
+      const service = await backend.start({ settings });
+      const alice = service.asUser('alice');
+      await createCollections(alice);
+      const follower = new Follower(service);
+      const done = new Map<string, number>();
+      let isDone = false;
+      const follow = async (): Promise<void> => {
+        while (!isDone) {
+          const before = new Map(done);
+          await follower.look();
+          for (const [collection, timestamp] of before) {
+            expect(follower.known.get(collection) ?? 0, collection).toBeGreaterThanOrEqual(timestamp);
+          }
+        }
+      };
+      const writing = names.map(async (collection, index) => {
+        for (let round = 0; round < 15; round++) done.set(collection, await write(alice, collection, 1 + 8 * index));
+      });
+      await Promise.all([Promise.all(writing).finally(() => (isDone = true)), follow()]);
+      await follower.look();
+      expect(Object.fromEntries(follower.known)).toEqual(Object.fromEntries(done));
+      await service.close();
+    });
+  });
+});
