@@ -3,6 +3,7 @@ import type { Database } from '../contracts/database.ts';
 import { listFolder } from '../core/objects/uris.ts';
 import { storedUserId, toPrincipal } from '../core/permissions/principals.ts';
 import { DatabaseUnit } from '../engine/database-unit.ts';
+import { byId } from '../engine/walk.ts';
 import type { Reader } from '../engine/unit-of-work.ts';
 import type { PluginParts } from '../http/plugin.ts';
 import type { HealthCheck } from '../http/views/heartbeat.ts';
@@ -54,6 +55,9 @@ async function writeStorage(backends: OpenBackends): Promise<boolean> {
   try {
     const { storage } = await unit.writer();
     await storage.update(list, 'check', '{}');
+    // A backend may hold writes back until a read, and store nothing of an object that is deleted again.
+    const { entries } = await storage.listAll(list, { filters: [], sort: byId, limit: 1 });
+    if (entries.length === 0) return false;
     await storage.delete(list, 'check', { keepTombstone: false });
     await unit.end(true);
   } finally {

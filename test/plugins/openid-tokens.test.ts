@@ -250,8 +250,14 @@ describe('a token for an audience', () => {
     ['no keys', { keys: 'none' }],
     ['a page', '<html>'],
   ])('gets 503 if the URL of the keys returns %s.', async (_what, answer) => {
+    const good = provider.answers.get('/keys')!;
     provider.answers.set('/keys', answer === undefined ? respond(500, {}) : respond(200, answer));
-    expect(await ask(await sign(claims(), key))).toBe(503);
+    for (let n = 0; n < 5; n++) expect(await ask(await sign(claims({ n }), key))).toBe(503);
+    // A failure is remembered for a short time: any client can send such tokens.
+    expect(provider.count('/keys')).toBe(1);
+    provider.answers.set('/keys', good);
+    now += 1001;
+    expect(await ask(await sign(claims(), key))).toBe('main:ann');
   });
 
   it('is refused if its key is unusable.', async () => {
@@ -460,6 +466,10 @@ describe('a failing provider', () => {
     });
     // A failure is cached for a short time.
     expect(provider.count(document)).toBe(1);
+    provider.answers.set(document, provider.metadata({ issuer: 'https://evil.example' }));
+    now += 1001;
+    for (let n = 0; n < 5; n++) expect(await ask(`u${n}`)).toBe(503);
+    expect(provider.count(document)).toBe(2);
     provider.answers.set(document, provider.metadata());
     now += 1001;
     expect(await ask('t')).toBe('main:ann');

@@ -1,10 +1,10 @@
 // OpenID Connect Discovery: the metadata of a provider, fetched at start, or later if the provider was down.
 import type { Clock } from '../../base/clock.ts';
 import { getKey, type JsonObject } from '../../base/json.ts';
-import { BackendUnavailable } from '../../contracts/errors.ts';
 import { findAddressFault } from '../../http/authentication/parameters.ts';
 import type { RemoteServer } from '../../http/authentication/remote-server.ts';
 import type { OpenidParameters } from './parameters.ts';
+import { SharedAttempt } from './shared-attempt.ts';
 
 /** Endpoints and abilities of a provider. */
 export interface Metadata {
@@ -25,21 +25,16 @@ export class ProviderMismatch extends Error {
   override readonly name = 'UnfitProvider';
 }
 
-/** Minimum time between two attempts after a failure. */
-const retryDelayMs = 1000;
-
 export class Discovery {
   readonly #server: RemoteServer;
   readonly #parameters: OpenidParameters;
-  readonly #clock: Clock;
+  readonly #attempt: SharedAttempt<Metadata>;
   #known: Metadata | undefined;
-  #attempt: Promise<Metadata> | undefined;
-  #failure: { readonly error: BackendUnavailable; readonly at: number } | undefined;
 
   constructor(server: RemoteServer, parameters: OpenidParameters, clock: Clock) {
     this.#server = server;
     this.#parameters = parameters;
-    this.#clock = clock;
+    this.#attempt = new SharedAttempt(clock);
   }
 
   /** The metadata, if already fetched. */
@@ -58,25 +53,14 @@ export class Discovery {
    * @throws BackendUnavailable when the provider does not respond; ProviderMismatch when it is not the configured one
    */
   async find(): Promise<Metadata> {
-    if (this.#known !== undefined) return this.#known;
-    const now = this.#clock.now();
-    if (this.#failure !== undefined && Math.abs(now - this.#failure.at) < retryDelayMs) throw this.#failure.error;
-    this.#attempt ??= this.#fetch().finally(() => {
-      this.#attempt = undefined;
-    });
-    return this.#attempt;
+    return this.#known ?? this.#attempt.run(() => this.#fetch());
   }
 
   async #fetch(): Promise<Metadata> {
-    try {
-      const answer = await this.#server.call(this.url);
-      if (answer.status !== 200) throw this.#server.unavailable(this.url, `it answered ${answer.status}`);
-      this.#known = this.#read(this.#server.readObject(this.url, answer));
-      return this.#known;
-    } catch (error) {
-      if (error instanceof BackendUnavailable) this.#failure = { error, at: this.#clock.now() };
-      throw error;
-    }
+    const answer = await this.#server.call(this.url);
+    if (answer.status !== 200) throw this.#server.unavailable(this.url, `it answered ${answer.status}`);
+    this.#known = this.#read(this.#server.readObject(this.url, answer));
+    return this.#known;
   }
 
   #read(document: JsonObject): Metadata {

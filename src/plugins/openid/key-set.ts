@@ -4,6 +4,7 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import type { Clock } from '../../base/clock.ts';
 import { ExactNumber, isJsonObject, setKey, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import type { RemoteServer } from '../../http/authentication/remote-server.ts';
+import { SharedAttempt } from './shared-attempt.ts';
 
 const maxAgeMs = 600_000;
 
@@ -18,13 +19,14 @@ export class KeySet {
   readonly #server: RemoteServer;
   readonly #clock: Clock;
   #keys: { readonly find: JWTVerifyGetKey; readonly fetchedAt: number } | undefined;
-  #fetching: Promise<JWTVerifyGetKey> | undefined;
+  readonly #fetching: SharedAttempt<JWTVerifyGetKey>;
   #fetchBudget = maxFetchBurst;
   #budgetAt: number;
 
   constructor(server: RemoteServer, clock: Clock) {
     this.#server = server;
     this.#clock = clock;
+    this.#fetching = new SharedAttempt(clock);
     this.#budgetAt = clock.now();
   }
 
@@ -43,10 +45,7 @@ export class KeySet {
   }
 
   #fetch(url: string): Promise<JWTVerifyGetKey> {
-    this.#fetching ??= this.#load(url).finally(() => {
-      this.#fetching = undefined;
-    });
-    return this.#fetching;
+    return this.#fetching.run(() => this.#load(url));
   }
 
   async #load(url: string): Promise<JWTVerifyGetKey> {
