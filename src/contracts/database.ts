@@ -28,7 +28,8 @@ export interface Transaction {
   /**
    * Makes the writes durable, as the settings of the backend promise, and visible to other transactions.
    *
-   * @throws TransactionConflict when the unit of work must be retried; BackendUnavailable when nothing was written
+   * @throws TransactionConflict when the unit of work must be retried; BackendUnavailable, whose
+   *   `isUndone` is set when nothing was written
    */
   commit(): Promise<void>;
   /** Undoes all writes of the transaction. Never throws: a broken connection has rolled back already. */

@@ -32,6 +32,11 @@ export interface UnavailableOptions extends ErrorOptions {
   readonly reason?: string | undefined;
   /** Whether the failure lasts until an operator acts, so that waiting does not help. */
   readonly isLasting?: boolean | undefined;
+  /**
+   * Whether nothing of the unit of work was kept or will be, because the failure came before its commit. Default `false`: the
+   * commit may have happened.
+   */
+  readonly isUndone?: boolean | undefined;
 }
 
 /** An external failure: unreachable, full, timed out. 503 with `Retry-After`; `cause` is the error of the driver. */
@@ -40,13 +45,16 @@ export class BackendUnavailable extends BackendError {
   readonly backend: string;
   readonly reason: string | undefined;
   readonly isLasting: boolean;
+  readonly isUndone: boolean;
 
   /** @param message message for the log: the fault and its remedy */
-  constructor(backend: string, message: string, { reason, isLasting = false, ...options }: UnavailableOptions = {}) {
-    super(message, options);
+  constructor(backend: string, message: string, options: UnavailableOptions = {}) {
+    const { reason, isLasting = false, isUndone = false, ...ofError } = options;
+    super(message, ofError);
     this.backend = backend;
     this.reason = reason;
     this.isLasting = isLasting;
+    this.isUndone = isUndone;
   }
 }
 
@@ -92,6 +100,11 @@ export class UnstorableText extends BackendError {
   constructor(options?: ErrorOptions, message = 'null characters and lone surrogates cannot be stored') {
     super(message, options);
   }
+}
+
+/** Returns whether a unit of work whose commit failed with this error has left no trace. Otherwise it may have been committed. */
+export function leftNoTrace(error: unknown): boolean {
+  return error instanceof TransactionConflict || (error instanceof BackendUnavailable && error.isUndone);
 }
 
 /** @throws UnstorableText */

@@ -1,7 +1,7 @@
 // The unit of work over two backends: opens their transactions, commits or abandons them, and runs the tasks at the end.
 import type { ConditionalWrite, Database, ExpectedObjects, Transaction } from '../contracts/database.ts';
 import type { ChangeHint } from '../contracts/change-hints.ts';
-import { TransactionConflict } from '../contracts/errors.ts';
+import { leftNoTrace } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { Requester } from '../contracts/requester.ts';
 import type { Action } from '../core/events/payload.ts';
@@ -191,17 +191,21 @@ export class DatabaseUnit implements UnitOfWork {
   /**
    * Commits, or abandons everything when `keep` is false or `setRollbackOnly` was called.
    *
-   * @throws TransactionConflict when the work must be run again from its start; BackendUnavailable when nothing was
-   *   written
+   * @throws TransactionConflict when the work must be run again from its start; BackendUnavailable, whose
+   *   `isUndone` is set when nothing was written
    */
   async end(keep: boolean): Promise<void> {
     if (!keep || this.#isRollbackOnly) return this.abandon();
     const open = this.#transactions ?? [];
+    let isPartlyCommitted = false;
     try {
       await this.#ordered?.settle();
-      while (open.length > 0) await open.shift()!.commit();
+      while (open.length > 0) {
+        await open.shift()!.commit();
+        isPartlyCommitted = true;
+      }
     } catch (error) {
-      await this.abandon(fateOf(error));
+      await this.abandon(isPartlyCommitted ? 'unknown' : fateOf(error));
       throw error;
     }
     const tasks = this.#afterCommit;
@@ -251,7 +255,6 @@ export class DatabaseUnit implements UnitOfWork {
 type Task = () => void | Promise<void>;
 type AbandonTask = (fate: Fate) => void | Promise<void>;
 
-/** A conflict was decided before the commit; after any other error the commit may have happened. */
 function fateOf(error: unknown): Fate {
-  return error instanceof TransactionConflict ? 'undone' : 'unknown';
+  return leftNoTrace(error) ? 'undone' : 'unknown';
 }

@@ -112,6 +112,11 @@ function isFromServer(error: unknown): boolean {
   return error instanceof Error && 'severity' in error;
 }
 
+/** Returns whether the server itself reports the failure of a statement, which it then has not executed. */
+export function isReported(error: unknown): boolean {
+  return isFromServer(error) && !isLostConnection(error);
+}
+
 /** Returns whether a translated error is that of a statement that the server stopped because it took too long. */
 function isTimeout(error: unknown): boolean {
   return error instanceof BackendUnavailable && codeOf(error.cause) === '57014';
@@ -137,8 +142,9 @@ export function isLockRefused(error: unknown): boolean {
  * unchanged.
  *
  * @param place host and port of the server, for the log
+ * @param isUndone see `UnavailableOptions`
  */
-export function translateError(error: unknown, backend: BackendName, place: string): Error {
+export function translateError(error: unknown, backend: BackendName, place: string, isUndone = false): Error {
   if (error instanceof BackendError) return error;
   if (!(error instanceof Error)) return new Error('a value that is not an Error was thrown', { cause: error });
   const code = codeOf(error);
@@ -151,7 +157,7 @@ export function translateError(error: unknown, backend: BackendName, place: stri
   if (code === '54000') return new UnstorableText({ cause: error }, 'a text is longer than the database can index');
   const isMistake = mistakes.includes(code) && !isFarewell(error, code);
   const meaning = isMistake ? undefined : (meanings.get(code) ?? meanings.get(code.slice(0, 2)));
-  return meaning === undefined ? error : unavailable(backend, place, meaning, error);
+  return meaning === undefined ? error : unavailable(backend, place, meaning, error, isUndone);
 }
 
 function unavailable(
@@ -159,9 +165,10 @@ function unavailable(
   place: string,
   { what, remedy, isLasting }: Meaning,
   cause: Error,
+  isUndone = false,
 ): BackendUnavailable {
   const message = `PostgreSQL at ${place}: ${remedy === undefined ? what : `${what}; ${remedy}`}`;
-  return new BackendUnavailable(backend, message, { cause, reason: what, isLasting });
+  return new BackendUnavailable(backend, message, { cause, reason: what, isLasting, isUndone });
 }
 
 /** Returns whether the server did not respond to a statement, even after its own timeout. */

@@ -4,7 +4,14 @@ import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListName } from '../../core/lists/list-key.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import type { Connection, Result, Row, SqlValue, Statement } from './connection.ts';
-import { asTooMuchWork, isLockRefused, isLostConnection, translateError, type BackendName } from './errors.ts';
+import {
+  asTooMuchWork,
+  isLockRefused,
+  isLostConnection,
+  isReported,
+  translateError,
+  type BackendName,
+} from './errors.ts';
 
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
 const commit: Statement = { text: 'COMMIT' };
@@ -34,6 +41,20 @@ export interface Sender {
   contended(): readonly ListKey[];
 }
 
+interface Failure {
+  readonly error: Error;
+  readonly by: Sender;
+  /** Whether the transaction may be committed nevertheless, because the result of the commit was lost as well. */
+  readonly isOpen: boolean;
+}
+
+/** A statement with its sender. */
+interface Sent {
+  readonly backend: BackendName;
+  readonly statement: Statement;
+  readonly by: Sender;
+}
+
 /** Sends statements of the transaction itself. */
 const noUnit: Sender = { contended: () => [] };
 
@@ -48,7 +69,7 @@ export class SharedTransaction {
   #isEnding = false;
   #units = 1;
   /** The first failure and its sender. The server refuses all later statements. */
-  #failure: { readonly error: Error; readonly by: Sender } | undefined;
+  #failure: Failure | undefined;
 
   constructor(connection: Connection, opening: Statement | undefined) {
     this.#connection = connection;
@@ -74,8 +95,9 @@ export class SharedTransaction {
 
   /** Returns why the writes of the unit are lost; `undefined`: they are not. A unit that another one broke is retried. */
   failureOf(unit: Sender): Error | undefined {
-    if (this.#failure === undefined || this.#failure.by === unit || this.#units === 1) return this.#failure?.error;
-    const { error } = this.#failure;
+    if (this.#failure === undefined) return undefined;
+    const { error, by, isOpen } = this.#failure;
+    if (by === unit || this.#units === 1 || isOpen) return error;
     return new TransactionConflict(`another unit of the transaction failed: ${error.message}`, { cause: error });
   }
 
@@ -109,15 +131,16 @@ export class SharedTransaction {
 
   /** Records a failure, after which no statement is sent. */
   fail(error: Error, by: Sender): void {
-    this.#failure ??= { error, by };
+    this.#failure ??= { error, by, isOpen: false };
   }
 
   async send(backend: BackendName, statement: Statement, values: readonly SqlValue[], by: Sender): Promise<Result> {
     try {
       return await this.#connection.run(statement, values);
     } catch (error) {
-      const translated = this.#translate(error, backend, statement, by);
-      this.#failure ??= { error: translated, by };
+      const isOpen = this.#isEnding && !isReported(error);
+      const translated = this.#translate(error, isOpen, { backend, statement, by });
+      this.#failure ??= { error: translated, by, isOpen };
       throw this.failureOf(by) ?? translated;
     }
   }
@@ -181,12 +204,13 @@ export class SharedTransaction {
     this.send('storage', statement, [], noUnit).catch(() => {});
   }
 
-  #translate(error: unknown, backend: BackendName, statement: Statement, by: Sender): Error {
-    // Before the commit is sent nothing is committed, so the unit can run again on a new connection.
-    if (isLostConnection(error) && !this.#isEnding) {
+  #translate(error: unknown, isOpen: boolean, { backend, statement, by }: Sent): Error {
+    if (isLostConnection(error) && !isOpen) {
+      // Before the commit is sent nothing is committed, so the unit can run again on a new connection.
       return new TransactionConflict('the connection to PostgreSQL was lost', { cause: error });
     }
-    const failure = translateError(error, backend, this.#connection.place);
+    const failure = translateError(error, backend, this.#connection.place, isReported(error));
+    if (isOpen) return failure;
     // The whole unit fails with the statement, and to run it again would not help.
     const translated = asTooMuchWork(failure, statement.scans?.of) ?? failure;
     if (translated instanceof TransactionConflict || (statement.failsOnLock === true && isLockRefused(error))) {

@@ -112,7 +112,10 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     if (!mayShare || this.#transaction.isOpen || this.#queued !== undefined || queue.enter(list, this)) return;
     const timer = setTimeout(() => {
       const reason = 'a lock was not granted in time';
-      const error = new BackendUnavailable('storage', `PostgreSQL: ${reason}; others write to the list`, { reason });
+      const error = new BackendUnavailable('storage', `PostgreSQL: ${reason}; others write to the list`, {
+        reason,
+        isUndone: true,
+      });
       this.#transaction.fail(error, this);
       this.#giveUp(error);
     }, lockMs);

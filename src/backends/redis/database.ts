@@ -16,6 +16,7 @@ import { Leases } from './leases.ts';
 import type { ListOverlay } from './list-overlay.ts';
 import { ListReads } from './list-reads.ts';
 import { verifications, writesEverywhere, type Outcome, type SlotProgram } from './program.ts';
+import { ofOneScript } from './errors.ts';
 import { bringUpToDate } from './schema.ts';
 import { ListQueue } from './list-queue.ts';
 import { compareLocks } from './lock-order.ts';
@@ -112,7 +113,7 @@ export class RedisDatabase implements Database, UnitHost {
     } catch (error) {
       // The commit on a cluster takes leases on its own.
       this.release(contents.overlays, this.client.isCluster);
-      if (!(error instanceof TransactionConflict)) throw error;
+      if (!(error instanceof TransactionConflict)) throw this.client.isCluster ? error : ofOneScript(error);
       const lists = [...contents.overlays.map(({ list }) => list), ...error.lists];
       for (const list of lists) this.leases.expectContention(list);
       throw new TransactionConflict(error.message, { cause: error, lists });

@@ -26,6 +26,9 @@ const meanings: readonly (readonly [code: RegExp, what: string, remedy?: string]
   [/Failed to refresh slots|None of startup nodes/, 'no node of the cluster can be reached'],
 ];
 
+/** Codes with which the server refuses a script before it has written anything. */
+const refusals = /^(?:OOM|READONLY|LOADING|BUSY|MISCONF|NOREPLICAS|MASTERDOWN) /;
+
 /** Codes of sockets and of the driver for a missing connection. */
 const connection =
   /ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|Connection is closed|max retries per request|Stream isn't writeable|Too many Cluster redirections|connection close/i;
@@ -33,6 +36,15 @@ const connection =
 /** Returns whether the connection was lost, so that the outcome of the command is unknown. */
 export function isConnectionLoss(error: unknown): boolean {
   return error instanceof Error && connection.test(textOf(error));
+}
+
+/** Returns the error of a unit of work that is one script. Nothing is written if the script was not sent or was refused. */
+export function ofOneScript(error: unknown): unknown {
+  if (!(error instanceof BackendUnavailable)) return error;
+  const { backend, message, cause, reason, isLasting } = error;
+  // Only errors of the driver have a cause.
+  const isUndone = cause === undefined || (cause instanceof Error && refusals.test(cause.message));
+  return isUndone ? new BackendUnavailable(backend, message, { cause, reason, isLasting, isUndone }) : error;
 }
 
 /** Returns whether the error is the reason why the server or the driver ends the connection. */

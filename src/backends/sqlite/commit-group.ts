@@ -34,14 +34,18 @@ export class CommitGroup {
     this.#resolve();
   }
 
-  /** Reports to all units, including later ones, that no write of the group was kept. The first error counts. */
-  fail(error: unknown): BackendUnavailable {
+  /**
+   * Reports to all units, including later ones, that no write of the group was kept. The first error counts.
+   *
+   * @param isUndone whether this is certain: the commit has not begun, or was refused
+   */
+  fail(error: unknown, isUndone: boolean): BackendUnavailable {
     if (this.failure === undefined) {
-      const translated = translateError(error, 'storage');
+      const translated = translateError(error, 'storage', isUndone);
       this.failure =
         translated instanceof BackendUnavailable
           ? translated
-          : new BackendUnavailable('storage', 'SQLite: the transaction was lost', { cause: error });
+          : new BackendUnavailable('storage', 'SQLite: the transaction was lost', { cause: error, isUndone });
       this.#reject(this.failure);
     }
     return this.failure;

@@ -15,6 +15,7 @@ interface Meaning {
 }
 
 const busyCodes: readonly number[] = [5, 6];
+const ioCode = 10;
 const constraintCode = 19;
 const damageCodes: readonly number[] = [11, 26];
 
@@ -86,6 +87,11 @@ export function isBusy(error: unknown): boolean {
   return code !== undefined && busyCodes.includes(code);
 }
 
+/** Returns whether the disk has failed, so that what a commit has written may be found after a restart. */
+export function isDiskError(error: unknown): boolean {
+  return resultCode(error) === ioCode;
+}
+
 /** Returns whether a unique index has refused the row. */
 export function isTaken(error: unknown): boolean {
   return resultCode(error) === constraintCode;
@@ -100,19 +106,21 @@ export function isDamage(error: unknown): boolean {
 /**
  * Returns the error to throw: failures of file or disk as `BackendUnavailable`, errors of the backend and faults of the
  * service unchanged.
+ *
+ * @param isUndone see `UnavailableOptions`
  */
-export function translateError(error: unknown, backend: BackendName): unknown {
+export function translateError(error: unknown, backend: BackendName, isUndone = false): unknown {
   if (error instanceof BackendError || !(error instanceof Error)) return error;
   if (error.message.startsWith('no such table')) {
     const message = 'the SQLite database has no schema yet: run `coffer migrate`';
-    return new BackendUnavailable(backend, message, { cause: error });
+    return new BackendUnavailable(backend, message, { cause: error, isUndone });
   }
   const code = resultCode(error);
   const meaning = code === undefined ? undefined : meanings.get(code);
   if (meaning === undefined) return error;
   const { what, remedy, isLasting } = meaning;
   const message = `SQLite: ${remedy === undefined ? what : `${what}; ${remedy}`}`;
-  return new BackendUnavailable(backend, message, { cause: error, reason: what, isLasting });
+  return new BackendUnavailable(backend, message, { cause: error, reason: what, isLasting, isUndone });
 }
 
 /** Runs the operation and translates its errors. */

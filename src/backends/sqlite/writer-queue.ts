@@ -7,7 +7,7 @@ import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { PoolState } from '../../contracts/observer.ts';
 import { CommitGroup } from './commit-group.ts';
 import type { Connection } from './connection.ts';
-import { isBusy, translateError, type BackendName } from './errors.ts';
+import { isBusy, isDiskError, translateError, type BackendName } from './errors.ts';
 import { LongUnits } from './long-units.ts';
 import type { Changes } from './read-cache.ts';
 import { endsOfFirst, endsOfLater, type UnitEnds } from './unit-ends.ts';
@@ -102,7 +102,7 @@ export class WriterUnit implements Transaction {
     } catch (error) {
       this.#queue.noteFailure(error);
       // On some errors (disk full, input/output) SQLite has undone the whole transaction, including earlier units.
-      if (!this.#connection.inTransaction) throw this.#group.fail(error);
+      if (!this.#connection.inTransaction) throw this.#group.fail(error, true);
       throw translateError(error, backend);
     }
   }
@@ -127,7 +127,7 @@ export class WriterUnit implements Transaction {
         for (const sql of statements) this.#connection.run(sql);
       } catch (error) {
         this.#queue.noteFailure(error);
-        this.#group.fail(error);
+        this.#group.fail(error, true);
       }
     }
     this.#release();
@@ -276,7 +276,7 @@ export class WriterQueue {
     } catch (error) {
       // Thrown before any unit could begin. The group ends here, and the waiting units start another one.
       this.noteFailure(error);
-      this.#nextWaiter().reject(group.fail(error));
+      this.#nextWaiter().reject(group.fail(error, true));
       this.#advance();
       return;
     }
@@ -350,7 +350,7 @@ export class WriterQueue {
       }
     } catch (error) {
       this.noteFailure(error);
-      group.fail(error);
+      group.fail(error, !isDiskError(error));
     }
     if (group.failure !== undefined) this.#rollBack();
     this.#unflushedMs += group.commitMs;
@@ -380,9 +380,9 @@ export class WriterQueue {
 
   /** Fails for good. The commit cannot be undone; the next start finds out what the disk has. */
   #break(group: CommitGroup, error: unknown): void {
-    this.#broken = group.fail(error);
+    this.#broken = group.fail(error, false);
     // The next group may have seen writes that are lost.
-    this.#group?.fail(this.#broken);
+    this.#group?.fail(this.#broken, false);
     this.#refuseAll(this.#broken);
   }
 

@@ -125,6 +125,7 @@ describe('a server that does not answer', () => {
     await server.pause();
     const outcomes = await Promise.allSettled([storage.reader.get(list, 'a'), create('b'), create('c')]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(outcomes[1]).toMatchObject({ reason: { isUndone: false } });
     for (const outcome of outcomes) {
       expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(BackendUnavailable);
     }
@@ -153,13 +154,13 @@ describe('a server that refuses', () => {
   it('writes nothing of a unit when its memory is full.', async () => {
     await create('a', '{"n":1}');
     await outside(['CONFIG', 'SET', 'maxmemory', '1']);
-    await expect(
-      inUnit(database, async (transaction) => {
-        const writer = storage.writer(transaction);
-        await writer.delete(list, 'a');
-        await writer.create(list, 'b', '{}');
-      }),
-    ).rejects.toThrow('memory limit');
+    const refused = inUnit(database, async (transaction) => {
+      const writer = storage.writer(transaction);
+      await writer.delete(list, 'a');
+      await writer.create(list, 'b', '{}');
+    });
+    await expect(refused).rejects.toThrow('memory limit');
+    await expect(refused).rejects.toMatchObject({ isUndone: true });
     expect(await ids()).toEqual(['a']);
     await outside(['CONFIG', 'SET', 'maxmemory', '0']);
     await create('c');
@@ -169,7 +170,9 @@ describe('a server that refuses', () => {
   it('writes nothing while it is a replica.', async () => {
     await create('a');
     await outside(['REPLICAOF', '127.0.0.1', '1']);
-    await expect(create('b')).rejects.toBeInstanceOf(BackendUnavailable);
+    const refused = create('b');
+    await expect(refused).rejects.toBeInstanceOf(BackendUnavailable);
+    await expect(refused).rejects.toMatchObject({ isUndone: true });
     await outside(['REPLICAOF', 'NO', 'ONE']);
     await healed();
     await create('c');

@@ -370,6 +370,7 @@ describe('a group that has to be flushed', () => {
     const waiting = queue.begin();
     flushes[0]!.reject(new Error('EIO'));
     await expect(lost).rejects.toThrow(BackendUnavailable);
+    await expect(lost).rejects.toMatchObject({ isUndone: false });
     expect(() => items(unit)).toThrow(BackendUnavailable);
     await unit.rollback();
     await expect(waiting).rejects.toThrow(BackendUnavailable);
@@ -502,11 +503,24 @@ describe('a group that fails', () => {
       }),
     );
     for (const result of results) {
-      expect(result).toMatchObject({ status: 'rejected', reason: { backend: 'storage' } });
+      expect(result).toMatchObject({ status: 'rejected', reason: { backend: 'storage', isUndone: true } });
       expect(result.status === 'rejected' && result.reason).toBeInstanceOf(BackendUnavailable);
     }
     expect(committed()).toEqual([]);
     expect(connection.ends).toEqual(['COMMIT', 'ROLLBACK']);
+  });
+
+  it('at its commit is certainly undone, unless the disk has failed', async () => {
+    for (const [code, isUndone] of [
+      [13, true],
+      [10, false],
+    ] as const) {
+      const before = (): void => {
+        throw Object.assign(new Error('the disk'), { code: 'ERR_SQLITE_ERROR', errcode: code });
+      };
+      const { queue } = await openQueue({}, { before });
+      await expect(write(queue, 1)).rejects.toMatchObject({ isUndone });
+    }
   });
 
   it('at its commit does not affect units that rolled back', async () => {
@@ -539,6 +553,7 @@ describe('a group that fails', () => {
     expect(() => loseTransaction(unit)).toThrow(BackendUnavailable);
     expect(() => items(unit)).toThrow(BackendUnavailable);
     expect(await outcome).toBeInstanceOf(BackendUnavailable);
+    expect(await outcome).toMatchObject({ isUndone: true });
     await expect(unit.commit()).rejects.toThrow(BackendUnavailable);
     await after;
     expect(committed()).toEqual([3]);
