@@ -24,10 +24,12 @@ export interface OnceRequest {
 /** Credentials that one request holds, so that no other can use them. */
 export interface OnceCredentials {
   /**
-   * Returns whether the credentials were not revoked since. What revokes them in a transaction does so before its commit, so
-   * this is certain under the same locks.
+   * Returns whether the credentials were neither revoked nor used since. What revokes them in a transaction does so before its
+   * commit, so this is certain under the same locks.
+   *
+   * @param version timestamp of the object that the request changes, under its lock and before the change
    */
-  isValid(): Promise<boolean>;
+  isValid(version: number): Promise<boolean>;
   /** Makes the credentials usable again unless they were revoked. Called when the request is refused or undone. */
   giveBack(): Promise<void>;
   /** Makes the credentials unusable. Called after the commit. */

@@ -1,4 +1,5 @@
 // Creates accounts from the command line.
+import { systemClock } from '../base/clock.ts';
 import { silentLogger } from '../contracts/logger.ts';
 import { runInUnit } from '../engine/retry.ts';
 import { OneTimeCodes } from '../plugins/accounts/one-time-codes.ts';
@@ -29,7 +30,12 @@ export async function createUser(settings: Settings, { username, password }: New
   const values = settings.read(accountSettings);
   const ttlSeconds = values['account_validation.reset_password_cache_ttl_seconds'];
   await withBackends(settings, (backends) => {
-    const codes = new OneTimeCodes(backends.securityState, secret, 'password-reset', ttlSeconds);
+    const codes = new OneTimeCodes(
+      { state: backends.securityState, clock: systemClock },
+      secret,
+      'password-reset',
+      ttlSeconds,
+    );
     const hashCost = values.account_hash_cost;
     const account = { id: username, password, hashCost, revokeCodes: (id: string) => codes.revoke(id) };
     return runInUnit(backends, silentLogger, (unit) => replaceAccount(unit, account));

@@ -6,6 +6,7 @@
 import { writeSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { RequestBody } from '../../src/engine/exchange.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
 import { OneTimeCodes } from '../../src/plugins/accounts/one-time-codes.ts';
@@ -59,7 +60,7 @@ function codesDoor(): { plugin: ReturnType<typeof definePlugin>; codes: () => On
   const plugin = definePlugin({
     name: 'door',
     setup({ securityState }) {
-      codes = new OneTimeCodes(securityState, 'secret', 'password-reset', 3600);
+      codes = new OneTimeCodes({ state: securityState, clock: systemClock }, 'secret', 'password-reset', 3600);
       return {};
     },
   });

@@ -55,7 +55,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   requireMatch(preconditions, timestamp);
   if (resolved instanceof ServiceError) throw resolved;
   const query = isFirst ? { ...resolved, budget: budgetOfDeletion(options) } : resolved;
-  if (query.token !== undefined) await consumeNonce(scope, query.token.nonce);
+  if (query.token !== undefined) await consumeNonce(scope, query.token.nonce, timestamp);
 
   const { sort, limit } = query;
   const selected = { ...query, ids: allowed, report: ahead === undefined ? report : undefined };
@@ -229,10 +229,16 @@ function nameOf(list: ListKey): string {
 /** The form of nonces; a token from a client may contain any text. */
 const nonceForm = /^[\w-]{1,100}$/;
 
-/** Consumes the nonce of a token: a repeated request must not delete newer objects. An undone deletion restores it. */
-async function consumeNonce({ context, options, list }: Scope, key: string): Promise<void> {
+/**
+ * Consumes the nonce of a token: a repeated request must not delete newer objects. An undone deletion restores it.
+ *
+ * @param timestamp of the list, which is locked
+ */
+async function consumeNonce({ context, options, list }: Scope, key: string, timestamp: number): Promise<void> {
+  const { securityState: state, clock } = options;
   const entry = { purpose, key };
-  const held = nonceForm.test(key) ? await HeldEntry.hold(options.securityState, entry, nameOf(list)) : undefined;
+  const held = nonceForm.test(key) ? await HeldEntry.hold({ state, clock }, entry, nameOf(list)) : undefined;
   if (held === undefined) throw staleToken();
   settleWith(context.unit, held);
+  if (!(await held.isValid(timestamp))) throw staleToken();
 }

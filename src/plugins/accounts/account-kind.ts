@@ -123,7 +123,8 @@ function requireSecret(password: string): void {
 async function complete(write: PendingWrite, { hashes, validation }: AccountKindOptions): Promise<JsonObject> {
   const { once } = write.writer.caller;
   // The lock of the accounts is held, and what revokes a temporary password does so before it releases the lock.
-  if (once !== undefined && !(await once.isValid())) throw new ServiceError('missingAuthToken');
+  if (once !== undefined && !(await once.isValid(write.old?.lastModified ?? 0)))
+    throw new ServiceError('missingAuthToken');
   validation?.requireAddress(write);
   const completed: MutableJsonObject = { ...write.attributes };
   const password = newPassword(write);

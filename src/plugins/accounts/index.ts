@@ -87,14 +87,15 @@ interface Codes {
   readonly temporary: OneTimeCodes;
 }
 
-function oneTimeCodes({ settings, securityState }: PluginHost): Codes {
+function oneTimeCodes({ settings, securityState: state, clock }: PluginHost): Codes {
   const secret = settings.get('userid_hmac_secret');
   const own = settings.read(accountSettings);
+  const store = { state, clock };
   const activationSeconds = own['account_validation.validation_key_cache_ttl_seconds'];
   const resetSeconds = own['account_validation.reset_password_cache_ttl_seconds'];
   return {
-    activation: new OneTimeCodes(securityState, secret, 'account-activation', activationSeconds),
-    temporary: new OneTimeCodes(securityState, secret, 'password-reset', resetSeconds),
+    activation: new OneTimeCodes(store, secret, 'account-activation', activationSeconds),
+    temporary: new OneTimeCodes(store, secret, 'password-reset', resetSeconds),
   };
 }
 

@@ -1,20 +1,22 @@
 // One-time codes that are sent to the owner of an account: activation keys and temporary passwords.
 import { randomUUID } from 'node:crypto';
 import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
-import { HeldEntry } from '../../engine/held-entry.ts';
+import { HeldEntry, type HeldEntryStore } from '../../engine/held-entry.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { digest } from './account-cache.ts';
 
 export type CodePurpose = 'account-activation' | 'password-reset';
 
 export class OneTimeCodes {
+  readonly #store: HeldEntryStore;
   readonly #state: SecurityState;
   readonly #secret: string;
   readonly #purpose: CodePurpose;
   readonly #ttlSeconds: number;
 
-  constructor(state: SecurityState, secret: string, purpose: CodePurpose, ttlSeconds: number) {
-    this.#state = state;
+  constructor(store: HeldEntryStore, secret: string, purpose: CodePurpose, ttlSeconds: number) {
+    this.#store = store;
+    this.#state = store.state;
     this.#secret = secret;
     this.#purpose = purpose;
     this.#ttlSeconds = ttlSeconds;
@@ -61,7 +63,7 @@ export class OneTimeCodes {
   /** Holds the code for a request. Exactly one of concurrent calls succeeds. A wrong code leaves the right one valid. */
   hold(id: string, code: string): Promise<HeldEntry | undefined> {
     const key = this.#key(id);
-    return HeldEntry.hold(this.#state, { purpose: this.#purpose, key }, digest(key, code));
+    return HeldEntry.hold(this.#store, { purpose: this.#purpose, key }, digest(key, code));
   }
 
   /** At most one code per account and purpose, so the number of entries is limited. */

@@ -96,13 +96,18 @@ export class Validation {
     const held = await this.#options.activation.hold(id, context.parameters['key']!);
     if (held === undefined) throw wrongKey();
     settleWith(unit, held);
+    let version = 0;
     const written = await changeObject(scope, {
-      attributes: (account) => (account === undefined ? undefined : { ...account.attributes, validated: true }),
+      attributes(account) {
+        if (account === undefined) return undefined;
+        version = account.lastModified;
+        return { ...account.attributes, validated: true };
+      },
       // The attributes are those that were stored, with the password hashed.
       isVerbatim: true,
     });
     // The lock of the accounts is held now. Before, another request may have deleted the account and created it anew.
-    if (written === undefined || !(await held.isValid())) {
+    if (written === undefined || !(await held.isValid(version))) {
       unit.setRollbackOnly();
       throw wrongKey();
     }

@@ -116,7 +116,10 @@ describe('activation keys of an account that several requests create', () => {
   const openUnit = (): DatabaseUnit => new DatabaseUnit(stores, silentLogger);
   const openCodes = (): OneTimeCodes =>
     new OneTimeCodes(
-      createMemorySecurityState({ clock: systemClock, maxEntries: 10, maxEntriesPerRequester: 10 }),
+      {
+        state: createMemorySecurityState({ clock: systemClock, maxEntries: 10, maxEntriesPerRequester: 10 }),
+        clock: systemClock,
+      },
       'secret',
       'account-activation',
       60,
