@@ -50,6 +50,10 @@ export function withCheckedNames(store: BlobStore): BlobStore {
       if (!isInnerName(name)) throw invalidName(name);
       await store.delete(name);
     },
+    async deleteOlder(name, before) {
+      if (!isInnerName(name)) throw invalidName(name);
+      return store.deleteOlder(name, before);
+    },
     list: () => innerEntries(store.list()),
     check: () => store.check(),
     close: () => store.close(),

@@ -65,6 +65,16 @@ export interface BlobStore {
   delete(name: string): Promise<void>;
 
   /**
+   * Deletes a file that `list` has returned, unless it was modified at the given time or later: another file may have got its
+   * name meanwhile.
+   *
+   * @param before milliseconds since 1970 UTC
+   * @returns whether a file was deleted
+   * @throws Error for a name that could lead out of the store
+   */
+  deleteOlder(name: string, before: number): Promise<boolean>;
+
+  /**
    * Lists all files in any order, including temporary files that were never stored. Skips names that could lead out of the
    * store.
    */

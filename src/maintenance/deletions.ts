@@ -138,8 +138,10 @@ export async function cleanAttachments(
   try {
     const before = systemClock.now() - olderThanHours * 3_600_000;
     const unused = await withBackends(settings, ({ storage }) => findUnusedFiles(store, storage.reader, before));
-    if (!dryRun) for (const { name } of unused) await store.delete(name);
-    return unused;
+    if (dryRun) return unused;
+    const deleted: BlobEntry[] = [];
+    for (const entry of unused) if (await store.deleteOlder(entry.name, before)) deleted.push(entry);
+    return deleted;
   } finally {
     await store.close();
   }

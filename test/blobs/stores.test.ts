@@ -144,6 +144,18 @@ describe.each(stores)('A store in %s', (_name, open) => {
     expect(await listed()).toEqual([]);
   });
 
+  it('deletes a file by age only if no newer file has its name.', async () => {
+    await put('a.txt', '1');
+    for await (const { name, lastModified } of store.list()) {
+      expect(await store.deleteOlder(name, lastModified - 1000)).toBe(false);
+    }
+    expect(await readBack('a.txt')).toBe('1');
+    expect(await store.deleteOlder('a.txt', Date.now() + 10_000)).toBe(true);
+    expect(await store.deleteOlder('a.txt', Date.now() + 10_000)).toBe(false);
+    expect(await store.deleteOlder('a.txt/b', Date.now() + 10_000)).toBe(false);
+    expect(await listed()).toEqual([]);
+  });
+
   it('lists size and time of each file.', async () => {
     const before = Date.now();
     await put('a.txt', 'four');
@@ -156,6 +168,7 @@ describe.each(stores)('A store in %s', (_name, open) => {
   it.each(outerNames)('refuses, does not find and does not delete a file called %j.', async (name) => {
     await expect(put(name, 'x')).rejects.toThrow('invalid file name');
     await expect(store.delete(name)).rejects.toThrow('invalid file name');
+    await expect(store.deleteOlder(name, Infinity)).rejects.toThrow('invalid file name');
     expect(await isFound(name)).toBe(false);
     expect(server.log).toEqual([]);
   });

@@ -122,7 +122,12 @@ export class S3Server {
   async #get(request: IncomingMessage, response: ServerResponse, key: string): Promise<void> {
     const file = this.files.get(key);
     if (file === undefined) return refuse(response, 404, 'NoSuchKey');
-    const headers = { ETag: etagOf(file.bytes), 'Accept-Ranges': 'bytes', 'Content-Type': file.type ?? '' };
+    const headers = {
+      ETag: etagOf(file.bytes),
+      'Accept-Ranges': 'bytes',
+      'Content-Type': file.type ?? '',
+      'Last-Modified': file.lastModified.toUTCString(),
+    };
     if (request.headers['if-none-match'] === headers.ETag) return void response.writeHead(304, headers).end();
     const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
     const from = Number(range?.[1] ?? 0);

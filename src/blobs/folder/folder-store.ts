@@ -45,6 +45,7 @@ export async function openFolderStore({ path, isReadonly = false }: FolderPlace)
     access: { kind: 'folder', root, has: (name) => translateErrors(() => isFile(store, name)) },
     put: (name, source) => translateErrors(() => put(store, name, source)),
     delete: (name) => translateErrors(() => remove(store, name)),
+    deleteOlder: (name, before) => translateErrors(() => removeOlder(store, name, before)),
     list: () => list(store),
     check: () => translateErrors(() => check(store)),
     close: () => Promise.resolve(),
@@ -145,6 +146,13 @@ async function remove({ root }: Folder, name: string): Promise<void> {
   }
 }
 
+async function removeOlder(store: Folder, name: string, before: number): Promise<boolean> {
+  const found = await lstatOrNothing(join(store.root, name));
+  if (found === undefined || found.mtimeMs >= before) return false;
+  await remove(store, name);
+  return true;
+}
+
 /** Errors for a path at which no file can be. */
 const absentCodes: readonly string[] = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'];
 
@@ -179,7 +187,7 @@ async function lstatOrNothing(path: string): Promise<{ readonly size: number; re
     return await lstat(path);
   } catch (error) {
     // The file was deleted after the folder was read.
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (absentCodes.includes(codeOf(error))) return undefined;
     throw error;
   }
 }

@@ -15,6 +15,7 @@ export function openS3Store(place: S3Place): BlobStore {
     access: { kind: 'remote', fetch: (name, query) => store.fetch(name, query) },
     put: (name, source) => store.put(name, source),
     delete: (name) => store.delete(name),
+    deleteOlder: (name, before) => store.deleteOlder(name, before),
     list: () => store.list(),
     check: () => store.check(),
     close: () => store.close(),
@@ -54,6 +55,17 @@ class S3Store {
     const response = await this.#client.send({ method: 'DELETE', key: name });
     if (![200, 204, 404].includes(response.status)) throw await this.#client.refusal(response);
     response.body.resume();
+  }
+
+  async deleteOlder(name: string, before: number): Promise<boolean> {
+    const response = await this.#client.send({ method: 'HEAD', key: name });
+    if (response.status !== 404 && response.status !== 200) throw await this.#client.refusal(response);
+    response.body.resume();
+    // Without a time of modification, the file counts as new.
+    const lastModified = Date.parse(response.headers['last-modified'] ?? '');
+    if (response.status === 404 || !(lastModified < before)) return false;
+    await this.delete(name);
+    return true;
   }
 
   async fetch(name: string, { method, headers }: BlobQuery): Promise<BlobAnswer | undefined> {

@@ -5,8 +5,8 @@ import type { StorageReader } from '../../contracts/storage.ts';
 import { allLocations } from './file-links.ts';
 
 /**
- * Returns files that no link names and that are old enough that no running request can still link them. Names are never
- * reused, so a file without a record does not get one later.
+ * Returns files that no link names and that are old enough that no running request can still link them. A file without a
+ * record does not get one later, but another file can get its name when it was deleted. So delete with `deleteOlder`.
  *
  * @param before milliseconds since 1970 UTC
  */
