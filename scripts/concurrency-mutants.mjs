@@ -1,5 +1,5 @@
 // Planted faults between requests that run at the same time: declarations and writes, revocations and the use of a code,
-// deletions and writers, snapshots and changes.
+// deletions and writers, snapshots and changes, downloads and the reuse of names.
 
 /** @type {'memory'} */
 const backend = 'memory';
@@ -8,6 +8,8 @@ const above = {
   tests: 'test/contract/postgresql.test.ts',
   only: 'above',
 };
+
+const revocations = { tests: 'test/plugins/attachment-revocations.test.ts', only: 'on memory.*(waits|opened)' };
 
 /** @type {readonly import('./mutants.mjs').Mutant[]} */
 export const concurrencyMutants = [
@@ -160,5 +162,46 @@ export const concurrencyMutants = [
     find: 'this.#isOpen && !this.#host.sharedLocks.isInTheWay(this)',
     replace: 'this.#isOpen',
     tests: 'test/backends/redis/lock-order.test.ts',
+  },
+  {
+    backend,
+    name: 'access to a file is not checked again when the file is open',
+    file: 'src/plugins/attachments/open-file.ts',
+    find: 'const current = await findAgain();',
+    replace: 'const current = expected;',
+    ...revocations,
+  },
+  {
+    backend,
+    name: 'a file that had the name before counts as that of a later link',
+    file: 'src/plugins/attachments/file-links.ts',
+    find: ' && a.lastModified === b.lastModified',
+    replace: '',
+    ...revocations,
+  },
+  {
+    backend,
+    name: 'a request for a file keeps the groups that its caller had before it waited',
+    file: 'src/plugins/attachments/serve.ts',
+    find: 'hasWaited ? () => inRenewed(context, find) : () => find(context)',
+    replace: '() => find(context)',
+    ...revocations,
+  },
+  {
+    backend,
+    name: 'a response with a file begins before the file is open',
+    file: 'src/http/static-files.ts',
+    find: '  else await whenOpen(found.stream);',
+    replace: '',
+    tests: 'test/plugins/attachment-downloads.test.ts',
+    only: 'A file in a folder',
+  },
+  {
+    backend,
+    name: 'cleaning deletes a new file with the name of an unused one',
+    file: 'src/maintenance/deletions.ts',
+    find: 'if (await store.deleteOlder(entry.name, before)) deleted.push(entry);',
+    replace: 'deleted.push(entry), await store.delete(entry.name);',
+    tests: 'test/maintenance/unused-files.test.ts',
   },
 ];

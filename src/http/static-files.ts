@@ -1,6 +1,9 @@
 // Serves files of a folder, with media types, conditional requests and ranges, and without access outside the folder.
+import { once } from 'node:events';
+import { ReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { send } from '@fastify/send';
+import { BackendUnavailable } from '../contracts/errors.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 
@@ -16,10 +19,10 @@ export interface FileOptions {
 }
 
 /**
- * Returns the response to a GET or HEAD for a file.
+ * Returns the response to a GET or HEAD for a file. If it has a body, the file is open: a deletion does not affect it.
  *
  * @throws ServiceError unknownPath when the file is missing, hidden or outside the folder; preconditionFailed;
- * rangeNotSatisfiable
+ * rangeNotSatisfiable; BackendUnavailable when the file cannot be opened
  */
 export async function serveFile(request: ServiceRequest, options: FileOptions): Promise<ServiceResponse> {
   const { root, path, cacheSeconds = 0, headers = {} } = options;
@@ -33,11 +36,28 @@ export async function serveFile(request: ServiceRequest, options: FileOptions): 
   }
   const isEmpty = request.method === 'HEAD' || found.statusCode === 304;
   if (isEmpty) found.stream.destroy();
+  else await whenOpen(found.stream);
   return {
     status: found.statusCode,
     headers: { ...found.headers, ...headers },
     body: isEmpty ? '' : found.stream,
   };
+}
+
+/** Errors for a file that was deleted after its properties were read. */
+const absentCodes: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'ELOOP'];
+
+/** Waits until the file is open, because a response whose status is sent cannot become a 404. */
+async function whenOpen(stream: Readable): Promise<void> {
+  if (!(stream instanceof ReadStream) || !stream.pending) return;
+  try {
+    await once(stream, 'open');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && absentCodes.includes(error.code)) {
+      throw new ServiceError('unknownPath');
+    }
+    throw new BackendUnavailable('files', 'a file cannot be opened', { cause: error });
+  }
 }
 
 /** Returns the error for a file that is not sent. 416 includes the length of the file. */

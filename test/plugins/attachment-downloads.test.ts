@@ -1,9 +1,14 @@
-// Slow readers of files, in both kinds of stores: the share of a user and of an address, and what their end frees.
+// Slow readers of files, in both kinds of stores: the share of a user and of an address, and what their end frees. Files that
+// cannot be opened.
 import { once } from 'node:events';
+import fs, { rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { serveFile } from '../../src/http/static-files.ts';
 import { authorizationOf, startTestService, type TestResponse, type TestService } from '../../src/testing/index.ts';
 import { FileFolder, upload } from '../support/attachments.ts';
+import { allClosed, watchFiles } from '../support/downloads.ts';
 import { Gate } from '../support/gate.ts';
 import { S3Server } from '../support/s3-server.ts';
 
@@ -125,6 +130,59 @@ describe.each(['folder', 'bucket'])('Slow downloads from a %s', (kind) => {
     statuses.push((await alice.request('POST', '/v1/batch', { body: batch })).status);
     statuses.push((await alice.request('GET', small)).status);
     expect(statuses).toEqual([304, 416, 200, 200, 400, 200]);
+  });
+});
+
+describe('A file in a folder', () => {
+  let path: string;
+
+  beforeEach(async () => {
+    await start({ 'attachment.base_path': folder.path, 'attachment.max_downloads': '1' });
+    path = await store('small', 'small');
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  const inFolder = (): string => join(folder.path, folder.names[0]!);
+
+  it('that is deleted before it is open does not exist (404)', async () => {
+    watchFiles(folder.path, () => rmSync(inFolder()));
+    const answer = await service.request('GET', path).catch(() => 'no response');
+    expect(answer).toMatchObject({ status: 404, body: { errno: 111 } });
+  });
+
+  it('that cannot be opened is not available now (503)', async () => {
+    const open = fs.createReadStream;
+    vi.spyOn(fs, 'createReadStream').mockImplementationOnce(() => open(join(folder.path, 'x'.repeat(300))));
+    expect(await service.request('GET', path)).toMatchObject({ status: 503, body: { errno: 201 } });
+    expect((await service.request('GET', path)).text).toBe('small');
+  });
+
+  it.each([
+    ['GET', {}, 1, 200],
+    ['GET', { range: 'bytes=1-2' }, 1, 206],
+    ['GET', { range: 'bytes=9-' }, 0, 416],
+    ['GET', { 'if-none-match': '*' }, 0, 304],
+    ['GET', { 'if-match': '"other"' }, 0, 412],
+    ['HEAD', {}, 0, 200],
+  ])(
+    'is opened for a response with its content only, and closed at its end: %s %j',
+    async (method, headers, count, status) => {
+      const streams = watchFiles(folder.path);
+      expect((await service.request(method, path, { headers })).status).toBe(status);
+      expect(streams).toHaveLength(count);
+      await allClosed(streams);
+    },
+  );
+
+  it('that is deleted while it is sent is sent to its end', async () => {
+    const request = { method: 'GET', headers: {} } as Parameters<typeof serveFile>[0];
+    const { body } = await serveFile(request, { root: folder.path, path: folder.names[0]! });
+    rmSync(inFolder());
+    const chunks: unknown[] = [];
+    for await (const chunk of body as AsyncIterable<unknown>) chunks.push(chunk);
+    expect(chunks.map(String)).toEqual(['small']);
   });
 });
 

@@ -32,18 +32,26 @@ export class Downloads {
   }
 
   /**
-   * Opens a file when a place is free. The place is held until the body of the response ends or the client is gone. Entries of
+   * Opens a file when a place is free. `open` gets whether the request has waited. The place is held until the body of the response ends or the client is gone. Entries of
    * batches, which may hold locks, do not wait: a batch closes the file. Neither does HEAD, which sends none.
    *
    * @throws ServiceError overloaded when no place becomes free in time; otherwise the error of `open`
    */
-  async run({ request, caller }: Context, open: () => Promise<ServiceResponse>): Promise<ServiceResponse> {
+  async run(
+    { request, caller }: Context,
+    open: (hasWaited: boolean) => Promise<ServiceResponse>,
+  ): Promise<ServiceResponse> {
     // An entry of a batch has no connection of its own.
-    if (request.whenGone === undefined || request.method === 'HEAD') return open();
-    const leave = await this.#turns.enter(this.#waiting(partyOf(caller.userId, request.clientAddress), request));
+    if (request.whenGone === undefined || request.method === 'HEAD') return open(false);
+    let hasWaited = false;
+    const waits = (): void => {
+      hasWaited = true;
+    };
+    const party = partyOf(caller.userId, request.clientAddress);
+    const leave = await this.#turns.enter(this.#waiting(party, request, waits));
     let body: ServiceResponse['body'] = '';
     try {
-      const response = await open();
+      const response = await open(hasWaited);
       ({ body } = response);
       return response;
     } finally {
@@ -52,11 +60,13 @@ export class Downloads {
     }
   }
 
-  #waiting(party: string | undefined, { whenGone }: ServiceRequest): Waiting {
+  /** @param waits called if the request has to wait */
+  #waiting(party: string | undefined, { whenGone }: ServiceRequest, waits: () => void): Waiting {
     const { atOnce, waitMs } = this.#options;
     return {
       party,
       whenGone: (abandon) => {
+        waits();
         const refuse = (isCertain: boolean): void => abandon(new ServiceError('overloaded'), isCertain);
         // As many requests may wait as there are places.
         if (this.#turns.waiting > atOnce) {

@@ -42,6 +42,16 @@ export interface Link extends LinkedFile {
   readonly ownerUri: ObjectUri;
   /** Absent for the current file of the record. */
   readonly kept?: KeptReason;
+  /** Timestamp of the link itself, in milliseconds since 1970 UTC. */
+  readonly lastModified: number;
+}
+
+/**
+ * Returns whether two links to one location are the same version of one link. Then the location has named the same file from
+ * one to the other, because a file stays while it is linked. Otherwise the name may have been reused.
+ */
+export function isSameLink(a: Link, b: Link): boolean {
+  return a.recordUri === b.recordUri && a.kept === b.kept && a.lastModified === b.lastModified;
 }
 
 export function bucketUri({ bucket }: Pick<RecordIds, 'bucket'>): ObjectUri {
@@ -239,7 +249,8 @@ async function* readAll(
 }
 
 function toLink(object: StoredObject | undefined): Link | undefined {
-  const { location, record_uri: uri, owner_uri: owner, kept, filename, mimetype } = object?.attributes ?? {};
+  if (object === undefined) return undefined;
+  const { location, record_uri: uri, owner_uri: owner, kept, filename, mimetype } = object.attributes;
   if (typeof location !== 'string' || typeof uri !== 'string') return undefined;
   const link = {
     location,
@@ -248,6 +259,7 @@ function toLink(object: StoredObject | undefined): Link | undefined {
     // Imported links may have none, or such that would be invalid in headers.
     filename: (typeof filename === 'string' && cleanFilename(filename)) || cleanFilename(location),
     mimetype: cleanMimetype(typeof mimetype === 'string' ? mimetype : undefined),
+    lastModified: object.lastModified,
   };
   return kept === 'replaced' || kept === 'deleted' ? { ...link, kept } : link;
 }

@@ -1,18 +1,17 @@
 // `GET /attachments/<bucket>/<collection>/<record>/<name>` returns files to readers of their records.
 // `GET …/attachment/url` returns URLs for requests without credentials.
 // Headers prevent browsers from running uploaded files: fixed media types, display of safe types only, and a sandbox.
-import type { BlobQuery } from '../../contracts/blobs.ts';
-import { invalidParameters, ServiceError } from '../../core/errors.ts';
+import { ServiceError } from '../../core/errors.ts';
 import { refusal } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
 import { describeDocument, type OperationDescription } from '../../engine/description.ts';
 import { forReading, plainText, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ResponseHeaders, type ServiceResponse } from '../../engine/exchange.ts';
-import { fileRefusal, serveFile } from '../../http/static-files.ts';
 import { recordIdsOf, locationOf, type AttachmentService } from './service.ts';
 import { isDisplayable } from './file-types.ts';
-import { parseRecordUri, findLink, type Link, type RecordIds } from './file-links.ts';
 import { findReadableFile } from './file-access.ts';
+import { parseRecordUri, findLink, type Link, type RecordIds } from './file-links.ts';
+import { openChecked } from './open-file.ts';
 import type { UrlSigner } from './signed-urls.ts';
 
 const policy = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox";
@@ -62,8 +61,29 @@ function fileEndpoint(attachments: AttachmentService): Endpoint {
 
 async function serve(attachments: AttachmentService, context: Context): Promise<ServiceResponse> {
   const { owner, location } = parsePath(context.parameters['*'] ?? '');
-  const link = await findReadableFile(attachments, context, owner, location);
-  const headers: ResponseHeaders = {
+  const find = (current: Context): Promise<Link> => findReadableFile(attachments, current, owner, location);
+  // A request without access does not wait for a place.
+  const link = await find(context);
+  return attachments.downloads.run(context, async (hasWaited) => {
+    const findAgain = hasWaited ? () => inRenewed(context, find) : () => find(context);
+    const opened = await openChecked(attachments.store, context, link, findAgain);
+    const { status, headers, body } = opened.response;
+    return { status, headers: { ...headers, ...headersOf(opened.link) }, body };
+  });
+}
+
+/** Runs a task with the credentials, groups and permissions that the caller has now. */
+async function inRenewed<T>({ renew }: Context, task: (context: Context) => Promise<T>): Promise<T> {
+  const { context, end } = await renew();
+  try {
+    return await task(context);
+  } finally {
+    await end();
+  }
+}
+
+function headersOf(link: Link): ResponseHeaders {
+  return {
     'Content-Type': link.mimetype,
     'Content-Disposition': disposition(link),
     'Content-Security-Policy': policy,
@@ -73,33 +93,6 @@ async function serve(attachments: AttachmentService, context: Context): Promise<
     // A signed URL must not leak to other sites.
     'Referrer-Policy': 'no-referrer',
   };
-  return attachments.downloads.run(context, () => open(attachments, context, link.location, headers));
-}
-
-/** Returns the response with the file, whose body is a stream. */
-async function open(
-  { store: { access } }: AttachmentService,
-  context: Context,
-  location: string,
-  headers: ResponseHeaders,
-): Promise<ServiceResponse> {
-  const { request, unit } = context;
-  if (access.kind === 'folder') {
-    if (!(await access.has(location))) throw new ServiceError('unknownPath');
-    return serveFile(request, { root: access.root, path: location, headers });
-  }
-  // A batch holds its locks until its end.
-  if (unit.isWriting) throw fileAfterWrite();
-  const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
-  const response = await access.fetch(location, { method, headers: conditionsOf(context) });
-  if (response === undefined) throw new ServiceError('unknownPath');
-  if (response.status >= 400) throw fileRefusal(response.status, response.headers);
-  return { status: response.status, headers: { ...response.headers, ...headers }, body: response.body ?? '' };
-}
-
-function fileAfterWrite(): ServiceError {
-  const description = 'a batch cannot request a file of an object store after a write';
-  return invalidParameters([{ location: 'path', name: null, description }]);
 }
 
 /** Returns the record and the name in the store from the path of a file. */
@@ -125,16 +118,6 @@ async function signUrl(attachments: AttachmentService, signer: UrlSigner, contex
   if (link === undefined || owner === undefined) throw new ServiceError('unknownPath');
   const { search, expires } = signer.sign(link);
   return jsonResponse(200, { url: locationOf(attachments, owner, link.location) + search, expires });
-}
-
-function conditionsOf({ request }: Context): BlobQuery['headers'] {
-  const names = ['range', 'if-range', 'if-none-match', 'if-modified-since'] as const;
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = request.headers[name];
-      return value === undefined ? [] : [[name, value] as const];
-    }),
-  );
 }
 
 /** Returns the header with the name in ASCII for old clients, and in UTF-8 for others. */
