@@ -32,9 +32,10 @@ export class Downloads {
   }
 
   /**
-   * Opens a file when a place is free. `open` gets whether the request has waited. The place is held until the body of the response ends or the client is gone. Entries of
+   * Opens a file when a place is free. The place is held until the body of the response ends or the client is gone. Entries of
    * batches, which may hold locks, do not wait: a batch closes the file. Neither does HEAD, which sends none.
    *
+   * @param open gets whether the request has waited
    * @throws ServiceError overloaded when no place becomes free in time; otherwise the error of `open`
    */
   async run(
