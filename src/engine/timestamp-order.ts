@@ -50,8 +50,7 @@ export class TimestampOrder {
  * Clients continue from it, or from an earlier one.
  */
 export async function readOrder(storage: StorageReader, now: number): Promise<number> {
-  const clock = await storage.resourceTimestamp(shared);
-  return clock === undefined ? now + maxAheadMs : Math.max(clock, now - settledAfterMs);
+  return Math.max((await storage.resourceTimestamp(shared)) ?? 0, now - settledAfterMs);
 }
 
 /** The methods that give timestamps. Their first argument is the list. */
@@ -62,6 +61,7 @@ const givingTimestamps: ReadonlySet<string | symbol> = new Set<keyof StorageWrit
   'delete',
   'deleteAll',
   'restore',
+  'touch',
 ]);
 
 /** The writes of one unit of work to lists in the order. */
