@@ -9,7 +9,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.base.json LICENSE ./
-COPY admin/index.html admin/
+COPY admin/index.html admin/tsconfig.json admin/
 COPY admin/src admin/src
 COPY assets assets
 COPY bin bin

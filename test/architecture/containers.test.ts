@@ -1,9 +1,10 @@
 // The container files, as far as they can be judged without an engine: what the image is made of, what it may do, and that
 // names in them are known. That the image works is tested in test/process.
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { environmentName } from '../../src/settings/definition.ts';
 import { loadAllBuiltIn } from '../../src/app/built-in-plugins.ts';
 import { builtInBackends } from '../../src/backends/built-in-backends.ts';
@@ -89,6 +90,26 @@ describe('The Dockerfile', () => {
         }),
     );
     expect(wrong).toEqual([]);
+  });
+
+  it('copies all that the console is built from.', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'coffer-build-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    for (const text of textsOf(stages[0]!, 'COPY')) {
+      const [target = '', ...sources] = text.split(' ').toReversed();
+      for (const source of sources) {
+        const from = path.join(projectRoot, source);
+        const isFolder = target.endsWith('/') || !statSync(from).isDirectory();
+        cpSync(from, path.join(folder, target, isFolder ? path.basename(source) : ''), { recursive: true });
+      }
+    }
+    symlinkSync(path.join(projectRoot, 'node_modules'), path.join(folder, 'node_modules'));
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/build-console.mjs'], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    expect(status, stderr).toBe(0);
+    expect(existsSync(path.join(folder, 'admin', 'dist', 'index.html'))).toBe(true);
   });
 
   it('has no secrets, fetches nothing but packages, and takes what was locked.', () => {
