@@ -77,6 +77,8 @@ export interface Endpoint {
   readonly isList?: boolean;
   /** Whether callers are not authenticated, so that the response depends on no backend. */
   readonly ignoresCaller?: boolean;
+  /** Whether no request is refused for want of credentials, although they have an effect; default `false`. */
+  readonly isOpen?: boolean;
   /** Whether it is exempt from load shedding and limits, because monitors use it to check that the process is alive. */
   readonly isVital?: boolean;
   /** Whether it serves pages and files for browsers, which API descriptions leave out. */

@@ -63,6 +63,7 @@ export function batchEndpoint(options: BatchOptions): Endpoint {
     tag: 'batch',
     path: '/batch',
     isResource: false,
+    isOpen: true,
     operations: {
       POST: {
         id: 'batch',

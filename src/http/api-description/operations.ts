@@ -10,6 +10,8 @@ export interface DescribedOperation {
   readonly tag: string;
   /** Whether credentials have no effect. */
   readonly isPublic: boolean;
+  /** Whether no credentials are required, although they may have an effect. */
+  readonly isOpen: boolean;
   readonly description: OperationDescription;
   /** Media types of the body; none when the body is ignored. */
   readonly consumes: readonly string[];
@@ -97,6 +99,7 @@ function describeOperation(
     id: operation.id,
     tag: tagOf(endpoint),
     isPublic: endpoint.ignoresCaller === true,
+    isOpen: endpoint.ignoresCaller === true || endpoint.isOpen === true,
     description,
     consumes: operation.consumes ?? body,
     errors: sharedErrors(endpoint, operation, description, notAcceptableStatus),

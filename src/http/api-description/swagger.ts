@@ -22,6 +22,7 @@ const json = 'application/json';
 export function swaggerDocument(options: DocumentOptions): JsonObject {
   const { policies } = options;
   const paths = describePaths(options);
+  const security = policies.map(({ name }) => ({ [name]: [] }));
   const operations = paths.flatMap((path) => path.operations.filter(isListed));
   const schemas = { ...schemasOf(operations), Error: errorSchema };
   const used = reachableSchemas([otherError.schema ?? {}, ...operations.flatMap(schemasIn)], schemas);
@@ -32,9 +33,9 @@ export function swaggerDocument(options: DocumentOptions): JsonObject {
     consumes: [json],
     produces: [json],
     securityDefinitions: Object.fromEntries(policies.map((policy) => [policy.name, formatPolicy(policy)])),
-    security: policies.map(({ name }) => ({ [name]: [] })),
+    security,
     tags: tagsOf(paths),
-    paths: Object.fromEntries(paths.map((path) => [clientPath(path).path, formatPath(path)])),
+    paths: Object.fromEntries(paths.map((path) => [clientPath(path).path, formatPath(path, security)])),
     definitions: Object.fromEntries(Object.entries(used).map(([name, schema]) => [name, swaggerSchema(schema)])),
     responses: Object.fromEntries(sharedErrorList.map(({ name, ...response }) => [name, formatResponse(response)])),
   };
@@ -67,7 +68,8 @@ function clientPath({ path, parameters }: DescribedPath): Pick<DescribedPath, 'p
   };
 }
 
-function formatPath(path: DescribedPath): JsonObject {
+/** @param security the policies of operations that may require credentials, which each of them names for generated clients */
+function formatPath(path: DescribedPath, security: readonly JsonObject[]): JsonObject {
   const item: MutableJsonObject = {};
   const { parameters } = clientPath(path);
   if (parameters.length > 0) {
@@ -80,13 +82,13 @@ function formatPath(path: DescribedPath): JsonObject {
     }));
   }
   for (const operation of path.operations.filter(isListed)) {
-    item[operation.method.toLowerCase()] = formatOperation(operation);
+    item[operation.method.toLowerCase()] = formatOperation(operation, security);
   }
   return item;
 }
 
-function formatOperation(operation: DescribedOperation): JsonObject {
-  const { id, tag, isPublic, description, errors } = operation;
+function formatOperation(operation: DescribedOperation, security: readonly JsonObject[]): JsonObject {
+  const { id, tag, isOpen, description, errors } = operation;
   const { summary, details, parameters = [], responses } = description;
   const shared = errors.map((status) => [status, { $ref: `#/responses/${sharedError(status).name}` }]);
   const own = Object.entries(responses).map(([status, response]) => [status, formatResponse(response)]);
@@ -97,7 +99,7 @@ function formatOperation(operation: DescribedOperation): JsonObject {
     tags: [tag],
     ...(summary === '' ? {} : { summary }),
     ...(details === undefined ? {} : { description: details }),
-    ...(isPublic ? { security: [] } : {}),
+    security: isOpen ? [] : security,
     parameters: [...parameters.map(formatParameter), ...formatBody(operation)],
     ...(types.length === 0 ? {} : { consumes: types }),
     produces: [...new Set([json, ...others])],

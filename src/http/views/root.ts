@@ -41,6 +41,7 @@ export function rootEndpoint(options: RootOptions): Endpoint {
     name: 'hello',
     path: '/',
     isResource: false,
+    isOpen: true,
     operations: forReading('server_info', { handle, describe: describeRoot }),
   };
 }
