@@ -326,10 +326,16 @@ class Shell {
   /** Returns the origin from the settings, otherwise from a trusted proxy, otherwise from the request over plain HTTP. */
   #originOf(incoming: IncomingMessage): string {
     const { scheme, host } = this.#options;
-    if (scheme !== undefined && host !== undefined) return `${scheme}://${host}`;
+    if (scheme !== undefined && host !== undefined) return formatOrigin(scheme, host);
     const said = this.#isTrusted(incoming.socket.remoteAddress) ? readForwarded(incoming.headers) : {};
-    return `${scheme ?? said.scheme ?? 'http'}://${host ?? said.host ?? hostOf(incoming)}`;
+    return formatOrigin(scheme ?? said.scheme ?? 'http', host ?? said.host ?? hostOf(incoming));
   }
+}
+
+/** Returns an origin as browsers write it, without the default port. */
+function formatOrigin(scheme: string, host: string): string {
+  const defaultPort = scheme === 'https' ? ':443' : ':80';
+  return `${scheme}://${host.endsWith(defaultPort) ? host.slice(0, -defaultPort.length) : host}`;
 }
 
 /** Bytes of a long response that the system receives in one turn of the event loop: less than a millisecond's worth. */

@@ -33,6 +33,17 @@ describeScenarios(
       { Forwarded: 'proto=https;host=evil.test', 'X-Forwarded-Proto': 'https', Host: 'api.test' },
       'https://api.test/v1/',
     ),
+    told('The default port of http is left out.', { Host: 'a.test:80' }, 'http://a.test/v1/'),
+    told(
+      'The default port of https is left out.',
+      { 'X-Forwarded-Proto': 'https', Host: 'a.test:443' },
+      'https://a.test/v1/',
+    ),
+    told(
+      'The default port of the other scheme stays.',
+      { 'X-Forwarded-Proto': 'https', Host: '[::1]:80' },
+      'https://[::1]:80/v1/',
+    ),
     told(
       'A scheme that is none is ignored.',
       { 'X-Forwarded-Proto': 'javascript', Host: 'a.test' },
