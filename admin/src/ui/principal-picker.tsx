@@ -95,7 +95,8 @@ export function PrincipalField(props: PrincipalFieldProps): JSX.Element {
       pick(chosen ?? typed);
     }
   };
-  const isShown = isOpen && found.length > 0;
+  // What is typed already is no suggestion. The list would only cover what follows the field.
+  const isShown = isOpen && found.some(({ principal }) => principal !== typed.trim());
   return (
     <div class="picker">
       <label for={id}>{label}</label>
