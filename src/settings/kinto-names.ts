@@ -8,6 +8,7 @@ const samePlugins: ReadonlySet<string> = new Set([
   'accounts',
   'admin',
   'changes',
+  'counters',
   'default_bucket',
   'emailer',
   'flush',

@@ -105,6 +105,7 @@ describe('Names of plugins', () => {
   test.each([
     ['kinto.plugins.accounts', ['accounts']],
     ['accounts', ['accounts']],
+    ['kinto.plugins.counters', ['counters']],
     ['kinto_attachment', ['attachments']],
     ['kinto-attachment', ['attachments']],
     ['attachment', ['attachments']],
