@@ -1,12 +1,11 @@
 // The kinds of objects that the service serves: the built-in ones and those of plugins, compiled with their settings.
-import { LRUCache } from 'lru-cache';
 import type { AuthorizationPolicy } from '../engine/access.ts';
+import { cacheLifetimes } from '../engine/cache-lifetimes.ts';
 import { compileKinds, type CompiledKind, type KindSettings } from '../engine/compiled-kind.ts';
 import { withDefaultPermissions } from '../engine/default-permissions.ts';
 import { withAddedPermissions } from '../engine/kind.ts';
 import type { PluginParts } from '../http/plugin.ts';
 import { builtInKinds } from '../resources/kinds.ts';
-import { integer } from '../settings/readers.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** Returns the options common to all kinds: settings, id generators and the authorization policy. */
@@ -15,8 +14,6 @@ export function kindSettings(
   parts: readonly PluginParts[],
   authorization: AuthorizationPolicy | undefined,
 ): KindSettings {
-  // Requests read cache lifetimes by the ids in their paths, so the values are cached.
-  const seconds = new LRUCache<string, { readonly value: number | undefined }>({ max: 1000 });
   return {
     maxIdLength: settings.get('max_id_length'),
     idGenerators: new Map(parts.flatMap(({ idGenerators }) => Object.entries(idGenerators ?? {}))),
@@ -24,14 +21,7 @@ export function kindSettings(
     text: (key) => settings.lookup(key),
     list: (key) => settings.lookupList(key) ?? [],
     flag: (key, byDefault) => settings.lookupFlag(key) ?? byDefault,
-    cacheSeconds(key) {
-      let known = seconds.get(key);
-      if (known === undefined) {
-        known = { value: settings.lookupWith(integer({ min: 0 }), key) };
-        seconds.set(key, known);
-      }
-      return known.value;
-    },
+    cacheSeconds: cacheLifetimes(settings),
   };
 }
 

@@ -31,18 +31,26 @@ export function cacheControl(scope: Scope): Readonly<ResponseHeaders> | Promise<
 
 function cachedFor(lifetime: number | undefined, now: number): Readonly<ResponseHeaders> {
   if (lifetime === undefined || lifetime < 0) return uncached;
+  const headers = lifetimeHeaders(lifetime, now);
+  // Callers with credentials may get other responses.
+  if (lifetime > 0) headers['Vary'] = 'Authorization';
+  return headers;
+}
+
+/**
+ * Returns the cache headers of a response that is the same for all callers who get it, in a new object.
+ *
+ * @param lifetime in seconds; `undefined` and negative numbers mean no caching
+ */
+export function lifetimeHeaders(lifetime: number | undefined, now: number): ResponseHeaders {
+  if (lifetime === undefined || lifetime < 0) return { 'Cache-Control': 'no-cache, no-store' };
   if (lifetime === 0) return expiredAt(now);
   const seconds = Math.min(lifetime, longestCachingSeconds);
-  return {
-    'Cache-Control': `max-age=${seconds}`,
-    Expires: formatHttpDate(now + seconds * 1000),
-    // Callers with credentials may get other responses.
-    Vary: 'Authorization',
-  };
+  return { 'Cache-Control': `max-age=${seconds}`, Expires: formatHttpDate(now + seconds * 1000) };
 }
 
 /** Returns headers that keep every cache from reusing a response, also caches without `Cache-Control`. */
-export function expiredAt(now: number): ResponseHeaders {
+function expiredAt(now: number): ResponseHeaders {
   return {
     'Cache-Control': 'max-age=0, must-revalidate, no-cache, no-store',
     Expires: formatHttpDate(now),

@@ -41,16 +41,26 @@ export function recordKind(options: ResourceOptions): ResourceKind {
 /** Returns the most specific setting, or `cache_expires` of the collection when that is greater. */
 async function recordCacheSeconds({ cacheSeconds }: ResourceOptions, context: Context): Promise<number | undefined> {
   const { bucket_id: bucket = '', collection_id: collection = '' } = context.ids;
-  const bySetting =
-    cacheSeconds(`${bucket}.${collection}.record_cache_expires_seconds`) ??
-    cacheSeconds(`${bucket}.record_cache_expires_seconds`) ??
-    unlessZero(cacheSeconds('record_cache_expires_seconds')) ??
-    cacheSeconds(`${bucket}_${collection}_record_cache_expires_seconds`) ??
-    cacheSeconds(`${bucket}_record_cache_expires_seconds`);
+  const bySetting = recordLifetime(cacheSeconds, bucket, collection);
   const list = { kind: 'collection', parent: uriBelow('', 'buckets', bucket) };
   const stored = await findToParse(context, list, collection);
   const byCollection = stored === undefined ? undefined : getKey(stored.attributes, 'cache_expires');
   return typeof byCollection === 'number' ? Math.max(bySetting ?? -1, byCollection) : bySetting;
+}
+
+/** Returns the most specific setting for the records of a collection; a negative number means no caching. */
+export function recordLifetime(
+  cacheSeconds: ResourceOptions['cacheSeconds'],
+  bucket: string,
+  collection: string,
+): number | undefined {
+  return (
+    cacheSeconds(`${bucket}.${collection}.record_cache_expires_seconds`) ??
+    cacheSeconds(`${bucket}.record_cache_expires_seconds`) ??
+    unlessZero(cacheSeconds('record_cache_expires_seconds')) ??
+    cacheSeconds(`${bucket}_${collection}_record_cache_expires_seconds`) ??
+    cacheSeconds(`${bucket}_record_cache_expires_seconds`)
+  );
 }
 
 /** Maps 0 to -1: for all records it has the effect of no setting, but still overrides the settings with older names. */

@@ -184,7 +184,7 @@ describe('Caches on the way (S23)', () => {
     await ann.request('PUT', '/v1/buckets/b');
     await ann.request('PUT', '/v1/buckets/b/collections/c');
     await ann.request('PUT', '/v1/buckets/b/collections/open', { body: open });
-    const changeset = (name: string): string => `/v1/buckets/b/collections/${name}/changeset?_expected=0`;
+    const changeset = (name: string): string => `/v1/buckets/b/collections/${name}/changeset?_expected=1`;
     const hers = await ann.request('GET', changeset('c'));
     expect([hers.status, hers.headers['cache-control']]).toEqual([200, 'private, max-age=60']);
     expect((await signed.request('GET', changeset('c'))).status).toBe(401);

@@ -5,7 +5,8 @@ import type { Context } from '../../engine/context.ts';
 import { describeDocument, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
-import { newestTimestamp, type ChangesService } from './monitored-collections.ts';
+import { newestTimestamp } from './monitored-collections.ts';
+import type { ChangesService } from './service.ts';
 
 const key = 'changes:broadcast';
 const daySeconds = 86_400;

@@ -20,9 +20,10 @@ import { listBody } from '../../engine/page-text.ts';
 import type { EngineOptions } from '../../engine/scope.ts';
 import { findToParse } from '../../engine/stored-work.ts';
 import { responseExpansion } from '../../http/request-memory.ts';
-import { cacheHeadersFor, parameter, readSince, redirect, redirectWhenTooOld, withoutQuotes } from './caching.ts';
+import { cachingOf, parameter, readSince, redirect, respondWithoutChanges, withoutQuotes } from './caching.ts';
 import { monitorCollection } from './monitor-list.ts';
-import { newestTimestamp, type ChangesService } from './monitored-collections.ts';
+import { newestTimestamp } from './monitored-collections.ts';
+import type { ChangesService } from './service.ts';
 
 /** Maximum number of reads while the collection keeps changing. */
 const maxAttempts = 5;
@@ -60,14 +61,18 @@ function describe(): OperationDescription {
         description: 'The changes.',
         schema: { type: 'object', properties, required: ['metadata', 'timestamp', 'changes'] },
       },
-      307: { description: '`_since` is too old. The header `Location` leads to the whole changeset.' },
+      204: { description: 'Only for `monitor/changes`: `_expected` is older than `_since`.' },
+      307: {
+        description:
+          'Only for `monitor/changes`: `_since` is too old, or `_expected` has quotes. The header `Location` has the URL to use.',
+      },
     },
     errors: [404, 409],
   };
 }
 
 async function readChangeset(service: ChangesService, context: Context): Promise<ServiceResponse> {
-  const { host, values, redirects } = service;
+  const { host } = service;
   const { bucket_id: bucket = '', collection_id: collection = '' } = context.ids;
   const isMonitor = bucket === monitorCollection.bucket && collection === monitorCollection.collection;
   const place = { kind: 'collection', ids: context.ids };
@@ -82,19 +87,23 @@ async function readChangeset(service: ChangesService, context: Context): Promise
     throw invalidParameters([{ location: 'querystring', name: '_expected', description: 'Required' }]);
   }
   const since = readSince(context);
-  const tooOld = redirectWhenTooOld(context, since, values['changes.since_max_age_days'], redirects);
-  if (tooOld !== undefined) return tooOld;
-  if (isMonitor && withoutQuotes(expected) !== expected) {
-    const query = context.query.map(
-      ([name, value]) => [name, name === '_expected' ? withoutQuotes(value) : value] as const,
-    );
-    return redirect(context, query, redirects);
+  const caching = cachingOf(service, context, { bucket, collection }, expected);
+  if (isMonitor) {
+    // Only here: the list of changes has no tombstones that a client without `_since` would miss.
+    const early = respondWithoutChanges(service, context, { since, expected, caching });
+    if (early !== undefined) return early;
+    if (withoutQuotes(expected) !== expected) return redirectUnquoted(service, context);
   }
-  const limit = readLimit(service, context);
-  const caching = cacheHeadersFor(host.settings, { bucket, collection }, true, context.now);
-  return isMonitor
-    ? monitorChangeset(service, context, { since, limit, caching })
-    : collectionChangeset(service, context, { since, limit, caching });
+  const query = { since, limit: readLimit(service, context), caching };
+  return isMonitor ? monitorChangeset(service, context, query) : collectionChangeset(service, context, query);
+}
+
+/** Returns a redirect to the URL without quotes around `_expected`, so that caches hold one variant. */
+function redirectUnquoted({ redirects }: ChangesService, context: Context): ServiceResponse {
+  const query = context.query.map(
+    ([name, value]) => [name, name === '_expected' ? withoutQuotes(value) : value] as const,
+  );
+  return redirect(context, query, redirects);
 }
 
 interface ChangesetQuery {

@@ -1,9 +1,11 @@
 // Plugin `changes`: monitored changes. Large numbers of clients poll one cacheable list instead of every collection.
+import { cacheLifetimes } from '../../engine/cache-lifetimes.ts';
 import { definePlugin } from '../../http/plugin.ts';
 import { broadcastsEndpoint } from './broadcasts.ts';
 import { changesetEndpoint } from './changeset.ts';
-import { createMonitor, type ChangesService } from './monitored-collections.ts';
+import { createMonitor } from './monitored-collections.ts';
 import { monitorListEndpoint } from './monitor-list.ts';
+import type { ChangesService } from './service.ts';
 import { changesFamilies, changesSettings } from './settings.ts';
 
 export const changes = definePlugin({
@@ -20,7 +22,14 @@ export const changes = definePlugin({
       host,
       values,
       readChanges: monitor.readChanges,
-      redirects: { versionPrefix, host: own, ttlSeconds: values['changes.since_max_age_redirect_ttl_seconds'] },
+      redirects: {
+        versionPrefix,
+        host: own,
+        // The host of a delivery network, whose scheme is unknown from the request that it forwards.
+        scheme: settings.get('http_scheme') ?? 'https',
+        ttlSeconds: values['changes.since_max_age_redirect_ttl_seconds'],
+      },
+      lifetimes: cacheLifetimes(settings),
     };
     return {
       capabilities: {

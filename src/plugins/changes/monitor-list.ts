@@ -21,8 +21,9 @@ import { isUnchanged, readPreconditions, requireMatch } from '../../engine/preco
 import { timestampHeaders } from '../../engine/respond.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
 import { warningHeader } from '../../engine/warnings.ts';
-import { cacheHeadersFor, parameter, redirectWhenTooOld, withoutQuotes } from './caching.ts';
-import { newestTimestamp, type ChangesService } from './monitored-collections.ts';
+import { cachingOf, parameter, respondWithoutChanges } from './caching.ts';
+import { newestTimestamp } from './monitored-collections.ts';
+import type { ChangesService } from './service.ts';
 
 const byId: SortKey = { field: idField, direction: 'ascending' };
 const traits: ListTraits = {
@@ -105,19 +106,14 @@ function describeHead(): OperationDescription {
 }
 
 async function listChanges(service: ChangesService, context: Context): Promise<ServiceResponse> {
-  const { host, values, readChanges, redirects } = service;
+  const { host, readChanges } = service;
   const preconditions = readPreconditions(context);
   const parameters = readParameters(context, 'list');
   if (context.issues.length > 0) throw invalidParameters(context.issues);
   const expected = parameter(context, '_expected');
-  const caching = cacheHeadersFor(host.settings, monitorCollection, expected !== undefined, context.now);
-  const { since } = parameters;
-  const tooOld = redirectWhenTooOld(context, since, values['changes.since_max_age_days'], redirects);
-  if (tooOld !== undefined) return tooOld;
-  const expectedTimestamp = Number(withoutQuotes(expected ?? ''));
-  // The client has seen a newer change than the one of its notification, which came late.
-  if (expectedTimestamp > 0 && since !== undefined && expectedTimestamp < since)
-    return { status: 204, headers: caching, body: '' };
+  const caching = cachingOf(service, context, monitorCollection, expected);
+  const early = respondWithoutChanges(service, context, { since: parameters.since, expected, caching });
+  if (early !== undefined) return early;
 
   const query = readQuery(parameters, context, host.engine, traits);
   const changes = await readChanges(context);

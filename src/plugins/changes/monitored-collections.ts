@@ -7,18 +7,6 @@ import type { Context } from '../../engine/context.ts';
 import { roomFor } from '../../engine/stored-work.ts';
 import { readOrder } from '../../engine/timestamp-order.ts';
 import { walkIds } from '../../engine/walk.ts';
-import type { PluginHost } from '../../http/plugin.ts';
-import type { ValuesOf } from '../../settings/definition.ts';
-import type { RedirectOptions } from './caching.ts';
-import type { changesSettings } from './settings.ts';
-
-/** The parts that the endpoints of the plugin share. */
-export interface ChangesService {
-  readonly host: PluginHost;
-  readonly values: ValuesOf<typeof changesSettings>;
-  readonly readChanges: (context: Context) => Promise<MonitoredChanges>;
-  readonly redirects: RedirectOptions;
-}
 
 /** A monitored collection as the list of changes returns it. */
 export interface MonitoredEntry extends JsonObject {
@@ -51,7 +39,7 @@ export interface MonitoredOptions {
 const uriForm = /^\/buckets\/([^/]+)(?:\/collections\/([^/]+))?$/;
 
 export interface Monitor {
-  readonly readChanges: ChangesService['readChanges'];
+  readonly readChanges: (context: Context) => Promise<MonitoredChanges>;
   /** Returns whether a list is that of the records of a monitored collection. */
   readonly includes: (list: ListKey) => boolean;
 }

@@ -23,17 +23,17 @@ export const changesSettings = {
   ),
   'changes.http_host': setting(
     text('a host name'),
-    'Host name in entries and in redirects of clients with an old timestamp; empty means http_host.',
+    'Host name in entries and in redirects of clients with an old timestamp. Such redirects have the scheme http_scheme, by default https. Empty means http_host in entries, and the URL of the request in redirects.',
     { default: '', section },
   ),
   'changes.since_max_age_days': setting(
     integer(),
-    'Maximum age of `_since`, in days. Older requests are redirected to the whole list, so that caches hold few variants. Negative means unlimited.',
+    'Maximum age of `_since` in requests for the list of changes, in days. Older ones are redirected to the whole list, so that caches hold few variants. Negative means unlimited.',
     { default: 21, section },
   ),
   'changes.since_max_age_redirect_ttl_seconds': setting(
-    integer({ min: 0 }),
-    'Cache lifetime of that redirect, in seconds.',
+    integer(),
+    'Cache lifetime of that redirect, in seconds; 0 forbids caching, and negative sends no cache headers.',
     { default: 86_400, section },
   ),
   push_broadcast_min_debounce_interval_seconds: setting(
@@ -48,7 +48,7 @@ export const changesFamilies: readonly SettingsFamily[] = [
   {
     form: '<bucket>.<collection>.record_cache_maximum_expires_seconds, <bucket>.<collection>.record_cache_minimum_expires_seconds',
     sentence:
-      'Cache lifetime of responses about monitored changes, in seconds: the maximum if the URL has `_expected`, which changes with the content, the minimum otherwise.',
+      'Cache lifetime of changesets, in seconds; monitor.changes is the list of changes. The maximum applies if the URL has `_expected`, which changes with the content. The minimum applies if not, and if `_expected` is 0 or begins with 9999. Default: the first that is set of <bucket>.<collection>.record_cache_expires_seconds, <bucket>.record_cache_expires_seconds and record_cache_expires_seconds.',
     pattern: /^[A-Za-z0-9_.-]+[._]record_cache_(?:maximum|minimum)_expires_seconds$/,
     environmentPattern: /^[a-z0-9_]+_record_cache_(?:maximum|minimum)_expires_seconds$/,
     reader: integer({ min: 0 }),
