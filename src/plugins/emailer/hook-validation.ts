@@ -6,6 +6,7 @@ import { invalidParameters, type Issue } from '../../core/errors.ts';
 import type { ObjectId } from '../../core/objects/object-id.ts';
 import { isTombstone } from '../../core/objects/stored.ts';
 import { equalInSteps } from '../../core/query/compare.ts';
+import { isAllowed } from '../../engine/access.ts';
 import type { Caller } from '../../engine/caller.ts';
 import type { Change, ChangeEvent } from '../../engine/events/event.ts';
 import type { EventScope } from '../../engine/events/subscriber.ts';
@@ -21,10 +22,14 @@ export interface ValidationOptions {
 /** Maximum number of reported issues, so that the response is not larger than the request. */
 const maxIssues = 20;
 
+/** Stands for all groups of a bucket: a placeholder can have any value later. */
+const everyGroup = '';
+
 /** A group that the caller of a change has to be allowed to read. */
 interface NamedGroup {
   readonly caller: Caller;
   readonly bucketId: string;
+  /** Id of the group, or `everyGroup`. */
   readonly groupId: string;
   /** Index of the first hook that names the group. */
   readonly hook: number;
@@ -104,24 +109,32 @@ async function requireReadable(
     for (const bucketId of new Set(own.map((group) => group.bucketId))) {
       const groups = own.filter((group) => group.bucketId === bucketId);
       const list = { kind: 'group', ids: objects.place('bucket', { bucket_id: bucketId }).ids };
+      const every = groups.find(({ groupId }) => groupId === everyGroup);
+      if (every !== undefined) {
+        const { readList } = objects.kind('group').rules;
+        if (!(await isAllowed(readList, caller, unit.reader, list.ids))) throw groupNotReadable(every);
+      }
       const ids = new Set<ObjectId>();
       for (const { groupId } of groups) {
         const id = groupIds.parse(groupId);
         if (id !== undefined) ids.add(id);
       }
       const readable = await objects.filterAllowed({ unit, caller, request }, list, ids, 'read');
-      for (const group of groups) if (!readable.has(group.groupId)) throw groupNotReadable(group);
+      const refused = groups.find((group) => group !== every && !readable.has(group.groupId));
+      if (refused !== undefined) throw groupNotReadable(refused);
     }
   }
 }
 
 function groupNotReadable({ hook, groupId }: NamedGroup): Error {
   const name = `data.${attributeName}.hooks.${hook}.recipients`;
-  return invalidParameters([
-    { location: 'body', name, description: `requires read permission on the group ${groupId}` },
-  ]);
+  const groups = groupId === everyGroup ? 'all groups of the bucket, for its placeholders' : `the group ${groupId}`;
+  return invalidParameters([{ location: 'body', name, description: `requires read permission on ${groups}` }]);
 }
 
 function groupsOf({ recipients }: Hook): readonly string[] {
-  return recipients.flatMap((recipient) => ('groupId' in recipient ? [recipient.groupId] : []));
+  return recipients.flatMap((recipient) => {
+    if ('groupTemplate' in recipient) return [everyGroup];
+    return 'groupId' in recipient ? [recipient.groupId] : [];
+  });
 }

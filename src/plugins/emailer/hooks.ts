@@ -7,12 +7,16 @@ import type { Steps } from '../../base/steps.ts';
 import { UnsupportedPattern } from '../../core/schema/safe-pattern.ts';
 import type { Complain } from '../../engine/kind.ts';
 import { isMailbox } from './addresses.ts';
+import { groupPlaceholders, isGroupTemplate, isValidTemplate } from './group-templates.ts';
 import { filterNames, type Filter, type FilterFactory, type FilterName } from './filters.ts';
 
 export const attributeName = 'kinto-emailer';
 
-/** One recipient: a mailbox, or the members of a group. */
-export type Recipient = { readonly mailbox: string } | { readonly groupId: string };
+/** One recipient: a mailbox, or the members of a group, whose id may depend on the change. */
+export type Recipient =
+  | { readonly mailbox: string }
+  | { readonly groupId: string }
+  | { readonly groupTemplate: string };
 
 export interface Hook {
   readonly template: string;
@@ -28,6 +32,8 @@ export interface HookRules {
   readonly bucketId: string;
   readonly maxHooks: number;
   readonly maxRecipients: number;
+  /** Returns whether the text is a valid id of a group. */
+  readonly isGroupId: (text: string) => boolean;
 }
 
 const defaultSubject = '{action} {uri}';
@@ -54,7 +60,10 @@ export function* readHooks(
   }
   const hooks = getKey(value, 'hooks');
   const name = `${attributeName}.hooks`;
-  if (hooks === undefined) return [];
+  if (hooks === undefined) {
+    complain(name, 'is required');
+    return [];
+  }
   if (!isList(hooks)) {
     complain(name, 'expected a list');
     return [];
@@ -127,7 +136,7 @@ function readText(hook: JsonObject, name: string, maxChars: number, complain: Co
 
 function readRecipients(
   value: JsonValue | undefined,
-  { bucketId, maxRecipients }: HookRules,
+  { bucketId, maxRecipients, isGroupId }: HookRules,
   complain: Complain,
 ): readonly Recipient[] {
   if (value === undefined || !isList(value) || value.length === 0) {
@@ -142,6 +151,14 @@ function readRecipients(
     const prefix = `/buckets/${bucketId}/groups/`;
     if (typeof item === 'string') {
       const groupId = item.startsWith(prefix) ? item.slice(prefix.length) : '';
+      if (isGroupTemplate(groupId)) {
+        if (isValidTemplate(groupId, isGroupId)) return [{ groupTemplate: groupId }];
+        complain(
+          `recipients.${index}`,
+          `a group URI can have the placeholders ${groupPlaceholders.join(', ')} in the id`,
+        );
+        return [];
+      }
       if (groupId !== '' && !groupId.includes('/')) return [{ groupId }];
       if (isMailbox(item)) return [{ mailbox: item }];
     }

@@ -12,7 +12,11 @@ export const emailer = definePlugin({
   setup(host) {
     const { settings, objects, stores, mailer, logger, versionPrefix } = host;
     const values = settings.read(emailerSettings);
-    const limits = { maxHooks: values['emailer.max_hooks'], maxRecipients: values['emailer.max_recipients'] };
+    const limits = {
+      maxHooks: values['emailer.max_hooks'],
+      maxRecipients: values['emailer.max_recipients'],
+      isGroupId: (text: string): boolean => objects.kind('group').ids.parse(text) !== undefined,
+    };
     const notifier = new Notifier({
       storage: stores.storage.reader,
       mailer,

@@ -86,7 +86,7 @@ export class Notifier {
     const { changes } = mailEvent;
     const party = authorOf(mailEvent);
     const finder = new HookFinder(this.#options, budget);
-    const recipients = new Recipients(storage, limits.maxRecipients, budget);
+    const recipients = new Recipients(storage, limits, budget);
     for (const [processed, change] of changes.entries()) {
       const hooks = await finder.find(change);
       budget.spend(1);
@@ -100,7 +100,7 @@ export class Notifier {
         budget.spend(1 + hook.filters.length);
         await budget.pauseIfDue();
         const isMatch = hook.filters.every(({ name, matches }) => matches(values[name], tests));
-        const to = isMatch ? await recipients.find(hook, change.ids['bucket_id']!) : [];
+        const to = isMatch ? await recipients.find(hook, change) : [];
         if (budget.isExhausted) return { processed, end: 'exhausted' };
         if (to.length === 0) continue;
         const shown = (placeholders ??= placeholdersOf(mailEvent, change, this.#options));

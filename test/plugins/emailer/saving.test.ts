@@ -7,6 +7,7 @@ const fine = { template: 'x', recipients: [team] };
 describe('Saving hooks', () => {
   it.each<[string, unknown]>([
     ['hooks.0', ['x']],
+    ['hooks', undefined],
     ['hooks', { 0: fine }],
     ['hooks', Array.from({ length: 21 }, () => fine)],
     ['hooks.0.template', [{ recipients: [team] }]],
@@ -55,6 +56,14 @@ describe('Saving hooks', () => {
     '/buckets/food/groups/',
     '/buckets/food/groups/a/b',
     '/buckets/food/collections/fruits',
+    '/buckets/{bucket_id}/groups/g',
+    '/buckets/food/groups/{unknown}',
+    '/buckets/food/groups/{user_agent}',
+    '/buckets/food/groups/{collection_id}{',
+    '/buckets/food/groups/{{collection_id}}',
+    '/buckets/food/groups/{collection_id}!',
+    '/buckets/food/groups/{collection_id}/{id}',
+    `/buckets/food/groups/{id}${'x'.repeat(500)}`,
   ])('%j is not a recipient.', async (recipient) => {
     const { owner } = await start();
     const answer = await saveHooks(owner, [{ ...fine, recipients: [team, recipient] }]);
@@ -73,6 +82,7 @@ describe('Saving hooks', () => {
     'jörg@exämple.org',
     'Jörg <j@example.org>',
     '/buckets/food/groups/cooks',
+    '/buckets/food/groups/{bucket_id}-{collection_id}-{record_id}-{id}-{resource_name}-{action}',
   ])('%j is a recipient.', async (recipient) => {
     const { owner } = await start();
     expect((await saveHooks(owner, [{ ...fine, resource_name: 'record', recipients: [recipient] }])).status).toBe(201);
@@ -88,6 +98,8 @@ describe('Saving hooks', () => {
   it('buckets are validated like collections, other objects are not.', async () => {
     const { owner } = await start();
     expect((await saveHooks(owner, [{}], '/v1/buckets/food')).status).toBe(400);
+    expect(await saveHooks(owner, undefined, '/v1/buckets/food')).toMatchObject({ status: 400, body: { errno: 107 } });
+    expect((await saveHooks(owner, [], '/v1/buckets/food')).status).toBe(200);
     expect((await saveHooks(owner, [{}], '/v1/buckets/drinks')).status).toBe(400);
     expect((await saveHooks(owner, [{}], '/v1/buckets/food/groups/g')).status).toBe(201);
   });
