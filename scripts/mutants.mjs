@@ -5,6 +5,7 @@ import { idMutants } from './id-mutants.mjs';
 import { indexMutants } from './index-mutants.mjs';
 import { liveMutants } from './live-mutants.mjs';
 import { memoryMutants } from './memory-mutants.mjs';
+import { pluginMutants } from './plugin-mutants.mjs';
 import { workMutants } from './work-mutants.mjs';
 import { concurrencyMutants } from './concurrency-mutants.mjs';
 
@@ -29,6 +30,7 @@ export const mutants = [
   ...memoryMutants,
   ...workMutants,
   ...concurrencyMutants,
+  ...pluginMutants,
 
   // Permissions
   {
