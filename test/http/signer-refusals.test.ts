@@ -346,6 +346,13 @@ describe('A service with the signer', () => {
     });
   });
 
+  it('announces the check of groups for clients, also without reviews.', async () => {
+    const unreviewed = await startTestService({ settings: { ...settings, 'signer.to_review_enabled': 'false' } });
+    const { body } = await unreviewed.request('GET', '/v1/');
+    expect(body).toMatchObject({ capabilities: { signer: { group_check_enabled: true, to_review_enabled: false } } });
+    await unreviewed.close();
+  });
+
   it('reports in its heartbeat whether it can sign.', async () => {
     expect(await service.request('GET', '/v1/__heartbeat__')).toMatchObject({ status: 200, body: { signer: true } });
   });

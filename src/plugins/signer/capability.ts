@@ -19,15 +19,14 @@ type Values = ValuesOf<typeof signerSettings>;
 /** Returns the capability. It is rebuilt when another collection matches a pattern in the settings. */
 export function currentCapability(host: PluginHost, values: Values, matched: MatchedCollections): CurrentCapability {
   const { settings } = host;
-  const isReviewed = values['signer.to_review_enabled'];
   const common = {
     description: 'Signs the records of collections, so that clients can verify their origin.',
     url: host.documentationUrl('signer'),
     version: settings.get('project_version'),
     plugin_user_id: pluginUserId,
     plugin_userid: pluginUserId,
-    group_check_enabled: isReviewed,
-    to_review_enabled: isReviewed,
+    group_check_enabled: true,
+    to_review_enabled: values['signer.to_review_enabled'],
     editors_group: values['signer.editors_group'],
     reviewers_group: values['signer.reviewers_group'],
   };
