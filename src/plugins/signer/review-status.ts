@@ -35,8 +35,9 @@ interface Rule {
 const rules: readonly Rule[] = [
   { to: 'work-in-progress', from: ['to-review'], step: 'reject' },
   { to: 'work-in-progress', step: 'edit' },
-  { to: 'to-review', from: ['work-in-progress'], isReviewed: true, group: 'editors', step: 'requestReview' },
-  { to: 'to-review', from: ['work-in-progress'], isReviewed: false, step: 'requestReview' },
+  // Attributes of a signed collection may have changed, which does not change its status.
+  { to: 'to-review', isReviewed: true, group: 'editors', step: 'requestReview' },
+  { to: 'to-review', isReviewed: false, step: 'requestReview' },
   {
     to: 'to-sign',
     from: ['to-review'],

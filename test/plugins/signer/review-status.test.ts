@@ -16,7 +16,7 @@ describe('Without reviews', () => {
   // From no status, work-in-progress, to-review, signed, and two that the plugin never stores.
   it.each([
     ['work-in-progress', ['edit', 'edit', 'reject', 'edit', 'edit', 'edit']],
-    ['to-review', ['invalid', 'requestReview', 'invalid', 'invalid', 'invalid', 'invalid']],
+    ['to-review', statuses.map(() => 'requestReview')],
     ['to-sign', ['approve', 'approve', 'approve', 'invalid', 'approve', 'approve']],
     ['to-resign', ['resign', 'resign', 'resign', 'resign', 'resign', 'resign']],
     ['to-rollback', ['rollBack', 'rollBack', 'rollBack', 'invalid', 'rollBack', 'rollBack']],
@@ -39,7 +39,7 @@ describe('With reviews', () => {
 
   it.each([
     ['work-in-progress', ['edit', 'edit', 'reject', 'edit', 'edit', 'edit']],
-    ['to-review', ['invalid', 'requestReview', 'invalid', 'invalid', 'invalid', 'invalid']],
+    ['to-review', statuses.map(() => 'requestReview')],
     ['to-sign', ['invalid', 'invalid', 'approve', 'invalid', 'invalid', 'invalid']],
     ['to-resign', ['resign', 'resign', 'resign', 'resign', 'resign', 'resign']],
     ['to-rollback', ['rollBack', 'rollBack', 'rollBack', 'invalid', 'rollBack', 'rollBack']],
