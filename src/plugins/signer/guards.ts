@@ -7,7 +7,6 @@ import type { Actor } from '../../engine/objects.ts';
 import { roomFor, type OfRequest } from '../../engine/stored-work.ts';
 import { byId, walkIds } from '../../engine/walk.ts';
 import { containsFloat } from './canonical-json.ts';
-import { groupUris } from './groups.ts';
 import { placeUri, type CollectionId, type Place } from './routes.ts';
 import {
   findCollection,
@@ -97,14 +96,26 @@ export async function refuseGroupDeletion(
   bucket: string,
   uris: ReadonlySet<string>,
 ): Promise<void> {
+  const parent = placeUri({ bucket, collection: undefined });
+  for await (const { collection, groups } of readSources(service, scope, bucket)) {
+    if (groups.some((id) => uris.has(uriBelow(parent, 'groups', id)))) {
+      throw forbidden(`The group is in use by the collection ${collection}.`);
+    }
+  }
+}
+
+/** Yields the sources in a bucket with the ids of their groups. */
+export async function* readSources(
+  service: SignerService,
+  scope: RequestScope,
+  bucket: string,
+): AsyncGenerator<{ readonly collection: string; readonly groups: readonly string[] }, void> {
   if (!service.routes.resources.some(({ source }) => source.bucket === bucket)) return;
   for await (const collection of readCollections(scope, bucket)) {
     const source = { bucket, collection };
     if (service.routes.from(source) === undefined) continue;
-    const { editors, reviewers } = groupUris(source, service.options.of(source));
-    if (uris.has(editors) || uris.has(reviewers)) {
-      throw forbidden(`The group is in use by the collection ${collection}.`);
-    }
+    const { editorsGroup, reviewersGroup } = service.options.of(source);
+    yield { collection, groups: [editorsGroup, reviewersGroup] };
   }
 }
 

@@ -14,6 +14,8 @@ export interface CollectionOptions {
   /** Ids of the groups in the bucket of the source. */
   readonly editorsGroup: string;
   readonly reviewersGroup: string;
+  /** Those of the groups whose names contain the id of the collection, so that they belong to it alone. */
+  readonly ownGroups: readonly string[];
   readonly allowsFloats: boolean;
   readonly deletesTargets: boolean;
   readonly signer: Signer;
@@ -51,10 +53,13 @@ export class SignerOptions {
     if (known !== undefined) return known;
     const read = <N extends Parameters<typeof readFor>[3]>(name: N): ReturnType<typeof readFor<N>> =>
       readFor(this.#settings, this.#values, source, name);
+    const templates = [read('editors_group'), read('reviewers_group')] as const;
+    const [editorsGroup, reviewersGroup] = [fillGroup(templates[0], source), fillGroup(templates[1], source)];
     const options: CollectionOptions = {
       isReviewed: read('to_review_enabled'),
-      editorsGroup: fillGroup(read('editors_group'), source),
-      reviewersGroup: fillGroup(read('reviewers_group'), source),
+      editorsGroup,
+      reviewersGroup,
+      ownGroups: [editorsGroup, reviewersGroup].filter((_, index) => templates[index]!.includes('{collection_id}')),
       allowsFloats: read('allow_floats'),
       deletesTargets: read('hard_delete_destination_on_source_deletion'),
       signer: this.signerOf(source),

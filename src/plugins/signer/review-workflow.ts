@@ -80,6 +80,15 @@ export async function onDeletion(work: Work): Promise<void> {
   await cleanUpTargets(work, { isKept: isRecreated });
 }
 
+/** Creates the groups of a source anew if the request has created it before and after its deletion. */
+export async function onRecreation(work: Work): Promise<void> {
+  if ((await findCollection(work, work.route.source)) === undefined) return;
+  const uri = placeUri(work.route.source);
+  const creations = work.actor.unit.events.current.flatMap((event) => (event.action === 'create' ? event.changes : []));
+  const creation = creations.findLast((change) => change.uri === uri);
+  if (creation !== undefined) await ensureGroups(work, creation.caller);
+}
+
 /** Returns whether the request also changes records, before or after the status: a review does not cover those. */
 function hasEdits({ route }: Work, { unit }: EventScope): boolean {
   const parent = placeUri(route.source);

@@ -13,7 +13,8 @@ import {
 } from './guards.ts';
 import { parseCollectionUri, targetsOf, type CollectionId } from './routes.ts';
 import { findCollection, pluginCaller, workOn, type SignerService } from './service.ts';
-import { onDeletion, onEdit, onSourceChange } from './review-workflow.ts';
+import { removeGroups } from './group-removal.ts';
+import { onDeletion, onEdit, onRecreation, onSourceChange } from './review-workflow.ts';
 import { PendingWork } from './pending-work.ts';
 import { signPending } from './targets.ts';
 
@@ -67,15 +68,20 @@ async function onRecords(service: SignerService, event: ChangeEvent, { unit }: E
 
 async function onCollections(service: SignerService, event: ChangeEvent, eventScope: EventScope): Promise<void> {
   const scope = { unit: eventScope.unit, request: event.request };
+  const actor = { ...scope, caller: pluginCaller };
   const pending = new PendingWork();
+  const deleted: CollectionId[] = [];
   for (const change of changesByOthers(event)) {
     const id: CollectionId = { bucket: change.ids['bucket_id']!, collection: change.ids['collection_id']! };
     await refuseTargetChange(service, scope, id, change);
     const route = service.routes.from(id);
     if (route === undefined) continue;
     await onSourceChange(workOn(service, scope, route, pending), { event, change, scope: eventScope });
+    if (change.action === 'delete') deleted.push(id);
   }
-  await signPending({ service, actor: { ...scope, caller: pluginCaller }, pending });
+  await removeGroups(service, actor, deleted);
+  for (const id of deleted) await onRecreation(workOn(service, scope, service.routes.from(id)!, pending));
+  await signPending({ service, actor, pending });
 }
 
 /** Handles deletions of buckets. Objects deleted with their bucket have no events of their own. */
