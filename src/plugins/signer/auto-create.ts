@@ -45,7 +45,7 @@ async function create(
   const work = workOn(service, actor, route, pending);
   await ensureGroups(work, anonymous);
   for (const target of targetsOf(route)) {
-    await ensureTarget(work, target);
+    await ensureTarget(work, target, anonymous);
     pending.sign({ options: work.options, target });
   }
   const { editors, reviewers } = groupUris(source, work.options);

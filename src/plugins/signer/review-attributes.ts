@@ -2,6 +2,7 @@
 import { getKey, setKey, type JsonObject, type MutableJsonObject } from '../../base/json.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { Caller } from '../../engine/caller.ts';
+import { withEmptied } from './comments.ts';
 import { placeUri } from './routes.ts';
 import { collectionPlace, findCollection, type Work } from './service.ts';
 
@@ -22,6 +23,8 @@ export interface SourceChange {
   /** Actions that the caller has just done. */
   readonly actions: readonly TrackedAction[];
   readonly caller: Caller;
+  /** Attributes that become empty texts. */
+  readonly emptied?: readonly string[];
   readonly permissions?: (stored: ObjectPermissions) => ObjectPermissions;
 }
 
@@ -54,7 +57,7 @@ export async function writeSource({ service, actor, route }: Work, change: Sourc
 function changed(old: JsonObject, change: SourceChange, date: string): JsonObject | undefined {
   const { status, actions, caller, permissions } = change;
   if (actions.length === 0 && permissions === undefined && getKey(old, 'status') === status) return undefined;
-  const attributes: MutableJsonObject = { ...old };
+  const attributes: MutableJsonObject = { ...withEmptied(old, change.emptied ?? []) };
   if (status === undefined) delete attributes['status'];
   else attributes['status'] = status;
   for (const action of actions) {

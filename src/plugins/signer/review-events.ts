@@ -3,6 +3,7 @@ import { getKey, type JsonObject } from '../../base/json.ts';
 import { formatPayload } from '../../core/events/payload.ts';
 import type { ChangeEvent } from '../../engine/events/event.ts';
 import type { Change } from '../../engine/events/event.ts';
+import { editorComment, reviewerComment } from './comments.ts';
 import { countBytes, countDifferences, type Difference } from './records.ts';
 import type { Work } from './service.ts';
 
@@ -10,10 +11,10 @@ export type ReviewEvent = 'ReviewRequested' | 'ReviewRejected' | 'ReviewApproved
 
 /** The attribute with the comment of each event. */
 const comments: Readonly<Record<ReviewEvent, string>> = {
-  ReviewRequested: 'last_editor_comment',
-  ReviewRejected: 'last_reviewer_comment',
-  ReviewApproved: 'last_reviewer_comment',
-  ReviewCanceled: 'last_editor_comment',
+  ReviewRequested: editorComment,
+  ReviewRejected: reviewerComment,
+  ReviewApproved: reviewerComment,
+  ReviewCanceled: editorComment,
 };
 
 export interface Review {
@@ -21,7 +22,7 @@ export interface Review {
   /** The event that contains the change of status. */
   readonly event: ChangeEvent;
   readonly change: Change;
-  /** Attributes of the source after the write of the client. */
+  /** Attributes of the source after the write of the client, and with the comments that the step empties. */
   readonly attributes: JsonObject;
   /** Difference between source and destination before the step. */
   readonly difference: Difference;

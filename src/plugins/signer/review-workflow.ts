@@ -1,11 +1,13 @@
 // The review workflow: executes the steps of the state machine after a change to a source collection, inside the
 // transaction of the request.
 import { getKey, type JsonObject } from '../../base/json.ts';
+import type { Caller } from '../../engine/caller.ts';
 import type { ChangeEvent } from '../../engine/events/event.ts';
 import type { EventScope } from '../../engine/events/subscriber.ts';
 import type { Change } from '../../engine/events/event.ts';
-import { compareRecords, copyRecords } from './copy-records.ts';
+import { compareRecords, copyRecords, removeRecords } from './copy-records.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
+import { commentsToEmpty, editorComment, reviewerComment, withEmptied } from './comments.ts';
 import { announceReview, type ReviewEvent } from './review-events.ts';
 import { placeUri, targetsOf } from './routes.ts';
 import {
@@ -58,7 +60,8 @@ async function onCreation(work: Work, source: SourceEvent, after: JsonObject): P
   await objects.requireAllowed({ unit: actor.unit, caller }, bucket, 'group:create');
   await ensureGroups(work, caller);
   for (const target of targetsOf(route)) {
-    await ensureTarget(work, target);
+    // Other users may have filled a target that exists before its source.
+    if (!(await ensureTarget(work, target, caller))) await removeRecords(work, target);
     work.pending.sign({ options: work.options, target, source: after });
   }
   const { editors, reviewers } = groupUris(route.source, options);
@@ -144,9 +147,9 @@ async function carryOut(work: Work, source: SourceEvent, step: Step, from: strin
   const { route } = work;
   const { change } = source;
   const { caller } = change;
-  const attributes = attributesOf(change.new);
-  const announce = async (name: ReviewEvent): Promise<void> => {
+  const announce = async (name: ReviewEvent, emptied: readonly string[] = []): Promise<void> => {
     if (!work.actor.unit.events.wantsNamed(name)) return;
+    const attributes = withEmptied(attributesOf(change.new), emptied);
     const difference = await compareRecords(work, route.source, route.destination);
     announceReview(work, { name, event: source.event, change, attributes, difference });
   };
@@ -156,38 +159,45 @@ async function carryOut(work: Work, source: SourceEvent, step: Step, from: strin
       return writeSource(work, { status: 'work-in-progress', actions: [], caller });
     case 'edit':
       return writeSource(work, { status: 'work-in-progress', actions: [], caller });
-    case 'requestReview':
-      await announce('ReviewRequested');
-      if (route.preview !== undefined) await publish(work, [route.preview]);
-      return writeSource(work, { status: 'to-review', actions: ['review_request'], caller });
+    case 'requestReview': {
+      const emptied = commentsToEmpty(route, source.event, change);
+      await announce('ReviewRequested', emptied);
+      if (route.preview !== undefined) await publish(work, [route.preview], caller);
+      return writeSource(work, { status: 'to-review', actions: ['review_request'], caller, emptied });
+    }
     case 'approve':
       await announce('ReviewApproved');
-      await publish(work, targetsOf(route));
+      await publish(work, targetsOf(route), caller);
       return writeSource(work, { status: 'signed', actions: ['review', 'signature'], caller });
     case 'resign':
       await resignTargets(work);
       return writeSource(work, { status: from, actions: ['signature'], caller });
     case 'rollBack':
       await announce('ReviewCanceled');
-      await rollBack(work);
-      return writeSource(work, { status: 'signed', actions: ['edit'], caller });
+      await rollBack(work, caller);
+      return writeSource(work, {
+        status: 'signed',
+        actions: ['edit'],
+        caller,
+        emptied: [editorComment, reviewerComment],
+      });
   }
 }
 
-async function publish(work: Work, targets: ReturnType<typeof targetsOf>): Promise<void> {
+async function publish(work: Work, targets: ReturnType<typeof targetsOf>, caller: Caller): Promise<void> {
   const source = await findCollection(work, work.route.source);
   for (const target of targets) {
-    await ensureTarget(work, target);
+    await ensureTarget(work, target, caller);
     await copyRecords(work, work.route.source, target);
     work.pending.sign({ options: work.options, target, source: source?.attributes ?? {} });
   }
 }
 
-async function rollBack(work: Work): Promise<void> {
+async function rollBack(work: Work, caller: Caller): Promise<void> {
   const { destination, source, preview } = work.route;
   await copyRecords(work, destination, source);
   if (preview === undefined) return;
-  await ensureTarget(work, preview);
+  await ensureTarget(work, preview, caller);
   await copyRecords(work, destination, preview);
   work.pending.sign({ options: work.options, target: preview });
 }

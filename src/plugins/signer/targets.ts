@@ -2,6 +2,7 @@
 // records, so that readers never see one without the other.
 import { getKey, setKey, type MutableJsonObject } from '../../base/json.ts';
 import { EVERYONE } from '../../core/permissions/principals.ts';
+import type { Caller } from '../../engine/caller.ts';
 import { roomFor } from '../../engine/stored-work.ts';
 import type { Unsigned } from './pending-work.ts';
 import { formatSignedText } from './records.ts';
@@ -15,17 +16,27 @@ const copiedFields = ['schema', 'attachment', 'displayFields', 'sort', 'flags'];
 /** Attributes that only the plugin writes. */
 export const signatureFields: readonly string[] = ['signature', 'signatures'];
 
-/** Creates the collection, readable by everyone, and its bucket, if they do not exist. */
-export async function ensureTarget({ service, actor }: Work, target: CollectionId): Promise<void> {
+/**
+ * Creates the collection, readable by everyone, and its bucket, if they do not exist.
+ *
+ * @param creator gets `write` on the bucket if it is created here and if it has a user id
+ * @returns whether the collection was created
+ */
+export async function ensureTarget({ service, actor }: Work, target: CollectionId, creator: Caller): Promise<boolean> {
   const { objects } = service.host;
-  if ((await findCollection({ service, actor }, target)) !== undefined) return;
+  if ((await findCollection({ service, actor }, target)) !== undefined) return false;
   const create = { attributes: (old: object | undefined) => (old === undefined ? {} : undefined), isVerbatim: true };
   const bucket = objects.place('bucket', { bucket_id: target.bucket });
-  if ((await objects.find(actor, bucket)) === undefined) await objects.write(actor, bucket, create);
+  if ((await objects.find(actor, bucket)) === undefined) {
+    const { userId } = creator;
+    const writer = userId === undefined ? {} : { permissions: () => ({ write: [userId] }) };
+    await objects.write(actor, bucket, { ...create, ...writer });
+  }
   await objects.write(actor, collectionPlace(objects, target), {
     ...create,
     permissions: (stored) => ({ ...stored, read: [EVERYONE] }),
   });
+  return true;
 }
 
 /**
