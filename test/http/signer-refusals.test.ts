@@ -90,8 +90,13 @@ describe('The signer refuses', () => {
     expect(await alice.request('GET', '/v1/buckets/main/collections/d')).toMatchObject({ status: 404 });
   });
 
-  it.each([{ n: 1.5 }, { deep: [{ n: 0.1 }] }])('records with floats: %j.', async (data) => {
-    expect(await put(`${collection}/records/f`, data)).toMatchObject(invalid);
+  it.each([
+    [{ n: 1.5 }, 'The number at n in'],
+    [{ deep: [{ n: 0.1 }] }, 'The number at deep.0.n in'],
+  ])('records with floats: %j.', async (data, message) => {
+    const refused = await put(`${collection}/records/f`, data);
+    expect(refused).toMatchObject(invalid);
+    expect(refused.text).toContain(message);
     expect(await alice.request('GET', `/v1${collection}/records/f`)).toMatchObject({ status: 404 });
     await put('/buckets/staging/collections/loose', {});
     expect(await put('/buckets/staging/collections/loose/records/f', data)).toMatchObject({ status: 201 });

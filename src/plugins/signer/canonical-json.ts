@@ -58,11 +58,24 @@ function* writeCanonical(value: JsonValue, pieces: string[], budget: StepBudget)
   } else pieces.push(formatCanonicalJson(value));
 }
 
-/** Returns whether the value contains a number that is not written as an integer: `1.5`, but also `1.0` and `1e3`. */
-export function containsFloat(value: JsonValue): boolean {
-  if (typeof value === 'number' || value instanceof ExactNumber) return isFloat(textOf(value));
-  if (Array.isArray(value)) return value.some(containsFloat);
-  return isJsonObject(value) && Object.keys(value).some((key) => containsFloat(value[key]!));
+/**
+ * Returns the path of the first number that is not written as an integer (`1.5`, but also `1.0` and `1e3`): names and indexes
+ * from the outside in. Returns `undefined` without such a number.
+ */
+export function findFloat(value: JsonValue): readonly string[] | undefined {
+  if (typeof value === 'number' || value instanceof ExactNumber) return isFloat(textOf(value)) ? [] : undefined;
+  if (Array.isArray(value)) {
+    for (const [index, item] of (value as readonly JsonValue[]).entries()) {
+      const path = findFloat(item);
+      if (path !== undefined) return [String(index), ...path];
+    }
+  } else if (isJsonObject(value)) {
+    for (const key of Object.keys(value)) {
+      const path = findFloat(value[key]!);
+      if (path !== undefined) return [key, ...path];
+    }
+  }
+  return undefined;
 }
 
 function textOf(number: number | ExactNumber): string {

@@ -1,12 +1,13 @@
 // Checks that keep signatures valid. They refuse floats in sources, client writes to previews and destinations, and
 // deletions of objects that a source needs.
+import { abbreviate } from '../../base/abbreviate.ts';
 import { isTombstone } from '../../core/objects/stored.ts';
 import { uriBelow } from '../../core/objects/uris.ts';
 import type { Change } from '../../engine/events/event.ts';
 import type { Actor } from '../../engine/objects.ts';
 import { roomFor, type OfRequest } from '../../engine/stored-work.ts';
 import { byId, walkIds } from '../../engine/walk.ts';
-import { containsFloat } from './canonical-json.ts';
+import { findFloat } from './canonical-json.ts';
 import { placeUri, type CollectionId, type Place } from './routes.ts';
 import {
   findCollection,
@@ -23,9 +24,11 @@ type RequestScope = Omit<Actor, 'caller'>;
 
 /** @throws ServiceError invalidPostedData for a source record that contains a number with a fraction or an exponent */
 export function refuseFloats({ options }: Work, { new: entry }: Change): void {
-  if (options.allowsFloats || isTombstone(entry) || !containsFloat(entry.attributes)) return;
+  if (options.allowsFloats || isTombstone(entry)) return;
+  const path = findFloat(entry.attributes);
+  if (path === undefined) return;
   throw invalid(
-    `Record ${entry.id} contains a number that is not an integer. Use integers or strings, or enable signer.allow_floats.`,
+    `The number at ${abbreviate(path.join('.'))} in record ${entry.id} is not an integer. Use integers or strings, or enable signer.allow_floats.`,
   );
 }
 
