@@ -261,7 +261,7 @@ describe('Review events', () => {
     await alice.request('PUT', '/v1/buckets/one');
     await alice.request('PUT', `/v1${source}`);
     for (const status of ['to-sign', 'to-review', 'to-rollback']) {
-      await alice.request('PUT', `/v1${source}/records/a`);
+      await alice.request('PUT', `/v1${source}/records/a`, { body: { data: { status } } });
       expect((await setStatus(alice, source, status)).status).toBe(200);
     }
     expect(heard).toEqual(['ReviewApproved', 'ReviewCanceled']);

@@ -216,6 +216,25 @@ forEachBackend((backend) => {
       expect(told).toMatchObject([{ name: 'ReviewCanceled', payload: { changes_count: 3 } }]);
     });
 
+    it('a rollback without changes cancels nothing.', async () => {
+      await put('a', { title: 'one' });
+      await approve();
+      const rollBack = async (): Promise<readonly unknown[]> => {
+        told = [];
+        expect(await setStatus(editor!, source, 'to-rollback')).toMatchObject({ status: 200 });
+        expect(await dataOf(editor!, source)).toMatchObject({ status: 'signed' });
+        return told.map((event) => event.name);
+      };
+      await setStatus(editor!, source, 'work-in-progress');
+      expect(await rollBack()).toEqual([]);
+      // The preview has a record that the source no longer has.
+      await put('b', { title: 'two' });
+      await setStatus(editor!, source, 'to-review');
+      await editor!.request('DELETE', `/v1${source}/records/b`);
+      expect(await rollBack()).toEqual(['ReviewCanceled']);
+      expect(await contents('preview')).toEqual({ a: 'one' });
+    });
+
     it('signing again copies no records and restores the status.', async () => {
       await put('a', { title: 'one' });
       await approve();

@@ -9,6 +9,7 @@ import { compareRecords, copyRecords, removeRecords } from './copy-records.ts';
 import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
 import { commentsToEmpty, editorComment, reviewerComment, withEmptied } from './comments.ts';
 import { announceReview, type ReviewEvent } from './review-events.ts';
+import { countDifferences } from './records.ts';
 import { placeUri, targetsOf } from './routes.ts';
 import {
   attributesOf,
@@ -151,6 +152,7 @@ async function carryOut(work: Work, source: SourceEvent, step: Step, from: strin
     if (!work.actor.unit.events.wantsNamed(name)) return;
     const attributes = withEmptied(attributesOf(change.new), emptied);
     const difference = await compareRecords(work, route.source, route.destination);
+    if (name === 'ReviewCanceled' && countDifferences(difference) === 0 && !(await hasReviewedChanges(work))) return;
     announceReview(work, { name, event: source.event, change, attributes, difference });
   };
   switch (step) {
@@ -191,6 +193,13 @@ async function publish(work: Work, targets: ReturnType<typeof targetsOf>, caller
     await copyRecords(work, work.route.source, target);
     work.pending.sign({ options: work.options, target, source: source?.attributes ?? {} });
   }
+}
+
+/** Returns whether the preview has changes that the destination does not have. */
+async function hasReviewedChanges(work: Work): Promise<boolean> {
+  const { destination, preview } = work.route;
+  if (preview === undefined || (await findCollection(work, preview)) === undefined) return false;
+  return countDifferences(await compareRecords(work, destination, preview)) > 0;
 }
 
 async function rollBack(work: Work, caller: Caller): Promise<void> {
