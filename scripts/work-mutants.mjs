@@ -131,15 +131,7 @@ export const workMutants = [
   },
   {
     backend: 'memory',
-    name: 'records of a source that a batch creates again stay published',
-    file: 'src/plugins/signer/review-workflow.ts',
-    find: 'await cleanUpTargets(work, {',
-    replace: 'if (!isRecreated) await cleanUpTargets(work, {',
-    tests: 'test/http/signer-attacks.test.ts',
-  },
-  {
-    backend: 'memory',
-    name: 'records that were in a destination before its source are signed',
+    name: 'records that were in a destination before its source, new or created again, stay published',
     file: 'src/plugins/signer/review-workflow.ts',
     find: 'if (!(await ensureTarget(work, target, caller))) await removeRecords(work, target);',
     replace: 'await ensureTarget(work, target, caller);',

@@ -150,6 +150,28 @@ describe('A batch', () => {
       expect(changeset.metadata).toMatchObject({ flags: ['new'] });
     });
 
+    it('keeps the destination if the settings delete destinations with their source.', async () => {
+      const deleting = await start({ 'signer.hard_delete_destination_on_source_deletion': 'true' });
+      const client = deleting.asUser('alice');
+      await client.request('PUT', `/v1${collection}/records/a`);
+      await setStatus(client, collection, 'to-review');
+      expect(await setStatus(deleting.asUser('bob'), collection, 'to-sign')).toMatchObject({ status: 200 });
+      const [remove, create] = [
+        { method: 'DELETE', path: collection },
+        { method: 'PUT', path: collection, body: {} },
+      ];
+      for (const entries of [
+        [remove, create],
+        [remove, create, remove, create],
+      ]) {
+        await sendBatch(client, entries);
+        const changeset = await fetchChangeset(client, 'main', 'c');
+        expect(changeset.changes).toEqual([]);
+        expect(isTrue(changeset, keys.publicKey)).toBe(true);
+      }
+      await deleting.close();
+    });
+
     it('does not call records signed that no review covers.', async () => {
       const record = (id: string): Entry => ({
         method: 'PUT',

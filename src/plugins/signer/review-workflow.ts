@@ -76,12 +76,11 @@ async function onCreation(work: Work, source: SourceEvent, after: JsonObject): P
 }
 
 /**
- * Cleans up the targets of a source that was deleted itself or with its bucket. One that the same request has created again is a
- * new one: nothing of the old one stays published.
+ * Cleans up the targets of a source that was deleted itself or with its bucket. If the same request has created it again, the
+ * creation empties them.
  */
 export async function onDeletion(work: Work): Promise<void> {
-  const isRecreated = (await findCollection(work, work.route.source)) !== undefined;
-  await cleanUpTargets(work, { isKept: isRecreated });
+  if ((await findCollection(work, work.route.source)) === undefined) await cleanUpTargets(work);
 }
 
 /** Creates the groups of a source anew if the request has created it before and after its deletion. */

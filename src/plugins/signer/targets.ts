@@ -94,17 +94,13 @@ export async function resignTargets(work: Work): Promise<void> {
   }
 }
 
-/**
- * Deletes preview and destination of a deleted source, or empties and signs them.
- *
- * @param options.isKept whether they are emptied even if the settings delete them
- */
-export async function cleanUpTargets(work: Work, { isKept }: { readonly isKept: boolean }): Promise<void> {
+/** Deletes preview and destination of a deleted source, or empties and signs them. */
+export async function cleanUpTargets(work: Work): Promise<void> {
   const { service, actor, route, options, pending } = work;
   for (const target of targetsOf(route)) {
     if ((await findCollection(work, target)) === undefined) continue;
     const { objects } = service.host;
-    if (options.deletesTargets && !isKept) {
+    if (options.deletesTargets) {
       await objects.remove(actor, collectionPlace(objects, target));
       pending.forget(target);
     } else {
