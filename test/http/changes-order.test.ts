@@ -1,5 +1,6 @@
 // Followers of the list of changes ask for what is newer than the newest timestamp they know, and must miss nothing.
 import { describe, expect, it } from 'vitest';
+import { definePlugin } from '../../src/http/plugin.ts';
 import { createTestClock, type TestClient, type TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
 
@@ -46,6 +47,15 @@ async function write(client: TestClient, collection: string, count: number): Pro
   const { responses } = body as { responses: readonly { status: number; body: { data: Entry } }[] };
   expect(responses.filter((response) => response.status !== 201)).toEqual([]);
   return Math.max(...responses.map((response) => response.body.data.last_modified));
+}
+
+/** A promise that is resolved by a call. */
+function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
+  let open = (): void => undefined;
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { passed, open: () => open() };
 }
 
 forEachBackend((backend) => {
@@ -112,6 +122,48 @@ forEachBackend((backend) => {
         else expect(follower.known.get(collection)).toBe(written);
       }
       expect(follower.known.get('b')!).toBeLessThan(clock.now() + 60_000);
+      await service.close();
+    });
+
+    it('holds because a write waits for one to another collection that is not committed yet.', async () => {
+      const [written, opened] = [gate(), gate()];
+      const service = await backend.start({
+        settings,
+        plugins: [
+          definePlugin({
+            name: 'slow',
+            setup: () => ({
+              subscribers: [
+                {
+                  name: 'slow',
+                  on: 'ResourceChanged',
+                  kinds: ['record'],
+                  async handle({ list }) {
+                    if (!list.parent.endsWith('/a')) return;
+                    written.open();
+                    await opened.passed;
+                  },
+                },
+              ],
+            }),
+          }),
+        ],
+      });
+      const alice = service.asUser('alice');
+      await createCollections(alice);
+      await write(alice, 'b', 1);
+      const committed: string[] = [];
+      const writing = ['a', 'b'].map(async (name, index) => {
+        if (index > 0) await written.passed;
+        await write(alice, name, 1);
+        committed.push(name);
+      });
+      await written.passed;
+      // Enough for the second write if it does not wait.
+      for (let n = 0; n < 200; n++) await service.request('GET', '/v1/__lbheartbeat__');
+      opened.open();
+      await Promise.all(writing);
+      expect(committed).toEqual(['a', 'b']);
       await service.close();
     });
 
