@@ -125,8 +125,9 @@ export const concurrencyMutants = [
     backend: 'postgresql',
     name: 'PostgreSQL: writes to monitored collections do not wait for each other',
     file: 'src/engine/timestamp-order.ts',
-    find: 'await this.#writer.lock(shared)',
-    replace: '{ timestamp: await this.#writer.resourceTimestamp(shared) }',
+    find: 'this.#writer.lock(shared)',
+    replace:
+      'this.#writer.resourceTimestamp(shared).then((timestamp) => ({ timestamp, object: undefined, tombstone: undefined }))',
     tests: 'test/http/changes-order.test.ts',
     only: 'postgresql',
   },

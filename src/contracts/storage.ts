@@ -240,8 +240,10 @@ export interface StorageWriter extends StorageReader {
   /**
    * Locks the list and returns its clock. Creates it as `now`, and stores it, when the list has none. A transaction that changes
    * an object on which writers to a list below rely touches that list, as `lockShared` describes.
+   *
+   * @param to timestamp to which the clock moves on, never back
    */
-  touch(list: ListKey): Promise<number>;
+  touch(list: ListKey, to?: number): Promise<number>;
 
   /**
    * Stores a new object and removes the tombstone of that id.

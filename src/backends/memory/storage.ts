@@ -22,7 +22,7 @@ import type {
   StorageReader,
   StorageWriter,
 } from '../../contracts/storage.ts';
-import { restoredClock, unwritten } from '../../core/lists/list-state.ts';
+import { restoredClock, touchedClock, unwritten } from '../../core/lists/list-state.ts';
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone, type IndexKeys } from '../../core/objects/stored.ts';
@@ -167,9 +167,9 @@ class MemoryStorageWriter extends MemoryStorageReader implements StorageWriter {
     return this.get(list, id);
   }
 
-  touch(list: ListKey): Promise<number> {
+  touch(list: ListKey, to?: number): Promise<number> {
     return this.access.run(() => {
-      const clock = this.table.find(list)?.clock ?? this.#clock.now();
+      const clock = touchedClock(this.table.find(list) ?? unwritten, this.#clock.now(), to);
       this.table.move(list, { clock }, this.#unit);
       return clock;
     });

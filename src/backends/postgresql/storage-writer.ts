@@ -18,7 +18,7 @@ import type {
 } from '../../contracts/storage.ts';
 import { keyOfObject } from '../../core/lists/list-key.ts';
 import { RecentObjects } from '../../core/lists/recent-objects.ts';
-import { mayBeTaken, putChange, removalChange } from '../../core/lists/list-state.ts';
+import { mayBeTaken, putChange, removalChange, touchedClock } from '../../core/lists/list-state.ts';
 import type { PurgeOptions } from '../../core/lists/purge.ts';
 import { StoredObject, type ListKey, type IndexKeys } from '../../core/objects/stored.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
@@ -160,10 +160,10 @@ export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> imp
     return { timestamp: locked.state.clock, ...entry };
   }
 
-  async touch(list: ListKey): Promise<number> {
+  async touch(list: ListKey, to?: number): Promise<number> {
     const { list: locked } = await this.#lists.lock(list);
-    const { clock = this.#clock.now() } = locked.state;
-    if (locked.state.clock === undefined) locked.change({ clock });
+    const clock = touchedClock(locked.state, this.#clock.now(), to);
+    if (locked.state.clock !== clock) locked.change({ clock });
     return clock;
   }
 

@@ -18,7 +18,7 @@ import type {
 } from '../../contracts/storage.ts';
 import { RecentObjects } from '../../core/lists/recent-objects.ts';
 import { keyOfObject } from '../../core/lists/list-key.ts';
-import { mayBeTaken, restoredClock, type ListState } from '../../core/lists/list-state.ts';
+import { mayBeTaken, restoredClock, touchedClock, type ListState } from '../../core/lists/list-state.ts';
 import { Purge, type PurgeOptions } from '../../core/lists/purge.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { isTombstone, StoredObject, type ListKey, type Tombstone, type IndexKeys } from '../../core/objects/stored.ts';
@@ -97,9 +97,9 @@ export class RedisStorageWriter extends RedisStorageReader implements StorageWri
     return { timestamp: overlay.state.clock, object, tombstone };
   }
 
-  async touch(list: ListKey): Promise<number> {
+  async touch(list: ListKey, to?: number): Promise<number> {
     const overlay = await this.#unit.overlay(list);
-    const { clock = this.#unit.now } = overlay.state;
+    const clock = touchedClock(overlay.state, this.#unit.now, to);
     // Gives the list a new version too, so that units of other processes that have read an earlier one run again.
     overlay.change({ clock });
     return clock;

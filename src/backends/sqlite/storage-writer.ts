@@ -17,7 +17,14 @@ import type {
   StorageWriter,
 } from '../../contracts/storage.ts';
 import { keyOfObject } from '../../core/lists/list-key.ts';
-import { mayBeTaken, putChange, removalChange, unwritten, type ListChange } from '../../core/lists/list-state.ts';
+import {
+  mayBeTaken,
+  putChange,
+  removalChange,
+  touchedClock,
+  unwritten,
+  type ListChange,
+} from '../../core/lists/list-state.ts';
 import type { PurgeOptions } from '../../core/lists/purge.ts';
 import { StoredObject, type ListKey, type IndexKeys } from '../../core/objects/stored.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
@@ -103,9 +110,17 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     return this.get(list, id);
   }
 
-  touch(list: ListKey): Promise<number> {
+  touch(list: ListKey, to?: number): Promise<number> {
     this.#changes.ofList(list);
-    return this.access.run((connection) => this.#rows.ensure(connection, list, this.#clock.now()).clock);
+    return this.access.run((connection) => {
+      const now = this.#clock.now();
+      const row = this.#rows.ensure(connection, list, to ?? now);
+      const clock = touchedClock(row, now, to);
+      if (clock === row.clock) return clock;
+      this.#rows.change(connection, list, { clock });
+      this.#rows.store(connection);
+      return clock;
+    });
   }
 
   create(

@@ -75,6 +75,11 @@ export function moveClock(clock: number | undefined, to: number | undefined): nu
   return to === undefined || (clock !== undefined && clock > to) ? clock : to;
 }
 
+/** Returns the clock of a list that is touched: it moves on to a given timestamp, or is created as `now`. */
+export function touchedClock({ clock }: Clocked, now: number, to: number | undefined): number {
+  return moveClock(clock, to ?? clock ?? now)!;
+}
+
 /** Returns a horizon that moves on to a timestamp, never back. */
 export function moveHorizon(horizon: number, to = 0): number {
   return rule.horizon(horizon, to);

@@ -73,8 +73,8 @@ export class StorageProbe {
     return this.unit((writer) => writer.lock(this.list, id));
   }
 
-  touch(): Promise<number> {
-    return this.unit((writer) => writer.touch(this.list));
+  touch(to?: number): Promise<number> {
+    return this.unit((writer) => writer.touch(this.list, to));
   }
 
   deleteAll(query: Partial<PageQuery> = {}): ReturnType<StorageWriter['deleteAll']> {

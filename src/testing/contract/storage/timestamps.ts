@@ -241,6 +241,28 @@ const others: readonly StorageCase[] = [
     const touched = await probe.touch();
     assert.equal((await probe.create('x')).lastModified, touched + 1);
   }),
+  storageCase('a touch with a timestamp moves the clock on to it, never back', async (probe) => {
+    assert.equal(await probe.touch(probe.now - 100), probe.now - 100);
+    assert.equal(await probe.touch(probe.now + 5), probe.now + 5);
+    assert.equal(await probe.touch(probe.now), probe.now + 5);
+    assert.equal(await probe.timestamp(), probe.now + 5);
+    assert.equal((await probe.create('x')).lastModified, probe.now + 6);
+    const clocks = await probe.unit(async (writer) => {
+      const created = await writer.create(records, 'y', '{}');
+      const touched = await writer.touch(records, created.lastModified + 10);
+      return [created.lastModified, touched, (await writer.create(records, 'z', '{}')).lastModified];
+    });
+    assert.deepEqual(clocks, [probe.now + 7, probe.now + 17, probe.now + 18]);
+    assert.equal((await probe.page()).timestamp, probe.now + 18);
+    assert.equal((await probe.page()).entries.length, 3);
+  }),
+  rollbackCase('a touch with a timestamp that is rolled back moves nothing', async (probe) => {
+    const { lastModified } = await probe.create('x');
+    const transaction = await probe.database.begin();
+    await probe.storage.writer(transaction).touch(records, lastModified + 1000);
+    await transaction.rollback();
+    assert.equal(await probe.timestamp(), lastModified);
+  }),
   rollbackCase('a touch that is rolled back leaves no clock', async (probe) => {
     const transaction = await probe.database.begin();
     await probe.storage.writer(transaction).touch(records);
