@@ -2,7 +2,7 @@
 import type { Database } from '../contracts/database.ts';
 import { listFolder } from '../core/objects/uris.ts';
 import { storedUserId, toPrincipal } from '../core/permissions/principals.ts';
-import { DatabaseUnit } from '../engine/database-unit.ts';
+import { runInUnit } from '../engine/retry.ts';
 import { byId } from '../engine/walk.ts';
 import type { Reader } from '../engine/unit-of-work.ts';
 import type { PluginParts } from '../http/plugin.ts';
@@ -51,19 +51,14 @@ function requireSound(database: Database): void {
 }
 
 async function writeStorage(backends: OpenBackends): Promise<boolean> {
-  const unit = new DatabaseUnit(backends, silentLogger);
-  try {
+  return runInUnit(backends, silentLogger, async (unit) => {
     const { storage } = await unit.writer();
     await storage.update(list, 'check', '{}');
     // A backend may hold writes back until a read, and store nothing of an object that is deleted again.
     const { entries } = await storage.listAll(list, { filters: [], sort: byId, limit: 1 });
-    if (entries.length === 0) return false;
     await storage.delete(list, 'check', { keepTombstone: false });
-    await unit.end(true);
-  } finally {
-    await unit.abandon();
-  }
-  return true;
+    return entries.length === 1;
+  });
 }
 
 async function readStorage({ storage }: Reader): Promise<boolean> {
@@ -72,16 +67,12 @@ async function readStorage({ storage }: Reader): Promise<boolean> {
 }
 
 async function writePermission(backends: OpenBackends): Promise<boolean> {
-  const unit = new DatabaseUnit(backends, silentLogger);
-  try {
+  return runInUnit(backends, silentLogger, async (unit) => {
     const { permission } = await unit.writer();
     await permission.addUserPrincipal(user, principal);
     await permission.removeUserPrincipal(user, principal);
-    await unit.end(true);
-  } finally {
-    await unit.abandon();
-  }
-  return true;
+    return true;
+  });
 }
 
 async function readPermission({ permission }: Reader): Promise<boolean> {

@@ -50,19 +50,28 @@ export class TimestampOrder {
  * Clients continue from it, or from an earlier one.
  */
 export async function readOrder(storage: StorageReader, now: number): Promise<number> {
-  return Math.max((await storage.resourceTimestamp(shared)) ?? 0, now - settledAfterMs);
+  const clock = (await storage.resourceTimestamp(shared)) ?? 0;
+  // A clock that was ahead, or was set back, has left it where no writes follow it.
+  return Math.max(clock <= now + maxAheadMs ? clock : 0, now - settledAfterMs);
 }
 
-/** The methods that give timestamps. Their first argument is the list. */
-const givingTimestamps: ReadonlySet<string | symbol> = new Set<keyof StorageWriter>([
-  'create',
-  'createAll',
-  'update',
-  'delete',
-  'deleteAll',
-  'restore',
-  'touch',
+/** The methods that move clocks, and whether they always write. Their first argument is the list. */
+const movingClocks: ReadonlyMap<string | symbol, boolean> = new Map<keyof StorageWriter, boolean>([
+  ['create', true],
+  ['createAll', true],
+  ['update', true],
+  ['delete', true],
+  ['deleteAll', false],
+  ['restore', false],
+  ['touch', false],
 ]);
+
+/** A list that a unit of work may change. */
+interface Ordered {
+  readonly list: ListKey;
+  /** Its clock before. */
+  readonly before: number | undefined;
+}
 
 /**
  * Returns the list that a method locks. The shared clock is locked before it: one more round trip is saved, and units
@@ -78,8 +87,9 @@ export class OrderedWrites {
   readonly #order: TimestampOrder;
   readonly #writer: StorageWriter;
   #locking: Promise<LockedState> | undefined;
-  /** The written lists, each with the promise that its clock is not behind the shared one. */
-  readonly #lists = new Map<ListName, { readonly list: ListKey; readonly ready: Promise<void> }>();
+  readonly #lists = new Map<ListName, Promise<Ordered>>();
+  /** Lists whose clocks were moved on to the shared one before the first write. */
+  readonly #caughtUp = new Map<ListName, Promise<void>>();
 
   /** @param writer writes without regard to the order */
   constructor(order: TimestampOrder, writer: StorageWriter) {
@@ -94,11 +104,13 @@ export class OrderedWrites {
         const method: unknown = Reflect.get(target, name, target);
         if (typeof method !== 'function') return method;
         return (...given: unknown[]): unknown => {
-          const ready = givingTimestamps.has(name) ? this.#prepare(given[0] as ListKey) : undefined;
           const locked = lockedList(name, given);
           if (locked !== undefined && this.#order.has(locked)) this.#lock().catch(() => undefined);
-          const write = (): unknown => Reflect.apply(method, target, given);
-          return ready === undefined ? write() : ready.then(write);
+          const list = given[0] as ListKey;
+          const writes = movingClocks.get(name);
+          const call = (): unknown => Reflect.apply(method, target, given);
+          if (writes === undefined || !this.#order.has(list)) return call();
+          return name === 'touch' ? this.#touch(list, call) : this.#prepare(list, writes).then(call);
         };
       },
     });
@@ -107,22 +119,51 @@ export class OrderedWrites {
   /** Moves the shared clock on to the new timestamps. Called before the commit. */
   async settle(): Promise<void> {
     let newest = 0;
-    for (const { list } of this.#lists.values()) {
-      const { timestamp = 0 } = await this.#writer.lock(list);
+    for (const ordered of this.#lists.values()) {
+      const timestamp = await this.#overtake(await ordered);
       if (timestamp <= this.#order.limit) newest = Math.max(newest, timestamp);
     }
     if (newest > 0) await this.#writer.touch(shared, newest);
   }
 
-  /** Returns `undefined` for a list outside of the order. */
-  #prepare(list: ListKey): Promise<void> | undefined {
-    if (!this.#order.has(list)) return undefined;
+  /** Touches the list, and returns its clock, which does not move any more unless the unit writes to the list. */
+  async #touch(list: ListKey, touch: () => unknown): Promise<number> {
+    const ordered = await this.#find(list);
+    await touch();
+    return this.#overtake(ordered);
+  }
+
+  /** Prepares a call that may move the clock of the list, and always moves it if `writes` is true. */
+  async #prepare(list: ListKey, writes: boolean): Promise<void> {
+    await this.#find(list);
+    if (!writes) return;
     const name = keyOfList(list);
-    const known = this.#lists.get(name);
-    if (known !== undefined) return known.ready;
-    const ready = this.#catchUp(list);
-    this.#lists.set(name, { list, ready });
-    return ready;
+    let ready = this.#caughtUp.get(name);
+    if (ready === undefined) this.#caughtUp.set(name, (ready = this.#catchUp(list)));
+    await ready;
+  }
+
+  #find(list: ListKey): Promise<Ordered> {
+    const name = keyOfList(list);
+    let found = this.#lists.get(name);
+    if (found === undefined) this.#lists.set(name, (found = this.#note(list)));
+    return found;
+  }
+
+  async #note(list: ListKey): Promise<Ordered> {
+    const [{ timestamp: before }] = await Promise.all([this.#writer.lock(list), this.#lock()]);
+    return { list, before };
+  }
+
+  /**
+   * Moves the clock of a list that has changed beyond the shared one. It may be behind because a client has set the timestamp.
+   * Returns the clock, or 0 without one.
+   */
+  async #overtake({ list, before }: Ordered): Promise<number> {
+    const { timestamp: reached = 0 } = await this.#lock();
+    const { timestamp = 0 } = await this.#writer.lock(list);
+    const isBehind = timestamp !== (before ?? 0) && timestamp <= reached && reached <= this.#order.limit;
+    return isBehind ? this.#writer.touch(list, reached + 1) : timestamp;
   }
 
   /** Keeps other units from the order until this one ends. */

@@ -125,6 +125,80 @@ forEachBackend((backend) => {
       await service.close();
     });
 
+    it('holds for a timestamp that is older than other changes, and for one that the order has passed.', async () => {
+      const clock = createTestClock();
+      const service = await backend.start({ settings, clock });
+      const alice = service.asUser('alice');
+      await createCollections(alice);
+      const follower = new Follower(service);
+      await write(alice, 'b', 1);
+      await write(alice, 'c', 1);
+      clock.advance(5000);
+      await write(alice, 'a', 20);
+      for (const [name, ahead] of [
+        ['b', -1000],
+        ['c', 5],
+      ] as const) {
+        await follower.look();
+        const before = follower.known.get(name)!;
+        const last_modified = clock.now() + ahead;
+        const record = `/v1/buckets/main/collections/${name}/records/x`;
+        await alice.request('PUT', record, { body: { data: { last_modified } } });
+        await follower.look();
+        expect(follower.known.get(name)).toBeGreaterThan(before);
+        const { body } = await alice.request('GET', record);
+        expect((body as { data: Entry }).data.last_modified).toBe(last_modified);
+      }
+      await service.close();
+    });
+
+    it('holds for a collection that was deleted and is created again.', async () => {
+      const clock = createTestClock();
+      const service = await backend.start({ settings, clock });
+      const alice = service.asUser('alice');
+      await createCollections(alice);
+      const follower = new Follower(service);
+      await write(alice, 'b', 2);
+      await alice.request('DELETE', '/v1/buckets/main/collections/b');
+      await write(alice, 'a', 20);
+      await follower.look();
+      expect(follower.known.has('b')).toBe(false);
+      await alice.request('PUT', '/v1/buckets/main/collections/b');
+      await follower.look();
+      expect(follower.known.has('b')).toBe(true);
+      await service.close();
+    });
+
+    it('holds again when a clock that was far ahead has been set back.', async () => {
+      const clock = createTestClock();
+      const service = await backend.start({ settings, clock });
+      const alice = service.asUser('alice');
+      await createCollections(alice);
+      clock.advance(3_600_000);
+      await write(alice, 'a', 1);
+      clock.advance(-3_600_000);
+      const follower = new Follower(service);
+      await follower.look();
+      await write(alice, 'b', 1);
+      await follower.look();
+      expect(follower.known.has('b')).toBe(true);
+      await service.close();
+    });
+
+    it('moves no clock of a list from which nothing is deleted.', async () => {
+      const clock = createTestClock();
+      const service = await backend.start({ settings, clock });
+      const alice = service.asUser('alice');
+      await createCollections(alice);
+      await write(alice, 'b', 1);
+      await write(alice, 'a', 20);
+      const list = '/v1/buckets/main/collections/b/records';
+      const before = (await alice.request('HEAD', list)).headers['etag'];
+      expect((await alice.request('DELETE', `${list}?n=0`)).headers['etag']).toBe(before);
+      expect((await alice.request('HEAD', list)).headers['etag']).toBe(before);
+      await service.close();
+    });
+
     it('holds because a write waits for one to another collection that is not committed yet.', async () => {
       const [written, opened] = [gate(), gate()];
       const service = await backend.start({

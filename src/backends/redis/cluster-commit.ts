@@ -287,15 +287,20 @@ async function allSettled<T>(promises: readonly Promise<T>[]): Promise<readonly 
   return results;
 }
 
-/** Returns the slots in the order of the writes: parents before children, or children first for deletions. */
+/**
+ * Returns the slots in the order of the writes: parents before children, or children first for deletions. Places that are no
+ * objects come last: the shared clock of several lists may become visible, and its lease may end, only after these lists.
+ */
 function levels(tags: readonly string[], isDeepestFirst: boolean): readonly (readonly string[])[] {
   const byDepth = new Map<number, string[]>();
-  for (const tag of tags) {
+  const isOfObject = (tag: string): boolean => tag === '' || tag.startsWith('/');
+  for (const tag of tags.filter(isOfObject)) {
     const depth = tag.split('/').length;
     const level = byDepth.get(depth);
     if (level === undefined) byDepth.set(depth, [tag]);
     else level.push(tag);
   }
   const sign = isDeepestFirst ? -1 : 1;
-  return [...byDepth].toSorted(([a], [b]) => sign * (a - b)).map(([, level]) => level);
+  const ordered = [...byDepth].toSorted(([a], [b]) => sign * (a - b)).map(([, level]) => level);
+  return [...ordered, tags.filter((tag) => !isOfObject(tag))].filter((level) => level.length > 0);
 }

@@ -3,7 +3,7 @@ import { cacheLifetimes } from '../../engine/cache-lifetimes.ts';
 import { definePlugin } from '../../http/plugin.ts';
 import { broadcastsEndpoint } from './broadcasts.ts';
 import { changesetEndpoint } from './changeset.ts';
-import { createMonitor } from './monitored-collections.ts';
+import { createMonitor, renewClocks } from './monitored-collections.ts';
 import { monitorListEndpoint } from './monitor-list.ts';
 import type { ChangesService } from './service.ts';
 import { changesFamilies, changesSettings } from './settings.ts';
@@ -41,6 +41,15 @@ export const changes = definePlugin({
         },
       },
       ordersTimestampsOf: monitor.includes,
+      subscribers: [
+        {
+          name: 'changes',
+          on: 'ResourceChanged',
+          kinds: ['collection'],
+          actions: ['create'],
+          handle: ({ changes: created }, { unit }) => renewClocks(monitor, host.clock, created, unit),
+        },
+      ],
       endpoints: [monitorListEndpoint(service), changesetEndpoint(service), broadcastsEndpoint(service)],
       start() {
         const wrong = [...resources, ...excluded].find((uri) => host.objects.findByUri(uri) === undefined);

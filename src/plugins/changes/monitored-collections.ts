@@ -1,11 +1,14 @@
 // The monitored collections and the newest timestamp of the records of each.
 import { createHash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { storedParent, uriBelow, type ListParent } from '../../core/objects/uris.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Context } from '../../engine/context.ts';
+import type { Change } from '../../engine/events/event.ts';
 import { roomFor } from '../../engine/stored-work.ts';
 import { readOrder } from '../../engine/timestamp-order.ts';
+import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { walkIds } from '../../engine/walk.ts';
 
 /** A monitored collection as the list of changes returns it. */
@@ -86,6 +89,26 @@ export function createMonitor({ resources, excluded, host }: MonitoredOptions): 
     return { entries, completeTo };
   };
   return { readChanges, includes };
+}
+
+/**
+ * Gives the lists of records of collections that existed before new timestamps: followers still have the records from before the
+ * deletion, and have seen later timestamps of other collections.
+ */
+export async function renewClocks(
+  { includes }: Pick<Monitor, 'includes'>,
+  clock: Clock,
+  created: readonly Change[],
+  unit: UnitOfWork,
+): Promise<void> {
+  for (const { uri, isByService } of created) {
+    const list = { kind: 'record', parent: uri };
+    // What the service creates may be signed already, with its timestamp.
+    if (isByService === true || !includes(list)) continue;
+    const { storage } = await unit.writer();
+    const timestamp = await storage.resourceTimestamp(list);
+    if (timestamp !== undefined) await storage.touch(list, Math.max(clock.now(), timestamp + 1));
+  }
 }
 
 /** Returns the id of an entry, which depends only on host and collection, so that all servers return the same. */
