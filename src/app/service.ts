@@ -120,15 +120,17 @@ export async function assemble(
   opened: OpenBackends,
   observation: Observation,
 ): Promise<Service> {
-  const { settings, logger, faults = new Faults() } = options;
+  const { settings, logger, clock, faults = new Faults() } = options;
   const live = createLive(settings, opened, logger, () => observation.observer);
-  const backends = { ...opened, commits: live };
+  const order = new TimestampOrder(clock);
+  const backends = { ...opened, commits: live, order };
   // Plugins are set up before the kinds are known, because they declare some of them.
   const kinds = new Map<string, CompiledKind>();
   const indexing = createIndexing(settings, opened, kinds, logger);
   const host = createHost(options, backends, kinds, { live, indexing });
   const parts = await setUpPlugins(plugins, host, faults);
   observation.addPlugins(parts);
+  for (const { ordersTimestampsOf } of parts) if (ordersTimestampsOf !== undefined) order.add(ordersTimestampsOf);
   for (const line of await describeUnreadSettings(settings, plugins)) logger.warn(line);
   const policies = observation.ofPolicies(createPolicies(host, parts, faults));
   const { ofKinds, isComplete } = await fillKinds(kinds, { ...options, faults }, host, parts, backends.hasPermissions);
@@ -242,15 +244,7 @@ async function start(assembled: Assembled): Promise<Servers> {
   const dispatching = dispatchOptions(settings, host, { policies, parts, cors, liveSessions });
   const principals = parts.flatMap((part) => (part.principals === undefined ? [] : [part.principals]));
   const { observer } = observation;
-  const running = {
-    stores: { ...backends, order: orderOf(parts, clock) },
-    subscribers,
-    policies,
-    principals,
-    logger,
-    observer,
-    rateLimits,
-  };
+  const running = { stores: backends, subscribers, policies, principals, logger, observer, rateLimits };
   const idRules = idRulesOf(kinds);
   try {
     await startAll(plugins, parts);
@@ -262,12 +256,6 @@ async function start(assembled: Assembled): Promise<Servers> {
     await stopAll([...parts, listeners], logger);
     throw error;
   }
-}
-
-/** Returns the common order of timestamps of the lists that plugins name; `undefined` when none does. */
-function orderOf(parts: readonly PluginParts[], clock: Clock): TimestampOrder | undefined {
-  const orders = parts.flatMap(({ ordersTimestampsOf }) => ordersTimestampsOf ?? []);
-  return orders.length === 0 ? undefined : new TimestampOrder((list) => orders.some((has) => has(list)), clock);
 }
 
 /** @param closeRest closes everything but the servers */

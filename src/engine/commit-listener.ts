@@ -1,4 +1,5 @@
 // Notes what a unit of work writes, for those who want to know after its commit.
+import { interceptCalls } from '../base/intercept-calls.ts';
 import type { ChangeHint } from '../contracts/change-hints.ts';
 import type { StorageReader, StorageWriter } from '../contracts/storage.ts';
 import type { ListKey } from '../core/objects/stored.ts';
@@ -35,15 +36,9 @@ const hintsOf: Readonly<Record<WriteName, (first: unknown) => ChangeHint>> = {
 
 /** Returns the writer with its writes noted. */
 export function notingWrites(writer: StorageWriter, note: (hint: ChangeHint) => void): StorageWriter {
-  return new Proxy(writer, {
-    get(target, name) {
-      const method: unknown = Reflect.get(target, name, target);
-      if (typeof method !== 'function') return method;
-      const hintOf = Object.hasOwn(hintsOf, name) ? hintsOf[name as WriteName] : undefined;
-      return (...given: unknown[]): unknown => {
-        if (hintOf !== undefined) note(hintOf(given[0]));
-        return Reflect.apply(method, target, given);
-      };
-    },
+  return interceptCalls(writer, (name, given, call) => {
+    const hintOf = Object.hasOwn(hintsOf, name) ? hintsOf[name as WriteName] : undefined;
+    if (hintOf !== undefined) note(hintOf(given[0]));
+    return call();
   });
 }

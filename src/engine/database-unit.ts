@@ -84,7 +84,7 @@ export class DatabaseUnit implements UnitOfWork {
     const ofPermission = this.hasOneTransaction ? ofStorage : await this.#begin(permission.database);
     const { order } = this.#stores;
     const all = storage.writer(ofStorage);
-    this.#ordered = order === undefined ? undefined : new OrderedWrites(order, all);
+    this.#ordered = order?.isUsed === true ? new OrderedWrites(order, all) : undefined;
     const writes = this.#ordered?.writer ?? all;
     const writer = {
       storage: this.#notesWrites ? notingWrites(writes, (hint) => (this.#hints ??= []).push(hint)) : writes,

@@ -32,7 +32,7 @@ export interface HeldEntryStore {
 export class HeldEntry implements OnceCredentials {
   readonly #state: SecurityState;
   readonly #key: SecurityKey;
-  /** What was in the store before: the value, or a mark that had lapsed. */
+  /** Text in the store before: the value, or a mark that had lapsed. */
   readonly #found: string;
   #mark: string;
   #version: number | undefined;

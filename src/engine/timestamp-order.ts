@@ -3,6 +3,7 @@
 // of the time, and a change can become visible after a later one of another list. Lists in the order share a further
 // clock: their new timestamps are above all that were visible before.
 import type { Clock } from '../base/clock.ts';
+import { interceptCalls } from '../base/intercept-calls.ts';
 import type { LockedState, StorageReader, StorageWriter } from '../contracts/storage.ts';
 import { keyOfList, type ListName } from '../core/lists/list-key.ts';
 import type { ListKey } from '../core/objects/stored.ts';
@@ -21,17 +22,25 @@ const shared: ListKey = { kind: 'order', parent: listFolder('!order') };
 
 /** Lists whose changes become visible in the order of their timestamps. */
 export class TimestampOrder {
-  readonly #includes: (list: ListKey) => boolean;
   readonly #clock: Clock;
+  readonly #members: ((list: ListKey) => boolean)[] = [];
 
-  /** @param includes whether a list is in the order */
-  constructor(includes: (list: ListKey) => boolean, clock: Clock) {
-    this.#includes = includes;
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 
+  /** Adds all lists for which the function returns true. */
+  add(includes: (list: ListKey) => boolean): void {
+    this.#members.push(includes);
+  }
+
+  /** Whether any lists may be in the order. */
+  get isUsed(): boolean {
+    return this.#members.length > 0;
+  }
+
   has(list: ListKey): boolean {
-    return this.#includes(list);
+    return this.#members.some((includes) => includes(list));
   }
 
   /** Highest timestamp in the order that is possible now. */
@@ -39,7 +48,7 @@ export class TimestampOrder {
     return this.#clock.now() + maxAheadMs;
   }
 
-  /** Whether a new timestamp could be at or below this one. */
+  /** Returns whether a new timestamp could be at or below this one. */
   isDue(timestamp: number): boolean {
     return timestamp >= this.#clock.now();
   }
@@ -55,27 +64,26 @@ export async function readOrder(storage: StorageReader, now: number): Promise<nu
   return Math.max(clock <= now + maxAheadMs ? clock : 0, now - settledAfterMs);
 }
 
-/** The methods that move clocks, and whether they always write. Their first argument is the list. */
-const movingClocks: ReadonlyMap<string | symbol, boolean> = new Map<keyof StorageWriter, boolean>([
-  ['create', true],
-  ['createAll', true],
-  ['update', true],
-  ['delete', true],
-  ['deleteAll', false],
-  ['restore', false],
-  ['touch', false],
+/** The methods that move the clock of a list, which is their first argument. Some of them always do, as they always write. */
+const alwaysMoving: readonly (string | symbol)[] = ['create', 'createAll', 'update', 'delete'] satisfies WriteNames;
+const moving: ReadonlySet<string | symbol> = new Set([
+  ...alwaysMoving,
+  ...(['deleteAll', 'restore', 'touch'] satisfies WriteNames),
 ]);
+type WriteNames = readonly (keyof StorageWriter)[];
 
 /** A list that a unit of work may change. */
 interface Ordered {
   readonly list: ListKey;
   /** Its clock before. */
-  readonly before: number | undefined;
+  readonly before: Promise<number | undefined>;
+  /** Resolves when its clock has moved on to the shared one; absent before the first write. */
+  caughtUp?: Promise<void>;
 }
 
 /**
- * Returns the list that a method locks. The shared clock is locked before it: one more round trip is saved, and units
- * of a process that wait for the clock can share a transaction.
+ * Returns the list that a method locks. The shared clock is locked before it: this saves a round trip, and units of a
+ * process that wait for the clock can share a transaction.
  */
 function lockedList(name: string | symbol, given: readonly unknown[]): ListKey | undefined {
   if (name === 'lock') return given[0] as ListKey;
@@ -87,9 +95,7 @@ export class OrderedWrites {
   readonly #order: TimestampOrder;
   readonly #writer: StorageWriter;
   #locking: Promise<LockedState> | undefined;
-  readonly #lists = new Map<ListName, Promise<Ordered>>();
-  /** Lists whose clocks were moved on to the shared one before the first write. */
-  readonly #caughtUp = new Map<ListName, Promise<void>>();
+  readonly #lists = new Map<ListName, Ordered>();
 
   /** @param writer writes without regard to the order */
   constructor(order: TimestampOrder, writer: StorageWriter) {
@@ -99,20 +105,11 @@ export class OrderedWrites {
 
   /** Returns the writer whose writes keep the order. */
   get writer(): StorageWriter {
-    return new Proxy(this.#writer, {
-      get: (target, name) => {
-        const method: unknown = Reflect.get(target, name, target);
-        if (typeof method !== 'function') return method;
-        return (...given: unknown[]): unknown => {
-          const locked = lockedList(name, given);
-          if (locked !== undefined && this.#order.has(locked)) this.#lock().catch(() => undefined);
-          const list = given[0] as ListKey;
-          const writes = movingClocks.get(name);
-          const call = (): unknown => Reflect.apply(method, target, given);
-          if (writes === undefined || !this.#order.has(list)) return call();
-          return name === 'touch' ? this.#touch(list, call) : this.#prepare(list, writes).then(call);
-        };
-      },
+    return interceptCalls(this.#writer, (name, given, call) => {
+      const locked = lockedList(name, given);
+      if (locked !== undefined && this.#order.has(locked)) this.#lock().catch(() => undefined);
+      const list = given[0] as ListKey;
+      return moving.has(name) && this.#order.has(list) ? this.#move(list, name, call) : call();
     });
   }
 
@@ -120,39 +117,32 @@ export class OrderedWrites {
   async settle(): Promise<void> {
     let newest = 0;
     for (const ordered of this.#lists.values()) {
-      const timestamp = await this.#overtake(await ordered);
+      const timestamp = await this.#overtake(ordered);
       if (timestamp <= this.#order.limit) newest = Math.max(newest, timestamp);
     }
-    if (newest > 0) await this.#writer.touch(shared, newest);
+    if (newest > 0 && newest > (await this.#findReached())) await this.#writer.touch(shared, newest);
   }
 
-  /** Touches the list, and returns its clock, which does not move any more unless the unit writes to the list. */
-  async #touch(list: ListKey, touch: () => unknown): Promise<number> {
-    const ordered = await this.#find(list);
-    await touch();
-    return this.#overtake(ordered);
+  /** Makes a call that may move the clock of the list. A clock that is returned moves again only if the unit writes to the list. */
+  async #move(list: ListKey, name: string | symbol, call: () => unknown): Promise<unknown> {
+    const key = keyOfList(list);
+    let ordered = this.#lists.get(key);
+    if (ordered === undefined) this.#lists.set(key, (ordered = { list, before: this.#readClock(list) }));
+    await ordered.before;
+    if (alwaysMoving.includes(name)) await (ordered.caughtUp ??= this.#catchUp(list));
+    const result = await call();
+    return name === 'touch' ? this.#overtake(ordered) : result;
   }
 
-  /** Prepares a call that may move the clock of the list, and always moves it if `writes` is true. */
-  async #prepare(list: ListKey, writes: boolean): Promise<void> {
-    await this.#find(list);
-    if (!writes) return;
-    const name = keyOfList(list);
-    let ready = this.#caughtUp.get(name);
-    if (ready === undefined) this.#caughtUp.set(name, (ready = this.#catchUp(list)));
-    await ready;
+  async #readClock(list: ListKey): Promise<number | undefined> {
+    const [{ timestamp }] = await Promise.all([this.#writer.lock(list), this.#lock()]);
+    return timestamp;
   }
 
-  #find(list: ListKey): Promise<Ordered> {
-    const name = keyOfList(list);
-    let found = this.#lists.get(name);
-    if (found === undefined) this.#lists.set(name, (found = this.#note(list)));
-    return found;
-  }
-
-  async #note(list: ListKey): Promise<Ordered> {
-    const [{ timestamp: before }] = await Promise.all([this.#writer.lock(list), this.#lock()]);
-    return { list, before };
+  /** Moves the clock of the list on to the shared one. */
+  async #catchUp(list: ListKey): Promise<void> {
+    const reached = await this.#findReached();
+    if (this.#order.isDue(reached)) await this.#writer.touch(list, reached);
   }
 
   /**
@@ -160,9 +150,9 @@ export class OrderedWrites {
    * Returns the clock, or 0 without one.
    */
   async #overtake({ list, before }: Ordered): Promise<number> {
-    const { timestamp: reached = 0 } = await this.#lock();
+    const reached = await this.#findReached();
     const { timestamp = 0 } = await this.#writer.lock(list);
-    const isBehind = timestamp !== (before ?? 0) && timestamp <= reached && reached <= this.#order.limit;
+    const isBehind = timestamp !== ((await before) ?? 0) && timestamp <= reached;
     return isBehind ? this.#writer.touch(list, reached + 1) : timestamp;
   }
 
@@ -171,10 +161,9 @@ export class OrderedWrites {
     return (this.#locking ??= this.#writer.lock(shared));
   }
 
-  /** Moves the clock of the list on to the shared one. */
-  async #catchUp(list: ListKey): Promise<void> {
+  /** Returns the shared clock as it was before; 0 when it is so far ahead that it does not count. */
+  async #findReached(): Promise<number> {
     const { timestamp = 0 } = await this.#lock();
-    const isInOrder = timestamp <= this.#order.limit;
-    if (isInOrder && this.#order.isDue(timestamp)) await this.#writer.touch(list, timestamp);
+    return timestamp <= this.#order.limit ? timestamp : 0;
   }
 }

@@ -1,5 +1,6 @@
 // Listens on the configured address. `localhost` means 127.0.0.1 and ::1 with the same port, because clients resolve the name
 // to either; Node would listen on the first one only.
+import { codeOf } from '../base/system-errors.ts';
 import cluster from 'node:cluster';
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -72,7 +73,7 @@ async function triesFamily(server: Server, host: string, port: number): Promise<
     await listenOn(server, host, port);
     return true;
   } catch (error) {
-    if (familyAbsent.has(codeOf(error) ?? '')) return false;
+    if (familyAbsent.has(codeOf(error))) return false;
     throw error;
   }
 }
@@ -120,8 +121,4 @@ function addressOf(server: Server): AddressInfo {
 function urlOf({ address, family, port }: AddressInfo): string {
   if (family === 'IPv6') return `http://[${address === '::' ? loopback.v6 : address}]:${port}`;
   return `http://${address === '0.0.0.0' ? loopback.v4 : address}:${port}`;
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { ReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { send } from '@fastify/send';
+import { isAbsent } from '../base/system-errors.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
@@ -44,18 +45,14 @@ export async function serveFile(request: ServiceRequest, options: FileOptions): 
   };
 }
 
-/** Errors for a file that was deleted after its properties were read. */
-const absentCodes: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'ELOOP'];
-
 /** Waits until the file is open, because a response whose status is sent cannot become a 404. */
 async function whenOpen(stream: Readable): Promise<void> {
   if (!(stream instanceof ReadStream) || !stream.pending) return;
   try {
     await once(stream, 'open');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && absentCodes.includes(error.code)) {
-      throw new ServiceError('unknownPath');
-    }
+    // It was deleted after its properties were read.
+    if (isAbsent(error)) throw new ServiceError('unknownPath');
     throw new BackendUnavailable('files', 'a file cannot be opened', { cause: error });
   }
 }

@@ -1,5 +1,6 @@
 // Wraps backends, policies and subscribers when the service is assembled, so that observers see each call to them. Without
 // such observers nothing is wrapped, and calls have no extra cost.
+import { interceptCalls } from '../base/intercept-calls.ts';
 import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { BeginOptions, Database, ExpectedObjects, Transaction } from '../contracts/database.ts';
 import type { Observer, OperationObservation } from '../contracts/observer.ts';
@@ -138,19 +139,11 @@ interface MethodOptions {
   readonly prefix?: string;
 }
 
-type Call = (...args: readonly unknown[]) => Promise<unknown>;
-
 /** Wraps all methods, each of which returns a promise. Observations name `listAll` as `list_all`. */
 function observeMethods<T extends object>(target: T, watch: Watch, { skips = [], prefix = '' }: MethodOptions = {}): T {
-  return new Proxy(target, {
-    get(_, key): unknown {
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== 'function') return value;
-      const method = value.bind(target) as Call;
-      if (typeof key === 'symbol' || skips.includes(key)) return method;
-      const name = prefix + observedName(key);
-      return (...args: readonly unknown[]) => watch.run(name, listOf(args[0]), () => method(...args));
-    },
+  return interceptCalls(target, (key, given, call) => {
+    if (typeof key === 'symbol' || skips.includes(key)) return call();
+    return watch.run(prefix + observedName(key), listOf(given[0]), call as () => Promise<unknown>);
   });
 }
 

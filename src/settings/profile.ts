@@ -3,6 +3,7 @@
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
+import { codeOf } from '../base/system-errors.ts';
 import type { Given, Layer } from './layers.ts';
 import { isLoopback } from './loopback.ts';
 import { SettingsError } from './problems.ts';
@@ -107,7 +108,7 @@ function readSecret(path: string): string | undefined {
   try {
     secret = readFileSync(path, 'utf8').trim();
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
   if (!/^[\w-]{32,}$/.test(secret)) {

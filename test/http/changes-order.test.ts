@@ -1,7 +1,13 @@
 // Followers of the list of changes ask for what is newer than the newest timestamp they know, and must miss nothing.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { definePlugin } from '../../src/http/plugin.ts';
-import { createTestClock, type TestClient, type TestService } from '../../src/testing/index.ts';
+import {
+  createTestClock,
+  type TestBackend,
+  type TestClient,
+  type TestService,
+  type TestServiceOptions,
+} from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
 
 const monitor = '/v1/buckets/monitor/collections/changes/records';
@@ -33,9 +39,23 @@ class Follower {
   }
 }
 
-async function createCollections(alice: TestClient): Promise<void> {
+interface Fixture {
+  readonly service: TestService;
+  readonly alice: TestClient;
+  readonly follower: Follower;
+}
+
+/** Starts a service with the monitored collections. */
+async function start(
+  backend: TestBackend,
+  options: Pick<TestServiceOptions, 'clock' | 'plugins'> = {},
+): Promise<Fixture> {
+  const service = await backend.start({ settings, ...options });
+  onTestFinished(() => service.close());
+  const alice = service.asUser('alice');
   await alice.request('PUT', '/v1/buckets/main');
   for (const name of names) await alice.request('PUT', `/v1/buckets/main/collections/${name}`);
+  return { service, alice, follower: new Follower(service) };
 }
 
 /** Writes records in one unit of work; returns the timestamp of the last one. */
@@ -62,10 +82,7 @@ forEachBackend((backend) => {
   describe(`the order of changes on ${backend.name}`, () => {
     it('holds when many writes at once have moved a collection ahead of the time.', async () => {
       const clock = createTestClock();
-      const service = await backend.start({ settings, clock });
-      const alice = service.asUser('alice');
-      await createCollections(alice);
-      const follower = new Follower(service);
+      const { alice, follower } = await start(backend, { clock });
       for (const [collection, count] of [
         ['a', 20],
         ['b', 1],
@@ -96,15 +113,11 @@ forEachBackend((backend) => {
       const { headers } = await alice.request('DELETE', '/v1/buckets/main/collections/d/records');
       await follower.look();
       expect(`"${follower.known.get('d')}"`).toBe(headers['etag']);
-      await service.close();
     });
 
     it('holds for a timestamp that a client has set, unless it is far in the future.', async () => {
       const clock = createTestClock();
-      const service = await backend.start({ settings, clock });
-      const alice = service.asUser('alice');
-      await createCollections(alice);
-      const follower = new Follower(service);
+      const { service, alice, follower } = await start(backend, { clock });
       for (const [collection, ahead] of [
         ['a', 50_000],
         ['b', undefined],
@@ -121,16 +134,15 @@ forEachBackend((backend) => {
         if (collection === 'c') expect(written).toBe(last_modified);
         else expect(follower.known.get(collection)).toBe(written);
       }
-      expect(follower.known.get('b')!).toBeLessThan(clock.now() + 60_000);
-      await service.close();
+      const last = follower.known.get('b')!;
+      expect(last).toBeLessThan(clock.now() + 60_000);
+      // Clients continue from it, and get nothing again but what is far in the future.
+      expect((await service.request('GET', monitor)).headers['etag']).toBe(`"${last}"`);
     });
 
     it('holds for a timestamp that is older than other changes, and for one that the order has passed.', async () => {
       const clock = createTestClock();
-      const service = await backend.start({ settings, clock });
-      const alice = service.asUser('alice');
-      await createCollections(alice);
-      const follower = new Follower(service);
+      const { alice, follower } = await start(backend, { clock });
       await write(alice, 'b', 1);
       await write(alice, 'c', 1);
       clock.advance(5000);
@@ -149,15 +161,11 @@ forEachBackend((backend) => {
         const { body } = await alice.request('GET', record);
         expect((body as { data: Entry }).data.last_modified).toBe(last_modified);
       }
-      await service.close();
     });
 
     it('holds for a collection that was deleted and is created again.', async () => {
       const clock = createTestClock();
-      const service = await backend.start({ settings, clock });
-      const alice = service.asUser('alice');
-      await createCollections(alice);
-      const follower = new Follower(service);
+      const { alice, follower } = await start(backend, { clock });
       await write(alice, 'b', 2);
       await alice.request('DELETE', '/v1/buckets/main/collections/b');
       await write(alice, 'a', 20);
@@ -166,43 +174,34 @@ forEachBackend((backend) => {
       await alice.request('PUT', '/v1/buckets/main/collections/b');
       await follower.look();
       expect(follower.known.has('b')).toBe(true);
-      await service.close();
     });
 
     it('holds again when a clock that was far ahead has been set back.', async () => {
       const clock = createTestClock();
-      const service = await backend.start({ settings, clock });
-      const alice = service.asUser('alice');
-      await createCollections(alice);
+      const { alice, follower } = await start(backend, { clock });
       clock.advance(3_600_000);
       await write(alice, 'a', 1);
       clock.advance(-3_600_000);
-      const follower = new Follower(service);
       await follower.look();
       await write(alice, 'b', 1);
       await follower.look();
       expect(follower.known.has('b')).toBe(true);
-      await service.close();
     });
 
     it('moves no clock of a list from which nothing is deleted.', async () => {
       const clock = createTestClock();
-      const service = await backend.start({ settings, clock });
-      const alice = service.asUser('alice');
-      await createCollections(alice);
+      const { alice } = await start(backend, { clock });
       await write(alice, 'b', 1);
       await write(alice, 'a', 20);
       const list = '/v1/buckets/main/collections/b/records';
       const before = (await alice.request('HEAD', list)).headers['etag'];
       expect((await alice.request('DELETE', `${list}?n=0`)).headers['etag']).toBe(before);
       expect((await alice.request('HEAD', list)).headers['etag']).toBe(before);
-      await service.close();
     });
 
     it('holds because a write waits for one to another collection that is not committed yet.', async () => {
       const [written, opened] = [gate(), gate()];
-      const service = await backend.start({
-        settings,
+      const { service, alice } = await start(backend, {
         plugins: [
           definePlugin({
             name: 'slow',
@@ -223,8 +222,6 @@ forEachBackend((backend) => {
           }),
         ],
       });
-      const alice = service.asUser('alice');
-      await createCollections(alice);
       await write(alice, 'b', 1);
       const committed: string[] = [];
       const writing = ['a', 'b'].map(async (name, index) => {
@@ -238,19 +235,15 @@ forEachBackend((backend) => {
       opened.open();
       await Promise.all(writing);
       expect(committed).toEqual(['a', 'b']);
-      await service.close();
     });
 
     it('holds while batches write monitored and other collections in any order.', async () => {
-      const service = await backend.start({ settings });
-      const alice = service.asUser('alice');
-      await createCollections(alice);
+      const { alice, follower } = await start(backend);
       await alice.request('PUT', '/v1/buckets/other');
       await alice.request('PUT', '/v1/buckets/other/collections/z');
       const paths = ['main/collections/a', 'other/collections/z', 'main/collections/b'].map(
         (place) => `/buckets/${place}/records`,
       );
-      const follower = new Follower(service);
       await follower.look();
       const writing = Array.from({ length: 18 }, async (_, index) => {
         const turned = [...paths.slice(index % 3), ...paths.slice(0, index % 3)];
@@ -264,14 +257,10 @@ forEachBackend((backend) => {
         const { headers } = await alice.request('HEAD', `/v1/buckets/main/collections/${name}/records`);
         expect(headers['etag']).toBe(`"${follower.known.get(name)}"`);
       }
-      await service.close();
     });
 
     it('holds while long and short writes to several collections overlap.', async () => {
-      const service = await backend.start({ settings });
-      const alice = service.asUser('alice');
-      await createCollections(alice);
-      const follower = new Follower(service);
+      const { alice, follower } = await start(backend);
       const done = new Map<string, number>();
       let isDone = false;
       const follow = async (): Promise<void> => {
@@ -289,7 +278,6 @@ forEachBackend((backend) => {
       await Promise.all([Promise.all(writing).finally(() => (isDone = true)), follow()]);
       await follower.look();
       expect(Object.fromEntries(follower.known)).toEqual(Object.fromEntries(done));
-      await service.close();
     });
   });
 });

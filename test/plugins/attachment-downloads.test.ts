@@ -154,7 +154,7 @@ describe('A file in a folder', () => {
 
   it('that cannot be opened is not available now (503)', async () => {
     const open = fs.createReadStream;
-    vi.spyOn(fs, 'createReadStream').mockImplementationOnce(() => open(join(folder.path, 'x'.repeat(300))));
+    vi.spyOn(fs, 'createReadStream').mockImplementationOnce(() => open(folder.path, { flags: 'wx' }));
     expect(await service.request('GET', path)).toMatchObject({ status: 503, body: { errno: 201 } });
     expect((await service.request('GET', path)).text).toBe('small');
   });

@@ -1,6 +1,7 @@
 // The file of a database before SQLite opens it: its owner's access only, and whether it can be written.
 import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { codeOf } from '../../base/system-errors.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { BackendName } from './errors.ts';
 
@@ -35,7 +36,7 @@ export function requireWritable(path: string, backend: BackendName): void {
       backend === 'cache'
         ? 'keep the cache elsewhere (cache_backend, cache_url)'
         : 'or set readonly = true to serve what it holds';
-    const what = `cannot be written (${codeOf(error)})`;
+    const what = `cannot be written (${codeOf(error) || 'unknown error'})`;
     const advice = `check the disk, and the owner and mode of the file and its folder, ${remedy}`;
     throw new BackendUnavailable(backend, `SQLite: ${path} ${what}: ${advice}`, {
       cause: error,
@@ -63,8 +64,4 @@ export function sizeWithLog(path: string): number {
 
 export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 }

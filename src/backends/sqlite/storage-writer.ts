@@ -116,9 +116,7 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
       const now = this.#clock.now();
       const row = this.#rows.ensure(connection, list, to ?? now);
       const clock = touchedClock(row, now, to);
-      if (clock === row.clock) return clock;
-      this.#rows.change(connection, list, { clock });
-      this.#rows.store(connection);
+      if (clock !== row.clock) this.#change(connection, list, { clock });
       return clock;
     });
   }

@@ -17,6 +17,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { codeOf, isAbsent } from '../../base/system-errors.ts';
 import { blobNames, withCheckedNames } from '../../contracts/blob-names.ts';
 import type { BlobEntry, BlobPlace, BlobSource, BlobStore } from '../../contracts/blobs.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -142,7 +143,7 @@ async function remove({ root }: Folder, name: string): Promise<void> {
   try {
     if (isInside(root, await realpath(dirname(path)))) await rm(path, { force: true });
   } catch (error) {
-    if (!absentCodes.includes(codeOf(error))) throw error;
+    if (!isAbsent(error)) throw error;
   }
 }
 
@@ -153,15 +154,12 @@ async function removeOlder(store: Folder, name: string, before: number): Promise
   return true;
 }
 
-/** Errors for a path at which no file can be. */
-const absentCodes: readonly string[] = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'];
-
 async function isFile({ root }: Folder, name: string): Promise<boolean> {
   try {
     const real = await realpath(join(root, name));
     return isInside(root, real) && (await stat(real)).isFile();
   } catch (error) {
-    if (absentCodes.includes(codeOf(error))) return false;
+    if (isAbsent(error)) return false;
     throw error;
   }
 }
@@ -187,7 +185,7 @@ async function lstatOrNothing(path: string): Promise<{ readonly size: number; re
     return await lstat(path);
   } catch (error) {
     // The file was deleted after the folder was read.
-    if (absentCodes.includes(codeOf(error))) return undefined;
+    if (isAbsent(error)) return undefined;
     throw error;
   }
 }
@@ -224,10 +222,6 @@ async function flushParents({ root }: Folder, name: string): Promise<void> {
     await flush(folder);
     if (folder === root) return;
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 /** Converts errors of the file system, such as a full disk, into `BackendUnavailable`. */

@@ -22,15 +22,12 @@ export interface ValidationOptions {
 /** Maximum number of reported issues, so that the response is not larger than the request. */
 const maxIssues = 20;
 
-/** Stands for all groups of a bucket: a placeholder can have any value later. */
-const everyGroup = '';
-
 /** A group that the caller of a change has to be allowed to read. */
 interface NamedGroup {
   readonly caller: Caller;
   readonly bucketId: string;
-  /** Id of the group, or `everyGroup`. */
-  readonly groupId: string;
+  /** Id of the group; `undefined`: all groups of the bucket, as a placeholder can have any value later. */
+  readonly groupId: string | undefined;
   /** Index of the first hook that names the group. */
   readonly hook: number;
 }
@@ -74,10 +71,10 @@ function* findNewGroups(
   { old }: Change,
   values: readonly JsonValue[],
   hooks: readonly Hook[],
-): Steps<readonly { readonly hook: number; readonly groupId: string }[]> {
+): Steps<readonly Pick<NamedGroup, 'hook' | 'groupId'>[]> {
   const before = old === undefined ? [] : hookValues(yield* old.read());
   const budget = new StepBudget();
-  const found = new Map<string, number>();
+  const found = new Map<string | undefined, number>();
   for (const [index, hook] of hooks.entries()) {
     const groups = groupsOf(hook).filter((groupId) => !found.has(groupId));
     if (groups.length === 0 || (yield* isOneOf(values[index]!, before, budget))) continue;
@@ -109,18 +106,18 @@ async function requireReadable(
     for (const bucketId of new Set(own.map((group) => group.bucketId))) {
       const groups = own.filter((group) => group.bucketId === bucketId);
       const list = { kind: 'group', ids: objects.place('bucket', { bucket_id: bucketId }).ids };
-      const every = groups.find(({ groupId }) => groupId === everyGroup);
+      const every = groups.find(({ groupId }) => groupId === undefined);
       if (every !== undefined) {
         const { readList } = objects.kind('group').rules;
         if (!(await isAllowed(readList, caller, unit.reader, list.ids))) throw groupNotReadable(every);
       }
       const ids = new Set<ObjectId>();
       for (const { groupId } of groups) {
-        const id = groupIds.parse(groupId);
+        const id = groupId === undefined ? undefined : groupIds.parse(groupId);
         if (id !== undefined) ids.add(id);
       }
       const readable = await objects.filterAllowed({ unit, caller, request }, list, ids, 'read');
-      const refused = groups.find((group) => group !== every && !readable.has(group.groupId));
+      const refused = groups.find(({ groupId }) => groupId !== undefined && !readable.has(groupId));
       if (refused !== undefined) throw groupNotReadable(refused);
     }
   }
@@ -128,13 +125,14 @@ async function requireReadable(
 
 function groupNotReadable({ hook, groupId }: NamedGroup): Error {
   const name = `data.${attributeName}.hooks.${hook}.recipients`;
-  const groups = groupId === everyGroup ? 'all groups of the bucket, for its placeholders' : `the group ${groupId}`;
+  const groups = groupId === undefined ? 'all groups of the bucket, for its placeholders' : `the group ${groupId}`;
   return invalidParameters([{ location: 'body', name, description: `requires read permission on ${groups}` }]);
 }
 
-function groupsOf({ recipients }: Hook): readonly string[] {
+/** Returns the ids of the groups that a hook names; `undefined` for placeholders. */
+function groupsOf({ recipients }: Hook): readonly (string | undefined)[] {
   return recipients.flatMap((recipient) => {
-    if ('groupTemplate' in recipient) return [everyGroup];
+    if ('groupTemplate' in recipient) return [undefined];
     return 'groupId' in recipient ? [recipient.groupId] : [];
   });
 }

@@ -12,7 +12,7 @@ import { filterNames, type Filter, type FilterFactory, type FilterName } from '.
 
 export const attributeName = 'kinto-emailer';
 
-/** One recipient: a mailbox, or the members of a group, whose id may depend on the change. */
+/** A mailbox, or the members of a group, whose id may depend on the change. */
 export type Recipient =
   | { readonly mailbox: string }
   | { readonly groupId: string }

@@ -2,6 +2,7 @@
 // at a time, in a folder of its own, of which only the newest are kept.
 import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { codeOf } from '../../base/system-errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/message-of.ts';
@@ -132,7 +133,7 @@ async function readNames(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (codeOf(error) === 'ENOENT') return [];
     throw error;
   }
 }

@@ -1,7 +1,6 @@
 // Comments on reviews: attributes of the source that clients set, and that the plugin empties when they no longer apply.
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import type { ChangeEvent } from '../../engine/events/event.ts';
-import type { Change } from '../../engine/events/event.ts';
+import type { Change, ChangeEvent } from '../../engine/events/event.ts';
 import type { Route } from './routes.ts';
 import { attributesOf, isSameAttribute } from './service.ts';
 

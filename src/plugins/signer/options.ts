@@ -14,7 +14,7 @@ export interface CollectionOptions {
   /** Ids of the groups in the bucket of the source. */
   readonly editorsGroup: string;
   readonly reviewersGroup: string;
-  /** Those of the groups whose names contain the id of the collection, so that they belong to it alone. */
+  /** Ids of those groups that belong to this collection alone: the settings name them by its id. */
   readonly ownGroups: readonly string[];
   readonly allowsFloats: boolean;
   readonly deletesTargets: boolean;

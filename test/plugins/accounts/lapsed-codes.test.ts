@@ -25,7 +25,7 @@ interface Fixture {
   readonly holdForever: (purpose: CodePurpose, code: string) => Promise<void>;
 }
 
-/** What a plugin of the service can reach. */
+/** Parts of the service that only a plugin reaches, and faults in them. */
 class Inside {
   state!: SecurityState;
   stores!: Stores;

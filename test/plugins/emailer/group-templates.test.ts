@@ -1,4 +1,4 @@
-// URIs of groups with placeholders: filled for each change, and saved only by callers who may read all groups of the bucket.
+// URIs of groups with placeholders: filled for each change. Saving them requires read permission on all groups of the bucket.
 import { expect, it, onTestFinished } from 'vitest';
 import type { TestClient, TestResponse } from '../../../src/testing/index.ts';
 import { forEachBackend } from '../../support/backends.ts';
