@@ -1,13 +1,17 @@
-// Graceful shutdown of connections. Requests in flight are completed, with `Connection: close`, and only idle connections are
-// closed. Node's `closeIdleConnections` would close connections whose response is still being read slowly, and keep those that
-// never sent a request.
+// The end of connections, so that no response is lost. At a shutdown, requests in flight are completed, with
+// `Connection: close`, and only idle connections are closed. Node's `closeIdleConnections` would close connections whose
+// response is still being read slowly, and keep those that never sent a request. After a response that comes before the end of
+// its request, such as a refusal of a large body, the rest is received and dropped: to close at once would reset the
+// connection, and the client would find an error instead of the response.
 import type { Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 
 /** Interval of the checks during a shutdown. */
 const lookMs = 25;
 /** Time for a new connection to send its first byte during a shutdown. */
 const firstByteMs = 1000;
+/** Maximum time for which the rest of a request is received after its response. */
+const restMs = 5000;
 
 interface Connection {
   readonly openedAt: number;
@@ -21,10 +25,13 @@ export class Connections {
   readonly #open = new Map<Socket, Connection>();
   #closesIdleAt: number | undefined;
 
-  /** Replaces `closeIdleConnections` of the server. */
+  /** Replaces `closeIdleConnections` of the server, and what Node calls after the last response of a connection. */
   constructor(server: Server) {
     server.on('connection', (socket: Socket) => {
       this.#open.set(socket, { openedAt: performance.now(), answer: undefined, bytesSeen: 0 });
+      socket.destroySoon = () => {
+        closeAfterRest(socket, this.#open.get(socket)?.answer);
+      };
       socket.once('close', () => this.#open.delete(socket));
     });
     server.on('request', (request, response) => {
@@ -67,4 +74,21 @@ export class Connections {
     if (answer === undefined) return bytesSeen === 0 && now - openedAt > firstByteMs;
     return answer.writableFinished || answer.destroyed;
   }
+}
+
+/** Closes a connection once its response is sent, and its request is received or the time for that is over. */
+function closeAfterRest(socket: Socket, response: ServerResponse | undefined): void {
+  const close = (): void => {
+    Socket.prototype.destroySoon.call(socket);
+  };
+  if (response === undefined || response.req.complete || socket.destroyed) {
+    close();
+    return;
+  }
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), restMs);
+  socket.once('close', () => {
+    clearTimeout(timer);
+  });
+  response.req.once('end', close).resume();
 }

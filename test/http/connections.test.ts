@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, get, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { Connections } from '../../src/http/connections.ts';
 
@@ -106,3 +107,26 @@ test('a client that continues to use its connection meanwhile gets a response', 
   // Long before the time for idle connections is over.
   await closed;
 });
+
+test.each([
+  ['that the client wants to be the last', 'Connection: close\r\n'],
+  ['that the server wants to be the last', ''],
+])(
+  'a response before the end of its request, %s, reaches a client that sends everything first',
+  async (_who, header) => {
+    const { port } = await startServer((_request, response) => {
+      if (header === '') response.setHeader('Connection', 'close');
+      response.writeHead(413).end('refused');
+    });
+    const socket = await open(port);
+    const failed = new Promise<Error>((resolve) => socket.once('error', resolve));
+    const sent = new Promise<void>((resolve) => {
+      socket.write(`PUT / HTTP/1.1\r\nHost: x\r\n${header}Content-Length: ${large}\r\n\r\n`);
+      socket.write(Buffer.alloc(large), () => {
+        resolve();
+      });
+    });
+    expect(await Promise.race([sent, failed])).toBeUndefined();
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 413 [^]*refused/);
+  },
+);
