@@ -119,7 +119,9 @@ test.each([
       response.writeHead(413).end('refused');
     });
     const socket = await open(port);
-    const failed = new Promise<Error>((resolve) => socket.once('error', resolve));
+    const failed = new Promise<Error>((resolve) => {
+      socket.once('error', resolve);
+    });
     const sent = new Promise<void>((resolve) => {
       socket.write(`PUT / HTTP/1.1\r\nHost: x\r\n${header}Content-Length: ${large}\r\n\r\n`);
       socket.write(Buffer.alloc(large), () => {

@@ -10,7 +10,8 @@ import { rangeBelow } from '../sql/text-range.ts';
 import type { UnitAccess } from './access.ts';
 import { clockRuleSql } from './clock-rule-sql.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
-import { lockColumns, type ListLock, type ListLocks } from './list-locks.ts';
+import { lockColumns, type ListLock } from './list-lock.ts';
+import type { ListLocks } from './list-locks.ts';
 import { listCondition } from './page.ts';
 import { Parameters, type Compiled } from './parameters.ts';
 import { byTime, joinedList, selectSources } from './selection.ts';
@@ -105,8 +106,8 @@ export async function purgeTombstones(access: UnitAccess, lists: ListLocks, opti
 const purgeOldest = prepared(
   'purge-oldest',
   `WITH gone AS (
-    DELETE FROM coffer_tombstones WHERE parent = $1 AND list = $2 AND id = ANY (ARRAY(
-      SELECT t.id FROM coffer_tombstones t
+    DELETE FROM coffer_tombstones WHERE ctid = ANY (ARRAY(
+      SELECT t.ctid FROM coffer_tombstones t
       WHERE t.parent = $1 AND ${byTime('t', '$1')} AND t.list = $2 AND t.last_modified < $3
       ORDER BY t.last_modified LIMIT $4
     )) RETURNING last_modified

@@ -5,7 +5,7 @@ import type { ExpectedObjects } from '../../contracts/database.ts';
 import { keyOfList, type ListName } from '../../core/lists/list-key.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
 
-/** Maximum number of objects that one statement reads. */
+/** Maximum number of objects that one statement reads for a unit. */
 const chunkObjects = 64;
 
 /** Objects whose permission entries are read together. */
@@ -40,7 +40,22 @@ export class ExpectedObjectsOfUnit {
   /** Returns the id, and others of the list to read with it if it is expected. */
   idsWith(list: ListName, id: string): readonly string[] {
     const expected = this.#ids.get(list);
-    return expected?.has(id) === true ? firstOf(expected, id) : [id];
+    return expected?.has(id) === true ? firstOf(expected, [id]) : [id];
+  }
+
+  /** Returns the first ids of a list that were not read yet. */
+  firstIds(list: ListName): readonly string[] {
+    return firstOf(this.#ids.get(list) ?? [], []);
+  }
+
+  /** Returns the first URIs in a list whose entries were not read yet. */
+  firstUris(list: ListName): readonly ObjectUri[] {
+    const uris: ObjectUri[] = [];
+    for (const [uri, group] of this.#uris) {
+      if (uris.length === chunkObjects) break;
+      if (group.list === list) uris.push(uri);
+    }
+    return uris;
   }
 
   /** Notes that an object of a list was read. */
@@ -57,7 +72,7 @@ export class ExpectedObjectsOfUnit {
   takeUrisWith(uri: ObjectUri, isLocked: (list: ListName) => boolean): UrisOfList | undefined {
     const group = this.#uris.get(uri);
     if (group === undefined || !isLocked(group.list)) return undefined;
-    const uris = firstOf(group.uris, uri);
+    const uris = firstOf(group.uris, [uri]);
     for (const each of uris) {
       group.uris.delete(each);
       this.#uris.delete(each);
@@ -66,12 +81,12 @@ export class ExpectedObjectsOfUnit {
   }
 }
 
-/** Returns the given item and the first others of the set, up to a chunk. */
-function firstOf<T>(items: ReadonlySet<T>, given: T): readonly T[] {
-  const chosen = [given];
+/** Returns the given items and the first others, up to a chunk. */
+function firstOf<T>(items: Iterable<T>, given: readonly T[]): readonly T[] {
+  const chosen = new Set(given);
   for (const item of items) {
-    if (chosen.length === chunkObjects) break;
-    if (item !== given) chosen.push(item);
+    if (chosen.size === chunkObjects) break;
+    chosen.add(item);
   }
-  return chosen;
+  return [...chosen];
 }

@@ -10,6 +10,8 @@ type Rows = readonly Row[] | undefined;
 
 interface Known {
   readonly list: ListName;
+  /** When they were read, as `performance.now()`. */
+  readonly at: number;
   readonly rows: Promise<Rows>;
 }
 
@@ -38,12 +40,23 @@ export class KnownEntries {
    * @param reading entries of each object, in their order
    */
   keep({ list, uris }: UrisOfList, reading: Promise<readonly Rows[]>): void {
+    const at = performance.now();
     for (const [index, uri] of uris.entries()) {
       const rows = reading.then((all) => all[index]);
       // The statement that needs the rows reports the failure.
       rows.catch(() => {});
-      this.#known.set(uri, { list, rows });
+      this.#known.set(uri, { list, at, rows });
     }
+  }
+
+  /**
+   * Takes over what earlier units of the transaction have read for this one, but nothing from before it began to wait: few
+   * changes of entries lock no list, and a request sees all that were made before it.
+   *
+   * @param since when it began to wait, as `performance.now()`
+   */
+  inherit(earlier: KnownEntries, since: number): void {
+    for (const [uri, known] of earlier.#known) if (known.at >= since) this.#known.set(uri, known);
   }
 
   /** Drops the entries of these objects. */

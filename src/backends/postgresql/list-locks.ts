@@ -2,61 +2,20 @@
 // stays true. The unit keeps the state of the list, applies its own writes to it, and writes the row once.
 import type { ExpectedObjects } from '../../contracts/database.ts';
 import { keyOfList, type ListName } from '../../core/lists/list-key.ts';
-import { changeState, type ListChange, type ListState } from '../../core/lists/list-state.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
-import { StoredObject, type ListKey, type Tombstone } from '../../core/objects/stored.ts';
+import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { RequireRoom } from '../../contracts/storage.ts';
 import { textArray } from './array-text.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
+import { absent, keepEntry, ListLock, lockColumns, maxTextOfFollower, type Entry } from './list-lock.ts';
 import { textOrLength } from './long-texts.ts';
+import { rowAt } from './look-ups.ts';
+import { largeTextChars } from '../../base/json-steps.ts';
 import { ExpectedObjectsOfUnit, type UrisOfList } from './expected-objects.ts';
+import { KnownEntries } from './known-entries.ts';
 import type { Inheritance, KeptObject } from './shared-transaction.ts';
 import type { ListsOfUnit, PostgresUnit } from './unit.ts';
-
-/** The object or tombstone of an id. */
-export interface Entry {
-  readonly object: StoredObject | undefined;
-  readonly tombstone: Tombstone | undefined;
-}
-
-/** A list whose row is locked until the transaction ends. */
-export class ListLock {
-  readonly key: ListKey;
-  /** Internal number, under which objects and tombstones are stored. */
-  readonly list: string;
-  readonly entries = new Map<string, Entry>();
-  #state: ListState;
-  /** Whether the state differs from the row. */
-  isChanged = false;
-
-  constructor(key: ListKey, [list, clock, live, dead, horizon]: Row) {
-    this.key = key;
-    this.list = list!;
-    this.#state = {
-      clock: typeof clock === 'string' ? Number(clock) : undefined,
-      horizon: Number(horizon),
-      live: Number(live),
-      dead: Number(dead),
-    };
-  }
-
-  get state(): ListState {
-    return this.#state;
-  }
-
-  /** The row as it is in the table, or will be. */
-  get row(): Row {
-    const { clock, live, dead, horizon } = this.#state;
-    return [this.list, clock === undefined ? null : String(clock), String(live), String(dead), String(horizon)];
-  }
-
-  /** Applies a write to the state. */
-  change(change: ListChange): void {
-    this.#state = changeState(this.#state, change);
-    this.isChanged = true;
-  }
-}
 
 /** A locked list, and the object or tombstone of one of its ids. */
 interface LockedEntry {
@@ -64,11 +23,9 @@ interface LockedEntry {
   readonly entry: Entry;
 }
 
-/** An id with neither object nor tombstone. */
-export const absent: Entry = { object: undefined, tombstone: undefined };
+/** Maximum number of objects that one statement reads for the next units of the transaction. */
+const maxOfFollowers = 200;
 
-/** Columns of a row of a list, in the order that `ListLock` takes. */
-export const lockColumns = 'list, clock, live, dead, horizon';
 // Locking and reading are two statements, because the second one sees what was committed while the first one waited.
 const selectRow = `SELECT ${lockColumns} FROM coffer_lists WHERE parent = $1 AND kind = $2 FOR NO KEY UPDATE`;
 const lockRow = prepared('lock-list', selectRow);
@@ -81,16 +38,14 @@ const fromEntry = `FROM coffer_lists l
   WHERE l.parent = $1 AND l.kind = $2`;
 const readEntry = prepared('read-entry', `SELECT t.last_modified, o.last_modified, ${textOrLength('o')} ${fromEntry}`);
 const readLongEntry = prepared('read-long-entry', `SELECT t.last_modified, o.last_modified, o.data ${fromEntry}`);
-/** Looks up an id as the first row of a range, in an order that only the index by id has. */
-const lookUp = (table: string, alias: string): string =>
-  `FROM coffer_${table} ${alias} WHERE ${alias}.parent = $1
-    AND ${alias}.list = (SELECT l.list FROM coffer_lists l WHERE l.parent = $1 AND l.kind = $2)
-    AND ${alias}.id >= k.id AND ${alias}.id <= k.id ORDER BY ${alias}.id LIMIT 1`;
+const ofList = { parent: '$1', list: '(SELECT l.list FROM coffer_lists l WHERE l.parent = $1 AND l.kind = $2)' };
+/** The texts of the own objects of a unit may be longer than those of the units that follow it. */
+const maxText = `CASE WHEN k.place <= $4 THEN ${largeTextChars} ELSE ${maxTextOfFollower} END`;
 const readEntries = prepared(
   'read-list-entries',
-  `SELECT k.id, t.last_modified, o.* FROM unnest((SELECT $3::text[])) AS k (id)
-  LEFT JOIN LATERAL (SELECT o.last_modified, ${textOrLength('o')} ${lookUp('objects', 'o')}) o ON true
-  LEFT JOIN LATERAL (SELECT t.last_modified ${lookUp('tombstones', 't')}) t ON true`,
+  `SELECT k.id, t.last_modified, o.* FROM unnest((SELECT $3::text[])) WITH ORDINALITY AS k (id, place)
+  LEFT JOIN LATERAL (${rowAt('objects', `e.last_modified, ${textOrLength('e', maxText)}`, ['id', 'k.id'], ofList)}) o ON true
+  LEFT JOIN LATERAL (${rowAt('tombstones', 'e.last_modified', ['id', 'k.id'], ofList)}) t ON true`,
 );
 /** The server keeps plans that it makes while tables are small, and then reads a table of one page faster than its index. */
 const useIndexes: Statement = { text: 'SET LOCAL enable_seqscan = off' };
@@ -112,7 +67,8 @@ export class ListLocks implements ListsOfUnit {
   readonly #asked = new Map<ListName, Promise<Result>>();
   /** Lists that this unit has created. No other transaction sees their rows before it ends. */
   readonly #added = new Set<ListName>();
-  readonly #expected = new ExpectedObjectsOfUnit();
+  readonly expected = new ExpectedObjectsOfUnit();
+  readonly knownEntries = new KnownEntries(this);
   /** Whether the transaction plans its statements for large tables. */
   #usesIndexes = false;
   /** Lists that this unit creates, each with the promise of whether it has created the list. */
@@ -138,7 +94,7 @@ export class ListLocks implements ListsOfUnit {
   }
 
   expect(objects: ExpectedObjects): void {
-    this.#expected.add(objects);
+    this.expected.add(objects);
   }
 
   /**
@@ -146,7 +102,10 @@ export class ListLocks implements ListsOfUnit {
    * or its lock was sent. They are returned once.
    */
   takeExpectedUris(uri: ObjectUri): UrisOfList | undefined {
-    return this.#expected.takeUrisWith(uri, (list) => this.#lists.has(list) || this.#asked.has(list));
+    const own = this.expected.takeUrisWith(uri, (list) => this.#lists.has(list) || this.#asked.has(list));
+    if (own === undefined) return undefined;
+    const others = this.#expectedByFollowers(own.list, (expected) => expected.firstUris(own.list));
+    return { list: own.list, uris: [...new Set([...own.uris, ...others])] };
   }
 
   /** Whether the row of the list of this name is known to be locked. */
@@ -155,16 +114,22 @@ export class ListLocks implements ListsOfUnit {
   }
 
   leave(): Inheritance {
-    const lists = Array.from(this.#lists.values(), ({ key, row, isChanged }) => ({ key, row, isChanged }));
-    return { lists, wanted: this.contended(), added: [...this.#added], kept: this.#kept };
+    const lists = Array.from(this.#lists.values(), (list) => list.pass());
+    return {
+      lists,
+      usesIndexes: this.#usesIndexes,
+      wanted: this.contended(),
+      added: [...this.#added],
+      kept: this.#kept,
+      knownEntries: this.knownEntries,
+    };
   }
 
-  inherit({ lists, wanted, added, kept }: Inheritance): void {
-    for (const { key, row, isChanged } of lists) {
-      const list = new ListLock(key, row);
-      list.isChanged = isChanged;
-      this.#lists.set(keyOfList(key), list);
-    }
+  inherit({ lists, usesIndexes, wanted, added, kept, knownEntries }: Inheritance, since: number): void {
+    // Copies: this unit may fail, and the transaction is then settled with the lists as they were.
+    for (const list of lists) this.#lists.set(keyOfList(list.key), list.pass());
+    this.#usesIndexes ||= usesIndexes;
+    this.knownEntries.inherit(knownEntries, since);
     this.want(wanted);
     for (const name of added) this.#added.add(name);
     for (const [name, object] of kept) this.#kept.set(name, object);
@@ -325,16 +290,30 @@ export class ListLocks implements ListsOfUnit {
     return this.#keepEntries(list, id, await this.#readEntries(list.key, id), requireRoom);
   }
 
-  /** Reads what is stored under the id, and under others that are expected. */
+  /** Returns what the next units of the transaction expect in a list. */
+  #expectedByFollowers<T>(list: ListName, pick: (expected: ExpectedObjectsOfUnit) => readonly T[]): readonly T[] {
+    return this.#unit.expectedOfFollowers(list).flatMap(pick).slice(0, maxOfFollowers);
+  }
+
+  /**
+   * Reads what is stored under the id, and under others that this unit or the next ones in its transaction expect. Reads nothing
+   * if an earlier unit of the transaction has read or changed it.
+   */
   async #readEntries({ parent, kind }: ListKey, id: string): Promise<ReadonlyMap<string, Row | undefined>> {
-    const ids = this.#expected.idsWith(keyOfList({ parent, kind }), id);
+    await this.#unit.waitForTurn();
+    const name = keyOfList({ parent, kind });
+    const known = this.#lists.get(name)?.entries;
+    if (known?.has(id) === true) return new Map();
+    const own = this.expected.idsWith(name, id);
+    const others = this.#expectedByFollowers(name, (expected) => expected.firstIds(name));
+    const ids = [...new Set([...own, ...others])];
     if (ids.length === 1) {
       const { rows } = await this.#unit.run('storage', readEntry, [parent, kind, id]);
       return new Map([[id, rows[0]]]);
     }
     if (!this.#usesIndexes) this.#unit.send('storage', useIndexes, []);
     this.#usesIndexes = true;
-    const { rows } = await this.#unit.run('storage', readEntries, [parent, kind, textArray(ids)]);
+    const { rows } = await this.#unit.run('storage', readEntries, [parent, kind, textArray(ids), own.length]);
     return new Map(rows.map(([of, ...row]) => [of!, row]));
   }
 
@@ -348,7 +327,7 @@ export class ListLocks implements ListsOfUnit {
     const { key } = list;
     const name = keyOfList(key);
     for (const [of, row] of rows) {
-      this.#expected.forgetId(name, of);
+      this.expected.forgetId(name, of);
       if (typeof row?.[3] !== 'string') keepEntry(list, of, row);
     }
     if (!list.entries.has(id)) {
@@ -368,16 +347,4 @@ export class ListLocks implements ListsOfUnit {
 
 function valuesOf({ parent, kind }: ListKey, [, ...state]: Row): readonly SqlValue[] {
   return [parent, kind, ...state];
-}
-
-/** Keeps an entry, unless the unit has read or changed it meanwhile. */
-function keepEntry(list: ListLock, id: string, row: Row | undefined): void {
-  if (!list.entries.has(id)) list.entries.set(id, row === undefined ? absent : entryOf(id, row));
-}
-
-function entryOf(id: string, [deleted, modified, data]: Row): Entry {
-  return {
-    object: typeof data === 'string' ? new StoredObject(id, Number(modified), data) : undefined,
-    tombstone: typeof deleted === 'string' ? { id, lastModified: Number(deleted), deleted: true } : undefined,
-  };
 }

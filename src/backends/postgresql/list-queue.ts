@@ -1,11 +1,14 @@
 // Which unit of this process writes to which list, and which units wait for it. In the server, each commit would wake all
 // that wait, and all but one would wait again. So one unit waits in the server, and the others wait here.
 import type { ListName } from '../../core/lists/list-key.ts';
+import type { ExpectedObjectsOfUnit } from './expected-objects.ts';
 import type { Inheritance, SharedTransaction } from './shared-transaction.ts';
 
 /** A unit of work that may wait in a queue. */
 export interface QueuedUnit {
   readonly transaction: SharedTransaction;
+  /** Objects that it has announced. */
+  readonly expected: ExpectedObjectsOfUnit | undefined;
   /** Called when the unit is next and uses its own transaction. */
   start(): void;
   /** Called when the unit is next and joins a transaction that has locked the list. */
@@ -35,6 +38,11 @@ export class ListQueue {
       if (unit !== undefined) return unit;
     }
     return undefined;
+  }
+
+  /** Returns the first units that wait for a list. */
+  waitingFor(list: ListName, count: number): readonly QueuedUnit[] {
+    return this.#waiting.get(list)?.slice(0, count) ?? [];
   }
 
   /** Releases the lists of a transaction that ends, and starts the next unit of each queue. */

@@ -4,7 +4,8 @@ import type { StoredObject, Tombstone } from '../../core/objects/stored.ts';
 import { prepared, type SqlValue, type Statement } from './connection.ts';
 import { excludedColumns, keyArray, keyColumns, keysFrom } from './key-columns.ts';
 import { findJsonbText } from './jsonb-text.ts';
-import type { Entry, ListLock } from './list-locks.ts';
+import type { Entry, ListLock } from './list-lock.ts';
+import { hasIdOf } from './look-ups.ts';
 import { deleteObject, deleteTombstone } from './restore.ts';
 
 const insertMany = `INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
@@ -38,8 +39,7 @@ const updateKeyedObjects = prepared(
   SET last_modified = excluded.last_modified, data = excluded.data, attributes = excluded.attributes,
     (${keyColumns}) = ROW (${excludedColumns})`,
 );
-const deleteMany = (table: string): string =>
-  `DELETE FROM coffer_${table} WHERE parent = $1 AND list = $2 AND id = ANY ($3::text[])`;
+const deleteMany = (table: string): string => `DELETE FROM coffer_${table} WHERE ${hasIdOf(table, '$3::text[]')}`;
 const deleteObjects = prepared('delete-objects', deleteMany('objects'));
 const deleteTombstones = prepared('delete-tombstones', deleteMany('tombstones'));
 const insertTombstone = prepared(

@@ -8,7 +8,7 @@ import type { UnitAccess } from './access.ts';
 import { prepared, type Row, type SqlValue, type Statement } from './connection.ts';
 import { PendingEntries } from './pending-entries.ts';
 import { KnownChecks, type ObjectCheck } from './known-checks.ts';
-import { KnownEntries } from './known-entries.ts';
+import type { KnownEntries } from './known-entries.ts';
 import type { ListLocks } from './list-locks.ts';
 import {
   checksOf,
@@ -62,7 +62,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
     super(access);
     this.#lists = lists;
     this.#wakeReaper = wakeReaper;
-    this.#entries = new KnownEntries(lists);
+    this.#entries = lists.knownEntries;
     this.#pending = new PendingEntries((statement, values) => access.send(statement, values));
     access.unit.keepBack(() => this.#pending.flush());
   }
@@ -99,8 +99,9 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
    * `undefined` for other objects. The promise is of `undefined` if the object has too many entries.
    */
   #findEntries(objectId: ObjectUri): Promise<readonly Row[] | undefined> | undefined {
-    const expected = this.#lists.takeExpectedUris(objectId);
-    if (expected === undefined) return this.#entries.find(objectId);
+    const known = this.#entries.find(objectId);
+    const expected = known === undefined ? this.#lists.takeExpectedUris(objectId) : undefined;
+    if (expected === undefined) return known;
     const reading = this.access.askAll(readExpectedEntries, expected.uris.map(placeOf));
     const fitting = reading.then((all) => all.map((rows) => (rows.length > maxBatched ? undefined : rows)));
     this.#entries.keep(expected, fitting);

@@ -6,17 +6,13 @@ import type { UnitAccess } from './access.ts';
 import { numberArray, textArray } from './array-text.ts';
 import { prepared, type SqlValue, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
+import { rowAt } from './look-ups.ts';
 import { byTime } from './selection.ts';
-import type { ListLock } from './list-locks.ts';
+import type { ListLock } from './list-lock.ts';
 
-// One look-up for each id and timestamp, written as the first row of a range in an order that only the right index has. The
-// server has no statistics yet of a table that is being filled.
-const lookUp = (table: string, array: string, column: string, more = ''): string =>
-  `SELECT '${table}', e.id FROM unnest(${array}) AS k (value) CROSS JOIN LATERAL (
-    SELECT e.id FROM coffer_${table} e
-    WHERE e.parent = $1 ${more} AND e.list = $2 AND e.${column} >= k.value AND e.${column} <= k.value
-    ORDER BY e.${column} LIMIT 1
-  ) e`;
+const lookUp = (table: string, array: string, column: 'id' | 'last_modified', more = ''): string =>
+  `SELECT '${table}', e.id FROM unnest(${array}) AS k (value)
+  CROSS JOIN LATERAL (${rowAt(table, 'e.id', [column, 'k.value'], { parent: '$1', list: '$2', more })}) e`;
 const tables = ['objects', 'tombstones'];
 const byTimestamps = (array: string): readonly string[] =>
   tables.map((table) => lookUp(table, array, 'last_modified', `AND ${byTime('e', '$1')}`));

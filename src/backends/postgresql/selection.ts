@@ -4,6 +4,7 @@ import type { PagePosition, SortKey } from '../../core/query/ast.ts';
 import { isIdField } from '../../core/query/fields.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
 import { everyTimestamp, isEveryTimestamp } from '../../core/query/timestamp-range.ts';
+import { rowAt } from './look-ups.ts';
 import { fieldSql, filterSql, filtersSql, type Source } from './filter-sql.ts';
 import { compareSql, type SqlContext } from './value-sql.ts';
 
@@ -63,14 +64,24 @@ export function selectSources(
   if (range.high < everyTimestamp.high) {
     conditions.push(`e.last_modified <= ${parameters.add(asBigint(range.high), 'bigint')}`);
   }
-  if (plan.by === 'lookup') conditions.push(`e.id = ANY (${parameters.add(plan.ids, 'text[]')})`);
   const bounds = plan.by === 'id' ? [plan.ids.low, plan.ids.high].filter((bound) => bound !== undefined) : [];
   const sources: readonly Source[] = plan.includeDeleted ? ['objects', 'tombstones'] : ['objects'];
   return sources.map((source) => {
     const own = bounds.map((filter) => filterSql(context, source, filter));
     own.push(...filtersSql(context, source, residual));
     if ('sort' in plan && plan.after !== undefined) own.push(afterSql(context, source, plan.sort, plan.after));
-    return { source, fromWhere: `FROM coffer_${source} e WHERE ${[...conditions, ...own].join(' AND ')}` };
+    if (plan.by !== 'lookup') {
+      return { source, fromWhere: `FROM coffer_${source} e WHERE ${[...conditions, ...own].join(' AND ')}` };
+    }
+    const row = rowAt(source, 'e.*', ['id', 'k.id'], {
+      ...list,
+      more: conditions
+        .slice(2)
+        .map((each) => `AND ${each}`)
+        .join(' '),
+    });
+    const all = `FROM unnest(${parameters.add([...new Set(plan.ids)], 'text[]')}) AS k (id) CROSS JOIN LATERAL (${row}) e`;
+    return { source, fromWhere: own.length === 0 ? all : `${all} WHERE ${own.join(' AND ')}` };
   });
 }
 

@@ -3,7 +3,7 @@
 import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListName } from '../../core/lists/list-key.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
-import type { Connection, Result, Row, SqlValue, Statement } from './connection.ts';
+import type { Connection, Result, SqlValue, Statement } from './connection.ts';
 import {
   asTooMuchWork,
   isLockRefused,
@@ -12,6 +12,8 @@ import {
   translateError,
   type BackendName,
 } from './errors.ts';
+import type { KnownEntries } from './known-entries.ts';
+import type { ListLock } from './list-lock.ts';
 
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
 const commit: Statement = { text: 'COMMIT' };
@@ -25,14 +27,18 @@ export interface KeptObject {
 
 /** State that a unit hands over to the next one in its transaction. */
 export interface Inheritance {
-  /** Rows of the locked lists, as they will be after the writes so far. */
-  readonly lists: readonly { readonly key: ListKey; readonly row: Row; readonly isChanged: boolean }[];
+  /** The locked lists, as they will be after the writes so far. */
+  readonly lists: readonly ListLock[];
+  /** Whether the transaction plans its statements for large tables. */
+  readonly usesIndexes: boolean;
   /** Lists that the transaction has waited for. */
   readonly wanted: readonly ListKey[];
   /** Names of the lists that the transaction has created. */
   readonly added: readonly ListName[];
   /** Objects by name that were read under the locks of lists below them, which the transaction has. */
   readonly kept: ReadonlyMap<string, KeptObject>;
+  /** Permission entries that were read under the locks. */
+  readonly knownEntries: KnownEntries;
 }
 
 /** A sender of statements: a unit, or the transaction itself. */

@@ -26,8 +26,10 @@ import type { PageQuery, Selection } from '../../core/query/ast.ts';
 import type { UnitAccess } from './access.ts';
 import { deleteBelow, flushStorage, purgeTombstones, trimList } from './bulk-writes.ts';
 import { prepared, type Result, type Statement } from './connection.ts';
-import { absent, type Entry, type ListLock, type ListLocks } from './list-locks.ts';
+import { absent, type Entry, type ListLock } from './list-lock.ts';
+import type { ListLocks } from './list-locks.ts';
 import { keyArray, keyColumns, keysFrom } from './key-columns.ts';
+import { hasIdOf, rowAt } from './look-ups.ts';
 import { PendingObjects } from './pending-objects.ts';
 import { findHolders, restoreEntries } from './restore.ts';
 import { objectOf, PostgresStorageReader, readLongObject, selectPage } from './storage-reader.ts';
@@ -44,7 +46,7 @@ const shareEarlierObject: Statement = {
 };
 const replaceByTombstones = prepared(
   'replace-by-tombstones',
-  `WITH gone AS (DELETE FROM coffer_objects WHERE parent = $1 AND list = $2 AND id = ANY ($3::text[]))
+  `WITH gone AS (DELETE FROM coffer_objects WHERE ${hasIdOf('objects', '$3::text[]')})
   INSERT INTO coffer_tombstones (parent, list, id, last_modified)
   SELECT $1, $2, b.id, b.last_modified FROM unnest($3::text[], $4::bigint[]) AS b (id, last_modified)`,
 );
@@ -54,7 +56,8 @@ const setKeys = prepared(
   'set-keys',
   `UPDATE coffer_objects o SET (${keyColumns}) = ROW (${keysFrom('($5::bytea[])', 'n.place')})
   FROM unnest($3::text[], $4::bigint[]) WITH ORDINALITY AS n (id, last_modified, place)
-  WHERE o.parent = $1 AND o.list = $2 AND o.id = n.id AND o.last_modified = n.last_modified`,
+  CROSS JOIN LATERAL (${rowAt('objects', 'e.ctid', ['id', 'n.id'])}) e
+  WHERE o.ctid = e.ctid AND o.last_modified = n.last_modified`,
 );
 
 export class PostgresStorageWriter extends PostgresStorageReader<UnitAccess> implements StorageWriter {

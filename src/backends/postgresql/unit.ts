@@ -6,6 +6,7 @@ import type { ListName } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { Connection, Result, SqlValue, Statement } from './connection.ts';
 import type { BackendName } from './errors.ts';
+import type { ExpectedObjectsOfUnit } from './expected-objects.ts';
 import type { QueuedUnit, ListQueue } from './list-queue.ts';
 import { SharedTransaction, type Inheritance, type Sender } from './shared-transaction.ts';
 
@@ -29,9 +30,11 @@ export interface ListsOfUnit {
   contended(): readonly ListKey[];
   /** Announces objects, which are read together when the first of them is needed. */
   expect(objects: ExpectedObjects): void;
+  readonly expected: ExpectedObjectsOfUnit;
   /** Returns the state that the next unit in the transaction may rely on. */
   leave(): Inheritance;
-  inherit(inheritance: Inheritance): void;
+  /** @param since when the unit began to wait, as `performance.now()` */
+  inherit(inheritance: Inheritance, since: number): void;
   /** Returns the statements that store the rows of lists that earlier units have changed. */
   settle(inheritance: Inheritance): readonly (readonly [Statement, readonly SqlValue[]])[];
 }
@@ -42,6 +45,12 @@ interface Held {
   readonly values: readonly SqlValue[];
   readonly known: (() => Result | undefined) | undefined;
   readonly resolve: (result: Result) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A wait for the end of the queue. */
+interface Turn {
+  readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -58,7 +67,15 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   /** State of the shared transaction when the unit joined it. */
   #inheritance: Inheritance | undefined;
   /** While the unit waits in a queue: the list, and the statements to send. */
-  #queued: { readonly list: ListName; readonly held: Held[]; readonly timer: NodeJS.Timeout } | undefined;
+  #queued:
+    | {
+        readonly list: ListName;
+        readonly held: Held[];
+        readonly turns: Turn[];
+        readonly timer: NodeJS.Timeout;
+        readonly since: number;
+      }
+    | undefined;
 
   constructor(options: UnitOptions) {
     this.#options = options;
@@ -119,7 +136,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
       this.#transaction.fail(error, this);
       this.#giveUp(error);
     }, lockMs);
-    this.#queued = { list, held: [], timer };
+    this.#queued = { list, held: [], turns: [], timer, since: performance.now() };
   }
 
   start(): void {
@@ -133,7 +150,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     this.#inheritance = inheritance;
     void own.rollback();
     transaction.addUnit();
-    this.#lists?.inherit(inheritance);
+    this.#lists?.inherit(inheritance, this.#queued?.since ?? Infinity);
     this.#sendHeld();
   }
 
@@ -146,6 +163,25 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   }
 
   /** Registers the lists of the unit. */
+  get expected(): ExpectedObjectsOfUnit | undefined {
+    return this.#lists?.expected;
+  }
+
+  /** Returns what the units expect that wait for the list, as far as they may join the transaction. */
+  expectedOfFollowers(list: ListName): readonly ExpectedObjectsOfUnit[] {
+    if (!this.#mayBeFollowed) return [];
+    const followers = this.#options.queue.waitingFor(list, maxUnits - this.#transaction.units);
+    return followers.map(({ expected }) => expected).filter((expected) => expected !== undefined);
+  }
+
+  /** Resolves when the unit waits in no queue. Rejects when it gives up. */
+  waitForTurn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#queued === undefined) resolve();
+      else this.#queued.turns.push({ resolve, reject });
+    });
+  }
+
   reportLists(lists: ListsOfUnit): void {
     this.#lists = lists;
   }
@@ -258,6 +294,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
       if (result !== undefined) resolve(result);
       else this.#transaction.send(backend, statement, values, this).then(resolve, reject);
     }
+    for (const { resolve } of queued.turns) resolve();
   }
 
   #giveUp(error: Error): void {
@@ -266,7 +303,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     this.#queued = undefined;
     clearTimeout(queued.timer);
     this.#options.queue.giveUp(queued.list, this);
-    for (const { reject } of queued.held) reject(error);
+    for (const { reject } of [...queued.held, ...queued.turns]) reject(error);
   }
 
   /** Sends held-back changes in the order of their registration. The functions send nothing else. */

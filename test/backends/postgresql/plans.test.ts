@@ -274,3 +274,54 @@ test('Several processes of the server share a scan of a whole list.', async () =
     }
   });
 });
+
+const oneList = `
+  INSERT INTO coffer_lists (parent, kind, list, clock, live, dead) VALUES ('/buckets/b', 'record', 1000, 9, 9000, 9000);
+  INSERT INTO coffer_objects (parent, list, id, last_modified, data, attributes)
+    SELECT '/buckets/b', 1000, 'a' || n, n, '{}', '{}' FROM generate_series(1, 9000) AS n;
+  INSERT INTO coffer_tombstones (parent, list, id, last_modified)
+    SELECT '/buckets/b', 1000, 'b' || n, 9000 + n FROM generate_series(1, 9000) AS n;
+  ANALYZE coffer_lists, coffer_objects, coffer_tombstones;
+`;
+
+describe('in a list that is newer than the statistics', () => {
+  const ids = entries.slice(0, 60).flatMap((entry) => (entry instanceof StoredObject ? entry.id : []));
+  const keyed = ids.map((id, n) => ({ id, lastModified: 2 * n, keys: [] }));
+
+  test.each<[name: string, work: (writer: StorageWriter) => Promise<unknown>]>([
+    [
+      'deletions of a batch',
+      async (writer) => {
+        for (const id of ids) await writer.delete(long, id);
+      },
+    ],
+    ['deletions of a page', (writer) => writer.deleteAll(long, { ...newest, limit: 30 })],
+    ['keys of an index', (writer) => writer.setKeys(long, keyed)],
+    [
+      'a page of ids',
+      (writer) => writer.listAll(long, { ...newest, filters: [{ field: idField, operator: 'in', values: ids }] }),
+    ],
+    ['deletions of tombstones', (writer) => writer.purgeDeleted({ limit: 5 })],
+  ])('%s read no other objects', async (_, work) => {
+    const { url, drop } = await cloneDatabase();
+    const { database, storage } = openPostgres(systemClock, { url, size: 1, maxOverflow: 0 });
+    onTestFinished(async () => {
+      await database.close();
+      await drop();
+    });
+    await runSql(url, oneList);
+    await inUnit(database, (transaction) => storage.writer(transaction).restore(long, { clock: 5000, entries }));
+    const read = await inUnit(database, async (transaction) => {
+      transaction.expect!({ list: long, ids, uris: [] });
+      const writer = storage.writer(transaction);
+      await work(writer);
+      const text = `SELECT sum(coalesce(seq_tup_read, 0) + idx_tup_fetch) FROM pg_stat_xact_user_tables
+        WHERE relname IN ('coffer_objects', 'coffer_tombstones')`;
+      // Sends the changes that are held back.
+      await writer.resourceTimestamp(long);
+      return Number((await database.within(transaction, 'storage').run({ text }, [])).rows[0]![0]);
+    });
+    expect(read).toBeGreaterThan(0);
+    expect(read).toBeLessThan(500);
+  });
+});

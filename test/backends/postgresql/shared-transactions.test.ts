@@ -6,7 +6,8 @@ import type { Transaction } from '../../../src/contracts/database.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
-import { storedParent } from '../../../src/core/objects/uris.ts';
+import { storedParent, storedUri, type ObjectUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { startTestService } from '../../../src/testing/index.ts';
 import { pageQuery } from '../../../src/testing/contract/storage/storage-probe.ts';
 import { postgresqlSettings } from '../../support/backends.ts';
@@ -124,6 +125,54 @@ describe('units of work that write to one list', () => {
     await Promise.all(names.flatMap((name) => [good(name), failing(`bad-${name}`), failing(`worse-${name}`)]));
     await expectState(list, names, stamps);
     expect((await stores.storage.reader.get(list, 'first'))?.text).toBe('{}');
+  });
+
+  it('see the changes of those before them in objects and permissions that one of them has read for all.', async () => {
+    const list = await newList();
+    const ids = Array.from({ length: 5 }, (_, n) => `o${n}`);
+    const uriOf = (id: string): ObjectUri => storedUri(`${list.parent}/records/${id}`);
+    await inShared(async (writer, transaction) => {
+      const permission = stores.permission.writer(transaction);
+      for (const id of ids) {
+        await writer.create(list, id, '{"by":[]}');
+        await permission.addToAces([{ objectId: uriOf(id), permissions: { read: [toPrincipal('acme:0')] } }]);
+      }
+    });
+    const failed: string[] = [];
+    /** Appends its name to all objects, and to their permissions; a few delete an object or fail. */
+    const change = async (n: number): Promise<void> => {
+      const name = `acme:u${n}`;
+      const work = inShared(async (writer, transaction) => {
+        const permission = stores.permission.writer(transaction);
+        transaction.expect!({ list, ids, uris: ids.map(uriOf) });
+        for (const [place, id] of ids.entries()) {
+          const { object } = await writer.lock(list, id);
+          const { read = [] } = await permission.getObjectPermissions(uriOf(id));
+          const { by } = (object?.attributes ?? { by: [] }) as { readonly by: readonly string[] };
+          // Both grow together, or start anew.
+          expect(read.slice(object === undefined ? 0 : 1).toSorted()).toEqual(by.toSorted());
+          if (place === n % 7) {
+            await writer.delete(list, id);
+            await permission.deleteObjectPermissions([uriOf(id)]);
+          } else {
+            await writer.update(list, id, JSON.stringify({ by: object === undefined ? [] : [...by, name] }));
+            const principals = object === undefined ? [toPrincipal('acme:0')] : [...read, toPrincipal(name)];
+            await permission.replaceObjectPermissions(uriOf(id), { read: principals });
+          }
+        }
+        if (n % 11 === 10) throw new Error(name);
+      });
+      if (n % 11 === 10) {
+        failed.push(name);
+        await expect(work).rejects.toThrow(name);
+      } else await work;
+    };
+    await Promise.all(Array.from({ length: 30 }, (_, n) => change(n)));
+    expect(failed).toHaveLength(2);
+    for (const id of ids) {
+      const text = (await stores.storage.reader.get(list, id))?.text ?? '{}';
+      for (const name of failed) expect(text).not.toContain(name);
+    }
   });
 
   it('are rolled back when their own statement fails, and the others continue.', async () => {
