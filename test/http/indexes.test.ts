@@ -285,6 +285,31 @@ forEachBackend((backend) => {
       expect(await idsOf(`n=${long}3`)).toEqual([]);
     });
 
+    it('are used as they are declared at the moment of the query, also when they change between queries', async () => {
+      const numbers = Array.from({ length: 6 }, (_, n) => n);
+      for (const n of numbers) await send('PUT', `${records}/r${n}`, { a: n, b: -n, c: n % 3 });
+      const upwards = numbers.map((n) => `r${n}`);
+      for (const [round, field] of ['a', 'b', 'c', 'b', 'a'].entries()) {
+        await declare({ fields: [field] });
+        // At once, while the new index is built, and when it was complete a moment ago.
+        for (let n = 0; n < 3; n++) {
+          expect(await idsOf('_sort=a')).toEqual(upwards);
+          expect(await idsOf('_sort=b')).toEqual(upwards.toReversed());
+          expect(await idsOf('c=1&_sort=a')).toEqual(['r1', 'r4']);
+          expect((await service.request('GET', `${records}?_sort=${field}`, { auth: 'bob' })).status).toBe(403);
+          await ready(1);
+        }
+        const added = `x${round}`;
+        await send('PUT', `${records}/${added}`, { a: 100, b: -100, c: 5 });
+        expect(await idsOf('_sort=-a&_limit=1')).toEqual([added]);
+        await send('DELETE', `${records}/${added}`);
+      }
+      expect((await send('DELETE', collection)).status).toBe(200);
+      expect((await send('GET', `${records}?_sort=a`)).status).toBe(404);
+      await send('PUT', collection);
+      expect(await idsOf('_sort=a')).toEqual([]);
+    });
+
     it('forget what was stored while they were not declared', async () => {
       await declare({ fields: ['n'] });
       await ready(1);
