@@ -48,6 +48,11 @@ export class ExpectedObjectsOfUnit {
     return firstOf(this.#ids.get(list) ?? [], []);
   }
 
+  /** Whether the entries of an object are expected, and were not read yet. */
+  hasUri(uri: ObjectUri): boolean {
+    return this.#uris.has(uri);
+  }
+
   /** Returns the first URIs in a list whose entries were not read yet. */
   firstUris(list: ListName): readonly ObjectUri[] {
     const uris: ObjectUri[] = [];

@@ -56,7 +56,9 @@ export class KnownEntries {
    * @param since when it began to wait, as `performance.now()`
    */
   inherit(earlier: KnownEntries, since: number): void {
-    for (const [uri, known] of earlier.#known) if (known.at >= since) this.#known.set(uri, known);
+    for (const [uri, known] of earlier.#known) {
+      if (known.at >= since && this.#locks.hasNamed(known.list)) this.#known.set(uri, known);
+    }
   }
 
   /** Drops the entries of these objects. */

@@ -105,7 +105,8 @@ export class ListLocks implements ListsOfUnit {
     const own = this.expected.takeUrisWith(uri, (list) => this.#lists.has(list) || this.#asked.has(list));
     if (own === undefined) return undefined;
     const others = this.#expectedByFollowers(own.list, (expected) => expected.firstUris(own.list));
-    return { list: own.list, uris: [...new Set([...own.uris, ...others])] };
+    const unknown = [...own.uris, ...others].filter((each) => this.knownEntries.find(each) === undefined);
+    return { list: own.list, uris: [...new Set(unknown)] };
   }
 
   /** Whether the row of the list of this name is known to be locked. */
@@ -176,7 +177,11 @@ export class ListLocks implements ListsOfUnit {
       id === undefined ? undefined : this.#readEntries(key, id),
     ]);
     const list = this.#keep(key, rows.rows[0]);
-    if (list === undefined) return undefined;
+    if (list === undefined) {
+      // Nothing was locked when they were read.
+      this.knownEntries.forgetAll();
+      return undefined;
+    }
     return { list, entry: id === undefined ? absent : await this.#keepEntries(list, id, entries!) };
   }
 
@@ -304,9 +309,9 @@ export class ListLocks implements ListsOfUnit {
     const name = keyOfList({ parent, kind });
     const known = this.#lists.get(name)?.entries;
     if (known?.has(id) === true) return new Map();
-    const own = this.expected.idsWith(name, id);
+    const own = this.expected.idsWith(name, id).filter((each) => known?.has(each) !== true);
     const others = this.#expectedByFollowers(name, (expected) => expected.firstIds(name));
-    const ids = [...new Set([...own, ...others])];
+    const ids = [...new Set([...own, ...others.filter((each) => known?.has(each) !== true)])];
     if (ids.length === 1) {
       const { rows } = await this.#unit.run('storage', readEntry, [parent, kind, id]);
       return new Map([[id, rows[0]]]);

@@ -99,6 +99,11 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
    * `undefined` for other objects. The promise is of `undefined` if the object has too many entries.
    */
   #findEntries(objectId: ObjectUri): Promise<readonly Row[] | undefined> | undefined {
+    const { unit } = this.access;
+    // An earlier unit of the transaction may read them.
+    if (unit.isWaiting && unit.expected?.hasUri(objectId) === true) {
+      return unit.waitForTurn().then(() => this.#findEntries(objectId));
+    }
     const known = this.#entries.find(objectId);
     const expected = known === undefined ? this.#lists.takeExpectedUris(objectId) : undefined;
     if (expected === undefined) return known;

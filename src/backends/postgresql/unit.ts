@@ -87,6 +87,11 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     return this.#transaction;
   }
 
+  /** Whether it waits in a queue. */
+  get isWaiting(): boolean {
+    return this.#queued !== undefined;
+  }
+
   /**
    * Runs a statement, which sees all writes sent before.
    *
