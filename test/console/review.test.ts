@@ -150,7 +150,7 @@ describeConsole('Reviews in the console', { settings, fill }, (stage) => {
     await visitor.signIn('ed');
     await visitor.go('#/buckets/main/collections/limits');
     await page.getByRole('navigation', { name: 'Parts' }).waitFor();
-    expect(await page.getByRole('link', { name: 'Review' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Review', exact: true }).count()).toBe(0);
   });
 
   it('is accessible in light, in dark and on a phone.', async () => {
