@@ -367,13 +367,4 @@ export const indexMutants = [
     tests: 'test/contract/memory.test.ts',
     only: 'words change',
   },
-  {
-    backend: ranges.backend,
-    name: 'a page that was read ahead counts although other indexes are declared now',
-    file: 'src/engine/verbs/list.ts',
-    find: 'return ahead.declaredAt === object?.lastModified && ahead.query.indexes?.length === indexes?.length;',
-    replace: 'return object !== undefined || indexes === undefined;',
-    tests: 'test/backends/postgresql/indexes-of-others.test.ts',
-    only: '',
-  },
 ];

@@ -2,7 +2,6 @@
 // is not written, so a query need not read their states again.
 import { keyOfList, type ListName } from '../core/lists/list-key.ts';
 import type { ListKey } from '../core/objects/stored.ts';
-import type { ListIndex } from '../core/query/ast.ts';
 
 const maxLists = 10_000;
 
@@ -12,29 +11,23 @@ const maxLists = 10_000;
  */
 const freshMs = 1000;
 
-/** Complete indexes of a list. */
-export interface Declared {
-  /** Timestamp of the object that declares them. */
+interface Known {
+  /** Timestamp of the object that declares the indexes. */
   readonly declaredAt: number;
-  readonly indexes: readonly ListIndex[];
-}
-
-interface Known extends Declared {
   readonly readAt: number;
 }
 
 export class CompleteLists {
   readonly #known = new Map<ListName, Known>();
 
-  /** Returns the indexes of a list that were complete a moment ago. They are those of the list if it is still declared the same. */
-  find(list: ListKey, now: number): Declared | undefined {
+  has(list: ListKey, declaredAt: number, now: number): boolean {
     const known = this.#known.get(keyOfList(list));
-    return known !== undefined && now >= known.readAt && now < known.readAt + freshMs ? known : undefined;
+    return known?.declaredAt === declaredAt && now >= known.readAt && now < known.readAt + freshMs;
   }
 
-  add(list: ListKey, declared: Declared, now: number): void {
+  add(list: ListKey, declaredAt: number, now: number): void {
     if (this.#known.size >= maxLists) this.#known.clear();
-    this.#known.set(keyOfList(list), { ...declared, readAt: now });
+    this.#known.set(keyOfList(list), { declaredAt, readAt: now });
   }
 
   forget(list: ListKey): void {

@@ -5,7 +5,6 @@ import { ServiceError } from '../core/errors.ts';
 import { isUniqueField } from '../core/query/fields.ts';
 import { parseParameters, type ListParameters } from '../core/query/parameters.ts';
 import { planPage, planSelection } from '../core/query/plan-page.ts';
-import { planOrderedRanges } from '../core/index/page-ranges.ts';
 import type { ListQuery } from '../core/query/resolve.ts';
 import { everyTimestamp } from '../core/query/timestamp-range.ts';
 import { readQuery } from './list-query.ts';
@@ -17,22 +16,14 @@ export interface Ahead {
   readonly query: ListQuery;
   /** Number of entries to read ahead. */
   readonly limit: number;
-  /** Timestamp of the object that declares the indexes of the query. Without them the page needs no declaration. */
-  readonly declaredAt?: number | undefined;
 }
 
 /** Maximum number of entries that the database reads for callers without access. */
 const maxEntriesAhead = 200;
 
-/**
- * Returns the page to read while the access to the whole list is being checked; `undefined` when nothing is read ahead. The page
- * may be one in the order of a declared index that was complete a moment ago (`declaredAt`). It counts if the object above the
- * list, which is read together with it, is still the one that declares it.
- */
+/** Returns the page to read while the access to the whole list is being checked; `undefined` when nothing is read ahead. */
 export function planAhead(scope: Scope): Ahead | undefined {
-  if (!scope.context.unit.isRemote) return undefined;
-  const asked = parseAhead(scope);
-  return asked && (asIndexed(asked) ?? asDeclared(scope, asked));
+  return scope.context.unit.isRemote ? planIndexedPage(scope) : undefined;
 }
 
 /**
@@ -40,36 +31,14 @@ export function planAhead(scope: Scope): Ahead | undefined {
  * reported later.
  */
 export function planIndexedPage(scope: Scope): Ahead | undefined {
-  const asked = parseAhead(scope);
-  return asked && asIndexed(asked);
-}
-
-type Asked = Pick<Ahead, 'parameters' | 'query'>;
-
-function parseAhead(scope: Scope): Asked | undefined {
   const { context } = scope;
   const parameters = parseParameters(context.query, { now: context.now, use: 'list' });
   if (parameters.issues.length > 0 || parameters.live === 'sse' || parameters.explain) return undefined;
   const query = findListQuery(scope, parameters);
-  return query === undefined || query.text !== undefined ? undefined : { parameters, query };
-}
-
-function asIndexed({ parameters, query }: Asked): Ahead | undefined {
+  if (query === undefined || query.text !== undefined) return undefined;
   const { by, residual } = planPage(query);
   const isQuick = by !== 'scan' && residual.every(({ field }) => isUniqueField(field));
-  return isQuick ? { parameters, query, limit: limitOf(query) } : undefined;
-}
-
-function asDeclared({ context, list, options }: Scope, { parameters, query }: Asked): Ahead | undefined {
-  const declared = context.unit.isWriting ? undefined : options.indexing?.complete.find(list, context.now);
-  if (declared === undefined) return undefined;
-  const { declaredAt, indexes } = declared;
-  const indexed = { ...query, indexes };
-  return planOrderedRanges(indexed) && { parameters, query: indexed, limit: limitOf(query), declaredAt };
-}
-
-function limitOf({ limit }: ListQuery): number {
-  return Math.min(limit, maxEntriesAhead);
+  return isQuick ? { parameters, query, limit: Math.min(query.limit, maxEntriesAhead) } : undefined;
 }
 
 function findListQuery(scope: Scope, parameters: ListParameters): ListQuery | undefined {

@@ -89,12 +89,12 @@ async function completeIndexes(
 ): Promise<readonly ListIndex[]> {
   // What a unit of work has written may be rolled back.
   const known = context.unit.isWriting ? undefined : indexing?.complete;
-  if (object !== undefined && known?.find(list, context.now)?.declaredAt === object.lastModified) return declared;
+  if (object !== undefined && known?.has(list, object.lastModified, context.now) === true) return declared;
   const states = await readStates(context.unit.reader.storage, list);
   if (declared.some((index) => stateOf(states, index) === undefined)) indexing?.wake(list);
   const complete = declared.filter((index) => stateOf(states, index)?.status === 'ready');
   if (complete.length < declared.length) return complete;
-  if (object !== undefined) known?.add(list, { declaredAt: object.lastModified, indexes: declared }, context.now);
+  if (object !== undefined) known?.add(list, object.lastModified, context.now);
   return declared;
 }
 

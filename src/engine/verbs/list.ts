@@ -12,7 +12,7 @@ import { positionInSteps } from '../../core/query/sort.ts';
 import { bytesOfShared, findObjects, requireListAccess, type AskedList, type ListAccess } from '../access.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ResponseHeaders, ServiceResponse } from '../exchange.ts';
-import { findUnchanged, planAhead, planIndexedPage, readListQuery, type Ahead } from '../list-ahead.ts';
+import { findUnchanged, planAhead, planIndexedPage, readListQuery } from '../list-ahead.ts';
 import { deprecationHeaders, readListParameters } from '../list-query.ts';
 import { emptyPageBody, formatPage, listBody } from '../page-text.ts';
 import { noteMissedDeletions, resyncHeader } from '../missed-deletions.ts';
@@ -23,7 +23,7 @@ import { newNonce, nextPageUrl } from '../pages.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../preconditions.ts';
 import { cacheControl, notModified, timestampHeaders } from '../respond.ts';
 import { reportFor, withIndexes } from '../list-indexes.ts';
-import { findAbove, requireNoIssues, requireTimestamp, type Above, type LiveLists, type Scope } from '../scope.ts';
+import { findAbove, requireNoIssues, requireTimestamp, type LiveLists, type Scope } from '../scope.ts';
 import { bindSearch, countMatches, searchPage, type BoundSearch, type FoundPage } from '../text-search.ts';
 import { requireRoomForPage, requireRoomForText, roomForObjects } from '../stored-work.ts';
 import { minToWalk, manyShared, readSharedPage } from '../shared-page.ts';
@@ -63,18 +63,14 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
     requireMatch(preconditions, timestamp);
   }
   const report = await reportFor(scope, parameters);
-  const asked =
-    ahead !== undefined && ahead.declaredAt === undefined
-      ? ahead.query
-      : await withIndexes(scope, above, { ...readListQuery(scope, parameters), report });
+  const asked = ahead?.query ?? (await withIndexes(scope, above, { ...readListQuery(scope, parameters), report }));
   const bound = asked.text && (await bindSearch(scope, above, asked.text));
   if (context.request.method === 'HEAD') return countList(scope, access, asked, { headers, clock, bound });
   const { goneUnless } = asked;
   const query = goneUnless === undefined ? asked : { ...asked, goneUnless: { ...goneUnless, search: bound?.search } };
   if (bound !== undefined && goneUnless === undefined) return searchList(scope, access, query, { headers, bound });
   const isAll = access.ids === undefined && access.isPartial !== true;
-  const isWhole =
-    isAll && isAsDeclared(ahead, above, asked) && (pageAhead?.more === false || ahead?.limit === query.limit);
+  const isWhole = isAll && (pageAhead?.more === false || ahead?.limit === query.limit);
   if (!isWhole) pageAhead?.take();
   const page =
     access.isPartial === true
@@ -83,12 +79,6 @@ export async function readList(scope: Scope): Promise<ServiceResponse> {
   if (parameters.live === undefined || page.body !== emptyPageBody || page.headers[resyncHeader] !== undefined)
     return page;
   return requireLive(scope).wait(scope, parameters, page, readList);
-}
-
-/** Whether the declared indexes that a page ahead was read with are those of the list. */
-function isAsDeclared(ahead: Ahead | undefined, { object }: Above, { indexes }: ListQuery): boolean {
-  if (ahead?.declaredAt === undefined) return true;
-  return ahead.declaredAt === object?.lastModified && ahead.query.indexes?.length === indexes?.length;
 }
 
 /**

@@ -195,26 +195,6 @@ describe.each([
   });
 });
 
-describe('on PostgreSQL with a declared index', () => {
-  beforeAll(async () => {
-    await open({});
-    const declaration = { body: { data: { indexes: [{ fields: ['a'] }] } } };
-    expect((await send({ method: 'PATCH', path: collection }, declaration)).status).toBe(200);
-  });
-  afterAll(close);
-
-  it('a page in the order of the index takes one round trip soon after another one, as the index is known then.', async () => {
-    const report = { method: 'GET', path: `${collection}/indexes` };
-    await expect.poll(async () => (await send(report)).text).toContain('"ready"');
-    const row: Row = { name: '', method: 'GET', path: `${records}?_sort=a&_limit=2`, status: 200, cost: [1, 3] };
-    await run(row);
-    const costs: number[] = [];
-    // Statements of background work may be among those that are counted.
-    while (costs.at(-1) !== 1 && costs.length < 20) costs.push((await run(row)).roundTrips);
-    expect(costs.at(-1)).toBe(1);
-  });
-});
-
 async function run(row: Row): Promise<Cost> {
   if (row.method === 'DELETE') {
     const target = row.path.startsWith(`${records}/`) ? row.path.replace('#', String(count)) : `${records}/listed`;
