@@ -1,6 +1,5 @@
 // The lists that a unit of work has locked. No other unit changes a list while its row is locked, so what the unit has read
 // stays true. The unit keeps the state of the list, applies its own writes to it, and writes the row once.
-import type { ExpectedObjects } from '../../contracts/database.ts';
 import { keyOfList, type ListName } from '../../core/lists/list-key.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
@@ -93,13 +92,9 @@ export class ListLocks implements ListsOfUnit {
     return [...this.#wanted.values()];
   }
 
-  expect(objects: ExpectedObjects): void {
-    this.expected.add(objects);
-  }
-
   /**
    * Returns the URIs whose permission entries are to be read with those of this one, if it is expected and its list is locked,
-   * or its lock was sent. They are returned once.
+   * or its lock was sent: others of this unit, once, and those of the next units of the transaction that are not known.
    */
   takeExpectedUris(uri: ObjectUri): UrisOfList | undefined {
     const own = this.expected.takeUrisWith(uri, (list) => this.#lists.has(list) || this.#asked.has(list));

@@ -28,8 +28,7 @@ export interface UnitOptions {
 /** The lists of a unit, and their state for the next unit. */
 export interface ListsOfUnit {
   contended(): readonly ListKey[];
-  /** Announces objects, which are read together when the first of them is needed. */
-  expect(objects: ExpectedObjects): void;
+  /** Announced objects, which are read together when the first of them is needed. */
   readonly expected: ExpectedObjectsOfUnit;
   /** Returns the state that the next unit in the transaction may rely on. */
   leave(): Inheritance;
@@ -164,10 +163,9 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   }
 
   expect(objects: ExpectedObjects): void {
-    this.#lists?.expect(objects);
+    this.#lists?.expected.add(objects);
   }
 
-  /** Registers the lists of the unit. */
   get expected(): ExpectedObjectsOfUnit | undefined {
     return this.#lists?.expected;
   }
@@ -187,6 +185,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
     });
   }
 
+  /** Registers the lists of the unit. */
   reportLists(lists: ListsOfUnit): void {
     this.#lists = lists;
   }
