@@ -1,9 +1,9 @@
 // Listens on the configured address. `localhost` means 127.0.0.1 and ::1 with the same port, because clients resolve the name
 // to either; Node would listen on the first one only.
-import { codeOf } from '../base/system-errors.ts';
 import cluster from 'node:cluster';
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { codeOf } from '../base/system-errors.ts';
 
 export interface ListenAddress {
   readonly host: string;

@@ -10,7 +10,7 @@ type Rows = readonly Row[] | undefined;
 
 interface Known {
   readonly list: ListName;
-  /** When they were read, as `performance.now()`. */
+  /** Time of the reading, as `performance.now()`. */
   readonly at: number;
   readonly rows: Promise<Rows>;
 }

@@ -10,6 +10,7 @@ export const maxTextOfFollower = 8192;
 
 /** Columns of a row of a list, in the order that `ListLock` takes. */
 export const lockColumns = 'list, clock, live, dead, horizon';
+
 /** The object or tombstone of an id. */
 export interface Entry {
   readonly object: StoredObject | undefined;
@@ -24,6 +25,7 @@ export class ListLock {
   readonly key: ListKey;
   /** Internal number, under which objects and tombstones are stored. */
   readonly list: string;
+  /** What was read or written, by id. */
   readonly entries: Map<string, Entry>;
   #state: ListState;
   /** Whether the state differs from the row. */
@@ -55,7 +57,7 @@ export class ListLock {
     return [this.list, clock === undefined ? null : String(clock), String(live), String(dead), String(horizon)];
   }
 
-  /** Returns the list for the next unit of the transaction, with the entries that are not long. */
+  /** Returns a copy for the next unit of the transaction, with the entries that are not long. */
   pass(): ListLock {
     const short: (readonly [string, Entry])[] = [];
     for (const each of this.entries) {
@@ -67,16 +69,16 @@ export class ListLock {
     return list;
   }
 
+  /** Keeps what was read of an id, unless the unit has read or changed it meanwhile. */
+  keepEntry(id: string, row: Row | undefined): void {
+    if (!this.entries.has(id)) this.entries.set(id, row === undefined ? absent : entryOf(id, row));
+  }
+
   /** Applies a write to the state. */
   change(change: ListChange): void {
     this.#state = changeState(this.#state, change);
     this.isChanged = true;
   }
-}
-
-/** Keeps an entry, unless the unit has read or changed it meanwhile. */
-export function keepEntry(list: ListLock, id: string, row: Row | undefined): void {
-  if (!list.entries.has(id)) list.entries.set(id, row === undefined ? absent : entryOf(id, row));
 }
 
 function entryOf(id: string, [deleted, modified, data]: Row): Entry {

@@ -1,5 +1,6 @@
 // The lists that a unit of work has locked. No other unit changes a list while its row is locked, so what the unit has read
 // stays true. The unit keeps the state of the list, applies its own writes to it, and writes the row once.
+import { largeTextChars } from '../../base/json-steps.ts';
 import { keyOfList, type ListName } from '../../core/lists/list-key.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
@@ -7,10 +8,9 @@ import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { RequireRoom } from '../../contracts/storage.ts';
 import { textArray } from './array-text.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
-import { absent, keepEntry, ListLock, lockColumns, maxTextOfFollower, type Entry } from './list-lock.ts';
+import { absent, ListLock, lockColumns, maxTextOfFollower, type Entry } from './list-lock.ts';
 import { textOrLength } from './long-texts.ts';
 import { rowAt } from './look-ups.ts';
-import { largeTextChars } from '../../base/json-steps.ts';
 import { ExpectedObjectsOfUnit, type UrisOfList } from './expected-objects.ts';
 import { KnownEntries } from './known-entries.ts';
 import type { Inheritance, KeptObject } from './shared-transaction.ts';
@@ -110,9 +110,8 @@ export class ListLocks implements ListsOfUnit {
   }
 
   leave(): Inheritance {
-    const lists = Array.from(this.#lists.values(), (list) => list.pass());
     return {
-      lists,
+      lists: [...this.#lists.values()],
       usesIndexes: this.#usesIndexes,
       wanted: this.contended(),
       added: [...this.#added],
@@ -122,7 +121,7 @@ export class ListLocks implements ListsOfUnit {
   }
 
   inherit({ lists, usesIndexes, wanted, added, kept, knownEntries }: Inheritance, since: number): void {
-    // Copies: this unit may fail, and the transaction is then settled with the lists as they were.
+    // If this unit fails, the transaction is settled with the lists as they were.
     for (const list of lists) this.#lists.set(keyOfList(list.key), list.pass());
     this.#usesIndexes ||= usesIndexes;
     this.knownEntries.inherit(knownEntries, since);
@@ -328,11 +327,11 @@ export class ListLocks implements ListsOfUnit {
     const name = keyOfList(key);
     for (const [of, row] of rows) {
       this.expected.forgetId(name, of);
-      if (typeof row?.[3] !== 'string') keepEntry(list, of, row);
+      if (typeof row?.[3] !== 'string') list.keepEntry(of, row);
     }
     if (!list.entries.has(id)) {
       requireRoom?.(Number(rows.get(id)?.[3]));
-      keepEntry(list, id, (await this.#unit.run('storage', readLongEntry, [key.parent, key.kind, id])).rows[0]);
+      list.keepEntry(id, (await this.#unit.run('storage', readLongEntry, [key.parent, key.kind, id])).rows[0]);
     }
     return list.entries.get(id) ?? absent;
   }

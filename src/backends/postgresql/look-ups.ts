@@ -7,8 +7,8 @@ interface Place {
   /** Expressions for the columns of the list. */
   readonly parent: string;
   readonly list: string;
-  /** More conditions for the row `e`, with `AND`. */
-  readonly more?: string;
+  /** More conditions for the row `e`. */
+  readonly more?: readonly string[];
 }
 
 const ofParameters: Place = { parent: '$1', list: '$2' };
@@ -18,10 +18,10 @@ export function rowAt(
   table: string,
   columns: string,
   [column, value]: readonly [column: 'id' | 'last_modified', value: string],
-  { parent, list, more = '' }: Place = ofParameters,
+  { parent, list, more = [] }: Place = ofParameters,
 ): string {
-  return `SELECT ${columns} FROM coffer_${table} e
-    WHERE e.parent = ${parent} AND e.list = ${list} ${more} AND e.${column} >= ${value} AND e.${column} <= ${value}
+  const ofList = [`e.parent = ${parent}`, `e.list = ${list}`, ...more].join(' AND ');
+  return `SELECT ${columns} FROM coffer_${table} e WHERE ${ofList} AND e.${column} >= ${value} AND e.${column} <= ${value}
     ORDER BY e.${column} LIMIT 1`;
 }
 

@@ -101,7 +101,7 @@ export class PostgresPermissionWriter extends PostgresPermissionReader<UnitAcces
   #findEntries(objectId: ObjectUri): Promise<readonly Row[] | undefined> | undefined {
     const { unit } = this.access;
     // An earlier unit of the transaction may read them.
-    if (unit.isWaiting && unit.expected?.hasUri(objectId) === true) {
+    if (unit.isWaiting && this.#lists.expected.hasUri(objectId)) {
       return unit.waitForTurn().then(() => this.#findEntries(objectId));
     }
     const known = this.#entries.find(objectId);

@@ -6,16 +6,16 @@ import type { UnitAccess } from './access.ts';
 import { numberArray, textArray } from './array-text.ts';
 import { prepared, type SqlValue, type Statement } from './connection.ts';
 import { findJsonbText } from './jsonb-text.ts';
+import type { ListLock } from './list-lock.ts';
 import { rowAt } from './look-ups.ts';
 import { byTime } from './selection.ts';
-import type { ListLock } from './list-lock.ts';
 
-const lookUp = (table: string, array: string, column: 'id' | 'last_modified', more = ''): string =>
+const lookUp = (table: string, array: string, column: 'id' | 'last_modified', ...more: readonly string[]): string =>
   `SELECT '${table}', e.id FROM unnest(${array}) AS k (value)
   CROSS JOIN LATERAL (${rowAt(table, 'e.id', [column, 'k.value'], { parent: '$1', list: '$2', more })}) e`;
 const tables = ['objects', 'tombstones'];
 const byTimestamps = (array: string): readonly string[] =>
-  tables.map((table) => lookUp(table, array, 'last_modified', `AND ${byTime('e', '$1')}`));
+  tables.map((table) => lookUp(table, array, 'last_modified', byTime('e', '$1')));
 const findInTheWay = prepared(
   'find-in-the-way',
   [...tables.map((table) => lookUp(table, '$3::text[]', 'id')), ...byTimestamps('$4::bigint[]')].join(' UNION '),

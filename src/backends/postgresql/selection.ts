@@ -4,8 +4,8 @@ import type { PagePosition, SortKey } from '../../core/query/ast.ts';
 import { isIdField } from '../../core/query/fields.ts';
 import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
 import { everyTimestamp, isEveryTimestamp } from '../../core/query/timestamp-range.ts';
-import { rowAt } from './look-ups.ts';
 import { fieldSql, filterSql, filtersSql, type Source } from './filter-sql.ts';
+import { rowAt } from './look-ups.ts';
 import { compareSql, type SqlContext } from './value-sql.ts';
 
 /**
@@ -52,7 +52,8 @@ export function selectSources(
 ): readonly SourceSql[] {
   const { range, residual } = plan;
   const { parameters } = context;
-  const conditions = [`e.parent = ${list.parent}`, `e.list = ${list.list}`];
+  const ids = plan.by === 'lookup' ? parameters.add([...new Set(plan.ids)], 'text[]') : undefined;
+  const conditions = ids === undefined ? [`e.parent = ${list.parent}`, `e.list = ${list.list}`] : [];
   // A bound that excludes nothing would only attract the server to the index by time.
   const isBounded = !isEveryTimestamp(range);
   if (plan.by === 'time' || (plan.by === 'scan' && isBounded)) conditions.push(byTime('e', list.parent));
@@ -70,18 +71,12 @@ export function selectSources(
     const own = bounds.map((filter) => filterSql(context, source, filter));
     own.push(...filtersSql(context, source, residual));
     if ('sort' in plan && plan.after !== undefined) own.push(afterSql(context, source, plan.sort, plan.after));
-    if (plan.by !== 'lookup') {
-      return { source, fromWhere: `FROM coffer_${source} e WHERE ${[...conditions, ...own].join(' AND ')}` };
-    }
-    const row = rowAt(source, 'e.*', ['id', 'k.id'], {
-      ...list,
-      more: conditions
-        .slice(2)
-        .map((each) => `AND ${each}`)
-        .join(' '),
-    });
-    const all = `FROM unnest(${parameters.add([...new Set(plan.ids)], 'text[]')}) AS k (id) CROSS JOIN LATERAL (${row}) e`;
-    return { source, fromWhere: own.length === 0 ? all : `${all} WHERE ${own.join(' AND ')}` };
+    const all = [...conditions, ...own].join(' AND ') || 'true';
+    const rows =
+      ids === undefined
+        ? `coffer_${source} e`
+        : `unnest(${ids}) AS k (id) CROSS JOIN LATERAL (${rowAt(source, 'e.*', ['id', 'k.id'], list)}) e`;
+    return { source, fromWhere: `FROM ${rows} WHERE ${all}` };
   });
 }
 

@@ -53,6 +53,17 @@ interface Turn {
   readonly reject: (error: Error) => void;
 }
 
+/** The wait of a unit in the queue of a list. */
+interface Waiting {
+  readonly list: ListName;
+  /** Statements to send at its end. */
+  readonly held: Held[];
+  readonly turns: Turn[];
+  readonly timer: NodeJS.Timeout;
+  /** Time of its start, as `performance.now()`. */
+  readonly since: number;
+}
+
 export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   readonly #options: UnitOptions;
   readonly #beforeCommit: (() => void)[] = [];
@@ -65,16 +76,8 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   #mayBeFollowed: boolean;
   /** State of the shared transaction when the unit joined it. */
   #inheritance: Inheritance | undefined;
-  /** While the unit waits in a queue: the list, and the statements to send. */
-  #queued:
-    | {
-        readonly list: ListName;
-        readonly held: Held[];
-        readonly turns: Turn[];
-        readonly timer: NodeJS.Timeout;
-        readonly since: number;
-      }
-    | undefined;
+  /** Present while the unit waits in a queue. */
+  #queued: Waiting | undefined;
 
   constructor(options: UnitOptions) {
     this.#options = options;
@@ -174,7 +177,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   expectedOfFollowers(list: ListName): readonly ExpectedObjectsOfUnit[] {
     if (!this.#mayBeFollowed) return [];
     const followers = this.#options.queue.waitingFor(list, maxUnits - this.#transaction.units);
-    return followers.map(({ expected }) => expected).filter((expected) => expected !== undefined);
+    return followers.flatMap(({ expected }) => expected ?? []);
   }
 
   /** Resolves when the unit waits in no queue. Rejects when it gives up. */
