@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createService } from '../../../src/app/service.ts';
+import { CheckpointThread } from '../../../src/backends/sqlite/checkpoint-thread.ts';
 import { openSqliteDatabase, type SqliteDatabase } from '../../../src/backends/sqlite/database.ts';
 import { WalFile } from '../../../src/backends/sqlite/wal-file.ts';
 import {
@@ -153,6 +154,34 @@ describe('reads of committed state', () => {
       longest = frames < longest ? 0 : frames;
     }
     expect(restarts).toBe(3);
+  });
+});
+
+describe('a log to which one unit has added many pages', () => {
+  it('is moved in parallel to the next units, so that they wait for few of its pages', async () => {
+    const test = await openTestDatabase({ checkpointFrames: 50 });
+    const other = openConnection(test.path);
+    const left = (): number => {
+      const [, frames, moved] = other.get<[number, number, number]>('PRAGMA wal_checkpoint(NOOP)')!;
+      return frames - moved;
+    };
+    const text = JSON.stringify({ s: 'x'.repeat(8_000_000) });
+    const write = (id: string, data: string): Promise<unknown> =>
+      test.unit((storage) => storage.update(records, id, data));
+    let moves = 0;
+    const restarted = new Promise<number>((resolve) => {
+      const { move } = CheckpointThread.prototype;
+      vi.spyOn(CheckpointThread.prototype, 'move').mockImplementation(async function (this: CheckpointThread, mode) {
+        if (mode === 'RESTART') resolve(left());
+        const moved = await move.call(this, mode);
+        // Comes after the last move before the restart.
+        if (++moves === 2) await write('long', text);
+        return moved;
+      });
+    });
+    for (let n = 0; n < 100; n++) await write(`id${n}`, JSON.stringify({ s: 'x'.repeat(4000) }));
+    expect(await restarted).toBeLessThanOrEqual(500);
+    expect(moves).toBeGreaterThan(2);
   });
 });
 
