@@ -10,8 +10,6 @@ export class CommitGroup {
   /** Changes of its units, including those that were rolled back. */
   readonly changes = new Changes();
   units = 0;
-  /** Duration of the long unit that the others do not count as their own time, if there was one. */
-  longMs = 0;
   /** Whether a unit is reported as durable. */
   mustLast = false;
   /** Duration of COMMIT without the flush, during which the event loop was blocked. */

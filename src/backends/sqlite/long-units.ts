@@ -14,15 +14,13 @@ export class LongUnits {
     this.#longMs = longMs;
   }
 
-  /** Notes the duration of a unit; returns whether it was long. */
-  note(party: string | undefined, ms: number): boolean {
-    const isLong = ms >= this.#longMs;
-    if (!isLong) this.#parties.delete(party);
+  /** Notes the duration of a unit. */
+  note(party: string | undefined, ms: number): void {
+    if (ms < this.#longMs) this.#parties.delete(party);
     else {
       if (this.#parties.size >= maxParties) this.#parties.clear();
       this.#parties.add(party);
     }
-    return isLong;
   }
 
   /** Whether the next unit is expected to be long. The queue is searched for it only when parties of long units are known. */

@@ -288,8 +288,7 @@ export class WriterQueue {
       if (priority === 'normal') {
         const tookMs = performance.now() - grantedAt;
         this.#waiting.charge(party, tookMs);
-        // One long unit in a group leaves the others, which have waited for it, as much time as without it.
-        if (this.#longUnits.note(party, tookMs) && group.longMs === 0) group.longMs = tookMs;
+        this.#longUnits.note(party, tookMs);
       }
       this.#advance();
     });
@@ -335,7 +334,7 @@ export class WriterQueue {
       group.units >= this.#options.maxGroupUnits ||
       (group.units > 0 && this.#longUnits.isNextOf(this.#waiting)) ||
       // Until the flush has ended, a longer group delays nothing.
-      (!this.#isFlushing && performance.now() - group.startedAt - group.longMs >= this.#options.maxGroupMilliseconds)
+      (!this.#isFlushing && performance.now() - group.startedAt >= this.#options.maxGroupMilliseconds)
     );
   }
 

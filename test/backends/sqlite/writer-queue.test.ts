@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Connection, type SqlValue } from '../../../src/backends/sqlite/connection.ts';
 import {
   WriterQueue,
@@ -236,23 +236,6 @@ describe('the writer queue', () => {
     expect(connection.ends).toEqual(['COMMIT']);
     await (await next).commit();
     expect(connection.ends).toEqual(['COMMIT', 'COMMIT']);
-  });
-
-  it('commits one long unit together with the short ones that have waited for it', async () => {
-    const { queue, connection } = await openQueue({ longUnitMs: 10, maxGroupMilliseconds: 20 });
-    vi.useFakeTimers({ toFake: ['performance'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const run = async (party: string, ms: number): Promise<void> => {
-      const unit = await queue.begin({ party });
-      vi.advanceTimersByTime(ms);
-      await unit.commit();
-    };
-    const parties = Array.from({ length: 5 }, (_, n) => `short ${n}`);
-    await Promise.all([run('long', 100), ...parties.map((party) => run(party, 1))]);
-    expect(connection.ends).toEqual(['COMMIT']);
-    // Each of these is long for the first time.
-    await Promise.all(['a', 'b', 'c', 'd'].map((party) => run(party, 100)));
-    expect(connection.ends).toEqual(['COMMIT', 'COMMIT', 'COMMIT']);
   });
 
   it('commits units together that are expected to be short', async () => {
