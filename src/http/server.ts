@@ -364,18 +364,20 @@ function decodeTarget(url: string): string {
   return Buffer.from(url, 'latin1').toString('utf8');
 }
 
-const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'requestTimeout'>> = {
+const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'methodNotAllowed' | 'requestTimeout'>> = {
   HPE_HEADER_OVERFLOW: 'headersTooLarge',
+  HPE_INVALID_METHOD: 'methodNotAllowed',
   ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
 };
+/** The first line of a request, which has a method that Node does not know when Node refuses its method. */
+const requestLine = /^[A-Za-z-]{1,32} \S+ HTTP\/1\.[01]\r\n/;
 
 /** Responds to a malformed HTTP request with the standard error body, and closes the connection. */
 function refuseBrokenRequest({ code = '', rawPacket }: { code?: string; rawPacket?: unknown }, socket: Socket): void {
-  if (code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const { status, errno, error, message } = errorTable[brokenRequests[code] ?? 'badRequest'];
+  if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const start = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '';
+  const isNoRequest = code === 'HPE_INVALID_METHOD' && !requestLine.test(start);
+  const { status, errno, error, message } = errorTable[(!isNoRequest && brokenRequests[code]) || 'badRequest'];
   const body = JSON.stringify({ code: status, errno, error, message });
   const lines = [
     `HTTP/1.1 ${status} ${error}`,
@@ -384,8 +386,7 @@ function refuseBrokenRequest({ code = '', rawPacket }: { code?: string; rawPacke
     'Connection: close',
   ];
   // Clients would read a body after HEAD as the next response.
-  const isHead = Buffer.isBuffer(rawPacket) && rawPacket.toString('latin1', 0, 5) === 'HEAD ';
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${isHead ? '' : body}`);
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${start.startsWith('HEAD ') ? '' : body}`);
 }
 
 /** `Array.isArray`, but for the pieces of a text. */

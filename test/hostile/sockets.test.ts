@@ -43,8 +43,7 @@ const refused: readonly (readonly [string, string])[] = [
   ['a null in a header', `${get}X-A: b\0c\r\n\r\n`],
   ['a null in the path', `GET /v1/\0 HTTP/1.1\r\n${host}\r\n`],
   ['a raw byte in the query', `GET /v1/buckets?a=\xff HTTP/1.1\r\n${host}\r\n`],
-  ['an unknown method', `FOO /v1/ HTTP/1.1\r\n${host}\r\n`],
-  ['a lower-case method', `get /v1/ HTTP/1.1\r\n${host}\r\n`],
+  ['a method with a quote', `"GET" /v1/ HTTP/1.1\r\n${host}\r\n`],
   ['an unknown version', `GET /v1/ HTTP/9.9\r\n${host}\r\n`],
   ['another protocol', '\x16\x03\x01\x00\xff\r\n\r\n'],
 ];
@@ -58,6 +57,15 @@ describe('bytes that are no request', () => {
       errno: 107,
       error: 'Bad Request',
     });
+  });
+
+  it.each([
+    ['FOO', `FOO /v1/ HTTP/1.1\r\n${host}\r\n`],
+    ['get', `get /v1/ HTTP/1.1\r\n${host}\r\n`],
+  ])('The unknown method %s is not allowed, and nothing after it is served.', async (_name, bytes) => {
+    const { statuses, text } = await exchange(bytes + smuggled);
+    expect(statuses).toEqual([405]);
+    expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))).toMatchObject({ code: 405, errno: 115 });
   });
 
   it.each([
