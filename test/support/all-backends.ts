@@ -6,7 +6,7 @@ import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
 import { createMemoryPermission } from '../../src/backends/memory/permission.ts';
 import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
 import { findRedisAddress } from '../../src/backends/redis/address.ts';
-import { openRedisDatabase } from '../../src/backends/redis/database.ts';
+import { openRedisDatabase, type RedisDatabaseOptions } from '../../src/backends/redis/database.ts';
 import { createRedisPermission } from '../../src/backends/redis/permission.ts';
 import { createRedisStorage } from '../../src/backends/redis/storage.ts';
 import { openSqliteDatabase } from '../../src/backends/sqlite/database.ts';
@@ -19,7 +19,7 @@ import { migrateDatabase } from './postgresql-setup.ts';
 import { createDatabase, openPostgres } from './postgresql.ts';
 import { openTestServer } from './redis.ts';
 
-type Opened = Pick<OpenStores, 'storage' | 'permission'> & { readonly database: Database };
+export type Opened = Pick<OpenStores, 'storage' | 'permission'> & { readonly database: Database };
 
 export interface OpenBackends {
   readonly opened: readonly Opened[];
@@ -56,13 +56,10 @@ export async function openAllBackends(name: string): Promise<OpenBackends> {
     }
   }
   if (redisServer !== undefined) {
-    const address = findRedisAddress(redisServer.url)!;
-    const redis = await openRedisDatabase({ address, clock, prefix: `${name}-${process.pid}:` });
-    opened.push({
-      database: redis,
-      storage: createRedisStorage(redis),
-      permission: createRedisPermission(redis),
-    });
+    for (const cacheBytes of [undefined, 0]) {
+      const prefix = `${name}-${process.pid}-${cacheBytes}:`;
+      opened.push(await openRedis(redisServer.url, { clock, prefix, cacheBytes }));
+    }
   }
   for (const { database } of opened) await database.initializeSchema({ dryRun: false });
   return {
@@ -73,4 +70,10 @@ export async function openAllBackends(name: string): Promise<OpenBackends> {
       await redisServer?.close();
     },
   };
+}
+
+/** Opens storage and permission backends on a server. */
+export async function openRedis(url: string, options: Omit<RedisDatabaseOptions, 'address'>): Promise<Opened> {
+  const database = await openRedisDatabase({ address: findRedisAddress(url)!, ...options });
+  return { database, storage: createRedisStorage(database), permission: createRedisPermission(database) };
 }

@@ -1,5 +1,6 @@
 // Access to the tables: committed state on any connection, or the state of a unit of work on its own connection.
 import { noRequester, type Requester } from '../../contracts/requester.ts';
+import type { SmallLists } from '../../core/lists/small-lists.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Result, Row, SqlValue, Statement, ScanTarget } from './connection.ts';
 import type { Dialect } from './dialect.ts';
@@ -7,7 +8,7 @@ import type { BackendName } from './errors.ts';
 import type { QueryBatchers } from './query-batcher.ts';
 import { charsOf, type LongReads } from './long-reads.ts';
 import { answersOf, arraysOf, type BatchableQuery, type BatchValue } from './batchable-query.ts';
-import { isSmallList, type SmallLists } from './small-lists.ts';
+import { isSmallList } from './small-lists.ts';
 import type { PostgresUnit } from './unit.ts';
 
 export interface Access {

@@ -1,6 +1,7 @@
 // A PostgreSQL database for the storage and permission backends. Any number of processes may share it: everything they must
 // agree on is in its rows. What a process caches has a version, which each read asks for.
 import type { Clock } from '../../base/clock.ts';
+import { SmallLists } from '../../core/lists/small-lists.ts';
 import type { BeginOptions, Database, ConditionalWrite, Transaction } from '../../contracts/database.ts';
 import type { ChangeHints } from '../../contracts/change-hints.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -23,7 +24,6 @@ import { NotifyTransport } from './notify-transport.ts';
 import { initializeComponent } from './migrate.ts';
 import { reapChunk } from './reaper.ts';
 import { databaseComponent } from './schema.ts';
-import { SmallLists } from './small-lists.ts';
 import { PostgresUnit } from './unit.ts';
 
 export interface PostgresDatabaseOptions {

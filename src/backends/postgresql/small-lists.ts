@@ -1,19 +1,8 @@
-// The objects of small lists that are filtered or sorted by attributes, cached in this process. Each read asks the database
-// for the version of the list, so other processes may write at any time.
-import { ByteCache } from '../../base/byte-cache.ts';
-import { runFromNow } from '../../base/steps.ts';
-import type { Page } from '../../contracts/storage.ts';
+// Reads the version and the objects of a small list, for the cache of this process.
 import { keyOfList } from '../../core/lists/list-key.ts';
+import type { ListContents, ListSource } from '../../core/lists/small-lists.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
-import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import {
-  maxListPart,
-  maxSmallBytes,
-  maxSmallObjects,
-  readsAttributesOfPage,
-  readsAttributesOfSelection,
-  SmallList,
-} from '../sql/small-list.ts';
+import { maxSmallBytes, maxSmallObjects, SmallList } from '../../core/query/small-list.ts';
 import { batchableQuery, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import { pageColumns, readListState, readPageText } from './page-text.ts';
@@ -58,98 +47,33 @@ export async function isSmallList(access: Pick<Access, 'ask'>, { parent, kind }:
   return row?.[0] === '1';
 }
 
-/** A version of a list, and what was read of it. */
-interface Cached {
-  readonly version: string;
-  /** Its live objects, or why there are none: the list was queried once only, or its texts are long. */
-  readonly objects: SmallList | 'seen' | 'long';
-}
-
-/** Bytes of an entry of the cache besides its objects. */
-const bytesOfEntry = 200;
-
-type State = Pick<Page, 'timestamp' | 'horizon'>;
-
-/** The objects of a list, with its state at the same moment. */
-interface Contents {
-  readonly state: State;
-  readonly objects: SmallList;
-}
-
-export class SmallLists {
-  readonly #cache: ByteCache<Cached>;
-  /** Reads of contents under way, by list and version. */
-  readonly #reading = new Map<string, Promise<Contents | undefined>>();
-
-  /** @param maxBytes approximate size of the cache */
-  constructor(maxBytes: number) {
-    this.#cache = new ByteCache(maxBytes, maxListPart);
-  }
-
-  /**
-   * Returns the page of a query that no declared index delivers, if the list is small and was not changed lately, else
-   * `undefined`.
-   */
-  async selectPage(access: Access, list: ListKey, query: PageQuery): Promise<Page | undefined> {
-    const contents = readsAttributesOfPage(query) ? await this.#contentsOf(access, list) : undefined;
-    return contents && { ...contents.state, ...(await runFromNow(contents.objects.selectPage(query), 'normal')) };
-  }
-
-  /** Returns the number of selected objects if the list is small and was not changed lately, else `undefined`. */
-  async count(access: Access, list: ListKey, selection: Selection): Promise<number | undefined> {
-    const contents = readsAttributesOfSelection(selection) ? await this.#contentsOf(access, list) : undefined;
-    return contents && runFromNow(contents.objects.count(selection), 'normal');
-  }
-
-  async #contentsOf(access: Access, list: ListKey): Promise<Contents | undefined> {
-    const [row] = await access.ask(readVersion, [list.parent, list.kind]);
-    const found = row?.[3];
-    if (row === undefined || typeof found !== 'string' || Number(row[2]) > maxSmallObjects) return undefined;
-    const key = keyOfList(list);
-    const known = this.#cache.get(key);
-    if (known?.version !== found) {
-      // To read all objects takes longer than one query. So they are read for the second query of a version.
-      this.#cache.set(key, { version: found, objects: 'seen' }, key.length + bytesOfEntry);
-      return undefined;
-    }
-    if (known.objects === 'long') return undefined;
-    if (known.objects !== 'seen') return { state: readListState(row), objects: known.objects };
-    return this.#read(access, list, found);
-  }
-
-  /** Reads the objects once for all queries that wait for them. */
-  #read(access: Access, list: ListKey, asked: string): Promise<Contents | undefined> {
-    const name = `${asked} ${keyOfList(list)}`;
-    const underWay = this.#reading.get(name);
-    if (underWay !== undefined) return underWay;
-    const reading = this.#readContents(access, list, asked).finally(() => this.#reading.delete(name));
-    this.#reading.set(name, reading);
-    return reading;
-  }
-
-  async #readContents(access: Access, list: ListKey, asked: string): Promise<Contents | undefined> {
-    const { rows } = await access.run(readContents, [list.parent, list.kind]);
-    const key = keyOfList(list);
-    const size = key.length + bytesOfEntry;
-    const contents = contentsIn(rows[0]);
-    if (contents !== undefined) this.#cache.set(key, contents, size + contents.objects.bytes);
-    // Without an entry the cache is too small for them.
-    if (this.#cache.get(key) === undefined || contents === undefined) {
-      this.#cache.set(key, { version: asked, objects: 'long' }, size);
-    }
-    return contents;
-  }
+/** Returns the reads of a list in committed state. */
+export function smallListSource(access: Access, list: ListKey): ListSource {
+  const values = [list.parent, list.kind];
+  return {
+    get key() {
+      return keyOfList(list);
+    },
+    async readVersion() {
+      const [row] = await access.ask(readVersion, values);
+      const version = row?.[3];
+      if (row === undefined || typeof version !== 'string' || Number(row[2]) > maxSmallObjects) return undefined;
+      return { version, ...readListState(row) };
+    },
+    readContents: async () => contentsIn((await access.run(readContents, values)).rows[0]),
+  };
 }
 
 /** Reads the row of `readContents`; `undefined` when it is absent, or has a text that is too long. */
-function contentsIn(row: Row | undefined): (Contents & { readonly version: string }) | undefined {
+function contentsIn(row: Row | undefined): ListContents | undefined {
   const version = row?.[6];
   const page = row && readPageText(row, { limit: maxSmallObjects });
   if (typeof version !== 'string' || page === undefined) return undefined;
   const { timestamp, horizon, entries } = page;
   return {
     version,
-    state: { timestamp, horizon },
+    timestamp,
+    horizon,
     objects: new SmallList(entries.filter((entry) => entry instanceof StoredObject)),
   };
 }

@@ -31,6 +31,7 @@ import { readJoinedPage, readLongPage, readPageText } from './page-text.ts';
 import { compileCount, compilePage, readPageRows } from './page.ts';
 import { compileOrderedPage, type RowShape } from './ordered-page.ts';
 import type { Compiled } from './parameters.ts';
+import { smallListSource } from './small-lists.ts';
 import { batchableQuery, StatementNames, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 
 // The subselect makes the server look up the list first. In a join it may search all lists of the parent for the id.
@@ -92,9 +93,8 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
   async countAll(list: ListKey, selection: Selection): Promise<number> {
     this.access.settle();
     const whole = planSelection(selection);
-    // Reports are about indexes.
-    const isCached = !isWholeList(whole) && selection.report === undefined;
-    const cached = isCached ? await this.access.smallLists?.count(this.access, list, selection) : undefined;
+    const source = smallListSource(this.access, list);
+    const cached = isWholeList(whole) ? undefined : await this.access.smallLists?.count(source, selection);
     if (cached !== undefined) return cached;
     const indexed = await countKeys(this.access, list, selection);
     if (typeof indexed === 'number') return indexed;
@@ -182,12 +182,10 @@ async function byIndexes<P extends Pick<Page, 'timestamp' | 'more'>>(
   { readOrdered, read, present }: PageForm<P>,
 ): Promise<P> {
   // Reports are about indexes.
-  if (query.report === undefined) {
-    const ordered = await readOrdered();
-    if (ordered !== undefined) return ordered;
-    const cached = await access.smallLists?.selectPage(access, list, query);
-    if (cached !== undefined) return present(cached);
-  }
+  const ordered = query.report === undefined ? await readOrdered() : undefined;
+  if (ordered !== undefined) return ordered;
+  const cached = await access.smallLists?.selectPage(smallListSource(access, list), query);
+  if (cached !== undefined) return present(cached);
   const found = query.indexes === undefined ? undefined : await searchKeys(access, list, query);
   if (found?.clock !== undefined) {
     const { clock: timestamp, horizon, candidates } = found;

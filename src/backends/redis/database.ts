@@ -6,6 +6,7 @@ import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { PoolState } from '../../contracts/observer.ts';
+import { SmallLists } from '../../core/lists/small-lists.ts';
 import { SharedHints } from '../hints/shared-hints.ts';
 import { defaultTimeoutSeconds, RedisClient, type RedisClientOptions } from './client.ts';
 import { changedAbove, ClusterCommit } from './cluster-commit.ts';
@@ -28,9 +29,12 @@ export interface RedisDatabaseOptions extends RedisClientOptions {
   readonly clock: Clock;
   /** Prefix of the names of all keys. Default `coffer:`. */
   readonly prefix?: string | undefined;
+  /** Approximate size of the cache of small lists in bytes; 0: none. */
+  readonly cacheBytes?: number | undefined;
 }
 
 export const defaultPrefix = 'coffer:';
+const defaultCacheBytes = 33_554_432;
 
 /**
  * Opens a database. Storage and permission backends created on the same one share its units of work.
@@ -55,6 +59,7 @@ export class RedisDatabase implements Database, UnitHost {
   readonly queue: ListQueue;
   readonly sharedLocks: SharedLocks;
   readonly leases: Leases;
+  readonly smallLists: SmallLists | undefined;
   readonly #cluster: ClusterCommit | undefined;
   readonly #open = new Set<RedisUnit>();
   readonly #closers: (() => void)[] = [];
@@ -74,6 +79,8 @@ export class RedisDatabase implements Database, UnitHost {
     this.keys = new Keys(options.prefix ?? defaultPrefix);
     this.reads = new ListReads(this.client, this.keys);
     this.leases = new Leases(this.reads, this.#mark);
+    const { cacheBytes = defaultCacheBytes } = options;
+    this.smallLists = cacheBytes === 0 ? undefined : new SmallLists(cacheBytes);
     this.#cluster = this.client.isCluster
       ? new ClusterCommit(this.client, this.keys, (...args) => this.#execute(...args))
       : undefined;

@@ -9,11 +9,18 @@ import { defaultRedisUrl, findRedisAddress, formatRedisPlace, redisUrlForm, redi
 import type { RedisAddress } from './address.ts';
 import type { RedisClientOptions } from './client.ts';
 
+const bytesPerMegabyte = 1_048_576;
+
 const settings = {
   redis_prefix: setting(
     matching(/^[^{}\s]+$/, 'a text without braces and blanks'),
     'Text before the names of all keys in Redis. Services that share a server need different ones.',
     { default: 'coffer:' },
+  ),
+  redis_memory_mb: setting(
+    integer({ min: 0 }),
+    'Approximate megabytes of small lists that the process caches for filters and sorting; 0 means none. Each read asks Redis whether they have changed.',
+    { default: 32 },
   ),
 };
 
@@ -54,8 +61,9 @@ export const redis: BuiltInBackend = {
     const { createRedisStorage } = await import('./storage.ts');
     const { createRedisPermission } = await import('./permission.ts');
     const { createRedisSecurityState } = await import('./security-state.ts');
-    const prefix = all.read(settings).redis_prefix;
-    const database = await openRedisDatabase({ ...clientOptions(all, kind), clock, prefix });
+    const { redis_prefix: prefix, redis_memory_mb: megabytes } = all.read(settings);
+    const cacheBytes = megabytes * bytesPerMegabyte;
+    const database = await openRedisDatabase({ ...clientOptions(all, kind), clock, prefix, cacheBytes });
     const { client, keys } = database;
     return {
       database,

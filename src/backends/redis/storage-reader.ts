@@ -12,6 +12,7 @@ import type {
   StorageReader,
 } from '../../contracts/storage.ts';
 import type { ListState } from '../../core/lists/list-state.ts';
+import type { SmallLists } from '../../core/lists/small-lists.ts';
 import { runFromNow } from '../../base/steps.ts';
 import { joinPage } from '../../core/objects/page-text.ts';
 import { isTombstone, type ListKey, type StoredObject } from '../../core/objects/stored.ts';
@@ -26,6 +27,7 @@ import { ListChanged, ListView } from './list-view.ts';
 import type { Allowance, LongReads } from './long-reads.ts';
 import { listsAfter } from './registries.ts';
 import { countSelected, selectPage } from './select.ts';
+import { smallListSource } from './small-lists.ts';
 
 /**
  * Number of entries fetched at once when they have to be filtered or sorted. The server runs no other command meanwhile, and
@@ -47,6 +49,8 @@ export interface RedisReads {
   readonly longReads: LongReads;
   /** Reads a list while no unit writes it; absent for units, which could wait for each other. */
   readonly heldReads?: HeldReads | undefined;
+  /** Cached objects of committed state; absent for units, and without a cache. */
+  readonly smallLists?: SmallLists | undefined;
   /** The client for which the reads are; absent: none. */
   readonly requester?: Requester | undefined;
 }
@@ -56,16 +60,18 @@ export class RedisStorageReader implements StorageReader {
   readonly #longReads: LongReads;
   readonly #requester: Requester;
   readonly #heldReads: HeldReads | undefined;
+  readonly #smallLists: SmallLists | undefined;
   readonly #client: RedisClient;
   readonly #keys: Keys;
 
-  constructor({ client, keys, reads, longReads, heldReads, requester = noRequester }: RedisReads) {
+  constructor({ client, keys, reads, longReads, heldReads, smallLists, requester = noRequester }: RedisReads) {
     this.#client = client;
     this.#keys = keys;
     this.reads = reads;
     this.#longReads = longReads;
     this.#requester = requester;
     this.#heldReads = heldReads;
+    this.#smallLists = smallLists;
   }
 
   async get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined> {
@@ -73,20 +79,23 @@ export class RedisStorageReader implements StorageReader {
     return entry === undefined || isTombstone(entry) ? undefined : entry;
   }
 
-  listAll(list: ListKey, query: PageQuery): Promise<Page> {
-    return this.look(list, (view, piece) => readPage(view, query, piece));
+  async listAll(list: ListKey, query: PageQuery): Promise<Page> {
+    const cached = await this.#smallLists?.selectPage(smallListSource(this.reads, list), query);
+    return cached ?? this.look(list, (view, piece) => readPage(view, query, piece));
   }
 
-  listText(list: ListKey, query: PageQuery): Promise<PageText> {
+  async listText(list: ListKey, query: PageQuery): Promise<PageText> {
+    const join = async (page: Page): Promise<PageText> => runFromNow(joinPage(page, query.maxBytes), 'normal');
+    const cached = await this.#smallLists?.selectPage(smallListSource(this.reads, list), query);
+    if (cached !== undefined) return join(cached);
     // Joined in the same turn, so that few long pages are in memory before their requests have reserved some.
-    return this.look(list, async (view, piece) => {
-      return runFromNow(joinPage(await readPage(view, query, piece), query.maxBytes), 'normal');
-    });
+    return this.look(list, async (view, piece) => join(await readPage(view, query, piece)));
   }
 
-  countAll(list: ListKey, selection: Selection): Promise<number> {
+  async countAll(list: ListKey, selection: Selection): Promise<number> {
     const part = selection.includeDeleted === true ? 'both' : 'live';
-    return this.look(list, (view, piece) => countSelected(view, part, selection, piece));
+    const cached = await this.#smallLists?.count(smallListSource(this.reads, list), selection);
+    return cached ?? this.look(list, (view, piece) => countSelected(view, part, selection, piece));
   }
 
   findWords(): Promise<never> {

@@ -7,13 +7,13 @@ import { RedisStorageReader } from './storage-reader.ts';
 import { RedisStorageWriter } from './storage-writer.ts';
 
 export function createRedisStorage(database: RedisDatabase): StorageBackend {
-  const { client, keys, reads } = database;
+  const { client, keys, reads, smallLists } = database;
   const shared = { client, keys, reads, longReads: new LongReads() };
-  const heldReads = new HeldReads(database);
+  const committed = { ...shared, heldReads: new HeldReads(database), smallLists };
   return {
     database,
-    reader: new RedisStorageReader({ ...shared, heldReads }),
-    readerFor: (requester) => new RedisStorageReader({ ...shared, heldReads, requester }),
+    reader: new RedisStorageReader(committed),
+    readerFor: (requester) => new RedisStorageReader({ ...committed, requester }),
     writer: (transaction) => new RedisStorageWriter(shared, database.requireUnit(transaction)),
   };
 }

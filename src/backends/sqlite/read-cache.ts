@@ -17,7 +17,7 @@ import type { ObjectPermissions } from '../../contracts/permission.ts';
 import type { PageText } from '../../contracts/storage.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
-import { maxListPart, type SmallList } from '../sql/small-list.ts';
+import { maxListPart, type SmallList } from '../../core/query/small-list.ts';
 import type { ListRow } from './lists.ts';
 
 /** A part of a list, and the cached row of the list at that moment. They are valid together only. */

@@ -9,7 +9,7 @@ import {
   readsAttributesOfPage,
   readsAttributesOfSelection,
   SmallList,
-} from '../sql/small-list.ts';
+} from '../../core/query/small-list.ts';
 import type { Connection } from './connection.ts';
 import type { ListRow } from './lists.ts';
 import type { ReadCache } from './read-cache.ts';

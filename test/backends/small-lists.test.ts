@@ -1,18 +1,21 @@
 // The cache of small lists returns what the database has, whichever process writes.
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { StoredObject, type ListKey } from '../../../src/core/objects/stored.ts';
-import { storedParent } from '../../../src/core/objects/uris.ts';
-import type { PageQuery } from '../../../src/core/query/ast.ts';
-import { parseField } from '../../../src/core/query/fields.ts';
-import { newestFirst } from '../../../src/core/query/sort.ts';
-import { createTestClock } from '../../../src/testing/index.ts';
-import { inUnitOf } from '../../../src/testing/contract/unit-of-work.ts';
-import { anyHistory } from '../../contract/history.ts';
-import { advanceClock, requireSame, runReads, runStep } from '../../contract/run-history.ts';
-import { Comparisons } from '../../support/comparisons.ts';
-import { cloneDatabase, openPostgres, type OpenPostgres } from '../../support/postgresql.ts';
-import { sized } from '../../support/extent.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { StoredObject, type ListKey } from '../../src/core/objects/stored.ts';
+import { storedParent } from '../../src/core/objects/uris.ts';
+import type { PageQuery } from '../../src/core/query/ast.ts';
+import { parseField } from '../../src/core/query/fields.ts';
+import { SmallList } from '../../src/core/query/small-list.ts';
+import { newestFirst } from '../../src/core/query/sort.ts';
+import { createTestClock } from '../../src/testing/index.ts';
+import { inUnitOf } from '../../src/testing/contract/unit-of-work.ts';
+import { anyHistory } from '../contract/history.ts';
+import { advanceClock, requireSame, runReads, runStep } from '../contract/run-history.ts';
+import { Comparisons } from '../support/comparisons.ts';
+import { openRedis, type Opened } from '../support/all-backends.ts';
+import { cloneDatabase, openPostgres } from '../support/postgresql.ts';
+import { openTestServer } from '../support/redis.ts';
+import { sized } from '../support/extent.ts';
 
 const start = 1000;
 const clock = createTestClock(start);
@@ -24,18 +27,36 @@ const query: PageQuery = {
   limit: 10,
 };
 
-describe('the cache of small lists', () => {
-  let database: Awaited<ReturnType<typeof cloneDatabase>>;
+/** An empty database, which each call opens again. */
+interface Place {
+  /** @param cacheBytes size of the cache; default: that of the backend */
+  readonly open: (cacheBytes?: number) => Promise<Opened> | Opened;
+  readonly drop: () => Promise<void>;
+}
+
+const places: Readonly<Record<string, () => Promise<Place>>> = {
+  async postgresql() {
+    const { url, drop } = await cloneDatabase();
+    return { open: (cacheBytes) => openPostgres(clock, { url }, cacheBytes), drop };
+  },
+  async redis() {
+    const server = await openTestServer();
+    const prefix = `small-lists-${process.pid}:`;
+    return { open: (cacheBytes) => openRedis(server.url, { clock, prefix, cacheBytes }), drop: () => server.close() };
+  },
+};
+
+describe.each(Object.entries(places))('the cache of small lists on %s', (_name, createPlace) => {
+  let place: Place;
   /** Two processes with a cache, and one without. */
-  let all: readonly [OpenPostgres, OpenPostgres, OpenPostgres];
+  let all: readonly [Opened, Opened, Opened];
   beforeAll(async () => {
-    database = await cloneDatabase();
-    const { url } = database;
-    all = [openPostgres(clock, { url }), openPostgres(clock, { url }), openPostgres(clock, { url }, 0)];
+    place = await createPlace();
+    all = [await place.open(), await place.open(), await place.open(0)];
   });
   afterAll(async () => {
     for (const opened of all) await opened.database.close();
-    await database.drop();
+    await place.drop();
   });
 
   const clear = (): Promise<void> =>
@@ -43,7 +64,7 @@ describe('the cache of small lists', () => {
       await storage.flush();
       await permission.flush();
     });
-  const texts = async ({ storage: { reader } }: OpenPostgres): Promise<readonly string[]> => {
+  const texts = async ({ storage: { reader } }: Opened): Promise<readonly string[]> => {
     const { entries } = await reader.listAll(list, query);
     expect(await reader.countAll(list, { filters: query.filters })).toBe(entries.length);
     return entries.map((entry) => (entry instanceof StoredObject ? `${entry.id} ${entry.text}` : entry.id));
@@ -75,6 +96,21 @@ describe('the cache of small lists', () => {
       { numRuns: histories },
     );
     comparisons.print('Cache of small lists');
+  });
+
+  it('serves the queries of a version from the second one on', async () => {
+    const [one, other] = all;
+    const served = vi.spyOn(SmallList.prototype, 'selectPage');
+    const calls: number[] = [];
+    for (const n of [1, 2]) {
+      await inUnitOf(other, ({ storage }) => storage.update(list, 'a', `{"n":${n}}`));
+      for (let read = 0; read < 3; read++) {
+        const { entries } = await one.storage.reader.listAll(list, query);
+        expect(entries).toMatchObject([{ text: `{"n":${n}}` }]);
+        calls.push(served.mock.calls.length);
+      }
+    }
+    expect(calls).toEqual([0, 1, 2, 2, 3, 4]);
   });
 
   it('sees objects replaced at the same timestamp, in the same number', async () => {

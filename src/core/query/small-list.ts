@@ -1,11 +1,11 @@
 // Small lists that are filtered or sorted by attributes. Their parsed objects are cached, because a database would parse the
 // text of each object for each query.
 import type { Steps } from '../../base/steps.ts';
-import type { EntryPage } from '../../core/objects/page-text.ts';
-import type { StoredObject } from '../../core/objects/stored.ts';
-import type { PageQuery, Selection } from '../../core/query/ast.ts';
-import { planPage, planSelection, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
-import { filterWanted, selectAmong } from '../../core/query/select-among.ts';
+import type { EntryPage } from '../objects/page-text.ts';
+import type { StoredObject } from '../objects/stored.ts';
+import type { PageQuery, Selection } from './ast.ts';
+import { planPage, planSelection, type PagePlan, type SelectionPlan } from './plan-page.ts';
+import { filterWanted, selectAmong } from './select-among.ts';
 
 /** A list is small with at most so many objects, and bytes of their texts. */
 export const maxSmallObjects = 1000;
