@@ -29,10 +29,13 @@ export async function findReadableFile(
   const { storage } = context.unit.reader;
   const file = { ownerUri: recordUri(owner), location };
   if (signer !== undefined && isSigned(context.query)) {
-    if (!signer.verify(file, context.query)) throw expired();
-    const link = (await findOwn(storage, owner, location)) ?? (await findCopy(attachments, context, file));
-    if (link === undefined) throw new ServiceError('unknownPath');
-    return link;
+    const version = signer.verify(file, context.query);
+    if (version === undefined) throw expired();
+    const own = await findOwn(storage, owner, location);
+    if (own?.lastModified === version) return own;
+    const copy = await findCopy(attachments, context, file, async (_place, link) => link.lastModified === version);
+    if (copy === undefined) throw new ServiceError('unknownPath');
+    return copy;
   }
   const place = placeOf(attachments, owner);
   if (place === undefined) throw new ServiceError('unknownPath');
@@ -67,17 +70,17 @@ async function findCopy(
   attachments: AttachmentService,
   context: Context,
   file: FileOfRecord,
-  passes?: (place: ObjectPlace) => Promise<boolean>,
+  passes: (place: ObjectPlace, link: Link) => Promise<boolean>,
 ): Promise<Link | undefined> {
   const { storage } = context.unit.reader;
   for (const uri of await readReferences(storage, file, maxCopies)) {
     const recordIds = parseRecordUri(uri);
     const place = recordIds && placeOf(attachments, recordIds);
     if (recordIds === undefined || place === undefined) continue;
-    if (passes !== undefined && !(await passes(place))) continue;
     const link = await findOwn(storage, recordIds, file.location);
+    if (link?.ownerUri !== file.ownerUri || !(await passes(place, link))) continue;
     const attachment = attachmentOf(await attachments.host.objects.find(context, place));
-    if (link?.ownerUri === file.ownerUri && attachment !== undefined && matchesFile(attachment, link)) return link;
+    if (attachment !== undefined && matchesFile(attachment, link)) return link;
   }
   return undefined;
 }
