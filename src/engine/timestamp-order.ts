@@ -54,14 +54,20 @@ export class TimestampOrder {
   }
 }
 
-/**
- * Returns the timestamp up to which all changes of lists in the order are visible to a read of them that begins afterwards.
- * Clients continue from it, or from an earlier one.
- */
-export async function readOrder(storage: StorageReader, now: number): Promise<number> {
+/** How far the changes of lists in the order are visible to a read of them that begins afterwards. */
+export interface Reached {
+  /** The shared clock; 0 when there is none that counts. Never moves back, and stays while nothing is written. */
+  readonly sharedClock: number;
+  /** The timestamp up to which no change is missing. Clients continue from it, or from an earlier one. */
+  readonly completeTo: number;
+}
+
+/** Reads how far the changes of lists in the order are visible. */
+export async function readOrder(storage: StorageReader, now: number): Promise<Reached> {
   const clock = (await storage.resourceTimestamp(shared)) ?? 0;
   // A clock that was ahead, or was set back, has left it where no writes follow it.
-  return Math.max(clock <= now + maxAheadMs ? clock : 0, now - settledAfterMs);
+  const sharedClock = clock <= now + maxAheadMs ? clock : 0;
+  return { sharedClock, completeTo: Math.max(sharedClock, now - settledAfterMs) };
 }
 
 /** The methods that move the clock of a list, which is their first argument. Some of them always do, as they always write. */

@@ -137,8 +137,21 @@ describe('The list of changes', () => {
   it('has a timestamp however many collections are monitored.', () => {
     const names = { id: 'i', bucket: 'b', collection: 'c', host: 'h' };
     const entries = Array.from({ length: 300_000 }, (_, last_modified) => ({ ...names, last_modified }));
-    expect(newestTimestamp({ entries, completeTo: 500_000 }, 400_000)).toBe(299_999);
-    expect(newestTimestamp({ entries: [], completeTo: 500_000 }, 400_000)).toBe(400_000);
+    const reached = { sharedClock: 0, completeTo: 500_000 };
+    expect(newestTimestamp({ entries, ...reached }, 400_000)).toBe(299_999);
+    expect(newestTimestamp({ entries: [], ...reached }, 400_000)).toBe(400_000);
+  });
+
+  it('keeps the timestamp that it has reached when a collection changes while it is read.', () => {
+    const place = { id: 'i', bucket: 'b', collection: 'c', host: 'h' };
+    const newestOf = (...timestamps: number[]): number => {
+      const entries = timestamps.map((last_modified) => ({ ...place, last_modified }));
+      return newestTimestamp({ entries, sharedClock: 200, completeTo: 200 }, 300);
+    };
+    expect(newestOf(100, 200)).toBe(200);
+    expect(newestOf(100, 201)).toBe(200);
+    // A collection with the newest timestamp was deleted.
+    expect(newestOf(100, 150)).toBe(150);
   });
 
   it('has no timestamp from the future, which a client has set, so that followers miss no other change.', async () => {
@@ -159,6 +172,12 @@ describe('The list of changes', () => {
     expect((next.body as { data: readonly Entry[] }).data.map(({ collection }) => collection)).toEqual(['c', 'shown']);
     const { body } = await service.request('GET', `${monitor.replace('records', 'changeset')}?_expected=0`);
     expect(body).toMatchObject({ timestamp: Number(next.headers['etag']!.replaceAll('"', '')) });
+    // The next change of that collection does not move the timestamp, and is shown nevertheless.
+    await alice.request('PUT', '/v1/buckets/main/collections/c/records/later');
+    const headers = { 'If-None-Match': next.headers['etag']! };
+    const last = await service.request('GET', `${monitor}?_since=${next.headers['etag']}`, { headers });
+    expect(last).toMatchObject({ body: { data: [{ collection: 'c', last_modified: clock.now() + 86_400_001 }] } });
+    expect(last.headers['etag']).toBe(next.headers['etag']);
     await service.close();
   });
 

@@ -192,7 +192,8 @@ forEachBackend((backend) => {
       const { url, expires } = await sign();
       const [path = '', search = ''] = url.split('?');
       const parameters = new URLSearchParams(search);
-      const [version, signature = ''] = [parameters.get('version'), parameters.get('signature')!];
+      const version = parameters.get('version');
+      const signature = parameters.get('signature')!;
       const other = `${record}2`;
       const { body } = await upload(alice, other.slice('/v1'.length), { content: 'other' });
       const { location: otherPath } = body as { location: string };

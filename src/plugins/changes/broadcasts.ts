@@ -36,9 +36,9 @@ function describe(): OperationDescription {
 
 async function broadcastTimestamp({ host, values, readChanges }: ChangesService, context: Context): Promise<number> {
   const { cache } = host;
-  const { entries, completeTo } = await readChanges(context);
-  const shown = entries.filter(({ collection }) => !collection.includes('-preview'));
-  const newest = newestTimestamp({ entries: shown, completeTo }, context.now);
+  const changes = await readChanges(context);
+  const entries = changes.entries.filter(({ collection }) => !collection.includes('-preview'));
+  const newest = newestTimestamp({ ...changes, entries }, context.now);
   const known = await cache.get(key);
   const announced = typeof known === 'number' ? known : undefined;
   const interval = values.push_broadcast_min_debounce_interval_seconds * 1000;

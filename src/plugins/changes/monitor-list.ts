@@ -22,7 +22,7 @@ import { timestampHeaders } from '../../engine/respond.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
 import { warningHeader } from '../../engine/warnings.ts';
 import { cachingOf, parameter, respondWithoutChanges } from './caching.ts';
-import { newestTimestamp } from './monitored-collections.ts';
+import { isComplete, newestTimestamp } from './monitored-collections.ts';
 import type { ChangesService } from './service.ts';
 
 const byId: SortKey = { field: idField, direction: 'ascending' };
@@ -119,8 +119,9 @@ async function listChanges(service: ChangesService, context: Context): Promise<S
   const changes = await readChanges(context);
   const timestamp = newestTimestamp(changes, context.now);
   const headers = timestampHeaders(timestamp, caching);
-  // Existing clients expect a body, so an unchanged list is empty instead of a 304.
-  if (isUnchanged(preconditions, timestamp)) return { status: 200, headers, body: '{"data":[]}' };
+  // Existing clients expect a body, so an unchanged list is empty instead of a 304. Entries after the timestamp may be new.
+  if (isUnchanged(preconditions, timestamp) && isComplete(changes))
+    return { status: 200, headers, body: '{"data":[]}' };
   requireMatch(preconditions, timestamp);
   return virtualPage(context, host.engine, changes.entries, query, headers);
 }

@@ -7,7 +7,7 @@ import type { ListKey } from '../../core/objects/stored.ts';
 import type { Context } from '../../engine/context.ts';
 import type { Change } from '../../engine/events/event.ts';
 import { roomFor } from '../../engine/stored-work.ts';
-import { readOrder } from '../../engine/timestamp-order.ts';
+import { readOrder, type Reached } from '../../engine/timestamp-order.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
 import { walkIds } from '../../engine/walk.ts';
 
@@ -20,11 +20,9 @@ export interface MonitoredEntry extends JsonObject {
   readonly host: string;
 }
 
-export interface MonitoredChanges {
+export interface MonitoredChanges extends Reached {
   /** An entry for each existing monitored collection whose records have a timestamp. */
   readonly entries: readonly MonitoredEntry[];
-  /** The timestamp up to which none is missing. */
-  readonly completeTo: number;
 }
 
 /** The parts of an entry that stay the same. */
@@ -79,14 +77,14 @@ export function createMonitor({ resources, excluded, host }: MonitoredOptions): 
       }
     }
     const lists = [...found.keys()].map((parent) => ({ kind: 'record', parent }));
-    const completeTo = await reading;
+    const reached = await reading;
     const { clocks } = await storage.clocks(lists);
     known = found;
     const entries = [...found.values()].flatMap(({ id, bucket, collection }, index) => {
       const timestamp = clocks[index];
       return timestamp === undefined ? [] : [{ id, last_modified: timestamp, bucket, collection, host }];
     });
-    return { entries, completeTo };
+    return { entries, ...reached };
   };
   return { readChanges, includes };
 }
@@ -123,10 +121,17 @@ function entryId(host: string, uri: string): string {
  * Returns the newest timestamp of the entries, from which clients continue; without entries, the time. Entries after the
  * timestamp up to which the changes are complete do not count: clients get them again, with those that were missing.
  */
-export function newestTimestamp({ entries, completeTo }: MonitoredChanges, now: number): number {
-  let newest = -1;
+export function newestTimestamp(changes: MonitoredChanges, now: number): number {
+  const { entries, completeTo, sharedClock } = changes;
+  // An entry that does not count may have counted with an earlier timestamp, which the clock has passed.
+  let newest = isComplete(changes) ? 0 : sharedClock;
   for (const { last_modified } of entries) {
     if (last_modified > newest && last_modified <= completeTo) newest = last_modified;
   }
-  return newest < 0 ? Math.min(now, completeTo) : newest;
+  return newest === 0 ? Math.min(now, completeTo) : newest;
+}
+
+/** Whether all entries count for the newest timestamp. */
+export function isComplete({ entries, completeTo }: MonitoredChanges): boolean {
+  return entries.every(({ last_modified }) => last_modified <= completeTo);
 }
