@@ -1,5 +1,8 @@
 // Snapshots of collections at a past time.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startTestService, type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
 import { forEachBackend } from '../support/backends.ts';
 
@@ -363,5 +366,37 @@ describe('a snapshot whose history is trimmed', () => {
     } finally {
       await service.close();
     }
+  });
+});
+
+describe('a snapshot of a collection whose deletion is not in the history', () => {
+  it('shows readers of the collection nothing from before it, and readers of the bucket everything.', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'coffer-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'c.sqlite3');
+    const place = { storage_backend: 'sqlite', storage_url: file, permission_backend: 'sqlite', permission_url: file };
+    const open = async (settings: Readonly<Record<string, string>>): Promise<readonly [TestService, Past, Past]> => {
+      const service = await startTestService({ settings: { ...place, ...settings } });
+      return [service, new Past(service.asUser('alice'), 'b'), new Past(service.asUser('bob'), 'b')];
+    };
+    let [service, alice, bob] = await open({ includes: 'history' });
+    await alice.do('PUT', alice.bucket);
+    await alice.do('PUT', alice.collection);
+    const secret = await alice.put('a', 1);
+    await service.close();
+    // The history is off meanwhile.
+    [service, alice, bob] = await open({});
+    await alice.do('DELETE', alice.collection);
+    const { body } = await bob.client.request('GET', '/v1/');
+    await alice.do('PUT', alice.collection, {
+      permissions: { write: [(body as { user: { id: string } }).user.id] },
+    });
+    await service.close();
+    [service, alice, bob] = await open({ includes: 'history' });
+    const first = await bob.put('a', 2);
+    await bob.put('a', 3);
+    expect([await bob.at(secret), await bob.at(first)]).toEqual(['', 'a2']);
+    expect(await alice.at(secret)).toBe('a1');
+    await service.close();
   });
 });

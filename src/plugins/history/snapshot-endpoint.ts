@@ -1,6 +1,9 @@
 // `GET /buckets/{bucket_id}/snapshot/collections/{collection_id}@{timestamp}`: the records of a collection at a past
 // time.
+import type { StorageReader } from '../../contracts/storage.ts';
 import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
+import type { ListKey } from '../../core/objects/stored.ts';
+import { newestFirst } from '../../core/query/sort.ts';
 import { isAllowed, isNamed, requireAllowed, requireGranted } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { Context } from '../../engine/context.ts';
@@ -14,7 +17,7 @@ import { responseExpansion } from '../../http/request-memory.ts';
 import { ChangeLog } from './change-log.ts';
 import { bucketUri, recordedKinds } from './object-uris.ts';
 import { changesToRecord, type RecorderOptions } from './recorder.ts';
-import { readSnapshot, SnapshotTooLarge, type SnapshotSource } from './snapshot.ts';
+import { readSnapshot, SnapshotTooLarge } from './snapshot.ts';
 
 const instant: ParameterRule = {
   accepts: (text) => /^\d{1,20}$/.test(text),
@@ -79,8 +82,8 @@ async function respond({ objects, scope, maxBytes }: SnapshotOptions, context: C
   const changes = new ChangeLog({ storage, history, collectionId, requireRoom }, unrecorded);
   const list = records.listKey(ids, anonymous);
   const reserve = (bytes: number): void => context.request.memory?.admitWhole(bytes * responseExpansion);
-  const extent = await findExtent(objects, scope, context);
-  const source = { storage, records: list, exists, changes, extent, maxBytes, requireRoom, reserve };
+  const after = (await seesEverything(objects, context)) ? 0 : await readHorizon(storage, list);
+  const source = { storage, records: list, exists, changes, after, maxBytes, requireRoom, reserve };
   const pieces = await readSnapshot(source, at).catch(rethrow);
   if (pieces === undefined) throw notFound('missingParent', 'collection', collectionId);
   return {
@@ -90,20 +93,18 @@ async function respond({ objects, scope, maxBytes }: SnapshotOptions, context: C
   };
 }
 
+/** Whether the access of the caller does not depend on the collection. */
+async function seesEverything(objects: Objects, { caller, ids, unit }: Context): Promise<boolean> {
+  if (await isAllowed(objects.kind('history').rules.readList, caller, unit.reader, ids)) return true;
+  return isNamed(objects.kind('record').rules.readList, caller);
+}
+
 /**
- * Returns the changes that the caller may see. A collection that was deleted and created again may have other readers than
- * before. So earlier changes are only for callers whose access does not depend on the collection.
+ * Returns the timestamp up to which records may be those of an earlier collection, which may have had other readers. The history
+ * need not have its deletion: some are not recorded, and old entries are deleted.
  */
-async function findExtent(
-  objects: Objects,
-  { trim }: RecorderOptions,
-  { caller, ids, unit }: Context,
-): Promise<SnapshotSource['extent']> {
-  const { reader } = unit;
-  if (await isAllowed(objects.kind('history').rules.readList, caller, reader, ids)) return 'all';
-  if (await isNamed(objects.kind('record').rules.readList, caller)) return 'all';
-  // Entries about collections may be trimmed before those about records.
-  return trim.maxCount > 0 ? 'sinceKnownCreation' : 'sinceCreation';
+async function readHorizon(storage: StorageReader, records: ListKey): Promise<number> {
+  return (await storage.listAll(records, { filters: [], sort: newestFirst, limit: 1 })).horizon;
 }
 
 function rethrow(error: unknown): never {

@@ -6,7 +6,7 @@ import { pause, runFromNow, type Steps } from '../../base/steps.ts';
 import type { RequireRoom, StorageReader } from '../../contracts/storage.ts';
 import { charsOf, formatEntry, type ListKey } from '../../core/objects/stored.ts';
 import { oldestFirst, shortPageBytes, walk, walkIds } from '../../engine/walk.ts';
-import type { LoggedChange, ChangeLog } from './change-log.ts';
+import type { ChangeLog, ChangeSelection, LoggedChange } from './change-log.ts';
 import { where } from './history-entry.ts';
 
 /** Sources and limits of a snapshot. */
@@ -16,11 +16,8 @@ export interface SnapshotSource {
   /** Whether the collection exists now. */
   readonly exists: boolean;
   readonly changes: ChangeLog;
-  /**
-   * Which changes count: all of them, those since the collection was created or deleted last, or the same but none if
-   * the change log does not contain that creation.
-   */
-  readonly extent: 'all' | 'sinceCreation' | 'sinceKnownCreation';
+  /** Timestamp of records after which changes count. */
+  readonly after: number;
   /** Maximum size of all records together. */
   readonly maxBytes: number;
   /** Reserves memory for a page. */
@@ -49,7 +46,7 @@ const maxSearchedIds = 500;
  * @throws SnapshotTooLarge
  */
 export async function readSnapshot(source: SnapshotSource, at: number): Promise<readonly string[] | undefined> {
-  const { storage, records, exists, changes, extent, requireRoom } = source;
+  const { storage, records, exists, changes, after, requireRoom } = source;
   if (!exists && (await changes.findNewest({})) === undefined) return undefined;
   const found = new RecordCollector(source);
   // Records change while they are read, also at times up to `at`. What changes from here on is later than the clock.
@@ -66,13 +63,14 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
       if (budget.spendOnObject(charsOf(entry))) await pause('normal');
     }
   }
-  const start =
-    extent === 'all' ? undefined : await changes.findNewest({ kind: 'collection', actions: ['create', 'delete'] });
-  if (start === undefined && extent === 'sinceKnownCreation') return runFromNow(found.newestFirst(), 'normal');
-  const { before: after = start, isLater, deleted } = await findDeletions(changes, { at, border, after: start });
-  const isUnknown = isLater || !exists;
-  const wanted = isUnknown ? undefined : await findChanged(source, border, { deleted, unchanged });
-  if (wanted?.size !== 0) await addChanged(changes, border, { wanted, unchanged, after }, found);
+  if (after < border) {
+    const { before, isLater, deleted } = await findDeletions(changes, at, border);
+    const isUnknown = isLater || !exists;
+    const wanted = isUnknown ? undefined : await findChanged(source, border, { deleted, unchanged });
+    const from = after + 1;
+    if (wanted?.size !== 0)
+      await addChanged(changes, { upTo: border, from, after: before }, { wanted, unchanged }, found);
+  }
   return runFromNow(found.newestFirst(), 'normal');
 }
 
@@ -131,17 +129,11 @@ interface Deletions {
   readonly deleted: ReadonlySet<string>;
 }
 
-interface DeletionTimes {
-  readonly at: number;
-  /** The time `at` by the clock of the records, which may be earlier. */
-  readonly border: number;
-  readonly after: LoggedChange | undefined;
-}
-
-async function findDeletions(changes: ChangeLog, { at, border, after }: DeletionTimes): Promise<Deletions> {
+/** @param border the time `at` by the clock of the records, which may be earlier */
+async function findDeletions(changes: ChangeLog, at: number, border: number): Promise<Deletions> {
   const deleted = new Set<string>();
   let isLater = false;
-  for await (const change of changes.newestFirst({ actions: ['delete'], after })) {
+  for await (const change of changes.newestFirst({ actions: ['delete'] })) {
     if (change.kind === 'record') {
       if (change.lastModified > border) deleted.add(change.recordId);
     } else if (await isBefore(changes, change, at)) {
@@ -184,20 +176,18 @@ interface Wanted {
   readonly wanted: ReadonlySet<string> | undefined;
   /** Ids found already. */
   readonly unchanged: ReadonlySet<string>;
-  /** Only changes after this one. */
-  readonly after: LoggedChange | undefined;
 }
 
-/** Adds changed records in their state after the last change up to the time, unless that was a deletion. */
+/** Adds changed records in their state after the last of the selected changes, unless that was a deletion. */
 async function addChanged(
   changes: ChangeLog,
-  border: number,
-  { wanted, unchanged, after }: Wanted,
+  selection: Pick<ChangeSelection, 'from' | 'upTo' | 'after'>,
+  { wanted, unchanged }: Wanted,
   found: RecordCollector,
 ): Promise<void> {
   const recordIds = wanted !== undefined && wanted.size <= maxSearchedIds ? [...wanted] : undefined;
   const seen = new Set<string>();
-  for await (const change of changes.newestFirst({ kind: 'record', upTo: border, after, recordIds })) {
+  for await (const change of changes.newestFirst({ ...selection, kind: 'record', recordIds })) {
     const id = change.recordId;
     if (seen.has(id) || unchanged.has(id) || wanted?.has(id) === false) continue;
     seen.add(id);

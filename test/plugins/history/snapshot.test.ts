@@ -41,7 +41,7 @@ async function fill(
 function sourceOf(storage: StorageReader): SnapshotSource {
   const changes = new ChangeLog({ storage, requireRoom: undefined, history, collectionId: 'c' }, []);
   const limits = { maxBytes: 1e9, reserve: (): void => {}, requireRoom: undefined };
-  return { storage, records, exists: true, changes, extent: 'all', ...limits };
+  return { storage, records, exists: true, changes, after: 0, ...limits };
 }
 
 interface Shown {
