@@ -172,8 +172,13 @@ describeScenarios('filters', [
       'PUT {R}/e {"data":{"s":["a","b"]}}',
       'PUT {R}/f {"data":{"s":null}}',
       'PUT {R}/g',
+      'PUT {R}/h {"data":{"s":"ΟΔΥΣΣΕΥΣ 1e400ab"}}',
     ],
     {
+      [`like_s=${encodeURIComponent('ΟΔΥΣ')}`]: 'h',
+      [`like_s=${encodeURIComponent('οδυσσευς')}*`]: 'h',
+      [`like_s=${encodeURIComponent('οδυσσευσ')}*`]: 'h',
+      'like_s=1e400ab': 'h',
       'like_s=hello': 'a',
       'like_s=hello*': 'a',
       'like_s=world*': '',

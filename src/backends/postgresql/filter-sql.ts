@@ -8,6 +8,7 @@ import { matches, matchesFilter } from '../../core/query/evaluate.ts';
 import { jsonbText } from './jsonb-text.ts';
 import { fewRepetitions, RowValues } from './row-values.ts';
 import { compareSql, jsonb, type SqlContext } from './value-sql.ts';
+import { capitalsOf } from '../../core/query/fold-case.ts';
 
 /** The table of the rows, which are always `e`. */
 export type Source = 'objects' | 'tombstones';
@@ -145,14 +146,22 @@ function searchedText(context: SqlContext, source: Source, field: Field, express
     ELSE e.data::json${steps.join('')} END`;
 }
 
-/** ICU lowers by the rules of Unicode, as JavaScript does. A server without ICU has the rules of its own language only. */
+/**
+ * ICU lowers by the rules of Unicode, as JavaScript does, but may be older and not know the newest letters. A server without ICU
+ * has the rules of its own language only.
+ */
 function loweredText({ dialect }: SqlContext, text: string): string {
   return dialect.hasIcu ? `lower((${text}) COLLATE "und-x-icu")` : `lower(${text})`;
 }
 
 function compileLike({ parameters }: SqlContext, lowered: string, parts: readonly string[]): string {
   const [sign, pattern] = patternOf(parts);
-  return `coalesce(${lowered} COLLATE "C" ${sign} ${parameters.add(pattern, 'text')}, false)`;
+  const [capitals, letters] = capitalsOf(parts.join(''));
+  const folded =
+    capitals === ''
+      ? lowered
+      : `translate(${lowered}, ${parameters.add(capitals, 'text')}, ${parameters.add(letters, 'text')})`;
+  return `coalesce(${folded} COLLATE "C" ${sign} ${parameters.add(pattern, 'text')}, false)`;
 }
 
 /** Length of a part, in UTF-16 units, from which LIKE would take long: its time is that of the text times the part. */

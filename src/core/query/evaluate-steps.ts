@@ -11,6 +11,7 @@ import { matches, matchesFilter, matchesValue, roomBetweenEnds } from './evaluat
 import { isUniqueField, readEntryField, readField } from './fields.ts';
 import { findText } from './find-text.ts';
 import { isScalar, setOf } from './value-set.ts';
+import { foldCase } from './fold-case.ts';
 
 /** Work of one step: characters of objects, times the weight of the filters. Takes some milliseconds. */
 const stepWork = 1_000_000;
@@ -248,7 +249,7 @@ class SteppedTest {
   *#isLike(value: JsonValue, parts: readonly string[]): Steps<boolean> {
     let text = this.#searched.get(value);
     if (text === undefined) {
-      text = (typeof value === 'string' ? value : yield* formatInSteps(value)).toLowerCase();
+      text = foldCase(typeof value === 'string' ? value : yield* formatInSteps(value));
       this.#searched.set(value, text);
     }
     if (this.#budget.spend(searchCost)) yield;

@@ -7,6 +7,7 @@ import { compareValues, containsValue, equalValues, isJsonArray } from './compar
 import { readEntryField, readField } from './fields.ts';
 import { findText } from './find-text.ts';
 import { isScalar, setOf } from './value-set.ts';
+import { foldCase } from './fold-case.ts';
 
 /** Whether the object or tombstone matches all filters. */
 export function matches(entry: StoredEntry, filters: readonly Filter[]): boolean {
@@ -110,7 +111,7 @@ function holdsElement(array: readonly JsonValue[], wanted: JsonValue): boolean {
 
 /** Returns the text that is searched: a text itself, or the compact JSON of any other value. */
 function searchedText(value: JsonValue): string {
-  return (typeof value === 'string' ? value : formatJson(value)).toLowerCase();
+  return foldCase(typeof value === 'string' ? value : formatJson(value));
 }
 
 /** Whether the text consists of the parts in order, with any text between them; see `like` in the AST. */

@@ -5,8 +5,9 @@ import type { Issue } from '../errors.ts';
 import type { Condition, Field } from './ast.ts';
 import { isJsonArray } from './compare.ts';
 import { parseField } from './fields.ts';
-import { issueOf, parseQueryValue, parseTimestamp, timestampForm } from './parameters.ts';
+import { issueOf, parseQueryValue, parseTimestamp, timestampForm, unusable } from './parameters.ts';
 import { suggestFilter } from './suggestions.ts';
+import { foldCase } from './fold-case.ts';
 
 export interface FilterOptions {
   /** Milliseconds since 1970 UTC. */
@@ -79,7 +80,7 @@ function readListed(field: Field, text: string, options: FilterOptions): JsonVal
 function readParts(field: Field, text: string): readonly string[] {
   if (field.name === 'last_modified') throw new RefusedFilter('timestamps cannot be searched as text');
   const value = readValue(text);
-  const pattern = (typeof value === 'string' ? value : text).toLowerCase();
+  const pattern = foldCase(typeof value === 'string' ? value : text);
   return pattern.includes('*') ? pattern.split('*') : ['', pattern, ''];
 }
 
@@ -113,6 +114,6 @@ function readTimestamp(text: string, now: number): number {
 
 function readValue(text: string): JsonValue {
   const value = parseQueryValue(text);
-  if (value === undefined) throw new RefusedFilter('null characters and lone surrogates are not allowed');
+  if (value === undefined) throw new RefusedFilter(unusable);
   return value;
 }

@@ -223,21 +223,33 @@ function parseLimit(text: string): number | undefined | Refused {
 /** Reads names and tokens, which may be quoted like any JSON text. */
 function parseText(text: string): string | undefined | Refused {
   const value = parseQueryValue(text);
-  if (value === undefined) return new Refused('null characters and lone surrogates are not allowed');
+  if (value === undefined) return new Refused(unusable);
   const content = typeof value === 'string' ? value : text;
   return content === '' ? undefined : content;
 }
 
-/** Returns the JSON value of a text, or else the text itself; `undefined` for JSON with text that cannot be stored. */
+/** What JSON values in queries may not have. */
+export const unusable = 'null characters, lone surrogates, numbers out of range and too many levels are not allowed';
+
+/** Returns the JSON value of a text, or else the text itself; `undefined` for JSON that cannot be stored. */
 export function parseQueryValue(text: string): JsonValue | undefined {
   // Most values are plain words. Detecting them by a syntax error would take many times as long.
   if (!mayBeJson.test(text)) return text;
   try {
     return parseJson(text);
   } catch (error) {
-    if (error instanceof JsonSyntaxError && error.path !== undefined) return undefined;
-    if (error instanceof JsonSyntaxError) return text;
-    throw error;
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    return error.path !== undefined || isJson(text) ? undefined : text;
+  }
+}
+
+/** Whether the text is JSON, which may have more levels and larger numbers than the service accepts. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -15,6 +15,7 @@ import { jsonTypes, type Comparison, type Condition, type Field, type Filter, ty
 import { isJsonArray } from './compare.ts';
 import { isIdField, isTimestampField, parseField } from './fields.ts';
 import { issueOf } from './parameters.ts';
+import { foldCase } from './fold-case.ts';
 
 export interface SelectorLimits {
   /** Maximum number of conditions and combinations. */
@@ -283,7 +284,7 @@ function textOf(value: JsonValue, at: Place): string {
 }
 
 function likeParts(text: string): readonly string[] {
-  const pattern = text.toLowerCase();
+  const pattern = foldCase(text);
   return pattern.includes('*') ? pattern.split('*') : ['', pattern, ''];
 }
 

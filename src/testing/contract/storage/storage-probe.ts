@@ -8,6 +8,7 @@ import { joinPage } from '../../../core/objects/page-text.ts';
 import { storedUri } from '../../../core/objects/uris.ts';
 import { formatAttributes, isTombstone, type StoredEntry, type StoredObject } from '../../../core/objects/stored.ts';
 import type { Comparison, Filter, PageQuery, Selection, SortKey } from '../../../core/query/ast.ts';
+import { foldCase } from '../../../core/query/fold-case.ts';
 import { parseField } from '../../../core/query/fields.ts';
 import type { StorageCase, StorageContext, TestClock } from '../contract-case.ts';
 import { inUnit } from '../unit-of-work.ts';
@@ -182,7 +183,7 @@ export function noneOf(name: string, ...values: readonly JsonValue[]): Filter {
 
 /** Creates a filter by a text with `*` for any characters. */
 export function like(name: string, text: string): Filter {
-  return { field: parseField(name), operator: 'like', parts: text.toLowerCase().split('*') };
+  return { field: parseField(name), operator: 'like', parts: foldCase(text).split('*') };
 }
 
 export function has(name: string, present: boolean): Filter {
