@@ -28,25 +28,22 @@ export function kindSettings(
 /**
  * Compiles all kinds, by name.
  *
- * @param hasPermissions whether permissions are stored; without them only user resources can be served
  * @throws Error when a declaration or a setting of a kind is wrong
  */
 export function createKinds(
   settings: Settings,
   ofKinds: KindSettings,
   parts: readonly PluginParts[],
-  hasPermissions: boolean,
 ): ReadonlyMap<string, CompiledKind> {
-  const builtIn =
-    hasPermissions && settings.get('built_in_kinds')
-      ? builtInKinds({
-          cacheSeconds: ofKinds.cacheSeconds,
-          maxMembers: settings.get('max_members'),
-          maxIndexes: settings.get('max_indexes'),
-          maxIndexFields: settings.get('max_index_fields'),
-          validatesSchemas: settings.get('experimental_collection_schema_validation'),
-        })
-      : [];
+  const builtIn = settings.get('built_in_kinds')
+    ? builtInKinds({
+        cacheSeconds: ofKinds.cacheSeconds,
+        maxMembers: settings.get('max_members'),
+        maxIndexes: settings.get('max_indexes'),
+        maxIndexFields: settings.get('max_index_fields'),
+        validatesSchemas: settings.get('experimental_collection_schema_validation'),
+      })
+    : [];
   const declared = withDefaultPermissions([...builtIn, ...parts.flatMap(({ kinds = [] }) => kinds)]);
   const added = parts.flatMap(({ permissions = [] }) => permissions);
   return compileKinds(withAddedPermissions(declared, added), ofKinds);

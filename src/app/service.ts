@@ -204,10 +204,11 @@ async function fillKinds(
   const find = (): Promise<AuthorizationPolicy | undefined> => createAuthorization(host, parts);
   const policy = authorization ?? (canLookUp ? await faults.attemptAsync(find) : undefined);
   const ofKinds = kindSettings(settings, parts, policy);
-  const compiled = canLookUp ? faults.attempt(() => createKinds(settings, ofKinds, parts, hasPermissions)) : undefined;
+  const compiled = canLookUp ? faults.attempt(() => createKinds(settings, ofKinds, parts)) : undefined;
   for (const [name, kind] of compiled ?? []) kinds.set(name, kind);
   if (!hasPermissions && [...kinds.values()].some(({ isShareable }) => isShareable)) {
-    faults.add(new Error('permission_backend is empty, but shareable resources need one.'));
+    const message = 'permission_backend is empty, but shareable resources need one, such as buckets and their contents';
+    faults.add(new Error(`${message} (unless built_in_kinds is false).`));
   }
   return { ofKinds, isComplete: compiled !== undefined };
 }

@@ -2,15 +2,15 @@
 // response.
 import { randomUUID } from 'node:crypto';
 import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { errorTable, ServiceError } from '../core/errors.ts';
+import { ServiceError } from '../core/errors.ts';
 import { LaterBody, OpenBody, RequestBody, type ServiceRequest, type ServiceResponse } from '../engine/exchange.ts';
 import { networkOf } from './address-group.ts';
 import { limitConnections } from './connection-limit.ts';
 import { compileAllowedHosts, type IsAllowedHost } from './allowed-hosts.ts';
 import { requestBatcher } from './request-batching.ts';
+import { refuseBrokenRequest } from './broken-requests.ts';
 import { Connections } from './connections.ts';
 import { encodeBody } from './encode-body.ts';
 import { clientAddress, compileTrusted, readForwarded, type IsTrusted } from './forwarded.ts';
@@ -362,31 +362,6 @@ function requestId(sent: string | undefined): string {
 function decodeTarget(url: string): string {
   if (!/[\x80-\xff]/.test(url)) return url;
   return Buffer.from(url, 'latin1').toString('utf8');
-}
-
-const brokenRequests: Readonly<Record<string, 'headersTooLarge' | 'methodNotAllowed' | 'requestTimeout'>> = {
-  HPE_HEADER_OVERFLOW: 'headersTooLarge',
-  HPE_INVALID_METHOD: 'methodNotAllowed',
-  ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
-};
-/** The first line of a request, which has a method that Node does not know when Node refuses its method. */
-const requestLine = /^[A-Za-z-]{1,32} \S+ HTTP\/1\.[01]\r\n/;
-
-/** Responds to a malformed HTTP request with the standard error body, and closes the connection. */
-function refuseBrokenRequest({ code = '', rawPacket }: { code?: string; rawPacket?: unknown }, socket: Socket): void {
-  if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const start = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '';
-  const isNoRequest = code === 'HPE_INVALID_METHOD' && !requestLine.test(start);
-  const { status, errno, error, message } = errorTable[(!isNoRequest && brokenRequests[code]) || 'badRequest'];
-  const body = JSON.stringify({ code: status, errno, error, message });
-  const lines = [
-    `HTTP/1.1 ${status} ${error}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ];
-  // Clients would read a body after HEAD as the next response.
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${start.startsWith('HEAD ') ? '' : body}`);
 }
 
 /** `Array.isArray`, but for the pieces of a text. */

@@ -5,6 +5,7 @@ import type { PermissionReader, WalkPage } from '../contracts/permission.ts';
 import type { StorageReader } from '../contracts/storage.ts';
 import { uriBelow } from '../core/objects/uris.ts';
 import { findPrincipalFault, type Principal, type PrincipalForms } from '../core/permissions/principals.ts';
+import { policyClass } from '../settings/kinto-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import { pluginDescriptions } from '../settings/template.ts';
 
@@ -40,9 +41,12 @@ const maxKnown = 100_000;
 export function describePrincipals(settings: Settings): Pick<PrincipalCheck, 'forms' | 'hasAccounts'> {
   const use = settings.lookup('multiauth.policy.basicauth.use') ?? 'BasicAuthAuthenticationPolicy';
   const includes = settings.get('includes');
+  // The ids of accounts begin with `account:`, whatever the name of the policy.
+  const prefixOf = (name: string): string =>
+    policyClass(settings.lookup(`multiauth.policy.${name}.use`) ?? name) === 'AccountsPolicy' ? 'account' : name;
   return {
     forms: {
-      policies: new Set(settings.get('multiauth.policies').map((name) => name.toLowerCase())),
+      policies: new Set(settings.get('multiauth.policies').map((name) => prefixOf(name).toLowerCase())),
       hasBasicIds: use.endsWith('BasicAuthAuthenticationPolicy'),
       // External plugins may add principals of any form.
       hasOthers: includes.some((name) => !Object.hasOwn(pluginDescriptions, name)),

@@ -38,7 +38,7 @@ function faultsOf(value: JsonValue, { maxIndexes, maxIndexFields }: IndexLimits)
   for (const [number, { fields, isText }] of declared.entries()) {
     if (fields.length <= maxIndexFields) continue;
     const member = isText ? 'text' : 'fields';
-    complain(`[${number}].${member}`, `${fields.length} fields are more than ${maxIndexFields} (max_index_fields)`);
+    complain(`.${number}.${member}`, `${fields.length} fields are more than ${maxIndexFields} (max_index_fields)`);
   }
   return issues;
 }

@@ -66,6 +66,7 @@ describe('bytes that are no request', () => {
     const { statuses, text } = await exchange(bytes + smuggled);
     expect(statuses).toEqual([405]);
     expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))).toMatchObject({ code: 405, errno: 115 });
+    expect(text).toMatch(/^Allow: GET, /m);
   });
 
   it.each([

@@ -24,7 +24,7 @@ describe('settings of declared indexes', () => {
       const refused = await declare([{ fields: ['a'] }, { text: [...five.fields, 'f'] }]);
       expect(refused).toMatchObject({
         status: 400,
-        body: { details: [{ name: 'data.indexes[1].text', description: expect.stringContaining('max_index_fields') }] },
+        body: { details: [{ name: 'data.indexes.1.text', description: expect.stringContaining('max_index_fields') }] },
       });
       expect((await declare([five, { fields: ['f'] }, { fields: ['g'] }])).status).toBe(400);
       const { body } = await service.request('GET', '/v1/');
@@ -339,15 +339,15 @@ forEachBackend((backend) => {
     it('are refused when they are malformed, with the place of the fault', async () => {
       const refusals: readonly (readonly [unknown, string])[] = [
         ['n', 'data.indexes'],
-        [[{}], 'data.indexes[0].fields'],
-        [[{ fields: ['a', 'b', 'c', 'd', 'e'] }], 'data.indexes[0].fields'],
-        [[{ fields: ['n'] }, { fields: ['n', 'n'] }], 'data.indexes[1].fields[1]'],
-        [[{ fields: ['-'] }], 'data.indexes[0].fields[0]'],
-        [[{ fields: [''] }], 'data.indexes[0].fields[0]'],
-        [[{ fields: ['last_modified'] }], 'data.indexes[0].fields[0]'],
-        [[{ fields: ['n'], unique: 'yes' }], 'data.indexes[0].unique'],
-        [[{ fields: ['n'], kind: 'hash' }], 'data.indexes[0].kind'],
-        [[{ fields: ['n'] }, { fields: ['n'] }], 'data.indexes[1]'],
+        [[{}], 'data.indexes.0.fields'],
+        [[{ fields: ['a', 'b', 'c', 'd', 'e'] }], 'data.indexes.0.fields'],
+        [[{ fields: ['n'] }, { fields: ['n', 'n'] }], 'data.indexes.1.fields.1'],
+        [[{ fields: ['-'] }], 'data.indexes.0.fields.0'],
+        [[{ fields: [''] }], 'data.indexes.0.fields.0'],
+        [[{ fields: ['last_modified'] }], 'data.indexes.0.fields.0'],
+        [[{ fields: ['n'], unique: 'yes' }], 'data.indexes.0.unique'],
+        [[{ fields: ['n'], kind: 'hash' }], 'data.indexes.0.kind'],
+        [[{ fields: ['n'] }, { fields: ['n'] }], 'data.indexes.1'],
         [Array.from({ length: 9 }, (_, n) => ({ fields: [`f${n}`] })), 'data.indexes'],
       ];
       for (const [indexes, name] of refusals) {

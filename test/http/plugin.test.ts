@@ -289,7 +289,8 @@ describe('declarations that do not fit', () => {
       name: 'notes',
       setup: () => ({ kinds: [{ name: 'note', path: '/notes', flavour: 'user' }] }),
     });
-    const service = await startTestService({ plugins: [notes], settings: { permission_backend: '' } });
+    const settings = { permission_backend: '', built_in_kinds: 'false' };
+    const service = await startTestService({ plugins: [notes], settings });
     try {
       const alice = service.asUser('alice');
       expect(await alice.request('POST', '/v1/notes', { body: { data: { a: 1 } } })).toMatchObject({
@@ -304,8 +305,8 @@ describe('declarations that do not fit', () => {
 
   // Proves S-014.
   it('A shareable kind without permission backend prevents the start.', async () => {
-    await expect(startTestService({ plugins: [samplePlugin], settings: { permission_backend: '' } })).rejects.toThrow(
-      'permission_backend',
-    );
+    const settings = { permission_backend: '', built_in_kinds: 'false' };
+    await expect(startTestService({ plugins: [samplePlugin], settings })).rejects.toThrow('permission_backend');
+    await expect(startTestService({ settings: { permission_backend: '' } })).rejects.toThrow('built_in_kinds');
   });
 });

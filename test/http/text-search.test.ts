@@ -234,13 +234,13 @@ forEachBackend((backend) => {
     });
 
     it.each([
-      [[{ text: [] }], 'indexes[0].text'],
-      [[{ text: 'title' }], 'indexes[0].text'],
-      [[{ text: ['-title'] }], 'indexes[0].text[0]'],
-      [[{ text: ['title'], unique: true }], 'indexes[0].unique'],
-      [[{ text: ['a', 'b', 'c', 'd', 'e'] }], 'indexes[0].text'],
-      [[{ text: ['a'] }, { text: ['b'] }], 'indexes[1]'],
-      [[{ text: ['id'] }], 'indexes[0].text[0]'],
+      [[{ text: [] }], 'indexes.0.text'],
+      [[{ text: 'title' }], 'indexes.0.text'],
+      [[{ text: ['-title'] }], 'indexes.0.text.0'],
+      [[{ text: ['title'], unique: true }], 'indexes.0.unique'],
+      [[{ text: ['a', 'b', 'c', 'd', 'e'] }], 'indexes.0.text'],
+      [[{ text: ['a'] }, { text: ['b'] }], 'indexes.1'],
+      [[{ text: ['id'] }], 'indexes.0.text.0'],
     ])('refuses the declaration %j', async (indexes, place) => {
       const { status, body } = await send('PATCH', collection, { indexes });
       expect(status).toBe(400);

@@ -1,12 +1,29 @@
 // Principals that name nothing, found in the permissions and groups of a service.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findUnknownPrincipals, type PrincipalFindings } from '../../src/maintenance/unknown-principals.ts';
+import {
+  describePrincipals,
+  findUnknownPrincipals,
+  type PrincipalFindings,
+} from '../../src/maintenance/unknown-principals.ts';
 import type { Stores } from '../../src/engine/unit-of-work.ts';
 import { definePlugin } from '../../src/http/plugin.ts';
 import type { TestService } from '../../src/testing/index.ts';
+import { settingsOf } from '../../src/backends/load-settings.ts';
 import { forEachBackend } from '../support/backends.ts';
 
 const forms = { policies: new Set(['account', 'basicauth']), hasBasicIds: true, hasOthers: false };
+
+describe('the forms of principals', () => {
+  it('have the prefix of accounts whatever the name of their policy', () => {
+    const settings = settingsOf({
+      includes: 'accounts',
+      userid_hmac_secret: 'secret',
+      'multiauth.policies': 'accounts basicauth',
+      'multiauth.policy.accounts.use': 'kinto.plugins.accounts.authentication.AccountsAuthenticationPolicy',
+    });
+    expect(describePrincipals(settings).forms.policies).toEqual(new Set(['account', 'basicauth']));
+  });
+});
 
 forEachBackend((backend) => {
   describe(`principals on ${backend.name}`, () => {

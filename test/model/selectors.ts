@@ -163,19 +163,19 @@ function typeOf(value: Json): string {
 export function faultsOfIndexes(value: Json): readonly string[] {
   if (!isList(value) || value.length > 8) return [''];
   return value.flatMap((item, number): readonly string[] => {
-    if (!isMap(item)) return [`[${number}]`];
+    if (!isMap(item)) return [`.${number}`];
     const texts = member(item, 'text');
-    if (texts !== undefined) return faultsOfText(item, texts).map((place) => `[${number}]${place}`);
+    if (texts !== undefined) return faultsOfText(item, texts).map((place) => `.${number}${place}`);
     const fields = member(item, 'fields');
     const unique = member(item, 'unique') ?? false;
     const unknown = Object.keys(item).find((key) => key !== 'fields' && key !== 'unique');
-    if (unknown !== undefined) return [`[${number}].${unknown}`];
-    if (!isList(fields) || fields.length === 0 || fields.length > 4) return [`[${number}].fields`];
+    if (unknown !== undefined) return [`.${number}.${unknown}`];
+    if (!isList(fields) || fields.length === 0 || fields.length > 4) return [`.${number}.fields`];
     const bad = fields.findIndex(
       (name) => typeof name !== 'string' || !/^-?[\w.]+$/.test(name) || /^-?(?:id|last_modified)$/.test(name),
     );
-    if (bad !== -1) return [`[${number}].fields[${bad}]`];
-    return typeof unique === 'boolean' ? [] : [`[${number}].unique`];
+    if (bad !== -1) return [`.${number}.fields.${bad}`];
+    return typeof unique === 'boolean' ? [] : [`.${number}.unique`];
   });
 }
 
@@ -184,7 +184,7 @@ function faultsOfText(item: JsonMap, names: Json): readonly string[] {
   if (unknown !== undefined) return [`.${unknown}`];
   if (!isList(names) || names.length === 0 || names.length > 4) return ['.text'];
   const bad = names.findIndex((name) => typeof name !== 'string' || !/^[\w.]+$/.test(name));
-  return bad === -1 ? [] : [`.text[${bad}]`];
+  return bad === -1 ? [] : [`.text.${bad}`];
 }
 
 /** The fields of each unique index. */

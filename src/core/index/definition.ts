@@ -25,7 +25,7 @@ export const hardMaxIndexFields = 16;
 /** Maximum length of the name of a field, in characters. */
 const maxNameChars = 200;
 
-/** Reports a fault; `name` is relative to the attribute `indexes`, such as `[1].fields`. */
+/** Reports a fault; `name` is relative to the attribute `indexes`, such as `.1.fields`. */
 type Complain = (name: string, description: string) => void;
 
 /** Reads the attribute `indexes` of a collection. Returns `undefined`, and reports the faults, when it is malformed. */
@@ -40,7 +40,7 @@ export function parseIndexes(value: JsonValue, complain: Complain = () => undefi
   }
   const declared = value.map((item, number) =>
     parseIndex(item, (name, description) => {
-      complain(`[${number}]${name}`, description);
+      complain(`.${number}${name}`, description);
     }),
   );
   const known = declared.filter((index) => index !== undefined);
@@ -90,7 +90,7 @@ function parseFields(value: JsonObject, member: 'fields' | 'text', complain: Com
     const key = parseKey(name, keys);
     const fault = typeof key === 'string' ? key : faultOf(key, member);
     if (typeof key === 'string' || fault !== undefined) {
-      complain(`.${member}[${number}]`, fault ?? '');
+      complain(`.${member}.${number}`, fault ?? '');
       return undefined;
     }
     keys.push(key);
@@ -125,11 +125,11 @@ function assignSlots(declared: readonly DeclaredIndex[], complain: Complain): re
   for (const [number, index] of declared.entries()) {
     const prefix = digestOf(index);
     if (indexes.some((other) => other.prefix.equals(prefix))) {
-      complain(`[${number}]`, 'the same index is declared twice');
+      complain(`.${number}`, 'the same index is declared twice');
       return undefined;
     }
     if (index.isText && indexes.some((other) => other.isText)) {
-      complain(`[${number}]`, 'a second index of words: name all fields in the text of the first one');
+      complain(`.${number}`, 'a second index of words: name all fields in the text of the first one');
       return undefined;
     }
     let slot = prefix[0]! % indexSlots;

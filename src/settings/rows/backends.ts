@@ -40,7 +40,7 @@ export function backendChoices(backends: readonly BackendDescription[]): Backend
     }),
     permission_backend: setting(
       orNone(name('permission')),
-      'Backend of permissions; empty means that only user resources are served.',
+      'Backend of permissions. It may be empty if only user resources of plugins are served, and built_in_kinds is false.',
       { default: 'memory' },
     ),
     cache_backend: setting(name('cache'), 'Backend of the cache.', { default: 'memory' }),
