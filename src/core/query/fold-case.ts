@@ -19,7 +19,8 @@ export function capitalsOf(folded: string): readonly [capitals: string, folded: 
   for (const letter of new Set(folded)) {
     if (letter <= '\u007f') continue;
     const capital = letter.toUpperCase();
-    const isPair = capital !== letter && [...capital].length === 1 && foldCase(capital) === letter;
+    const isOneCharacter = String.fromCodePoint(capital.codePointAt(0)!) === capital;
+    const isPair = capital !== letter && isOneCharacter && foldCase(capital) === letter;
     for (const other of [...(isPair ? [capital] : []), ...(letter === 'σ' ? ['ς'] : [])]) {
       capitals += other;
       letters += letter;
