@@ -80,8 +80,8 @@ describe('a failure of SQLite', () => {
       service = await start();
     }
     await service.close();
-    // Statements of all kinds were struck, the end of snapshots included.
-    for (const sql of ['BEGIN', 'COMMIT', 'BEGIN IMMEDIATE', 'SAVEPOINT unit', 'RELEASE unit']) {
+    // Statements of all kinds were struck, the end of snapshots included. Units that share a group are struck in its own tests.
+    for (const sql of ['BEGIN', 'COMMIT', 'BEGIN IMMEDIATE']) {
       expect(struck).toContain(sql);
     }
     expect(refused).toBeGreaterThan(20);

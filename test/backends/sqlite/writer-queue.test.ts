@@ -14,8 +14,11 @@ import { openConnection, temporaryPath } from './temporary.ts';
 class WatchedConnection extends Connection {
   readonly ends: string[] = [];
   savepoints = 0;
+  /** A statement that fails. */
+  failing = '';
 
   override run(sql: string, ...parameters: readonly SqlValue[]): number {
+    if (sql === this.failing) throw Object.assign(new Error('disk I/O error'), { errcode: 10 });
     if (sql.startsWith('SAVEPOINT')) this.savepoints++;
     if (sql === 'COMMIT' || sql === 'ROLLBACK') this.ends.push(sql);
     return super.run(sql, ...parameters);
@@ -120,6 +123,16 @@ describe('the writer queue', () => {
     await Promise.all(Array.from({ length: 30 }, (_, n) => write(queue, n)));
     expect(committed()).toEqual(Array.from({ length: 30 }, (_, n) => n));
     expect(connection.ends).toEqual(['COMMIT']);
+  });
+
+  it.each(['SAVEPOINT unit', 'RELEASE unit'])('refuses all units of a group in which %s fails', async (sql) => {
+    const { queue, connection, committed } = await openQueue();
+    connection.failing = sql;
+    const outcomes = await Promise.allSettled([write(queue, 1), write(queue, 2)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    connection.failing = '';
+    await write(queue, 3);
+    expect(committed()).toEqual([3]);
   });
 
   it('adds a request of the same turn of the event loop to the group', async () => {
