@@ -1,6 +1,6 @@
 // Names of files in stores. Every store checks them here, also if callers have done so, because a name such as `../x` could
 // lead out of the folder or bucket.
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { BlobAccess, BlobEntry, BlobStore } from './blobs.ts';
 
 const newName = /^[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*$/;
@@ -25,16 +25,26 @@ export function isInnerName(name: string): boolean {
 const numberedNames = 14;
 /** Number of names with random digits. A store in which all are taken does not answer correctly. */
 const randomNames = 5;
+/** 80 bits: among a billion files of one name, two get the same digits with a probability of less than one in a million. */
+const randomLengthBytes = 10;
 
 /** Yields the names to try for a file, in order: `a.png`, `a-1.png`, `a-2.png` … and then some with random digits. */
 export function* blobNames(name: string): Generator<string> {
+  yield name;
+  for (let number = 1; number <= numberedNames; number++) yield withSuffix(name, String(number));
+  for (let count = 0; count < randomNames; count++) yield uniqueBlobName(name);
+}
+
+/** Returns the name with 20 random digits before its extension, which no other file ever gets: `a-3f9c2b….png`. */
+export function uniqueBlobName(name: string): string {
+  return withSuffix(name, randomBytes(randomLengthBytes).toString('hex'));
+}
+
+function withSuffix(name: string, suffix: string): string {
   const start = name.lastIndexOf('/') + 1;
   const point = name.lastIndexOf('.');
   const end = point > start ? point : name.length;
-  const withSuffix = (suffix: string): string => `${name.slice(0, end)}-${suffix}${name.slice(end)}`;
-  yield name;
-  for (let number = 1; number <= numberedNames; number++) yield withSuffix(String(number));
-  for (let count = 0; count < randomNames; count++) yield withSuffix(randomUUID().slice(0, 8));
+  return `${name.slice(0, end)}-${suffix}${name.slice(end)}`;
 }
 
 /** Returns the store with checks of all names: it refuses invalid ones, finds no file under them, and does not list them. */

@@ -48,12 +48,13 @@ export interface BlobStore {
   readonly access: BlobAccess;
 
   /**
-   * Stores a file under the name or, when that is taken, with `-1`, `-2` … or random digits before the extension. Never
-   * overwrites a file, not even with concurrent calls for one name. Readers never see an incomplete file. When the promise
-   * resolves, the file is as durable as the store allows.
+   * Stores a file under the name with a part before its extension that makes it unique. A store whose deletions may be executed
+   * late or twice always adds random digits, so it never uses a name again. Other stores add `-1`, `-2` … or random digits
+   * when the name is taken. Never overwrites a file, not even with concurrent calls for one name. Readers never see an
+   * incomplete file. When the promise resolves, the file is as durable as the store allows.
    *
    * @returns the name of the stored file
-   * @throws Error for an invalid name; BackendUnavailable, also when the store takes none of twenty names
+   * @throws Error for an invalid name; BackendUnavailable, also when all of twenty names are taken
    */
   put(name: string, source: BlobSource): Promise<string>;
 

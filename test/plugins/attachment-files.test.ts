@@ -473,7 +473,7 @@ describe('In a bucket of S3', () => {
     const content = Buffer.alloc(300_000, 'abc');
     const { location } = attachmentOf(await upload(alice, record, { content }));
     const [[name, file]] = [...server.files] as unknown as [[string, { bytes: Buffer; type: string }]];
-    expect(name).toMatch(/^b\/[0-9a-f-]{36}\.txt$/);
+    expect(name).toMatch(/^b\/[0-9a-f-]{36}-[0-9a-f]{20}\.txt$/);
     expect([file.bytes.equals(content), file.type]).toEqual([true, 'text/plain']);
     const whole = await alice.request('GET', location);
     expect([whole.status, whole.text === content.toString()]).toEqual([200, true]);
@@ -510,7 +510,7 @@ describe('In a bucket of S3', () => {
     expect(server.log).toEqual([]);
   });
 
-  it('an upload gets 503 when the object store takes no name.', async () => {
+  it('an upload gets 503 when the object store refuses the file.', async () => {
     await start(server.settings, false);
     server.statuses = { PUT: 409 };
     expect(await upload(alice, `${collection}/records/r`)).toMatchObject({ status: 503, body: { errno: 201 } });

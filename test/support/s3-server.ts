@@ -12,8 +12,8 @@ export interface StoredFile {
   lastModified: Date;
 }
 
-/** What is done with the next request in place of an answer. */
-export type Fault = { readonly status: number; readonly code: string } | 'silence' | 'disconnect';
+/** What is done with the next request in place of an answer. `lost answer` executes it, but ends the connection. */
+export type Fault = { readonly status: number; readonly code: string } | 'silence' | 'disconnect' | 'lost answer';
 
 export class S3Server {
   readonly bucket = 'files';
@@ -25,15 +25,13 @@ export class S3Server {
   readonly log: string[] = [];
   /** For the next requests, one after the other. */
   faults: Fault[] = [];
-  /** What `If-None-Match` of a PUT does. */
-  conditions: 'honoured' | 'ignored' | 'refused' = 'honoured';
   pageSize = 1000;
   /** The response to every listing, in place of the right one. */
   listing: string | undefined;
   /** Status of every request with the method, in place of the right answer. */
   statuses: Readonly<Record<string, number>> = {};
   /** Waited for between reading a request with the method and answering it; of a GET, before the second half of the file. */
-  delays: Readonly<Partial<Record<'GET' | 'PUT' | 'DELETE', () => Promise<void>>>> = {};
+  delays: Readonly<Partial<Record<'GET' | 'PUT' | 'DELETE', (key: string) => Promise<void>>>> = {};
   readonly #server: Server;
 
   private constructor() {
@@ -82,7 +80,8 @@ export class S3Server {
     const fault = this.faults.shift();
     if (fault === 'silence') return;
     if (fault === 'disconnect') return void request.socket.destroy();
-    if (fault !== undefined) return refuse(response, fault.status, fault.code);
+    if (fault === 'lost answer') request.socket.destroy();
+    else if (fault !== undefined) return refuse(response, fault.status, fault.code);
     const complaint = this.#checkSignature(request, url, body);
     if (complaint !== undefined) return refuse(response, 403, complaint);
     if (!url.pathname.startsWith(`/${this.bucket}/`)) return refuse(response, 404, 'NoSuchBucket');
@@ -92,7 +91,7 @@ export class S3Server {
       case 'PUT':
         return this.#put(request, response, key, body);
       case 'DELETE':
-        await this.delays.DELETE?.();
+        await this.delays.DELETE?.(key);
         this.files.delete(key);
         return void response.writeHead(204).end();
       default:
@@ -103,12 +102,7 @@ export class S3Server {
   async #put(request: IncomingMessage, response: ServerResponse, key: string, bytes: Buffer): Promise<void> {
     const { headers } = request;
     if (headers['content-length'] === undefined) return refuse(response, 411, 'MissingContentLength');
-    await this.delays.PUT?.();
-    if (headers['if-none-match'] === '*' && this.conditions === 'refused')
-      return refuse(response, 501, 'NotImplemented');
-    if (headers['if-none-match'] === '*' && this.conditions === 'honoured' && this.files.has(key)) {
-      return refuse(response, 412, 'PreconditionFailed');
-    }
+    await this.delays.PUT?.(key);
     const acl = headers['x-amz-acl'];
     this.files.set(key, {
       bytes,
@@ -142,7 +136,7 @@ export class S3Server {
     response.writeHead(range === null ? 200 : 206, content);
     const half = part.length >> 1;
     if (request.method === 'GET' && this.delays.GET !== undefined) response.write(part.subarray(0, half));
-    await this.delays.GET?.();
+    await this.delays.GET?.(key);
     response.end(this.delays.GET === undefined ? part : part.subarray(half));
   }
 

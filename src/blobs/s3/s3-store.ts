@@ -1,9 +1,9 @@
-// Blob store in a bucket of an S3-compatible object store.
+// Blob store in a bucket of an S3-compatible object store. A request whose answer was lost is repeated, and one that timed out
+// may still be executed later. So names are never used again: a late deletion then meets no other file.
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
-import { blobNames, withCheckedNames } from '../../contracts/blob-names.ts';
+import { uniqueBlobName, withCheckedNames } from '../../contracts/blob-names.ts';
 import type { BlobAnswer, BlobEntry, BlobQuery, BlobSource, BlobStore } from '../../contracts/blobs.ts';
-import { BackendUnavailable } from '../../contracts/errors.ts';
 import { listPages } from './listing.ts';
 import { readText, S3Client, type S3Place, type S3Response } from './s3-client.ts';
 
@@ -35,20 +35,23 @@ const readStatuses = [200, 206, 304, 412, 416] as const;
 class S3Store {
   readonly #client: S3Client;
   readonly #acl: string | undefined;
-  /** Whether the store supports `If-None-Match` of a PUT, as far as known. */
-  #supportsConditionalPut = true;
 
   constructor(place: S3Place) {
     this.#client = new S3Client(place);
     this.#acl = place.acl;
   }
 
-  async put(name: string, source: BlobSource): Promise<string> {
-    for (const candidate of blobNames(name)) {
-      // Checked first, because some stores refuse or ignore the condition of the PUT.
-      if (!(await this.#isTaken(candidate)) && (await this.#create(candidate, source))) return candidate;
-    }
-    throw new BackendUnavailable('attachments', 'the object store reports that all names that were tried are taken');
+  async put(name: string, { path, sizeBytes, hash, mimetype }: BlobSource): Promise<string> {
+    const key = uniqueBlobName(name);
+    const response = await this.#client.send({
+      method: 'PUT',
+      key,
+      headers: { 'Content-Type': mimetype, ...(this.#acl === undefined ? {} : { 'X-Amz-Acl': this.#acl }) },
+      body: { path, sizeBytes, hash },
+    });
+    if (response.status !== 200) throw await this.#client.refusal(response);
+    response.body.resume();
+    return key;
   }
 
   async delete(name: string): Promise<void> {
@@ -108,36 +111,6 @@ class S3Store {
     });
     if (response.status !== 200) throw await this.#client.refusal(response);
     return readText(response.body);
-  }
-
-  async #isTaken(key: string): Promise<boolean> {
-    const response = await this.#client.send({ method: 'HEAD', key });
-    if (response.status !== 404 && response.status !== 200) throw await this.#client.refusal(response);
-    response.body.resume();
-    return response.status === 200;
-  }
-
-  /** Stores the object. Returns `false` if the name was taken meanwhile. */
-  async #create(key: string, { path, sizeBytes, hash, mimetype }: BlobSource): Promise<boolean> {
-    const response = await this.#client.send({
-      method: 'PUT',
-      key,
-      headers: {
-        'Content-Type': mimetype,
-        ...(this.#acl === undefined ? {} : { 'X-Amz-Acl': this.#acl }),
-        ...(this.#supportsConditionalPut ? { 'If-None-Match': '*' } : {}),
-      },
-      body: { path, sizeBytes, hash },
-    });
-    const { status } = response;
-    const isUnsupported = status === 501 && this.#supportsConditionalPut;
-    // 409 and 412: the name is taken, or is being taken.
-    if (status !== 200 && status !== 409 && status !== 412 && !isUnsupported)
-      throw await this.#client.refusal(response);
-    response.body.resume();
-    if (!isUnsupported) return status === 200;
-    this.#supportsConditionalPut = false;
-    return this.#create(key, { path, sizeBytes, hash, mimetype });
   }
 }
 

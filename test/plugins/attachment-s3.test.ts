@@ -1,0 +1,87 @@
+// Attachments in S3 when the object store executes requests late or twice, or answers badly.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startTestService, type TestClient, type TestResponse, type TestService } from '../../src/testing/index.ts';
+import { upload } from '../support/attachments.ts';
+import { Gate } from '../support/gate.ts';
+import { S3Server } from '../support/s3-server.ts';
+
+const first = '/buckets/b/collections/c/records/first';
+const second = '/buckets/b/collections/c/records/second';
+
+let server: S3Server;
+let service: TestService;
+let alice: TestClient;
+
+beforeEach(async () => {
+  server = await S3Server.start();
+});
+afterEach(async () => {
+  await service.close();
+  await server.close();
+});
+
+async function start(settings: Readonly<Record<string, string>>): Promise<void> {
+  service = await startTestService({
+    settings: {
+      includes: 'attachments',
+      bucket_create_principals: 'system.Authenticated',
+      ...server.settings,
+      ...settings,
+    },
+  });
+  alice = service.asUser('alice');
+  for (const uri of ['/buckets/b', '/buckets/b/collections/c']) await alice.request('PUT', `/v1${uri}`);
+}
+
+/** Returns the content of the file of a record. */
+async function contentOf(record: string): Promise<string> {
+  const { body } = await alice.request('GET', `/v1${record}`);
+  const { location } = (body as { data: { attachment: { location: string } } }).data.attachment;
+  return (await alice.request('GET', location)).text;
+}
+
+describe.each([
+  ['its record is deleted', '{filename}', () => alice.request('DELETE', `/v1${first}`)],
+  ['its record gets another file', '{filename}', () => upload(alice, first, { filename: 'other.txt' })],
+  ['its upload is refused', '{filename}', () => upload(alice, first, { headers: { 'If-Match': '"1"' } })],
+  ['its record is deleted', 'same', () => alice.request('DELETE', `/v1${first}`)],
+] satisfies readonly (readonly [string, string, () => Promise<TestResponse>])[])(
+  'The deletion of a file when %s, with names by the pattern %s,',
+  (_case, pattern, lose) => {
+    const settings = { 'attachment.randomize': 'false', 'attachment.filename_pattern': pattern };
+
+    it('deletes no later file when the object store executes it late.', async () => {
+      await start({ ...settings, 'attachment.aws.timeout_seconds': '0.1' });
+      await upload(alice, first);
+      const late = new Gate();
+      server.delays = {
+        DELETE() {
+          server.delays = {};
+          return late.pass();
+        },
+      };
+      expect((await lose()).status).toBeLessThan(500);
+      await upload(alice, second, { content: 'second' });
+      late.open();
+      expect(await contentOf(second)).toBe('second');
+    });
+
+    it('deletes no later file when its answer is lost and it is repeated.', async () => {
+      await start({ ...settings, 'attachment.aws.timeout_seconds': '0.1' });
+      await upload(alice, first);
+      let storing: Promise<TestResponse> | undefined;
+      server.delays = {
+        async DELETE(key) {
+          server.delays = {};
+          server.files.delete(key);
+          storing = upload(alice, second, { content: 'second' });
+          await storing;
+          return new Gate().pass();
+        },
+      };
+      expect((await lose()).status).toBeLessThan(500);
+      await storing;
+      expect(await contentOf(second)).toBe('second');
+    });
+  },
+);
