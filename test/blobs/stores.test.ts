@@ -322,6 +322,10 @@ describe('A store in S3', () => {
     ['is silent', 0, ['silence'], 'cannot be reached'],
     ['breaks off', 1, ['disconnect', 'disconnect'], 'cannot be reached'],
     ['forbids', 3, [{ status: 403, code: 'AccessDenied' }], '403'],
+    ['forbids and breaks off', 0, [{ status: 403, code: '', cut: 'aborted' }], '403 (no reason given)'],
+    ['forbids and is silent then', 0, [{ status: 403, code: '', cut: 'stalled' }], '403 (no reason given)'],
+    ['refuses and breaks off', 0, [{ status: 503, code: '', cut: 'aborted' }], '503 (no reason given)'],
+    ['answers with another protocol', 0, ['upgrade'], 'cannot be reached'],
   ] as const)('is unavailable when the service %s.', async (_what, retries, faults, message) => {
     store = openS3Store(s3Place({ retries, timeoutSeconds: 0.1 }));
     server.faults = [...faults];
@@ -386,6 +390,21 @@ describe('A store in S3', () => {
     }
     expect(server.log).toEqual([]);
     store = openS3Store(s3Place());
+  });
+
+  it('sends no request in the middle of an upload that was refused before its end.', async () => {
+    store = openS3Store(s3Place({ retries: 0 }));
+    server.faults = [{ status: 403, code: 'EntityTooLarge', isEarly: true }];
+    await expect(put('large.txt', 'x'.repeat(20_000_000))).rejects.toThrow('403 (EntityTooLarge)');
+    expect(await readBack(await put('a.txt', '1'))).toBe('1');
+  });
+
+  it.each(['aborted', 'stalled'] as const)('is unavailable when a listing is %s.', async (cut) => {
+    store = openS3Store(s3Place({ retries: 0, timeoutSeconds: 0.1 }));
+    server.listingCut = cut;
+    const failure = await listed().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(BackendUnavailable);
+    expect(String(failure)).toContain('broke off its response');
   });
 
   it.each([

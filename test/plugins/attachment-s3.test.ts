@@ -85,3 +85,17 @@ describe.each([
     });
   },
 );
+
+describe('An object store whose answers are cut', () => {
+  it.each(['aborted', 'stalled'] as const)('causes 503, also when its refusal is %s.', async (cut) => {
+    await start({ 'attachment.aws.timeout_seconds': '0.1', 'attachment.aws.num_retries': '0' });
+    const { body } = await upload(alice, second);
+    for (const send of [
+      () => upload(alice, first),
+      () => alice.request('GET', (body as { location: string }).location),
+    ]) {
+      server.faults = [{ status: 403, code: 'AccessDenied', cut }];
+      expect(await send()).toMatchObject({ status: 503, body: { errno: 201 } });
+    }
+  });
+});

@@ -12,8 +12,19 @@ export interface StoredFile {
   lastModified: Date;
 }
 
-/** What is done with the next request in place of an answer. `lost answer` executes it, but ends the connection. */
-export type Fault = { readonly status: number; readonly code: string } | 'silence' | 'disconnect' | 'lost answer';
+/** Ends of a response before its end: the connection ends, or nothing more comes. */
+export type Cut = 'aborted' | 'stalled';
+
+/**
+ * What is done with the next request in place of an answer. `lost answer` executes it, but ends the connection. `upgrade`
+ * answers 101. An early answer comes while the body of the request is not read yet.
+ */
+export type Fault =
+  | { readonly status: number; readonly code: string; readonly cut?: Cut; readonly isEarly?: true }
+  | 'silence'
+  | 'disconnect'
+  | 'lost answer'
+  | 'upgrade';
 
 export class S3Server {
   readonly bucket = 'files';
@@ -28,6 +39,8 @@ export class S3Server {
   pageSize = 1000;
   /** The response to every listing, in place of the right one. */
   listing: string | undefined;
+  /** The end of every listing before its end. */
+  listingCut: Cut | undefined;
   /** Status of every request with the method, in place of the right answer. */
   statuses: Readonly<Record<string, number>> = {};
   /** Waited for between reading a request with the method and answering it; of a GET, before the second half of the file. */
@@ -71,17 +84,22 @@ export class S3Server {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = Buffer.concat(chunks);
     const url = new URL(request.url ?? '/', this.endpoint);
     const key = decodeURIComponent(url.pathname).slice(`/${this.bucket}/`.length);
     this.log.push(`${request.method} ${key}`);
     const fault = this.faults.shift();
+    if (typeof fault === 'object' && fault.isEarly === true) return refuse(response, fault.status, fault.code);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
     if (fault === 'silence') return;
     if (fault === 'disconnect') return void request.socket.destroy();
+    if (fault === 'upgrade') {
+      request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
+      return;
+    }
     if (fault === 'lost answer') request.socket.destroy();
-    else if (fault !== undefined) return refuse(response, fault.status, fault.code);
+    else if (fault !== undefined) return refuse(response, fault.status, fault.code, fault.cut);
     const complaint = this.#checkSignature(request, url, body);
     if (complaint !== undefined) return refuse(response, 403, complaint);
     if (!url.pathname.startsWith(`/${this.bucket}/`)) return refuse(response, 404, 'NoSuchBucket');
@@ -142,6 +160,7 @@ export class S3Server {
 
   #list(response: ServerResponse, { searchParams }: URL): void {
     if (this.listing !== undefined) return void response.end(this.listing);
+    if (this.listingCut !== undefined) return cutOff(response, '<ListBucketResult>', this.listingCut);
     const after = Buffer.from(searchParams.get('continuation-token') ?? '', 'base64').toString();
     const keys = [...this.files.keys()].toSorted().filter((key) => key > after);
     const page = keys.slice(0, this.pageSize);
@@ -188,9 +207,16 @@ export class S3Server {
   }
 }
 
-function refuse(response: ServerResponse, status: number, code: string): void {
+function refuse(response: ServerResponse, status: number, code: string, cut?: Cut): void {
   response.writeHead(status, { 'Content-Type': 'application/xml' });
+  if (cut !== undefined) return cutOff(response, '<Error>', cut);
   response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`);
+}
+
+function cutOff(response: ServerResponse, beginning: string, cut: Cut): void {
+  response.write(beginning, () => {
+    if (cut === 'aborted') response.destroy();
+  });
 }
 
 function sha256(content: string | Buffer): string {

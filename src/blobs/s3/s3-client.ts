@@ -1,10 +1,9 @@
 // Client of S3-compatible object stores: signed requests with streamed bodies, an idle timeout, and retries of
 // temporary failures.
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { createReadStream, type ReadStream } from 'node:fs';
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import type { BlobPlace } from '../../contracts/blobs.ts';
@@ -34,6 +33,8 @@ export interface S3Response {
 
 const retryableStatuses: readonly number[] = [408, 429, 500, 502, 503, 504];
 const firstDelayMs = 50;
+/** Maximum size of a body that is read as text. */
+const maxTextBytes = 4_000_000;
 /** Maximum number of concurrent requests, except downloads. */
 const maxRequests = 64;
 
@@ -71,10 +72,24 @@ export class S3Client {
     }
   }
 
-  /** Converts an unexpected response into a `BackendUnavailable`. */
+  /** Converts an unexpected response into a `BackendUnavailable`, also when its body breaks off. */
   async refusal({ status, body }: S3Response): Promise<BackendUnavailable> {
-    const code = /<Code>(\w+)<\/Code>/.exec(await readText(body))?.[1] ?? 'no reason given';
+    const text = await collectText(body).catch(() => '');
+    const code = /<Code>(\w+)<\/Code>/.exec(text)?.[1] ?? 'no reason given';
     return new BackendUnavailable('attachments', `the object store answered ${status} (${code})`);
+  }
+
+  /**
+   * Reads the body of a response as text up to a size limit.
+   *
+   * @throws BackendUnavailable when it breaks off
+   */
+  async readText({ body }: S3Response): Promise<string> {
+    try {
+      return await collectText(body);
+    } catch (cause) {
+      throw new BackendUnavailable('attachments', 'the object store broke off its response', { cause });
+    }
   }
 
   close(): void {
@@ -95,35 +110,15 @@ export class S3Client {
     }).sign();
     const send = signed.url.protocol === 'https:' ? httpsRequest : httpRequest;
     const length = body === undefined ? {} : { 'Content-Length': 'bytes' in body ? body.bytes.length : body.sizeBytes };
-    return new Promise((resolve, reject) => {
-      const outgoing = send(signed.url, {
-        method,
-        agent: method === 'GET' ? this.#downloads : this.#others,
-        headers: { ...Object.fromEntries(signed.headers), ...length },
-      });
-      let source: Readable | undefined;
-      outgoing.setTimeout(timeoutSeconds * 1000, () => {
-        outgoing.destroy(new Error(`the object store was silent for ${timeoutSeconds} seconds`));
-      });
-      outgoing.on('error', (error) => {
-        source?.destroy();
-        reject(error);
-      });
-      outgoing.on('response', (incoming) => {
-        // A response may arrive before the whole body is sent. Errors of the rest do not matter.
-        source?.unpipe(outgoing);
-        source?.destroy();
-        if (!outgoing.writableEnded) outgoing.end();
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: incoming });
-      });
-      if (body === undefined) outgoing.end();
-      else if ('bytes' in body) outgoing.end(body.bytes);
-      else {
-        source = createReadStream(body.path);
-        source.on('error', (error) => outgoing.destroy(error));
-        source.pipe(outgoing);
-      }
+    const outgoing = send(signed.url, {
+      method,
+      agent: method === 'GET' ? this.#downloads : this.#others,
+      headers: { ...Object.fromEntries(signed.headers), ...length },
     });
+    outgoing.setTimeout(timeoutSeconds * 1000, () => {
+      outgoing.destroy(new Error(`the object store was silent for ${timeoutSeconds} seconds`));
+    });
+    return exchange(outgoing, body);
   }
 
   #url(key: string, query: S3Request['query'] = {}): URL {
@@ -141,6 +136,36 @@ export class S3Client {
   }
 }
 
+/** Sends the body and returns the response when its headers have arrived. */
+function exchange(outgoing: ClientRequest, body: S3Body | undefined): Promise<S3Response> {
+  const source = body !== undefined && 'path' in body ? openBody(body) : undefined;
+  source?.on('error', (error) => outgoing.destroy(error));
+  return new Promise((resolve, reject) => {
+    outgoing.on('error', reject);
+    outgoing.on('close', () => {
+      source?.destroy();
+      // A switch to another protocol (101) closes the connection without response and without error.
+      reject(new Error('the object store ended the connection without a response'));
+    });
+    outgoing.on('response', (incoming) => {
+      // The response to an upload may arrive before its whole body is sent. The store takes what is sent next on the connection
+      // for the rest of the body, so the connection is not used again.
+      if (!outgoing.writableFinished) {
+        source?.unpipe(outgoing);
+        incoming.on('close', () => outgoing.destroy());
+      }
+      resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: incoming });
+    });
+    if (source === undefined) outgoing.end(body !== undefined && 'bytes' in body ? body.bytes : undefined);
+    else source.pipe(outgoing);
+  });
+}
+
+/** Opens the file. Without `end` a further read would find the end, and the response could arrive before it. */
+function openBody({ path, sizeBytes }: { readonly path: string; readonly sizeBytes: number }): ReadStream {
+  return createReadStream(path, { end: Math.max(sizeBytes - 1, 0) });
+}
+
 function hashOf(body: S3Body | undefined): string {
   if (body !== undefined && 'hash' in body) return body.hash;
   return createHash('sha256')
@@ -148,13 +173,12 @@ function hashOf(body: S3Body | undefined): string {
     .digest('hex');
 }
 
-/** Reads a body as text up to a size limit. */
-export async function readText(body: AsyncIterable<Uint8Array>, limitBytes = 4_000_000): Promise<string> {
+async function collectText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > limitBytes) break;
+    if (length > maxTextBytes) break;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

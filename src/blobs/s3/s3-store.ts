@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { uniqueBlobName, withCheckedNames } from '../../contracts/blob-names.ts';
 import type { BlobAnswer, BlobEntry, BlobQuery, BlobSource, BlobStore } from '../../contracts/blobs.ts';
 import { listPages } from './listing.ts';
-import { readText, S3Client, type S3Place, type S3Response } from './s3-client.ts';
+import { S3Client, type S3Place, type S3Response } from './s3-client.ts';
 
 /** Opens the store. The first request is sent on first use. */
 export function openS3Store(place: S3Place): BlobStore {
@@ -110,7 +110,7 @@ class S3Store {
       query: token === undefined ? query : { ...query, 'continuation-token': token },
     });
     if (response.status !== 200) throw await this.#client.refusal(response);
-    return readText(response.body);
+    return this.#client.readText(response);
   }
 }
 
