@@ -75,6 +75,11 @@ async function isFound(name: string): Promise<boolean> {
   return (await access.fetch(name, { method: 'HEAD', headers: {} })) !== undefined;
 }
 
+/** A page of a listing of S3. */
+function page(content: string): string {
+  return `<ListBucketResult>${content}</ListBucketResult>`;
+}
+
 /** Names that could lead out of a store. */
 const outerNames: readonly string[] = [
   '../out.txt',
@@ -408,9 +413,16 @@ describe('A store in S3', () => {
   });
 
   it.each([
-    ['a repeated page', '<NextContinuationToken>same</NextContinuationToken>', 'a page token is repeated'],
-    ['a wrong escape', '<Contents><Key>%zz</Key></Contents>', 'a key is not percent-encoded UTF-8'],
-    ['an impossible character', '<Contents><Key>&#x7fffffff;</Key></Contents>', 'is not a Unicode character'],
+    ['a repeated page', page('<NextContinuationToken>same</NextContinuationToken>'), 'a page token is repeated'],
+    ['a wrong escape', page('<Contents><Key>%zz</Key></Contents>'), 'a key is not percent-encoded UTF-8'],
+    ['an impossible character', page('<Contents><Key>&#x7fffffff;</Key></Contents>'), 'is not a Unicode character'],
+    ['a file without key', page('<Contents><Size>1</Size></Contents>'), 'a file has no key'],
+    ['a file without end', page('<Contents><Key>a</Key>'), 'a file has no end'],
+    ['no content', '', 'it is no ListBucketResult'],
+    ['the content of a web page', '<!DOCTYPE html><html><body>Log in</body></html>', 'it is no ListBucketResult'],
+    ['an error as its content', '<Error><Code>InternalError</Code></Error>', 'it is no ListBucketResult'],
+    ['no end', page('').slice(0, -10), 'it is no ListBucketResult'],
+    ['more pages and no token', page('<IsTruncated>true</IsTruncated>'), 'the token of the next page is missing'],
   ])('is unavailable when a listing has %s.', async (_what, listing, message) => {
     store = openS3Store(s3Place());
     server.listing = listing;
@@ -453,7 +465,7 @@ describe('A listing', () => {
     const pages = listPages(() => {
       count++;
       // Ends by itself, so that the test fails and does not hang.
-      return Promise.resolve(count > 20_000 ? '' : `<NextContinuationToken>${count}</NextContinuationToken>`);
+      return Promise.resolve(page(count > 20_000 ? '' : `<NextContinuationToken>${count}</NextContinuationToken>`));
     });
     await expect(pages.next()).rejects.toThrow('it has more than 20000 pages');
     expect(count).toBe(20_000);
@@ -461,12 +473,18 @@ describe('A listing', () => {
 
   it('is read in linear time.', () => {
     store = openS3Store(s3Place());
-    expect(readListing('<Contents>'.repeat(390_000)).entries).toHaveLength(390_000);
+    expect(readListing(page('<Contents><Key>a</Key></Contents>'.repeat(100_000))).entries).toHaveLength(100_000);
+    expect(() => readListing(page('<Contents>'.repeat(390_000)))).toThrow('a file has no end');
+    expect(() => readListing(page(`<Contents>${'<Key>'.repeat(700_000)}</Contents>`))).toThrow('a file has no key');
   });
 
   it('can be empty, and its texts can contain entities.', () => {
     store = openS3Store(s3Place());
-    expect(readListing('<ListBucketResult></ListBucketResult>')).toEqual({ entries: [], next: undefined });
-    expect(readListing('<NextContinuationToken>a&amp;b&#x41;&#66;</NextContinuationToken>').next).toBe('a&bAB');
+    expect(readListing(page(''))).toEqual({ entries: [], next: undefined });
+    const namespace = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"';
+    const xml = `<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult ${namespace}></ListBucketResult>\n`;
+    expect(readListing(xml)).toEqual({ entries: [], next: undefined });
+    const token = '<NextContinuationToken>a&amp;b&#x41;&#66;</NextContinuationToken>';
+    expect(readListing(page(`<IsTruncated>true</IsTruncated>${token}`)).next).toBe('a&bAB');
   });
 });

@@ -169,8 +169,10 @@ export class S3Server {
       return `<Contents><Key>${encodeURIComponent(key)}</Key><LastModified>${lastModified.toISOString()}</LastModified><ETag>&quot;x&quot;</ETag><Size>${bytes.length}</Size></Contents>`;
     });
     const token = Buffer.from(page.at(-1) ?? '').toString('base64');
-    const next = keys.length > page.length ? `<NextContinuationToken>${token}</NextContinuationToken>` : '';
-    const xml = `<?xml version="1.0"?><ListBucketResult><Name>${this.bucket}</Name>${next}${contents.join('')}</ListBucketResult>`;
+    const isTruncated = keys.length > page.length;
+    const next = isTruncated ? `<NextContinuationToken>${token}</NextContinuationToken>` : '';
+    const state = `<Name>${this.bucket}</Name><IsTruncated>${isTruncated}</IsTruncated>${next}`;
+    const xml = `<?xml version="1.0"?><ListBucketResult>${state}${contents.join('')}</ListBucketResult>`;
     response.writeHead(200, { 'Content-Type': 'application/xml' }).end(xml);
   }
 

@@ -31,22 +31,37 @@ export async function* listPages(readPage: (token: string | undefined) => Promis
 }
 
 /**
- * Parses a response to ListObjectsV2 with `encoding-type=url`.
+ * Parses a response to ListObjectsV2 with `encoding-type=url`. Checks that it is complete: an empty list for a web page or the
+ * beginning of a list would look like success.
  *
  * @throws BackendUnavailable for an invalid one
  */
 export function readListing(xml: string): Listing {
+  if (!rootStart.test(xml) || !xml.trimEnd().endsWith(rootEnd)) throw invalidListing('it is no ListBucketResult');
   // Split and not matched, because a pattern would take quadratic time for elements without an end.
   const [, ...contents] = xml.split('<Contents>');
-  const entries = contents.map((text): BlobEntry => {
-    const content = text.split('</Contents>', 1)[0]!;
-    return {
-      name: decodeName(textOf(content, 'Key') ?? ''),
-      sizeBytes: Number(textOf(content, 'Size') ?? 0),
-      lastModified: Date.parse(textOf(content, 'LastModified') ?? ''),
-    };
-  });
-  return { entries, next: textOf(xml, 'NextContinuationToken') };
+  const next = textOf(xml, 'NextContinuationToken');
+  if (next === undefined && textOf(xml, 'IsTruncated') === 'true') {
+    throw invalidListing('the token of the next page is missing');
+  }
+  return { entries: contents.map(readEntry), next };
+}
+
+const rootStart = /^\s*(?:<\?xml[^>]*>\s*)?<ListBucketResult[\s>]/;
+const rootEnd = '</ListBucketResult>';
+
+/** Reads an entry from the text after its start tag. */
+function readEntry(text: string): BlobEntry {
+  const end = text.indexOf('</Contents>');
+  if (end === -1) throw invalidListing('a file has no end');
+  const content = text.slice(0, end);
+  const key = textOf(content, 'Key');
+  if (key === undefined) throw invalidListing('a file has no key');
+  return {
+    name: decodeName(key),
+    sizeBytes: Number(textOf(content, 'Size') ?? 0),
+    lastModified: Date.parse(textOf(content, 'LastModified') ?? ''),
+  };
 }
 
 function decodeName(encoded: string): string {
