@@ -92,16 +92,16 @@ describe('The name of a file', () => {
     ['My pic (1).JPG', 'My_pic_1.jpg'],
     ['Crème brûlée.txt', 'Creme_brulee.txt'],
     ['日本語.png', 'file.png'],
-    ['.htaccess', 'htaccess'],
+    ['.htaccess', 'htaccess.bin'],
     ['image.php.png', 'image_php.png'],
     ['archive.tar.gz', 'archive.tar.gz'],
     ['v1.2.PHP.7z.so', 'v1.2_PHP.7z.so'],
     ['con.txt', 'file_con.txt'],
-    ['COM1', 'file_COM1'],
+    ['COM1', 'file_COM1.bin'],
     ['lpt1.tar.gz', 'file_lpt1.tar.gz'],
-    ['untitled', 'untitled'],
+    ['untitled', 'untitled.bin'],
     ['a.t x', 'a.t_x'],
-    ['-rf', '-rf'],
+    ['-rf', '-rf.bin'],
   ])('%j is stored as %j.', (filename, stored) => {
     expect(storedName(rules, { ...parts, filename })).toBe(stored);
   });
@@ -137,6 +137,13 @@ describe('The name of a file', () => {
         if (filename === '') return;
         const name = storedName({ ...rules, pattern, folder: path, randomizes }, { ...parts, recordId, filename });
         requireBlobName(name.slice(0, 1000));
+        // No file can take the name of a folder.
+        expect(
+          name
+            .split('/')
+            .map((part) => part.includes('.'))
+            .indexOf(true),
+        ).toBe(name.split('/').length - 1);
       }),
     );
   });
@@ -251,6 +258,20 @@ describe('Uploads', () => {
     expect(folder.names).toEqual(['hello-1.txt', 'hello-2.txt', 'hello.txt']);
     const locations = answers.map((answer) => attachmentOf(answer).location).toSorted();
     expect(locations).toEqual(folder.names.map((name) => `https://files.example.org/${name}`));
+  });
+
+  it.each([
+    ['photos', 'photos', ''],
+    ['photos.txt', 'photos.txt', ''],
+    ['deeper/photos', 'photos', 'deeper'],
+  ])('do not take the name of a folder: %s.', async (path, filename, parent) => {
+    await start({
+      'attachment.randomize': 'false',
+      'attachment.resources.b.folder': parent,
+      'attachment.resources.o.folder': path,
+    });
+    expect((await upload(alice, `${collection}/records/r`, { filename })).status).toBe(201);
+    expect((await upload(alice, '/buckets/o/collections/c/records/r')).status).toBe(201);
   });
 
   it('get 503 while the folder is missing.', async () => {

@@ -9,6 +9,7 @@ const maxStemLength = 100;
 /** Maximum length of a path part. File systems accept 255 bytes, the store may add a number, and ids may be longer. */
 const maxPartLength = 200;
 const maxExtensionLength = 20;
+const defaultExtension = '.bin';
 
 /**
  * Returns the name that the client gave without path, control characters and bidirectional marks; `''` if nothing
@@ -39,7 +40,10 @@ export interface NameParts {
   readonly now: number;
 }
 
-/** Returns the name to request from the store. */
+/**
+ * Returns the name to request from the store. In a folder a file could take the name that another collection needs for its
+ * folder. So names of files have a dot, and names of folders have none.
+ */
 export function storedName({ folder, randomizes, pattern }: FileRules, parts: NameParts): string {
   const { filename, recordId, ids, now } = parts;
   const extension = safeExtension(filename);
@@ -54,9 +58,10 @@ export function storedName({ folder, randomizes, pattern }: FileRules, parts: Na
   const parentPath = fill(folder, { bucket_id: ids.bucket, collection_id: ids.collection });
   const folders = parentPath
     .split('/')
-    .map(safePart)
+    .map((part) => safePart(part).replaceAll('.', '_'))
     .filter((part) => part !== '');
-  return [...folders, safePart(whole) || randomUUID()].join('/');
+  const file = safePart(whole) || randomUUID();
+  return [...folders, file.includes('.') ? file : file + defaultExtension].join('/');
 }
 
 function fill(pattern: string, values: Readonly<Record<string, string>>): string {

@@ -83,7 +83,7 @@ export const attachmentSettings = {
   'attachment.gcloud.acl': setting(text(gcloudForm), gcloudSentence, { default: '', section }),
   'attachment.folder': setting(
     text('a path such as {bucket_id}/{collection_id}'),
-    'Folder in attachment.base_path, or name prefix in the bucket; {bucket_id} and {collection_id} are replaced.',
+    'Folder in attachment.base_path, or name prefix in the bucket; {bucket_id} and {collection_id} are replaced. Dots become underscores.',
     { default: '', section },
   ),
   'attachment.keep_old_files': setting(
