@@ -332,7 +332,7 @@ describe('A store in S3', () => {
     ['refuses and breaks off', 0, [{ status: 503, code: '', cut: 'aborted' }], '503 (no reason given)'],
     ['answers with another protocol', 0, ['upgrade'], 'cannot be reached'],
   ] as const)('is unavailable when the service %s.', async (_what, retries, faults, message) => {
-    store = openS3Store(s3Place({ retries, timeoutSeconds: 0.1 }));
+    store = openS3Store(s3Place({ retries, timeoutSeconds: 0.3 }));
     server.faults = [...faults];
     const failure = await put('a.txt', '1').catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(BackendUnavailable);
@@ -365,7 +365,13 @@ describe('A store in S3', () => {
 
   it('stores one file when the answer to its upload was lost.', async () => {
     store = openS3Store(s3Place());
-    server.faults = ['lost answer'];
+    server.delays = {
+      PUT(_key, { socket }) {
+        server.delays = {};
+        socket.destroy();
+        return Promise.resolve();
+      },
+    };
     const name = await put('a.txt', '1');
     expect([...server.files.keys()]).toEqual([name]);
   });

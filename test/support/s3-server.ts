@@ -16,14 +16,13 @@ export interface StoredFile {
 export type Cut = 'aborted' | 'stalled';
 
 /**
- * What is done with the next request in place of an answer. `lost answer` executes it, but ends the connection. `upgrade`
- * answers 101. An early answer comes while the body of the request is not read yet.
+ * What is done with the next request in place of an answer. `upgrade` answers 101. An early answer comes while the body of the
+ * request is not read yet.
  */
 export type Fault =
   | { readonly status: number; readonly code: string; readonly cut?: Cut; readonly isEarly?: true }
   | 'silence'
   | 'disconnect'
-  | 'lost answer'
   | 'upgrade';
 
 export class S3Server {
@@ -44,7 +43,9 @@ export class S3Server {
   /** Status of every request with the method, in place of the right answer. */
   statuses: Readonly<Record<string, number>> = {};
   /** Waited for between reading a request with the method and answering it; of a GET, before the second half of the file. */
-  delays: Readonly<Partial<Record<'GET' | 'PUT' | 'DELETE', (key: string) => Promise<void>>>> = {};
+  delays: Readonly<
+    Partial<Record<'GET' | 'PUT' | 'DELETE', (key: string, request: IncomingMessage) => Promise<void>>>
+  > = {};
   readonly #server: Server;
 
   private constructor() {
@@ -98,8 +99,7 @@ export class S3Server {
       request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
       return;
     }
-    if (fault === 'lost answer') request.socket.destroy();
-    else if (fault !== undefined) return refuse(response, fault.status, fault.code, fault.cut);
+    if (fault !== undefined) return refuse(response, fault.status, fault.code, fault.cut);
     const complaint = this.#checkSignature(request, url, body);
     if (complaint !== undefined) return refuse(response, 403, complaint);
     if (!url.pathname.startsWith(`/${this.bucket}/`)) return refuse(response, 404, 'NoSuchBucket');
@@ -109,7 +109,7 @@ export class S3Server {
       case 'PUT':
         return this.#put(request, response, key, body);
       case 'DELETE':
-        await this.delays.DELETE?.(key);
+        await this.delays.DELETE?.(key, request);
         this.files.delete(key);
         return void response.writeHead(204).end();
       default:
@@ -120,7 +120,7 @@ export class S3Server {
   async #put(request: IncomingMessage, response: ServerResponse, key: string, bytes: Buffer): Promise<void> {
     const { headers } = request;
     if (headers['content-length'] === undefined) return refuse(response, 411, 'MissingContentLength');
-    await this.delays.PUT?.(key);
+    await this.delays.PUT?.(key, request);
     const acl = headers['x-amz-acl'];
     this.files.set(key, {
       bytes,
@@ -154,7 +154,7 @@ export class S3Server {
     response.writeHead(range === null ? 200 : 206, content);
     const half = part.length >> 1;
     if (request.method === 'GET' && this.delays.GET !== undefined) response.write(part.subarray(0, half));
-    await this.delays.GET?.(key);
+    await this.delays.GET?.(key, request);
     response.end(this.delays.GET === undefined ? part : part.subarray(half));
   }
 
