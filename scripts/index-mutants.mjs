@@ -367,4 +367,22 @@ export const indexMutants = [
     tests: 'test/contract/memory.test.ts',
     only: 'words change',
   },
+  {
+    backend: 'postgresql',
+    name: 'cached objects of a small list are used for a later version',
+    file: 'src/core/lists/small-lists.ts',
+    find: 'if (known?.version !== found.version) {',
+    replace: 'if (known === undefined) {',
+    tests: 'test/backends/small-lists.test.ts',
+    only: 'postgresql',
+  },
+  {
+    backend: 'memory',
+    name: 'a capital sigma in a word matches none at its end',
+    file: 'src/core/query/fold-case.ts',
+    find: "text.toLowerCase().replaceAll('ς', 'σ')",
+    replace: 'text.toLowerCase()',
+    tests: 'test/contract/memory.test.ts',
+    only: 'sigma',
+  },
 ];
