@@ -118,7 +118,7 @@ function givenLocation({ store, hint }: Turn, uri: string, extension: string | u
   const location = isMap(hint.body) ? member(hint.body, 'location') : undefined;
   if (typeof location !== 'string' || !location.startsWith(begin) || store.locations.has(location))
     return 'no good name';
-  const end = extension === undefined ? '' : `.${extension}`;
+  const end = `.${extension ?? 'bin'}`;
   const isRandom = new RegExp(`^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}${end}$`).test(location.slice(begin.length));
   return isRandom ? location : 'no good name';
 }
