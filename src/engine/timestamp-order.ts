@@ -14,6 +14,11 @@ import { listFolder } from '../core/objects/uris.ts';
  * all lists as late. It stays outside of the order.
  */
 const maxAheadMs = 60_000;
+/**
+ * Time by which the shared clock may be ahead of the time of a process. Longer than `maxAheadMs`, because the times of processes
+ * differ, and a time may be set back. Timestamps continue from the clock then, as those of each list do.
+ */
+const maxClockAheadMs = 3_600_000;
 /** Time after which every unit of work has ended, so that all timestamps before are visible, also of lists outside the order. */
 const settledAfterMs = 600_000;
 
@@ -43,15 +48,25 @@ export class TimestampOrder {
     return this.#members.some((includes) => includes(list));
   }
 
-  /** Highest timestamp in the order that is possible now. */
+  /** Highest timestamp that the shared clock follows now. */
   get limit(): number {
     return this.#clock.now() + maxAheadMs;
+  }
+
+  /** Whether a shared clock counts. */
+  counts(clock: number): boolean {
+    return countsAt(clock, this.#clock.now());
   }
 
   /** Returns whether a new timestamp could be at or below this one. */
   isDue(timestamp: number): boolean {
     return timestamp >= this.#clock.now();
   }
+}
+
+/** A clock that is far ahead was set when the time of a process was wrong. Nothing else would be written before that time. */
+function countsAt(clock: number, now: number): boolean {
+  return clock <= now + maxClockAheadMs;
 }
 
 /** How far the changes of lists in the order are visible to a read of them that begins afterwards. */
@@ -65,8 +80,7 @@ export interface Reached {
 /** Reads how far the changes of lists in the order are visible. */
 export async function readOrder(storage: StorageReader, now: number): Promise<Reached> {
   const clock = (await storage.resourceTimestamp(shared)) ?? 0;
-  // A clock that was ahead, or was set back, has left it where no writes follow it.
-  const sharedClock = clock <= now + maxAheadMs ? clock : 0;
+  const sharedClock = countsAt(clock, now) ? clock : 0;
   return { sharedClock, completeTo: Math.max(sharedClock, now - settledAfterMs) };
 }
 
@@ -170,6 +184,6 @@ export class OrderedWrites {
   /** Returns the shared clock as it was before; 0 when it is so far ahead that it does not count. */
   async #findReached(): Promise<number> {
     const { timestamp = 0 } = await this.#lock();
-    return timestamp <= this.#order.limit ? timestamp : 0;
+    return this.#order.counts(timestamp) ? timestamp : 0;
   }
 }

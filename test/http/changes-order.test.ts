@@ -188,6 +188,18 @@ forEachBackend((backend) => {
       expect(follower.known.has('b')).toBe(true);
     });
 
+    it('holds while a clock that was set back comes near the timestamps from before.', async () => {
+      const clock = createTestClock();
+      const { alice, follower } = await start(backend, { clock });
+      await write(alice, 'a', 1);
+      await follower.look();
+      clock.advance(-70_000);
+      await write(alice, 'b', 1);
+      clock.advance(12_000);
+      await follower.look();
+      expect(follower.known.has('b')).toBe(true);
+    });
+
     it('moves no clock of a list from which nothing is deleted.', async () => {
       const clock = createTestClock();
       const { alice } = await start(backend, { clock });

@@ -266,6 +266,21 @@ describe('The list of changes', () => {
     await service.close();
   });
 
+  it('is not broadcast for a preview while another collection is far in the future.', async () => {
+    const clock = createTestClock();
+    const interval = { push_broadcast_min_debounce_interval_seconds: '0' };
+    const service = await startTestService({ settings: { ...settings, ...interval }, clock });
+    const alice = service.asUser('alice');
+    await fill(alice);
+    const read = async (): Promise<unknown> => (await service.request('GET', '/v1/__broadcasts__')).body;
+    const future = { data: { last_modified: clock.now() + 86_400_000 } };
+    await alice.request('PUT', '/v1/buckets/main/collections/c/records/far', { body: future });
+    const first = await read();
+    await alice.request('PUT', '/v1/buckets/main/collections/c-preview/records/later');
+    expect(await read()).toEqual(first);
+    await service.close();
+  });
+
   it('lists monitored URIs in its capability, and refuses invalid ones.', async () => {
     const service = await startTestService({ settings });
     const { body } = await service.request('GET', '/v1/');

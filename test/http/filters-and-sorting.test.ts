@@ -179,6 +179,7 @@ describeScenarios('filters', [
       [`like_s=${encodeURIComponent('οδυσσευς')}*`]: 'h',
       [`like_s=${encodeURIComponent('οδυσσευσ')}*`]: 'h',
       'like_s=1e400ab': 'h',
+      'like_s=1e400': 'h',
       'like_s=hello': 'a',
       'like_s=hello*': 'a',
       'like_s=world*': '',

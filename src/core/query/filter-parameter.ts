@@ -5,7 +5,7 @@ import type { Issue } from '../errors.ts';
 import type { Condition, Field } from './ast.ts';
 import { isJsonArray } from './compare.ts';
 import { parseField } from './fields.ts';
-import { issueOf, parseQueryValue, parseTimestamp, timestampForm, unusable } from './parameters.ts';
+import { isJson, issueOf, parseQueryValue, parseTimestamp, timestampForm } from './parameters.ts';
 import { suggestFilter } from './suggestions.ts';
 import { foldCase } from './fold-case.ts';
 
@@ -64,8 +64,9 @@ function readFilter(name: string, text: string, options: FilterOptions): Conditi
 
 function readCompared(field: Field, text: string, { now, textFields }: FilterOptions): JsonValue {
   if (field.name === 'last_modified') return readTimestamp(text, now);
+  if (!textFields.includes(field.name)) return readTyped(text);
   const value = readValue(text);
-  return typeof value !== 'string' && textFields.includes(field.name) ? text : value;
+  return typeof value === 'string' ? value : text;
 }
 
 /** Reads one value of a list. Ids have to be strings here; other text fields accept any value. */
@@ -102,7 +103,7 @@ function readPresence(text: string): boolean {
 
 function readElements(field: Field, text: string): readonly JsonValue[] {
   if (field.name === 'id' || field.name === 'last_modified') throw new RefusedFilter(`${field.name} is no array`);
-  const value = readValue(text);
+  const value = readTyped(text);
   return isJsonArray(value) ? value : [value];
 }
 
@@ -114,6 +115,14 @@ function readTimestamp(text: string, now: number): number {
 
 function readValue(text: string): JsonValue {
   const value = parseQueryValue(text);
-  if (value === undefined) throw new RefusedFilter(unusable);
+  if (value === undefined) throw new RefusedFilter('null characters and lone surrogates are not allowed');
+  return value;
+}
+
+/** Reads a value of any type. A number that is out of range is no text, with which other values would be compared. */
+function readTyped(text: string): JsonValue {
+  const value = readValue(text);
+  if (value === text && isJson(text))
+    throw new RefusedFilter('numbers out of range and too many levels are not allowed');
   return value;
 }

@@ -223,13 +223,10 @@ function parseLimit(text: string): number | undefined | Refused {
 /** Reads names and tokens, which may be quoted like any JSON text. */
 function parseText(text: string): string | undefined | Refused {
   const value = parseQueryValue(text);
-  if (value === undefined) return new Refused(unusable);
+  if (value === undefined) return new Refused('null characters and lone surrogates are not allowed');
   const content = typeof value === 'string' ? value : text;
   return content === '' ? undefined : content;
 }
-
-/** What JSON values in queries may not have. */
-export const unusable = 'null characters, lone surrogates, numbers out of range and too many levels are not allowed';
 
 /** Returns the JSON value of a text, or else the text itself; `undefined` for JSON that cannot be stored. */
 export function parseQueryValue(text: string): JsonValue | undefined {
@@ -238,13 +235,15 @@ export function parseQueryValue(text: string): JsonValue | undefined {
   try {
     return parseJson(text);
   } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    return error.path !== undefined || isJson(text) ? undefined : text;
+    if (error instanceof JsonSyntaxError && error.path !== undefined) return undefined;
+    if (error instanceof JsonSyntaxError) return text;
+    throw error;
   }
 }
 
 /** Whether the text is JSON, which may have more levels and larger numbers than the service accepts. */
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
+  if (!mayBeJson.test(text)) return false;
   try {
     JSON.parse(text);
     return true;

@@ -36,13 +36,16 @@ function describe(): OperationDescription {
 
 async function broadcastTimestamp({ host, values, readChanges }: ChangesService, context: Context): Promise<number> {
   const { cache } = host;
-  const changes = await readChanges(context);
-  const entries = changes.entries.filter(({ collection }) => !collection.includes('-preview'));
-  const newest = newestTimestamp({ ...changes, entries }, context.now);
+  const { entries, completeTo } = await readChanges(context);
+  const shown = entries.filter(({ collection, last_modified }) => {
+    return !collection.includes('-preview') && last_modified <= completeTo;
+  });
+  // Without the shared clock, which previews move on.
+  const newest = newestTimestamp({ entries: shown, completeTo, sharedClock: 0 }, context.now);
   const known = await cache.get(key);
   const announced = typeof known === 'number' ? known : undefined;
   const interval = values.push_broadcast_min_debounce_interval_seconds * 1000;
-  if (announced !== undefined && newest < announced + interval) return announced;
+  if (announced !== undefined && (shown.length === 0 || newest < announced + interval)) return announced;
   await cache.set(key, newest, daySeconds);
   return newest;
 }

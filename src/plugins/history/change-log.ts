@@ -31,9 +31,9 @@ export interface ChangeSelection {
   readonly kind?: 'record' | 'collection';
   readonly actions?: readonly Change['action'][];
   /** Largest timestamp of the object. */
-  readonly upTo?: number;
+  readonly upTo?: number | undefined;
   /** Smallest timestamp of the object. */
-  readonly from?: number;
+  readonly from?: number | undefined;
   /** Only changes after this one. */
   readonly after?: LoggedChange | undefined;
   /** Only changes before this one. */

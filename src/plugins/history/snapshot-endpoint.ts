@@ -82,8 +82,11 @@ async function respond({ objects, scope, maxBytes }: SnapshotOptions, context: C
   const changes = new ChangeLog({ storage, history, collectionId, requireRoom }, unrecorded);
   const list = records.listKey(ids, anonymous);
   const reserve = (bytes: number): void => context.request.memory?.admitWhole(bytes * responseExpansion);
-  const after = (await seesEverything(objects, context)) ? 0 : await readHorizon(storage, list);
-  const source = { storage, records: list, exists, changes, after, maxBytes, requireRoom, reserve };
+  // Entries about collections may be trimmed before those about records.
+  const extent = (await seesEverything(objects, context))
+    ? undefined
+    : { after: await readHorizon(storage, list), isCreationRequired: scope.trim.maxCount > 0 };
+  const source = { storage, records: list, exists, changes, extent, maxBytes, requireRoom, reserve };
   const pieces = await readSnapshot(source, at).catch(rethrow);
   if (pieces === undefined) throw notFound('missingParent', 'collection', collectionId);
   return {
@@ -101,7 +104,7 @@ async function seesEverything(objects: Objects, { caller, ids, unit }: Context):
 
 /**
  * Returns the timestamp up to which records may be those of an earlier collection, which may have had other readers. The history
- * need not have its deletion: some are not recorded, and old entries are deleted.
+ * need not have its deletion: some are not recorded. On the other hand, imported lists have no horizon.
  */
 async function readHorizon(storage: StorageReader, records: ListKey): Promise<number> {
   return (await storage.listAll(records, { filters: [], sort: newestFirst, limit: 1 })).horizon;

@@ -16,14 +16,22 @@ export interface SnapshotSource {
   /** Whether the collection exists now. */
   readonly exists: boolean;
   readonly changes: ChangeLog;
-  /** Timestamp of records after which changes count. */
-  readonly after: number;
+  /** Which changes count; absent: all of them. */
+  readonly extent?: SnapshotExtent | undefined;
   /** Maximum size of all records together. */
   readonly maxBytes: number;
   /** Reserves memory for a page. */
   readonly requireRoom: RequireRoom | undefined;
   /** Reserves memory for the bytes found so far. Called from time to time. */
   readonly reserve: (bytes: number) => void;
+}
+
+/** Changes to records of the present collection, and not to those of an earlier one of the same name. */
+export interface SnapshotExtent {
+  /** Timestamp of records after which changes count. Those since the last creation or deletion of the collection do, too. */
+  readonly after: number;
+  /** Whether no change counts if the change log does not contain that creation. */
+  readonly isCreationRequired: boolean;
 }
 
 /** A record at the time of the snapshot. */
@@ -46,7 +54,7 @@ const maxSearchedIds = 500;
  * @throws SnapshotTooLarge
  */
 export async function readSnapshot(source: SnapshotSource, at: number): Promise<readonly string[] | undefined> {
-  const { storage, records, exists, changes, after, requireRoom } = source;
+  const { storage, records, exists, changes, extent, requireRoom } = source;
   if (!exists && (await changes.findNewest({})) === undefined) return undefined;
   const found = new RecordCollector(source);
   // Records change while they are read, also at times up to `at`. What changes from here on is later than the clock.
@@ -63,14 +71,15 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
       if (budget.spendOnObject(charsOf(entry))) await pause('normal');
     }
   }
-  if (after < border) {
-    const { before, isLater, deleted } = await findDeletions(changes, at, border);
-    const isUnknown = isLater || !exists;
-    const wanted = isUnknown ? undefined : await findChanged(source, border, { deleted, unchanged });
-    const from = after + 1;
-    if (wanted?.size !== 0)
-      await addChanged(changes, { upTo: border, from, after: before }, { wanted, unchanged }, found);
+  const start = extent && (await changes.findNewest({ kind: 'collection', actions: ['create', 'delete'] }));
+  const isUnknownCreation = extent?.isCreationRequired === true && start === undefined;
+  if (isUnknownCreation || (extent !== undefined && extent.after >= border)) {
+    return runFromNow(found.newestFirst(), 'normal');
   }
+  const { before: after = start, isLater, deleted } = await findDeletions(changes, { at, border, after: start });
+  const wanted = isLater || !exists ? undefined : await findChanged(source, border, { deleted, unchanged });
+  const counted = { from: extent && extent.after + 1, upTo: border, after };
+  if (wanted?.size !== 0) await addChanged(changes, counted, { wanted, unchanged }, found);
   return runFromNow(found.newestFirst(), 'normal');
 }
 
@@ -129,11 +138,17 @@ interface Deletions {
   readonly deleted: ReadonlySet<string>;
 }
 
-/** @param border the time `at` by the clock of the records, which may be earlier */
-async function findDeletions(changes: ChangeLog, at: number, border: number): Promise<Deletions> {
+interface DeletionTimes {
+  readonly at: number;
+  /** The time `at` by the clock of the records, which may be earlier. */
+  readonly border: number;
+  readonly after: LoggedChange | undefined;
+}
+
+async function findDeletions(changes: ChangeLog, { at, border, after }: DeletionTimes): Promise<Deletions> {
   const deleted = new Set<string>();
   let isLater = false;
-  for await (const change of changes.newestFirst({ actions: ['delete'] })) {
+  for await (const change of changes.newestFirst({ actions: ['delete'], after })) {
     if (change.kind === 'record') {
       if (change.lastModified > border) deleted.add(change.recordId);
     } else if (await isBefore(changes, change, at)) {

@@ -81,6 +81,8 @@ describe('values', () => {
     expect(filtersOf([['n', '['.repeat(90_000)]])).toEqual([['n', 'eq', '['.repeat(90_000)]]);
     expect(namesOf([['n', `${'['.repeat(2000)}${']'.repeat(2000)}`]])).toEqual(['n']);
     expect(namesOf([['n', '-1e400']])).toEqual(['n']);
+    // Such as the beginning of a hash.
+    for (const name of ['id', 'in_id', 'like_n', '_fields']) expect(namesOf([[name, '1234e567']])).toEqual([]);
   });
 
   it('that spell a null character or half a character in JSON are refused', () => {

@@ -7,7 +7,7 @@ import { storedParent } from '../../../src/core/objects/uris.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { StoredObject } from '../../../src/core/objects/stored.ts';
 import { ChangeLog } from '../../../src/plugins/history/change-log.ts';
-import { readSnapshot, type SnapshotSource } from '../../../src/plugins/history/snapshot.ts';
+import { readSnapshot, type SnapshotExtent, type SnapshotSource } from '../../../src/plugins/history/snapshot.ts';
 import { createTestClock } from '../../../src/testing/index.ts';
 import { countTurns } from '../../support/turns.ts';
 
@@ -41,7 +41,7 @@ async function fill(
 function sourceOf(storage: StorageReader): SnapshotSource {
   const changes = new ChangeLog({ storage, requireRoom: undefined, history, collectionId: 'c' }, []);
   const limits = { maxBytes: 1e9, reserve: (): void => {}, requireRoom: undefined };
-  return { storage, records, exists: true, changes, after: 0, ...limits };
+  return { storage, records, exists: true, changes, ...limits };
 }
 
 interface Shown {
@@ -102,3 +102,25 @@ it.each([
     expect(new Map(shown.map((each) => [each.id, each.last_modified]))).toEqual(new Map(times));
   },
 );
+
+it('has nothing from before a deletion that only the history knows, unless the caller sees everything', async () => {
+  const database = createMemoryDatabase({ clock: createTestClock() });
+  const storage = createMemoryStorage(database);
+  const collectionEntry = (action: string, lastModified: number): string => {
+    const target = { data: { id: 'c', last_modified: lastModified } };
+    return JSON.stringify({ resource_name: 'collection', action, collection_id: 'c', target });
+  };
+  const logged = [entryOf('r', 10), collectionEntry('delete', 20), collectionEntry('create', 21), entryOf('r', 30)];
+  await inUnit(database, async (unit) => {
+    const writer = storage.writer(unit);
+    // Imported lists have no horizon.
+    await writer.restore(records, { clock: 30, entries: [new StoredObject('r', 30, '{}')] });
+    const entries = logged.map((text, n) => new StoredObject(`h${n}`, n + 1, text));
+    await writer.restore(history, { clock: logged.length, entries });
+  });
+  const idsAt = async (at: number, extent?: SnapshotExtent): Promise<readonly number[]> =>
+    shownBy(await readSnapshot({ ...sourceOf(storage.reader), extent }, at)).map(({ last_modified }) => last_modified);
+  expect(await idsAt(15)).toEqual([10]);
+  expect(await idsAt(15, { after: 0, isCreationRequired: false })).toEqual([]);
+  expect(await idsAt(30, { after: 0, isCreationRequired: false })).toEqual([30]);
+});
