@@ -1,10 +1,10 @@
 // Reads the version and the objects of a small list, for the cache of this process.
 import { keyOfList } from '../../core/lists/list-key.ts';
-import type { ListSource } from '../../core/lists/small-lists.ts';
+import type { ListSource, ListVersion } from '../../core/lists/small-lists.ts';
 import { StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import { everyTimestamp } from '../../core/query/timestamp-range.ts';
 import { maxSmallBytes, maxSmallObjects, SmallList } from '../../core/query/small-list.ts';
-import type { ListReads, ListVersion } from './list-reads.ts';
+import type { ListReads, ListVersion as ListRead } from './list-reads.ts';
 import type { Allowance } from './long-reads.ts';
 
 /** The texts of a small list. */
@@ -42,10 +42,6 @@ export function smallListSource(reads: ListReads, list: ListKey): ListSource {
   };
 }
 
-function presented({ version, clock, horizon }: ListVersion): {
-  readonly version: string;
-  readonly timestamp: number | undefined;
-  readonly horizon: number;
-} {
-  return { version, timestamp: clock, horizon };
+function presented({ version, clock: timestamp, horizon }: ListRead): ListVersion {
+  return { version, timestamp, horizon };
 }

@@ -3,6 +3,8 @@
 import type { StorageReader } from '../../contracts/storage.ts';
 import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import type { PageQuery } from '../../core/query/ast.ts';
+import { idField } from '../../core/query/fields.ts';
 import { newestFirst } from '../../core/query/sort.ts';
 import { isAllowed, isNamed, requireAllowed, requireGranted } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
@@ -107,7 +109,8 @@ async function seesEverything(objects: Objects, { caller, ids, unit }: Context):
  * need not have its deletion: some are not recorded. On the other hand, imported lists have no horizon.
  */
 async function readHorizon(storage: StorageReader, records: ListKey): Promise<number> {
-  return (await storage.listAll(records, { filters: [], sort: newestFirst, limit: 1 })).horizon;
+  const nothing: PageQuery = { filters: [{ field: idField, operator: 'in', values: [] }], sort: newestFirst, limit: 1 };
+  return (await storage.listAll(records, nothing)).horizon;
 }
 
 function rethrow(error: unknown): never {
