@@ -69,7 +69,7 @@ function countsAt(clock: number, now: number): boolean {
   return clock <= now + maxClockAheadMs;
 }
 
-/** How far the changes of lists in the order are visible to a read of them that begins afterwards. */
+/** The point that the order has reached, for a read of its lists that begins afterwards. */
 export interface Reached {
   /** The shared clock; 0 when there is none that counts. Never moves back, and stays while nothing is written. */
   readonly sharedClock: number;
@@ -77,7 +77,7 @@ export interface Reached {
   readonly completeTo: number;
 }
 
-/** Reads how far the changes of lists in the order are visible. */
+/** Returns the point that the order has reached. */
 export async function readOrder(storage: StorageReader, now: number): Promise<Reached> {
   const clock = (await storage.resourceTimestamp(shared)) ?? 0;
   const sharedClock = countsAt(clock, now) ? clock : 0;

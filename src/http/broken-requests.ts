@@ -17,8 +17,8 @@ export function refuseBrokenRequest(
 ): void {
   if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const start = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '';
-  const isNoRequest = code === 'HPE_INVALID_METHOD' && !requestLine.test(start);
-  const { status, errno, error, message } = errorTable[(!isNoRequest && brokenRequests[code]) || 'badRequest'];
+  const isRequest = code !== 'HPE_INVALID_METHOD' || requestLine.test(start);
+  const { status, errno, error, message } = errorTable[(isRequest ? brokenRequests[code] : undefined) ?? 'badRequest'];
   const body = JSON.stringify({ code: status, errno, error, message });
   const lines = [
     `HTTP/1.1 ${status} ${error}`,

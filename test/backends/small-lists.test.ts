@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoredObject, type ListKey } from '../../src/core/objects/stored.ts';
 import { storedParent } from '../../src/core/objects/uris.ts';
-import type { PageQuery } from '../../src/core/query/ast.ts';
-import { parseField } from '../../src/core/query/fields.ts';
+import type { PageQuery, Selection } from '../../src/core/query/ast.ts';
+import { lastModifiedField, parseField } from '../../src/core/query/fields.ts';
 import { SmallList } from '../../src/core/query/small-list.ts';
 import { newestFirst } from '../../src/core/query/sort.ts';
 import { createTestClock } from '../../src/testing/index.ts';
@@ -111,6 +111,18 @@ describe.each(Object.entries(places))('the cache of small lists on %s', (_name, 
       }
     }
     expect(calls).toEqual([0, 1, 2, 2, 3, 4]);
+  });
+
+  it('reads no objects for numbers on which attributes have no influence', async () => {
+    const [one, other] = all;
+    await inUnitOf(other, ({ storage }) => storage.update(list, 'a', '{"n":1}'));
+    const counted = vi.spyOn(SmallList.prototype, 'count');
+    const { reader } = one.storage;
+    const since: Selection = { filters: [{ field: lastModifiedField, operator: 'gt', value: 0 }] };
+    for (const selection of [{ filters: [] }, since, { filters: query.filters }]) {
+      for (let read = 0; read < 3; read++) expect(await reader.countAll(list, selection)).toBe(1);
+    }
+    expect(counted).toHaveBeenCalledTimes(2);
   });
 
   it('sees objects replaced at the same timestamp, in the same number', async () => {

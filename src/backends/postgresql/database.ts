@@ -1,7 +1,7 @@
 // A PostgreSQL database for the storage and permission backends. Any number of processes may share it: everything they must
 // agree on is in its rows. What a process caches has a version, which each read asks for.
 import type { Clock } from '../../base/clock.ts';
-import { SmallLists } from '../../core/lists/small-lists.ts';
+import { createSmallLists, type SmallLists } from '../../core/lists/small-lists.ts';
 import type { BeginOptions, Database, ConditionalWrite, Transaction } from '../../contracts/database.ts';
 import type { ChangeHints } from '../../contracts/change-hints.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
@@ -38,8 +38,6 @@ export interface PostgresDatabaseOptions {
   readonly cacheBytes?: number | undefined;
 }
 
-const defaultCacheBytes = 32_000_000;
-
 export interface PostgresDatabase extends Database {
   readonly clock: Clock;
   /** Returns access to committed state, outside any unit of work. */
@@ -59,7 +57,7 @@ export function openPostgresDatabase({
   pool,
   clock,
   longReads = 1,
-  cacheBytes = defaultCacheBytes,
+  cacheBytes,
 }: PostgresDatabaseOptions): PostgresDatabase {
   const ofKind = {
     list: new LongReads({ atOnce: longReads, longMs: 50 }),
@@ -68,7 +66,7 @@ export function openPostgresDatabase({
     // Their results have hundreds of kilobytes. Several at a time would keep the service itself busy.
     entries: new LongReads({ atOnce: longReads, longMs: 10 }),
   };
-  return new OpenDatabase(pool.share(), clock, ofKind, cacheBytes === 0 ? undefined : new SmallLists(cacheBytes));
+  return new OpenDatabase(pool.share(), clock, ofKind, createSmallLists(cacheBytes));
 }
 
 /** Size of the tables with their indexes. The catalogue and the file system know it. */

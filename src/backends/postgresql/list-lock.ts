@@ -25,7 +25,7 @@ export class ListLock {
   readonly key: ListKey;
   /** Internal number, under which objects and tombstones are stored. */
   readonly list: string;
-  /** What was read or written, by id. */
+  /** The entries that were read or written, by id. */
   readonly entries: Map<string, Entry>;
   #state: ListState;
   /** Whether the state differs from the row. */

@@ -92,9 +92,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
 
   async countAll(list: ListKey, selection: Selection): Promise<number> {
     this.access.settle();
-    const whole = planSelection(selection);
-    const source = smallListSource(this.access, list);
-    const cached = isWholeList(whole) ? undefined : await this.access.smallLists?.count(source, selection);
+    const cached = await this.access.smallLists?.count(smallListSource(this.access, list), selection);
     if (cached !== undefined) return cached;
     const indexed = await countKeys(this.access, list, selection);
     if (typeof indexed === 'number') return indexed;

@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import type { PoolState } from '../../contracts/observer.ts';
-import { SmallLists } from '../../core/lists/small-lists.ts';
+import { createSmallLists, type SmallLists } from '../../core/lists/small-lists.ts';
 import { SharedHints } from '../hints/shared-hints.ts';
 import { defaultTimeoutSeconds, RedisClient, type RedisClientOptions } from './client.ts';
 import { changedAbove, ClusterCommit } from './cluster-commit.ts';
@@ -34,7 +34,6 @@ export interface RedisDatabaseOptions extends RedisClientOptions {
 }
 
 export const defaultPrefix = 'coffer:';
-const defaultCacheBytes = 33_554_432;
 
 /**
  * Opens a database. Storage and permission backends created on the same one share its units of work.
@@ -79,8 +78,7 @@ export class RedisDatabase implements Database, UnitHost {
     this.keys = new Keys(options.prefix ?? defaultPrefix);
     this.reads = new ListReads(this.client, this.keys);
     this.leases = new Leases(this.reads, this.#mark);
-    const { cacheBytes = defaultCacheBytes } = options;
-    this.smallLists = cacheBytes === 0 ? undefined : new SmallLists(cacheBytes);
+    this.smallLists = createSmallLists(options.cacheBytes);
     this.#cluster = this.client.isCluster
       ? new ClusterCommit(this.client, this.keys, (...args) => this.#execute(...args))
       : undefined;

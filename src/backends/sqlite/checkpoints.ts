@@ -13,7 +13,7 @@ const defaultFrames = 4000;
 const commitsPerLook = 8;
 /** Number of pages from which writers do not wait for their move, 2 MB. One long unit may add 40 MB. */
 const framesPerPause = 500;
-/** How often in a row the move of more pages may be postponed. */
+/** Maximum number of times in a row that the move of more pages is postponed. */
 const maxPostponed = 5;
 /** Number of pages in the log from which writers wait for the move of all of them, 128 MB. */
 const framesOfPatience = 32_768;

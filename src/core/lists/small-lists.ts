@@ -32,7 +32,7 @@ export interface ListSource {
 
 type Page = EntryPage<StoredObject> & Pick<ListVersion, 'timestamp' | 'horizon'>;
 
-/** What was read of a version. */
+/** A version of a list, as far as it was read. */
 interface Cached {
   readonly version: string;
   /** Its live objects, or why there are none: the list was queried once only, or its objects are too long. */
@@ -41,13 +41,22 @@ interface Cached {
 
 /** Bytes of an entry of the cache besides its objects. */
 const bytesOfEntry = 200;
+const defaultBytes = 33_554_432;
+
+/**
+ * Creates the cache of a process.
+ *
+ * @param maxBytes approximate size; 0: none, and `undefined` is returned
+ */
+export function createSmallLists(maxBytes = defaultBytes): SmallLists | undefined {
+  return maxBytes === 0 ? undefined : new SmallLists(maxBytes);
+}
 
 export class SmallLists {
   readonly #cache: ByteCache<Cached>;
   /** Reads of contents under way, by list and version. */
   readonly #reading = new Map<string, Promise<ListContents | undefined>>();
 
-  /** @param maxBytes approximate size of the cache */
   constructor(maxBytes: number) {
     this.#cache = new ByteCache(maxBytes, maxListPart);
   }

@@ -4,7 +4,7 @@ import type { Steps } from '../../base/steps.ts';
 import type { EntryPage } from '../objects/page-text.ts';
 import type { StoredObject } from '../objects/stored.ts';
 import type { PageQuery, Selection } from './ast.ts';
-import { planPage, planSelection, type PagePlan, type SelectionPlan } from './plan-page.ts';
+import { planPage, planSelection } from './plan-page.ts';
 import { filterWanted, selectAmong } from './select-among.ts';
 
 /** A list is small with at most so many objects, and bytes of their texts. */
@@ -20,16 +20,14 @@ export const maxListPart = 4;
 
 /** Returns whether a page that no declared index delivers looks at the attributes of all live objects of a list. */
 export function readsAttributesOfPage(query: PageQuery): boolean {
-  return readsAttributes(planPage(query, 'unfiltered'));
+  const { by, includeDeleted, residual } = planPage(query, 'unfiltered');
+  return !includeDeleted && (by === 'scan' || (by === 'time' && residual.length > 0));
 }
 
 /** Returns whether a number of objects depends on the attributes of all live objects of a list. */
 export function readsAttributesOfSelection(selection: Selection): boolean {
-  return readsAttributes(planSelection(selection));
-}
-
-function readsAttributes({ by, includeDeleted, residual }: SelectionPlan | PagePlan): boolean {
-  return !includeDeleted && (by === 'scan' || (by === 'time' && residual.length > 0));
+  const { by, includeDeleted, residual } = planSelection(selection);
+  return !includeDeleted && by === 'scan' && residual.length > 0;
 }
 
 /** The live objects of a small list. */

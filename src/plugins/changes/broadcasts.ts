@@ -36,12 +36,12 @@ function describe(): OperationDescription {
 
 async function broadcastTimestamp({ host, values, readChanges }: ChangesService, context: Context): Promise<number> {
   const { cache } = host;
-  const { entries, completeTo } = await readChanges(context);
-  const shown = entries.filter(({ collection, last_modified }) => {
-    return !collection.includes('-preview') && last_modified <= completeTo;
+  const changes = await readChanges(context);
+  // With other entries the shared clock would count, which previews move on.
+  const shown = changes.entries.filter(({ collection, last_modified }) => {
+    return !collection.includes('-preview') && last_modified <= changes.completeTo;
   });
-  // Without the shared clock, which previews move on.
-  const newest = newestTimestamp({ entries: shown, completeTo, sharedClock: 0 }, context.now);
+  const newest = newestTimestamp({ ...changes, entries: shown }, context.now);
   const known = await cache.get(key);
   const announced = typeof known === 'number' ? known : undefined;
   const interval = values.push_broadcast_min_debounce_interval_seconds * 1000;

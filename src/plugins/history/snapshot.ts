@@ -71,16 +71,15 @@ export async function readSnapshot(source: SnapshotSource, at: number): Promise<
       if (budget.spendOnObject(charsOf(entry))) await pause('normal');
     }
   }
+  const finish = (): Promise<readonly string[]> | readonly string[] => runFromNow(found.newestFirst(), 'normal');
+  if (extent !== undefined && extent.after >= border) return finish();
   const start = extent && (await changes.findNewest({ kind: 'collection', actions: ['create', 'delete'] }));
-  const isUnknownCreation = extent?.isCreationRequired === true && start === undefined;
-  if (isUnknownCreation || (extent !== undefined && extent.after >= border)) {
-    return runFromNow(found.newestFirst(), 'normal');
-  }
+  if (extent?.isCreationRequired === true && start === undefined) return finish();
   const { before: after = start, isLater, deleted } = await findDeletions(changes, { at, border, after: start });
   const wanted = isLater || !exists ? undefined : await findChanged(source, border, { deleted, unchanged });
   const counted = { from: extent && extent.after + 1, upTo: border, after };
   if (wanted?.size !== 0) await addChanged(changes, counted, { wanted, unchanged }, found);
-  return runFromNow(found.newestFirst(), 'normal');
+  return finish();
 }
 
 /** Number of bytes between two memory reservations. */
