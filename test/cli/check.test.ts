@@ -169,7 +169,7 @@ describe('coffer check', () => {
     };
     const { code, out } = await check({ ...sound, ...redis });
     expect(code).toBe(0);
-    const sentence = 'the start will mark the empty database as one of this service (Redis layout, version 2)';
+    const sentence = 'the start will mark the empty database as one of this service (Redis layout, version 3)';
     expect(out).toContain(`ok       storage: redis: ${sentence}\n`);
   });
 

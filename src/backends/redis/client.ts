@@ -29,6 +29,7 @@ type Argument = string | number;
 export const defaultTimeoutSeconds = 10;
 const defaultMaxBacklog = 1000;
 const maxReconnectDelayMs = 1000;
+const nodesRefreshMs = 5000;
 /** Time limit of the end of a connection. The driver also waits for servers that are gone already. */
 const disconnectTimeoutMs = 300;
 
@@ -63,6 +64,7 @@ export class RedisClient {
     this.#redis = address.isCluster ? createCluster(address, timeoutSeconds) : createRedis(address, timeoutSeconds);
     this.#redis.on('close', () => this.#known.clear());
     this.#redis.on('-node', () => this.#lostNodes++);
+    if (this.#redis instanceof Cluster) this.#countReplacedMasters(this.#redis);
     // The driver makes replicas answer reads. Replicas may be behind, so here only masters answer.
     this.#redis.on('+node', (node: Redis) => Object.assign(node, { readonly: async () => 'OK' }));
     // Each command reports its own failure. Without a listener the driver would also print it.
@@ -74,7 +76,7 @@ export class RedisClient {
     return this.#address.db;
   }
 
-  /** Number of connections to nodes of the cluster that have ended. */
+  /** Number of connections to nodes of the cluster that have ended, and of changes of its masters. */
   get lostNodes(): number {
     return this.#lostNodes;
   }
@@ -182,6 +184,17 @@ export class RedisClient {
       // The connection is lost already.
       this.#redis.disconnect();
     }
+  }
+
+  /** A node that a replica has replaced may stay connected, as a replica. */
+  #countReplacedMasters(cluster: Cluster): void {
+    let known = '';
+    cluster.on('refresh', () => {
+      const masters = cluster.nodes('master').map(({ options: { host, port } }) => `${host}:${port}`);
+      const found = masters.toSorted().join(' ');
+      if (known !== '' && known !== found) this.#lostNodes++;
+      known = found;
+    });
   }
 
   #publisher(): Redis {
@@ -357,6 +370,8 @@ function createCluster(address: RedisAddress, timeoutSeconds: number): Cluster {
     redisOptions: commonOptions(address, timeoutSeconds),
     clusterRetryStrategy: reconnectDelay,
     slotsRefreshTimeout: timeoutSeconds * 1000,
+    // Commands to other slots do not show that a node is not the master of its slots any more.
+    slotsRefreshInterval: nodesRefreshMs,
     // Zero turns off the driver's own retries, which could write twice.
     retryDelayOnFailover: 0,
     retryDelayOnMoved: 10,

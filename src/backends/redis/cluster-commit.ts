@@ -4,16 +4,17 @@
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { storedParent, type ObjectUri } from '../../core/objects/uris.ts';
+import { toPrincipals, type Principal } from '../../core/permissions/principals.ts';
 import type { RedisClient } from './client.ts';
 import { dirname, escapeTag, parentOf, unescapeTag, type Keys } from './keys.ts';
 import type { ListOverlay } from './list-overlay.ts';
-import { planMemberships, type Membership } from './membership-plan.ts';
-import type { EntryChange } from './permission-log.ts';
+import type { EntryChange, MembershipChange } from './permission-log.ts';
 import {
   listWrites,
   localEntryWrites,
+  localMembershipWrites,
   principalsIn,
-  TaggedProgram,
+  ProgramByParent,
   requirement,
   type Outcome,
   type Program,
@@ -39,15 +40,17 @@ export function changedAbove({ required }: Pick<UnitContents, 'required'>): Tran
 /** A command that adds a name to a registry or an index, and changes nothing when the name exists. */
 type Announcement = readonly [command: 'SADD' | 'ZADD', key: string, ...args: (string | number)[]];
 
+type Client = Pick<RedisClient, 'call' | 'read' | 'lostNodes'>;
+
 export class ClusterCommit {
-  readonly #client: RedisClient;
+  readonly #client: Client;
   readonly #keys: Keys;
   readonly #execute: Execute;
-  /** OperatorNotices made since the client last lost a node. They are never undone. */
+  /** Announcements made since the client last lost a node. They are never undone. */
   readonly #announced = new Set<string>();
   #lostNodes = 0;
 
-  constructor(client: RedisClient, keys: Keys, execute: Execute) {
+  constructor(client: Client, keys: Keys, execute: Execute) {
     this.#client = client;
     this.#keys = keys;
     this.#execute = execute;
@@ -63,23 +66,13 @@ export class ClusterCommit {
   async run(contents: UnitContents, version: string): Promise<readonly ListOverlay[]> {
     await this.#announce(contents);
     const writes = await this.#planWrites(contents);
-    const memberships = await planMemberships(this.#client, this.#keys, contents.permissions.memberships);
-    const isLone = writes.tags.length <= 1 && memberships.length === 0;
+    const isLone = writes.parents.length <= 1;
     const relied = this.#planVerifications(contents, isLone);
-    await this.#verify(contents, relied, isLone ? writes.tags[0] : undefined, version);
-    // Users lose a membership before the group is deleted, and gain one after the group was written.
-    await this.#changeMemberships(memberships, false, version);
+    await this.#verify(contents, relied, isLone ? writes.parents[0] : undefined, version);
     await this.#countFlush(contents);
-    await this.#apply(
-      contents,
-      relied,
-      writes,
-      memberships.some(({ isMember }) => !isMember),
-      version,
-    );
+    await this.#apply(contents, relied, writes, version);
     await this.#countFlush(contents);
-    await this.#changeMemberships(memberships, true, version);
-    const isWritten = ({ list }: ListOverlay): boolean => writes.tags.includes(this.#keys.tag(list.parent));
+    const isWritten = ({ list }: ListOverlay): boolean => writes.parents.includes(list.parent);
     return contents.overlays.filter((overlay) => (!isLone || overlay.isLeased) && !isWritten(overlay));
   }
 
@@ -93,14 +86,15 @@ export class ClusterCommit {
 
   /** Registers what is about to be written, so that it can be found. */
   async #announce({ overlays, permissions }: UnitContents): Promise<void> {
+    this.#forgetAnnounced();
     const keys = this.#keys;
     const fresh = new Map<string, Announcement>();
     const note = (...announcement: Announcement): void => {
       const text = announcement.join('\0');
       if (!this.#announced.has(text)) fresh.set(text, announcement);
     };
-    for (const { list, isDirty, isNew } of overlays) {
-      if (!isDirty || !isNew) continue;
+    for (const { list, isDirty } of overlays) {
+      if (!isDirty) continue;
       const shard = keys.shard(list.parent);
       note('SADD', `${shard}kinds`, list.kind);
       note('ZADD', `${shard}k:${list.kind}`, 0, escapeTag(list.parent));
@@ -117,27 +111,30 @@ export class ClusterCommit {
     for (const change of permissions.memberships) {
       if (change.kind !== 'admit') continue;
       note('ZADD', `${keys.shard(change.principal)}h`, 0, change.principal);
-      note('SADD', keys.members(change.principal), change.userId);
+      note('SADD', keys.memberships(change.userId), change.principal);
     }
     const commands = Array.from(fresh.values(), ([command, key, ...args]) =>
       this.#client.call('storage', command, key, ...args),
     );
-    const lostNodes = this.#client.lostNodes;
     await Promise.all(commands);
-    // A lost node may not have replicated the announcements.
+    if (this.#client.lostNodes === this.#lostNodes) for (const text of fresh.keys()) this.#announced.add(text);
+  }
+
+  /** Forgets all announcements when a master was lost or replaced, because its replica may lack them, or when they are many. */
+  #forgetAnnounced(): void {
+    const { lostNodes } = this.#client;
     if (lostNodes !== this.#lostNodes || this.#announced.size > maxAnnounced) this.#announced.clear();
     this.#lostNodes = lostNodes;
-    for (const text of fresh.keys()) this.#announced.add(text);
   }
 
   /** Plans all writes to lists and permission entries. */
-  async #planWrites({ overlays, cascades, isFlushed, permissions }: UnitContents): Promise<TaggedProgram> {
+  async #planWrites({ overlays, cascades, isFlushed, permissions }: UnitContents): Promise<ProgramByParent> {
     const keys = this.#keys;
-    const program = new TaggedProgram();
+    const program = new ProgramByParent();
     const addAll = (operation: 'drop' | 'empty', lists: readonly ListKey[]): void => {
       for (const list of lists) {
-        const tag = keys.tag(list.parent);
-        program.add(tag, [operation, tag, list.kind], [...keys.list(list), ...keys.indexes(list)]);
+        const touched = [...keys.list(list), ...keys.indexes(list)];
+        program.add(list.parent, [operation, keys.tag(list.parent), list.kind], touched);
       }
     };
     if (isFlushed) addAll('drop', await this.#listsBelow(undefined));
@@ -153,17 +150,32 @@ export class ClusterCommit {
       const { list, isDirty } = overlay;
       if (isDirty) {
         const touched = [...keys.list(list), ...keys.indexes(list)];
-        program.add(keys.tag(list.parent), listWrites(overlay, keys), touched);
+        program.add(list.parent, listWrites(overlay, keys), touched);
       }
     }
     for (const change of permissions.entries) await this.#planEntries(change, program);
+    for (const change of permissions.memberships) await this.#planMemberships(change, program);
     return program;
   }
 
-  async #planEntries(change: EntryChange, program: TaggedProgram): Promise<void> {
+  async #planMemberships(change: MembershipChange, program: ProgramByParent): Promise<void> {
+    const keys = this.#keys;
+    const add = (each: Extract<MembershipChange, { readonly principal: Principal }>): void => {
+      program.add(parentOf(each.principal), localMembershipWrites(each, keys), [keys.members(each.principal)]);
+    };
+    if (change.kind !== 'expelBelow' && change.kind !== 'clearMemberships') {
+      add(change);
+      return;
+    }
+    const prefix = change.kind === 'expelBelow' ? change.prefix : '';
+    for (const principal of toPrincipals(await membersWithPrefix(this.#client, keys, 'h', prefix)))
+      add({ kind: 'expelAll', principal });
+  }
+
+  async #planEntries(change: EntryChange, program: ProgramByParent): Promise<void> {
     const keys = this.#keys;
     const add = (parent: string, operation: Program): void => {
-      program.add(keys.tag(parent), operation, [keys.entries(parent), keys.granted(parent)]);
+      program.add(parent, operation, [keys.entries(parent), keys.granted(parent)]);
     };
     const clear = (place: string, prefix: string): void => add(unescapeTag(place), ['clearPlace', place, prefix]);
     switch (change.kind) {
@@ -205,50 +217,49 @@ export class ClusterCommit {
   }
 
   /** Plans the verifications by slot. A unit that writes several slots takes leases on its lists as well. */
-  #planVerifications({ overlays, required, isFlushed }: UnitContents, isLone: boolean): TaggedProgram {
+  #planVerifications({ overlays, required, isFlushed }: UnitContents, isLone: boolean): ProgramByParent {
     const keys = this.#keys;
-    const program = new TaggedProgram();
+    const program = new ProgramByParent();
     for (const { list, version } of isFlushed ? [] : overlays) {
       const [lease] = keys.lease(list);
       const meta = keys.meta(list);
       const taken = isLone ? [] : ['lease', lease, leaseMs];
-      program.add(keys.tag(list.parent), ['version', meta, lease, version, ...taken], [meta, lease]);
+      program.add(list.parent, ['version', meta, lease, version, ...taken], [meta, lease]);
     }
     for (const each of required) {
       const { operation, key } = requirement(each, keys);
-      program.add(keys.tag(each.list.parent), operation, [key]);
+      program.add(each.list.parent, operation, [key]);
     }
     return program;
   }
 
-  /** @param own slot that verifies and writes in one step, later */
+  /** @param own parent whose slot verifies and writes in one step, later */
   async #verify(
     contents: UnitContents,
-    relied: TaggedProgram,
+    relied: ProgramByParent,
     own: string | undefined,
     version: string,
   ): Promise<void> {
-    const others = relied.tags.filter((tag) => tag !== own);
-    const verified = await allSettled(others.map((tag) => this.#execute(relied.of(tag), version)));
+    const others = relied.parents.filter((parent) => parent !== own);
+    const verified = await allSettled(others.map((parent) => this.#execute(relied.of(parent), version)));
     if (verified.includes('changed')) throw changedAbove(contents);
     if (verified.includes('conflict')) throw new TransactionConflict('another process has changed a list of the unit');
   }
 
   async #apply(
     { cascades, overlays }: UnitContents,
-    relied: TaggedProgram,
-    writes: TaggedProgram,
-    hasBegun: boolean,
+    relied: ProgramByParent,
+    writes: ProgramByParent,
     version: string,
   ): Promise<void> {
-    let hasWritten = hasBegun;
-    for (const level of levels(writes.tags, cascades.length > 0)) {
+    let hasWritten = false;
+    for (const level of levels(writes.parents, cascades.length > 0)) {
       const done = await allSettled(
-        level.map((tag) => {
-          const own = overlays.filter(({ list }) => this.#keys.tag(list.parent) === tag);
+        level.map((parent) => {
+          const own = overlays.filter(({ list }) => list.parent === parent);
           const leases = own.map(({ list }) => this.#keys.lease(list)[0]);
           const release = leases.flatMap((lease) => ['release', lease]);
-          const [before, after] = [relied.of(tag), writes.of(tag)];
+          const [before, after] = [relied.of(parent), writes.of(parent)];
           const operations = before.operations.concat(after.operations, release);
           return this.#execute({ operations, keys: [...before.keys, ...after.keys, ...leases] }, version);
         }),
@@ -260,17 +271,6 @@ export class ClusterCommit {
       }
       hasWritten = true;
     }
-  }
-
-  async #changeMemberships(memberships: readonly Membership[], isMember: boolean, version: string): Promise<void> {
-    const program = new TaggedProgram();
-    for (const each of memberships) {
-      if (each.isMember !== isMember) continue;
-      const { userId, principal } = each;
-      const operation = [isMember ? 'admit' : 'expel', userId, principal];
-      program.add(this.#keys.principal(userId), operation, [this.#keys.memberships(userId)]);
-    }
-    await allSettled(program.tags.map((tag) => this.#execute(program.of(tag), version)));
   }
 }
 
@@ -288,19 +288,20 @@ async function allSettled<T>(promises: readonly Promise<T>[]): Promise<readonly 
 }
 
 /**
- * Returns the slots in the order of the writes: parents before children, or children first for deletions. Places that are no
- * objects come last: the shared clock of several lists may become visible, and its lease may end, only after these lists.
+ * Returns the parents in the order of the writes below them: from the top, or for deletions from the bottom. Parents that
+ * are no objects come last: the shared clock of several lists may become visible, and its lease may end, only after these
+ * lists.
  */
-function levels(tags: readonly string[], isDeepestFirst: boolean): readonly (readonly string[])[] {
+function levels(parents: readonly string[], isDeepestFirst: boolean): readonly (readonly string[])[] {
   const byDepth = new Map<number, string[]>();
-  const isOfObject = (tag: string): boolean => tag === '' || tag.startsWith('/');
-  for (const tag of tags.filter(isOfObject)) {
-    const depth = tag.split('/').length;
+  const isObject = (parent: string): boolean => parent === '' || parent.startsWith('/');
+  for (const parent of parents.filter(isObject)) {
+    const depth = parent.split('/').length;
     const level = byDepth.get(depth);
-    if (level === undefined) byDepth.set(depth, [tag]);
-    else level.push(tag);
+    if (level === undefined) byDepth.set(depth, [parent]);
+    else level.push(parent);
   }
   const sign = isDeepestFirst ? -1 : 1;
   const ordered = [...byDepth].toSorted(([a], [b]) => sign * (a - b)).map(([, level]) => level);
-  return [...ordered, tags.filter((tag) => !isOfObject(tag))].filter((level) => level.length > 0);
+  return [...ordered, parents.filter((parent) => !isObject(parent))].filter((level) => level.length > 0);
 }

@@ -190,27 +190,32 @@ end
 `;
 
 const memberships = `
-local registered = {}
--- Gives a user a principal, on a server that holds every slot.
-function operations.join()
-  local shard, principal, user = take(), take(), take()
-  if not registered[principal] then call('ZADD', shard .. 'h', 0, principal) end
-  registered[principal] = true
-  call('SADD', who(principal) .. 'u', user)
-  call('SADD', who(user) .. 'm', principal)
+-- The parent of the list of an object id.
+local function parentOf(id)
+  return (id:match('^(.*)/') or ''):match('^(.*)/') or ''
 end
+local function usersOf(principal) return tagOf(escape(parentOf(principal))) .. 'u:' .. principal end
+local registered = {}
+-- On a cluster the principal is registered, and announced to the user, before the script.
 function operations.admit()
-  local user, principal = take(), take()
-  call('SADD', who(user) .. 'm', principal)
+  local shard, principal, user = take(), take(), take()
+  if everywhere then
+    if not registered[principal] then call('ZADD', shard .. 'h', 0, principal) end
+    registered[principal] = true
+    call('SADD', who(user) .. 'm', principal)
+  end
+  call('SADD', usersOf(principal), user)
 end
 function operations.expel()
   local user, principal = take(), take()
-  call('SREM', who(user) .. 'm', principal)
-  if everywhere then call('SREM', who(principal) .. 'u', user) end
+  call('SREM', usersOf(principal), user)
+  if everywhere then call('SREM', who(user) .. 'm', principal) end
 end
 local function expelAll(principal)
-  for _, user in ipairs(call('SMEMBERS', who(principal) .. 'u')) do call('SREM', who(user) .. 'm', principal) end
-  unlink(who(principal) .. 'u')
+  if everywhere then
+    for _, user in ipairs(call('SMEMBERS', usersOf(principal))) do call('SREM', who(user) .. 'm', principal) end
+  end
+  unlink(usersOf(principal))
 end
 function operations.expelAll()
   expelAll(take())

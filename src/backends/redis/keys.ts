@@ -70,14 +70,14 @@ export class Keys {
     return `${this.principal(principal)}p`;
   }
 
-  /** Returns the set of the principals of a user. */
+  /** Returns the set of the principals of a user; on a cluster, of those that the user may have: see `members`. */
   memberships(userId: Principal): string {
     return `${this.principal(userId)}m`;
   }
 
-  /** Returns the set of the users who may have the principal. */
+  /** Returns the set of the users who have the principal. It lies in the slot of the group, so it changes with the group. */
   members(principal: Principal): string {
-    return `${this.principal(principal)}u`;
+    return `${this.tag(parentOf(principal))}u:${principal}`;
   }
 
   /** Channel of the hints about changes. The databases of a server share its channels, so the number of the database is in it. */
@@ -95,7 +95,7 @@ export class Keys {
    * old one a type that cannot be written, so that processes of the older version cannot write.
    */
   probe(): string {
-    return `${this.schema()}!2`;
+    return `${this.schema()}!3`;
   }
 
   /** Returns a key of the security state, all of which lies in one slot. */

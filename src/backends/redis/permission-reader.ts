@@ -13,12 +13,13 @@ import type {
 } from '../../contracts/permission.ts';
 import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
 import { listNameOf, parsePattern, type ObjectPattern } from '../../core/permissions/object-pattern.ts';
-import { AUTHENTICATED, toPrincipals, type Principal, type UserId } from '../../core/permissions/principals.ts';
+import { AUTHENTICATED, type Principal, type UserId } from '../../core/permissions/principals.ts';
 import type { RedisClient } from './client.ts';
 import { grantsOf, parentOf, rangeOfGrants, unescapeTag, type Keys } from './keys.ts';
-import { parseEntries, type Entries, type PermissionLog } from './permission-log.ts';
+import { membershipsOf } from './memberships.ts';
+import type { Entries, PermissionLog } from './permission-log.ts';
+import { PermissionReads } from './permission-reads.ts';
 import { PermissionWalk } from './permission-walk.ts';
-import { script } from './script.ts';
 
 /** Maximum number of fields, or of members of a sorted set, in one request. The server runs one request at a time. */
 const fieldChunk = 1000;
@@ -27,51 +28,6 @@ const requestChunk = 200;
 
 /** Number of principals of a user above which a check reads only those that the entries name. */
 const manyPrincipals = 1000;
-
-/**
- * Reads sets, and then fields of hashes. Arguments: the number of sets, the size above which only those members of a set are
- * read that the entries in the fields name (0: none), then the number of fields of each hash, and the fields.
- */
-const lookScript = script(`
-local sets, many = tonumber(ARGV[1]), tonumber(ARGV[2])
-local found, at = {}, 3
-for n = sets + 1, #KEYS do
-  local count = tonumber(ARGV[at])
-  found[n] = redis.call('HMGET', KEYS[n], unpack(ARGV, at + 1, at + count))
-  at = at + count + 1
-end
-local function findNamed(key)
-  local members, seen = {}, {}
-  for n = sets + 1, #KEYS do
-    for _, text in ipairs(found[n]) do
-      for _, principals in pairs(text and cjson.decode(text) or {}) do
-        for _, principal in ipairs(principals) do
-          if not seen[principal] and redis.call('SISMEMBER', key, principal) == 1 then members[#members + 1] = principal end
-          seen[principal] = true
-        end
-      end
-    end
-  end
-  return members
-end
-for n = 1, sets do
-  local isLarge = many > 0 and redis.call('SCARD', KEYS[n]) > many
-  found[n] = isLarge and findNamed(KEYS[n]) or redis.call('SMEMBERS', KEYS[n])
-end
-return found
-`);
-
-/** Objects of one parent. */
-interface Part {
-  readonly key: string;
-  readonly ids: readonly ObjectUri[];
-}
-
-interface Stored {
-  /** Principals of each user. */
-  readonly members: readonly (readonly Principal[])[];
-  readonly found: readonly (readonly [objectId: ObjectUri, entries: Entries])[];
-}
 
 interface Seen {
   readonly entries: ReadonlyMap<ObjectUri, Entries>;
@@ -86,10 +42,12 @@ interface Wanted {
 export class RedisPermissionReader implements PermissionReader {
   readonly #client: RedisClient;
   readonly #keys: Keys;
+  readonly #reads: PermissionReads;
 
   constructor(client: RedisClient, keys: Keys) {
     this.#client = client;
     this.#keys = keys;
+    this.#reads = new PermissionReads(client, keys);
   }
 
   /** Returns the changes that reads must see; committed state has none. */
@@ -208,7 +166,7 @@ export class RedisPermissionReader implements PermissionReader {
   /** Returns the users of the log that have no stored principals. */
   async #addedUsers(log: PermissionLog): Promise<readonly Memberships[]> {
     const users = Array.from(log.admitted(), async (userId) => {
-      const stored = await this.#members(this.#keys.memberships(userId));
+      const stored = await membershipsOf(this.#client, this.#keys, userId);
       return stored.length > 0 ? [] : [{ userId, principals: [...log.principalsAfter(userId, stored)] }];
     });
     return (await Promise.all(users)).flat();
@@ -216,10 +174,6 @@ export class RedisPermissionReader implements PermissionReader {
 
   async #withPrincipalsOf(userId: UserId | undefined, principals: readonly Principal[]): Promise<readonly Principal[]> {
     return userId === undefined ? principals : [...principals, ...(await this.getUserPrincipals(userId))];
-  }
-
-  async #members(key: string): Promise<readonly Principal[]> {
-    return toPrincipals((await this.#client.read('permission', 'SMEMBERS', key)) as readonly string[]);
   }
 
   /** Counts the objects of a parent with the principal in their entries. */
@@ -301,7 +255,9 @@ export class RedisPermissionReader implements PermissionReader {
     if (wanted?.every(({ pattern }) => pattern.flat) === true) {
       return [...new Set(wanted.map(({ pattern }) => parentOf(`${pattern.folder}*`)))];
     }
-    return (await this.#members(this.#keys.places(principal))).map(unescapeTag);
+    return ((await this.#client.read('permission', 'SMEMBERS', this.#keys.places(principal))) as string[]).map(
+      unescapeTag,
+    );
   }
 
   /** Returns the entries of objects with the changes applied; objects without entries are left out. */
@@ -318,7 +274,7 @@ export class RedisPermissionReader implements PermissionReader {
     await this.settled();
     const log = this.log();
     const users = userId === undefined ? [] : [...new Set([userId, AUTHENTICATED])];
-    const { members, found } = await this.#readStored(objectIds, users, many);
+    const { members, found } = await this.#reads.read(objectIds, users, many);
     const entries = new Map<ObjectUri, Entries>();
     for (const [objectId, stored] of found) {
       const after = log === undefined ? stored : log.entriesAfter(objectId, stored);
@@ -335,55 +291,7 @@ export class RedisPermissionReader implements PermissionReader {
   /** Returns the stored entries of objects. */
   async #loadStored(objectIds: readonly ObjectUri[]): Promise<readonly (readonly [ObjectUri, Entries])[]> {
     await this.settled();
-    return (await this.#readStored(objectIds, [])).found;
-  }
-
-  /**
-   * Reads stored entries and memberships. On a single server all belong to one moment. Otherwise a check could combine a
-   * permission that a group has lost with a membership that was added later.
-   */
-  async #readStored(objectIds: readonly ObjectUri[], users: readonly Principal[], many = 0): Promise<Stored> {
-    const parts = this.#partsOf(objectIds);
-    const sets = users.map((user) => this.#keys.memberships(user));
-    let members: readonly (readonly Principal[])[];
-    let texts: readonly (readonly (string | null)[])[];
-    if (this.#client.isCluster || parts.length + sets.length < 2) {
-      const asking = parts.map(({ key, ids }) => this.#client.read('permission', 'HMGET', key, ...ids));
-      const [own, replies] = await Promise.all([
-        Promise.all(sets.map((key) => this.#members(key))),
-        Promise.all(asking),
-      ]);
-      members = own;
-      texts = replies as (string | null)[][];
-    } else {
-      const keys = [...sets, ...parts.map(({ key }) => key)];
-      const args: (string | number)[] = [sets.length, many];
-      for (const { ids } of parts) args.push(ids.length, ...ids);
-      const reply = await this.#client.queryAnywhere('permission', lookScript, keys, args);
-      members = (reply as string[][]).slice(0, sets.length).map(toPrincipals);
-      texts = (reply as (string | null)[][]).slice(sets.length);
-    }
-    const found = parts.flatMap(({ ids }, part) =>
-      ids.map((id, index) => [id, parseEntries(texts[part]![index])] as const),
-    );
-    return { members, found };
-  }
-
-  /** Returns the keys of the entries of objects, with a limited number of objects in each part. */
-  #partsOf(objectIds: readonly ObjectUri[]): readonly Part[] {
-    const parts: { readonly key: string; readonly ids: ObjectUri[] }[] = [];
-    const last = new Map<string, ObjectUri[]>();
-    for (const objectId of new Set(objectIds)) {
-      const parent = parentOf(objectId);
-      let ids = last.get(parent);
-      if (ids === undefined || ids.length === fieldChunk) {
-        ids = [];
-        last.set(parent, ids);
-        parts.push({ key: this.#keys.entries(parent), ids });
-      }
-      ids.push(objectId);
-    }
-    return parts;
+    return (await this.#reads.read(objectIds, [])).found;
   }
 }
 

@@ -6,6 +6,7 @@ import { toPrincipal, toPrincipals, type Principal } from '../../core/permission
 import { compareText } from '../../core/query/compare.ts';
 import type { RedisClient } from './client.ts';
 import { unescapeTag, type Keys } from './keys.ts';
+import { membershipsOf } from './memberships.ts';
 import { parseEntries, type Entries } from './permission-log.ts';
 
 /** Number of names that are read from a registry at once. */
@@ -61,8 +62,7 @@ export class PermissionWalk {
       parse: (principal, users) => toPrincipals(users).map((userId) => ({ userId, principal })),
     });
     const users = found.map(async ({ userId, principal }) => {
-      const members = await this.#client.read('permission', 'SMEMBERS', this.#keys.memberships(userId));
-      const principals = toPrincipals(members as string[]);
+      const principals = await membershipsOf(this.#client, this.#keys, userId);
       // A user occurs once for each principal, and counts at the first one.
       return principals.toSorted(compareText)[0] === principal ? [[userId, principals] as const] : [];
     });

@@ -135,16 +135,26 @@ export function localEntryWrites(change: ObjectChange): Program {
 
 function membershipWrites(change: MembershipChange, keys: Keys): Program {
   switch (change.kind) {
-    case 'admit':
-      return ['join', keys.shard(change.principal), change.principal, change.userId];
-    case 'expel':
-      return ['expel', change.userId, change.principal];
-    case 'expelAll':
-      return ['expelAll', change.principal];
     case 'expelBelow':
       return ['expelBelow', change.prefix, ...counted(keys.shardsOf(change.prefix))];
     case 'clearMemberships':
       return ['clearMemberships', ...counted(keys.shards)];
+    default:
+      return localMembershipWrites(change, keys);
+  }
+}
+
+type PrincipalChange = Extract<MembershipChange, { readonly principal: Principal }>;
+
+/** Returns the change of the users of one principal, for the slot of its group. */
+export function localMembershipWrites(change: PrincipalChange, keys: Keys): Program {
+  switch (change.kind) {
+    case 'admit':
+      return ['admit', keys.shard(change.principal), change.principal, change.userId];
+    case 'expel':
+      return ['expel', change.userId, change.principal];
+    case 'expelAll':
+      return ['expelAll', change.principal];
   }
 }
 
@@ -169,33 +179,32 @@ export interface SlotProgram {
 
 const nothing: SlotProgram = { operations: [], keys: [] };
 
-/** Operations of the commit script by slot, in their order within each, with the keys that they touch. */
-export class TaggedProgram {
-  readonly #byTag = new Map<string, { readonly operations: string[]; readonly keys: Set<string> }>();
+/** Operations of the commit script by the parent whose slot they touch, in their order within each, with their keys. */
+export class ProgramByParent {
+  readonly #programs = new Map<string, { readonly operations: string[]; readonly keys: Set<string> }>();
 
   /**
    * Adds operations.
    *
-   * @param tag hash tag that all keys of the operations carry
-   * @param keys every key that the operations touch
+   * @param keys every key that the operations touch, each with the hash tag of the parent
    */
-  add(tag: string, operations: Program, keys: readonly string[]): void {
+  add(parent: string, operations: Program, keys: readonly string[]): void {
     if (operations.length === 0) return;
-    let known = this.#byTag.get(tag);
+    let known = this.#programs.get(parent);
     if (known === undefined) {
       known = { operations: [], keys: new Set() };
-      this.#byTag.set(tag, known);
+      this.#programs.set(parent, known);
     }
     for (const each of operations) known.operations.push(each);
     for (const key of keys) known.keys.add(key);
   }
 
-  get tags(): readonly string[] {
-    return [...this.#byTag.keys()];
+  get parents(): readonly string[] {
+    return [...this.#programs.keys()];
   }
 
-  of(tag: string): SlotProgram {
-    const known = this.#byTag.get(tag);
+  of(parent: string): SlotProgram {
+    const known = this.#programs.get(parent);
     return known === undefined ? nothing : { operations: known.operations, keys: [...known.keys] };
   }
 }

@@ -6,15 +6,17 @@ import { compareText } from '../../core/query/compare.ts';
 import type { RedisClient } from './client.ts';
 import { escapeTag, unescapeTag, type Keys } from './keys.ts';
 
+type Client = Pick<RedisClient, 'read'>;
+
 /** Returns the kinds of all lists of the shards. */
-export async function registeredKinds(client: RedisClient, shards: readonly string[]): Promise<ReadonlySet<string>> {
+export async function registeredKinds(client: Client, shards: readonly string[]): Promise<ReadonlySet<string>> {
   const found = await Promise.all(shards.map((shard) => client.read('storage', 'SMEMBERS', `${shard}kinds`)));
   return new Set((found as string[][]).flat());
 }
 
 /** Returns the members of one sorted set of texts with the prefix, over all shards that may list it. */
 export async function membersWithPrefix(
-  client: RedisClient,
+  client: Client,
   keys: Keys,
   name: string,
   prefix: string,
@@ -28,7 +30,7 @@ export async function membersWithPrefix(
 
 /** Returns the parents, escaped, in one sorted set: the URI itself and those below it. */
 export async function placesBelow(
-  client: RedisClient,
+  client: Client,
   keys: Keys,
   name: string,
   uri: ObjectUri,
@@ -52,7 +54,7 @@ export async function placesBelow(
  * of them. So the function reads a few from each, and continues where the first of these parts ends.
  */
 export async function listsAfter(
-  client: RedisClient,
+  client: Client,
   keys: Keys,
   after: ListKey | undefined,
   limit: number,

@@ -1,13 +1,27 @@
 // The version of the layout of keys, and the requirements for a server that keeps data.
+import { toPrincipals } from '../../core/permissions/principals.ts';
 import type { RedisClient } from './client.ts';
 import { grantsOf, unescapeTag, type Keys } from './keys.ts';
 import { parseEntries } from './permission-log.ts';
 import { membersWithPrefix } from './registries.ts';
 
-const layout = 2;
+const layout = 3;
 
-/** Maximum number of arguments of one command that adds grants. */
+/** Maximum number of arguments of one command. */
 const maxArguments = 2000;
+
+/** Moves the data of a layout to the next one; may run again after an interruption. */
+interface Migration {
+  /** What it does, in a few words. */
+  readonly work: string;
+  readonly run: (client: RedisClient, keys: Keys) => Promise<void>;
+}
+
+/** Migrations from layout 1, from layout 2 and so on. */
+const migrations: readonly Migration[] = [
+  { work: 'join the sets of grants of each parent', run: regrant },
+  { work: 'move the sets of users to the groups', run: moveUsers },
+];
 
 /** The steps of a migration, done or pending. */
 export interface SchemaSteps {
@@ -33,12 +47,16 @@ export async function bringUpToDate(client: RedisClient, keys: Keys, dryRun: boo
   await requireKeeping(client);
   if (Number(found) === layout) return { lines: [], isOlder: false };
   const isOlder = found !== null;
+  const pending = isOlder ? migrations.slice(Number(found) - 1) : [];
   if (!dryRun) {
-    if (isOlder) await regrant(client, keys);
+    // Processes of an older version probe these keys before they write. Now their writes fail instead of being lost.
+    if (isOlder)
+      for (const probe of ['!', '!2']) await client.call('storage', 'HSET', `${keys.schema()}${probe}`, 'closed', 1);
+    for (const { run } of pending) await run(client, keys);
     await client.call('storage', 'HSET', keys.schema(), 'layout', layout);
   }
-  const work = isOlder ? 'join the sets of grants of each parent' : 'mark the empty database as one of this service';
-  return { lines: [`${work} (Redis layout, version ${layout})`], isOlder };
+  const works = isOlder ? pending.map(({ work }) => work) : ['mark the empty database as one of this service'];
+  return { lines: works.map((work) => `${work} (Redis layout, version ${layout})`), isOlder };
 }
 
 /** Requires a server that never evicts data. Data has no time to live, so only the `allkeys-` policies evict it. */
@@ -55,8 +73,6 @@ async function requireKeeping(client: RedisClient): Promise<void> {
 
 /** Migrates from layout 1, which had a set for each principal of a parent, and a set of these principals. */
 async function regrant(client: RedisClient, keys: Keys): Promise<void> {
-  // Processes of the older version probe this key before they write. Now their writes fail instead of being lost.
-  await client.call('storage', 'HSET', `${keys.schema()}!`, 'closed', 1);
   for (const place of await membersWithPrefix(client, keys, 'e', '')) {
     const parent = unescapeTag(place);
     const [entries, grants, tag] = [keys.entries(parent), keys.granted(parent), keys.tag(parent)];
@@ -75,5 +91,25 @@ async function regrant(client: RedisClient, keys: Keys): Promise<void> {
     const principals = (await client.read('permission', 'SMEMBERS', `${tag}q`)) as string[];
     for (const principal of principals) await client.call('permission', 'UNLINK', `${tag}g:${principal}`);
     await client.call('permission', 'UNLINK', `${tag}q`);
+  }
+}
+
+/**
+ * Migrates from layout 2, in which the users of a principal lay in a slot of their own. There a cluster also kept former
+ * members: the set of a user decided.
+ */
+async function moveUsers(client: RedisClient, keys: Keys): Promise<void> {
+  for (const principal of toPrincipals(await membersWithPrefix(client, keys, 'h', ''))) {
+    const old = `${keys.principal(principal)}u`;
+    for (let cursor: string | undefined = '0'; cursor !== undefined;) {
+      const scan = await client.read('permission', 'SSCAN', old, cursor, 'COUNT', 100);
+      const [next, users] = scan as [string, string[]];
+      const asked = toPrincipals(users).map((user) => ['SISMEMBER', keys.memberships(user), principal] as const);
+      const replies = await client.readTogether('permission', asked);
+      const members = users.filter((_, index) => replies[index] === 1);
+      if (members.length > 0) await client.call('permission', 'SADD', keys.members(principal), ...members);
+      cursor = next === '0' ? undefined : next;
+    }
+    await client.call('permission', 'UNLINK', old);
   }
 }

@@ -185,10 +185,10 @@ describe('a database of layout 1', () => {
 
   it('is migrated to this layout, also after an interruption', async () => {
     await writeLayout1();
-    expect(await redis.database.initializeSchema({ dryRun: true })).toHaveLength(1);
+    expect(await redis.database.initializeSchema({ dryRun: true })).toHaveLength(2);
     expect(await redis.outside.exists(keys.granted('/buckets/a'))).toBe(0);
     for (let n = 0; n < 2; n++) {
-      expect(await redis.database.initializeSchema({ dryRun: false })).toHaveLength(1);
+      expect(await redis.database.initializeSchema({ dryRun: false })).toHaveLength(2);
       expect(await storedGrants()).toEqual(await expectedGrants());
       expect(await redis.outside.keys(`${place}g:*`)).toEqual([]);
       expect([...(await redis.permission.reader.getAccessibleObjects(['tom'])).keys()].toSorted()).toEqual([
@@ -241,4 +241,25 @@ describe('a database of layout 1', () => {
     await redis.write((writer) => writer.addPrincipalToAce('/buckets/a/groups/h', 'write', 'zoe'));
     expect(await storedGrants()).toEqual(await expectedGrants());
   });
+});
+
+it('a database of layout 2 is migrated with the members of its groups, without former ones', async () => {
+  const group = toPrincipal('/buckets/a/groups/g');
+  const old = `${keys.principal(group)}u`;
+  const writeLayout2 = async (): Promise<void> => {
+    await redis.outside.hset(keys.schema(), 'layout', 2);
+    await redis.outside.zadd(`${keys.shard(group)}h`, 0, group);
+    await redis.outside.sadd(keys.memberships(toPrincipal('zoe')), group);
+    // A cluster kept former members there.
+    await redis.outside.sadd(old, 'zoe', 'tom');
+  };
+  for (let n = 0; n < 2; n++) {
+    await writeLayout2();
+    expect(await redis.database.initializeSchema({ dryRun: false })).toHaveLength(1);
+    expect(await redis.outside.smembers(keys.members(group))).toEqual(['zoe']);
+    expect(await redis.outside.exists(old)).toBe(0);
+  }
+  await expect(redis.outside.setrange(`${keys.schema()}!2`, 0, '')).rejects.toThrow('WRONGTYPE');
+  await redis.write((writer) => writer.removePrincipal(group));
+  expect(await redis.permission.reader.getUserPrincipals('zoe')).toEqual(new Set());
 });
