@@ -142,7 +142,7 @@ function parseBatch(body: RequestBody, options: BatchOptions): ParsedBatch {
   const complain = (name: string, description: string): void => void issues.push(issue(name, description));
   const unknown = Object.keys(value).find((key) => key !== 'requests' && key !== 'defaults');
   if (unknown !== undefined) complain('', `unknown member ${quoteText(unknown)}`);
-  const defaults = getKey(value, 'defaults') ?? {};
+  const defaults = withLowerNames(getKey(value, 'defaults') ?? {}, 'defaults', complain);
   checkEntry(defaults, 'defaults', complain, true);
   const requests = getKey(value, 'requests');
   if (!Array.isArray(requests)) throw invalidParameters([...issues, issue('requests', listOfRequests)]);
@@ -152,7 +152,8 @@ function parseBatch(body: RequestBody, options: BatchOptions): ParsedBatch {
   const defaultsBytes = isJsonObject(defaults) ? jsonWeight(defaults, options.maxBytes) * requests.length : 0;
   requireFitting(body.length + defaultsBytes, options);
   const merged = requests.map((request: JsonValue, index) => {
-    const whole = isJsonObject(request) && isJsonObject(defaults) ? mergeDefaults(request, defaults) : request;
+    const own = withLowerNames(request, `requests.${index}`, complain);
+    const whole = isJsonObject(own) && isJsonObject(defaults) ? mergeDefaults(own, defaults) : own;
     checkEntry(whole, `requests.${index}`, complain, false);
     return whole;
   });
@@ -193,7 +194,7 @@ function checkEntry(
   if (headers !== undefined && !(isJsonObject(headers) && Object.values(headers).every(isHeaderValue))) {
     complain(`${name}.headers`, 'expected an object of texts');
   }
-  const isPatchList = Array.isArray(body) && headerOf(headers, 'content-type') === 'application/json-patch+json';
+  const isPatchList = Array.isArray(body) && typeOf(headers) === 'application/json-patch+json';
   if (body !== undefined && !isJsonObject(body) && !isPatchList) complain(`${name}.body`, 'expected an object');
 }
 
@@ -218,10 +219,23 @@ function pick(value: JsonObject): Members {
   };
 }
 
-function headerOf(headers: JsonValue | undefined, name: string): string | undefined {
-  if (!isJsonObject(headers)) return undefined;
-  const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+function typeOf(headers: JsonValue | undefined): string | undefined {
+  const found = isJsonObject(headers) ? getKey(headers, 'content-type') : undefined;
   return typeof found === 'string' ? mediaType(found) : undefined;
+}
+
+/** Returns an entry with the names of its headers in lower case, so that they replace defaults in any spelling. */
+function withLowerNames(entry: JsonValue, name: string, complain: (name: string, text: string) => void): JsonValue {
+  const headers = isJsonObject(entry) ? getKey(entry, 'headers') : undefined;
+  if (!isJsonObject(entry) || !isJsonObject(headers)) return entry;
+  const lowered: MutableJsonObject = {};
+  for (const [key, text] of Object.entries(headers)) {
+    const lower = key.toLowerCase();
+    if (getKey(lowered, lower) !== undefined)
+      complain(`${name}.headers`, `the header ${quoteText(lower)} is given twice`);
+    setKey(lowered, lower, text);
+  }
+  return { ...entry, headers: lowered };
 }
 
 /** Merges objects deeply; values of the entry win. */
@@ -247,15 +261,9 @@ function toEntry(value: JsonObject, versionPrefix: string): Entry {
   return {
     target: versionPrefix + target.slice(given.length),
     method: typeof method === 'string' ? method : 'GET',
-    headers: headers === undefined ? undefined : lowerNames(headers as Record<string, string>),
+    headers: headers as Record<string, string> | undefined,
     body,
   };
-}
-
-function lowerNames(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined {
-  const lowered: Record<string, string> = {};
-  for (const [name, text] of Object.entries(headers)) setKey(lowered, name.toLowerCase(), text);
-  return lowered;
 }
 
 /** Returns what no batch can hold and the entry asks for, if it does. */

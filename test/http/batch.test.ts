@@ -48,6 +48,26 @@ describeScenarios('batches', [
     },
   },
   {
+    name: 'Headers of an entry replace defaults in any spelling.',
+    given: ['record'],
+    request:
+      'POST /batch {"defaults":{"headers":{"If-Match":"*"}},"requests":[{"method":"PUT","path":"{R}/r","body":{"data":{"n":2}},"headers":{"if-match":"\\"1\\""}},{"method":"PUT","path":"{R}/r","body":{"data":{"n":3}}}]}',
+    body: { responses: [{ status: 412 }, { status: 200 }] },
+  },
+  {
+    name: 'Credentials of an entry replace defaults in any spelling.',
+    given: ['record'],
+    request:
+      'POST /batch {"defaults":{"headers":{"Authorization":"Basic eDp5"}},"requests":[{"path":"{R}/r","headers":{"authorization":""}},{"path":"{R}/r"}]}',
+    body: { responses: [{ status: 401 }, { status: 403 }] },
+  },
+  {
+    name: 'A header in two spellings is refused.',
+    request: 'POST /batch {"requests":[{"path":"/","headers":{"If-Match":"*","if-match":"*"}}]}',
+    status: 400,
+    body: { errno: 107, message: /the header "if-match" is given twice/ },
+  },
+  {
     name: 'Long responses are complete and in order.',
     given: ['collection'],
     request: `POST /batch {"defaults":{"method":"PUT","body":{"data":{"text":"${'ü😀'.repeat(20_000)}"}}},"requests":[{"path":"{R}/a"},{"path":"{R}/b"},{"method":"HEAD","path":"{R}/a"},{"path":"{R}/c"}]}`,

@@ -107,6 +107,25 @@ forEachBackend((backend) => {
       }
     });
 
+    it('are not in changesets for callers whom settings let read collections only.', async () => {
+      const started = await backend.start({ settings });
+      const { id } = ((await started.request('GET', '/v1/', { auth: 'bob' })).body as { user: { id: string } }).user;
+      await started.close();
+      const service = await backend.start({ settings: { ...settings, collection_read_principals: id } });
+      try {
+        const alice = service.asUser('alice');
+        await fill(alice);
+        const bob = service.asUser('bob');
+        const collection = '/v1/buckets/main/collections/c';
+        expect(await bob.request('GET', collection)).toMatchObject({ status: 200 });
+        expect(await bob.request('GET', `${collection}/changeset?_expected=1`)).toMatchObject({ status: 403 });
+        await alice.request('PATCH', collection, { body: { permissions: { read: [id] } } });
+        expect(await bob.request('GET', `${collection}/changeset?_expected=1`)).toMatchObject({ status: 200 });
+      } finally {
+        await service.close();
+      }
+    });
+
     it('returns a changeset larger than a page, up to the maximum response size.', async () => {
       const limits = { max_page_bytes: '500', max_answer_bytes: '2000' };
       const service = await backend.start({ settings: { ...settings, ...limits } });
