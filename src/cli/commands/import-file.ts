@@ -38,7 +38,10 @@ export function importFileCommand(): Command {
     .description('from a file of "coffer export"')
     .argument('<file>', 'file to read; .gz is decompressed, - is standard input')
     .option('--to-config <file>', 'configuration file with the target backends (default: the current configuration)')
-    .option('--resume', 'continue an interrupted import of the same file')
+    .option(
+      '--resume',
+      'repeat an interrupted or earlier import: delete what it left, unless the target was written to since',
+    )
     .option('--empty-target', 'delete all data in the target first')
     .option('--verify', 'read all data back afterwards')
     .option('--verify-only', 'compare only, write nothing')

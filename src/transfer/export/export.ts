@@ -24,7 +24,7 @@ import {
   type CheckedExport,
   type ExportedList,
 } from './export-file.ts';
-import { compareGroups, forgetGroups } from './group-memberships.ts';
+import { compareGroups } from './group-memberships.ts';
 import { nameOf } from './line-order.ts';
 import { exportFormat, type ExportSummary } from './lines.ts';
 import { Restoring } from './restore-export.ts';
@@ -67,8 +67,8 @@ export async function exportStores(
 
 export interface ImportFileOptions {
   /**
-   * Treatment of a target that is not empty: `refuse` it; `resume`, writing the file over an earlier import of it; `empty` it
-   * first; or write nothing and only `verify`.
+   * Treatment of a target that is not empty: `refuse` it; `resume`, which empties it first if it can be an earlier import;
+   * `empty` it first; or write nothing and only `verify`.
    */
   readonly mode: 'refuse' | 'resume' | 'empty' | 'verify';
   /** Whether everything is read back and compared with the digests of the file; `verify` always does. */
@@ -124,26 +124,21 @@ async function importChecked(
   }
   // A file that cannot be imported is refused before the target is emptied or changed.
   const readData = mode === 'verify' ? undefined : await checkLines(path);
-  if (mode === 'empty') await empty(stores);
   if (mode === 'refuse' && !(await isEmptyStore(stores))) {
     throw new ExportRefused(
-      'the target is not empty; use --resume to continue an interrupted import of this file, or --empty-target to ' +
-        'delete all its data first',
+      'the target is not empty; use --resume to repeat an interrupted or earlier import, or --empty-target to delete ' +
+        'all its data first',
     );
   }
-  if (mode === 'resume') {
-    await requireOlder(path, stores);
-    await forgetGroups(stores.permission);
-  }
+  if (mode === 'resume') await requireOlder(path, stores);
+  // What is left of an earlier import may be revoked or deleted in the file.
+  if (mode === 'empty' || mode === 'resume') await empty(stores);
   if (readData !== undefined) {
     let [entries, permissions] = [0, 0];
     const total = summary.objects + summary.tombstones;
-    const restoring = new Restoring(stores, {
-      isFresh: mode !== 'resume',
-      onWritten: (more, morePermissions) => {
-        if (more > 0) onProgress('objects', (entries += more), total);
-        if (morePermissions > 0) onProgress('permissions', (permissions += morePermissions), summary.permissions);
-      },
+    const restoring = new Restoring(stores, (more, morePermissions) => {
+      if (more > 0) onProgress('objects', (entries += more), total);
+      if (morePermissions > 0) onProgress('permissions', (permissions += morePermissions), summary.permissions);
     });
     for await (const lines of readLines(path, readData)) await restoring.add(lines);
     await restoring.finish();
@@ -160,8 +155,8 @@ async function empty({ storage, permission }: OpenStores): Promise<void> {
 }
 
 /**
- * Refuses a target that is not an earlier import of the file. Such a target has no list that the file lacks, and no clock
- * ahead of it, since deletions remove neither lists nor clocks. Any other target has writes of its own.
+ * Refuses a target that is no import of the file, nor of an earlier one of the same store. Such a target has no list that the
+ * file lacks, and no clock ahead of it, since deletions remove neither lists nor clocks. Any other target has writes of its own.
  */
 async function requireOlder(path: string, stores: OpenStores): Promise<void> {
   for await (const [ours, theirs] of walkPairs(readListEnds(path), walkLists(stores.storage.reader), compareLists)) {

@@ -1,10 +1,9 @@
 // Memberships in groups follow from the members of the groups: an export has only the groups, and an import sets the members of
 // each. Read one after the other, both could disagree in a store in use.
-import type { Memberships, PermissionBackend, PermissionWriter } from '../../contracts/permission.ts';
+import type { Memberships, PermissionWriter } from '../../contracts/permission.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import { toPrincipal, type Principal } from '../../core/permissions/principals.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
-import { inUnit } from '../../maintenance/units.ts';
 import { walkEntries, walkLists, walkMemberships } from '../../maintenance/walk.ts';
 import { bucketOfGroup, membersIn } from '../../resources/group.ts';
 import { DigestSum, RunningMembershipsDigest, type SetDigest } from '../copy/digest.ts';
@@ -48,13 +47,6 @@ export async function setMembers(writer: PermissionWriter, groups: readonly Grou
     for (const member of members) await add(writer.addUserPrincipal(member, uri));
   }
   await Promise.all(calls);
-}
-
-/** Removes all memberships in groups. */
-export function forgetGroups(permission: PermissionBackend): Promise<void> {
-  return inUnit(permission.database, (transaction) =>
-    permission.writer(transaction).removePrincipalsBelow('/buckets/'),
-  );
 }
 
 /** Returns whether memberships in groups are those of their members, and the digest of all other memberships. */

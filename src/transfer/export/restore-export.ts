@@ -1,4 +1,4 @@
-// Writes the contents of an export into stores, in units of work of many lines each. While one is written, the lines of the
+// Writes the contents of an export into empty stores, in units of work of many lines each. While one is written, the lines of the
 // next ones are read.
 import type { Memberships, ObjectEntries } from '../../contracts/permission.ts';
 import type { ListKey, StoredEntry } from '../../core/objects/stored.ts';
@@ -17,12 +17,8 @@ const unitCharacters = 4_000_000;
 /** Maximum number of units that are written or wait: some lines take longer to read, and others to write. */
 const maxUnits = 4;
 
-export interface RestoringOptions {
-  /** Whether the stores have none of the contents yet. */
-  readonly isFresh: boolean;
-  /** Called with the numbers of entries and of objects with permissions that were written since the last call. */
-  readonly onWritten: (entries: number, objectsWithPermissions: number) => void;
-}
+/** Called with the numbers of entries and of objects with permissions that were written since the last call. */
+export type OnWritten = (entries: number, objectsWithPermissions: number) => void;
 
 interface Part {
   readonly list: ListKey;
@@ -43,7 +39,7 @@ interface Granted {
 
 export class Restoring {
   readonly #stores: OpenStores;
-  readonly #options: RestoringOptions;
+  readonly #onWritten: OnWritten;
   #parts: Part[] = [];
   #entries: ObjectEntries[] = [];
   /** Groups by URI. */
@@ -54,9 +50,9 @@ export class Restoring {
   /** Units in their order; each is written after the one before. */
   readonly #writing: Promise<void>[] = [];
 
-  constructor(stores: OpenStores, options: RestoringOptions) {
+  constructor(stores: OpenStores, onWritten: OnWritten) {
     this.#stores = stores;
-    this.#options = options;
+    this.#onWritten = onWritten;
   }
 
   /** Adds lines; waits while too many units are unfinished. */
@@ -151,7 +147,7 @@ export class Restoring {
   async #write(parts: readonly Part[], { entries, groups, memberships }: Granted): Promise<void> {
     const { storage, permission } = this.#stores;
     // Entries that were changed during the export occur twice.
-    const isFresh = (attempt: number): boolean => this.#options.isFresh && attempt === 1;
+    const isFresh = (attempt: number): boolean => attempt === 1;
     if (parts.length > 0) {
       await inUnit(storage.database, async (transaction, attempt) => {
         const writer = storage.writer(transaction);
@@ -173,6 +169,6 @@ export class Restoring {
       });
     }
     const written = parts.reduce((sum, part) => sum + part.entries.size, 0);
-    this.#options.onWritten(written, entries.length);
+    this.#onWritten(written, entries.length);
   }
 }

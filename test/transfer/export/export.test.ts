@@ -8,6 +8,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
+import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { copyBetween } from '../../../src/transfer/copy/copy.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
 import { checkExport } from '../../../src/transfer/export/export-file.ts';
@@ -117,6 +118,42 @@ describe.each(backends)('with %s', (backend) => {
     await expect(importStores(file, target, { mode: 'resume' })).rejects.toThrow('was written to since');
     const { differences } = await importStores(file, target, { mode: 'verify' });
     expect(differences).toEqual([expect.stringContaining('the clock is')]);
+  });
+});
+
+describe.each(backends.filter((backend) => backend !== 'memory'))('with %s', (backend) => {
+  test('a newer file replaces an earlier import: what was revoked, removed and forgotten since is gone', async () => {
+    const [source, target] = [every.of('memory'), every.of(backend)];
+    for (const stores of [source, target]) await empty(stores);
+    const record = (id: string, lastModified: number): StoredObject => new StoredObject(id, lastModified, '{}');
+    await restore(source, 10, [record('kept', 1), record('forgotten', 2), record('replaced', 3)]);
+    const [kept, other] = ['kept', 'other'].map((id) => storedUri(`${list.parent}/records/${id}`));
+    const [amy, bob, team] = ['amy', 'bob', '/teams/t'].map(toPrincipal);
+    await inUnit(source.permission.database, async (transaction) => {
+      const writer = source.permission.writer(transaction);
+      await writer.replaceObjectPermissions(kept!, { write: [amy!, bob!], read: [amy!] });
+      await writer.replaceObjectPermissions(other!, { read: [amy!] });
+      await writer.addUserPrincipal(amy!, team!);
+    });
+    const [older, newer] = [fileNamed('older.ndjson'), fileNamed('newer.ndjson')];
+    await exportStores(source, older);
+    await importStores(older, target, { mode: 'refuse' });
+    await inUnit(source.storage.database, async (transaction) => {
+      const writer = source.storage.writer(transaction);
+      await writer.delete(list, 'forgotten', { lastModified: 11 });
+      await writer.purgeDeleted();
+      await writer.update(list, 'replaced', '{"n":2}', 12);
+      const permissions = source.permission.writer(transaction);
+      await permissions.removePrincipalFromAce(kept!, 'write', bob!);
+      await permissions.replaceObjectPermissions(kept!, { read: [] });
+      await permissions.deleteObjectPermissions([other!]);
+      await permissions.removeUserPrincipal(amy!, team!);
+    });
+    await exportStores(source, newer);
+    expect((await importStores(newer, target, { mode: 'resume', verifies: true })).differences).toEqual([]);
+    expect(await dumpStores(target)).toEqual(await dumpStores(source));
+    await expect(importStores(older, target, { mode: 'resume' })).rejects.toThrow('was written to since');
+    expect(await dumpStores(target)).toEqual(await dumpStores(source));
   });
 });
 
