@@ -1,19 +1,21 @@
 // The file of an export, compressed when its name ends in .gz. It is written as a whole or not at all, and checked as a whole
 // before any of it is used.
 import { constants } from 'node:buffer';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createReadStream, existsSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { createReadStream, lstatSync, rmSync } from 'node:fs';
+import { link, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { codeOf } from '../../base/system-errors.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { BrokenLine } from './broken-line.ts';
 import { readEntryData } from './entry-data.ts';
 import { LineOrder } from './line-order.ts';
 import { parseLine, type ExportHeader, type ExportLine, type ExportSummary, type ListEnd } from './lines.ts';
+import { withRemoval } from './temporary-files.ts';
 import type { ExportSink } from './write-export.ts';
 
 /** An export that cannot be written or read, with a message for the operator. */
@@ -27,14 +29,27 @@ const lineBreak = 10;
 const ownerOnly = 0o600;
 
 /**
- * Writes a file. It gets its name when it is complete and on the disk; nothing is left of it after a failure.
+ * Writes a file. It gets its name when it is complete and on the disk; nothing is left of it after a failure or a signal.
  *
  * @throws ExportRefused when the file exists, or cannot be written completely
  */
 export async function writeFile<T>(path: string, write: (sink: ExportSink) => Promise<T>): Promise<T> {
-  if (existsSync(path)) throw new ExportRefused(`${path} exists already`);
-  const part = `${path}.part`;
-  const file = (await open(part, 'w', ownerOnly)).createWriteStream({ flush: true });
+  // A symbolic link takes the name too, even if it leads nowhere.
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw new ExportRefused(`${path} exists already`);
+  // No other process writes to a file with this name.
+  const part = `${path}.${randomBytes(8).toString('hex')}.part`;
+  const remove = (): void => rmSync(part, { force: true });
+  const result = await withRemoval(remove, async () => {
+    const written = await writePart(part, path, write);
+    await giveName(part, path);
+    return written;
+  });
+  await flushFolder(dirname(path));
+  return result;
+}
+
+async function writePart<T>(part: string, path: string, write: (sink: ExportSink) => Promise<T>): Promise<T> {
+  const file = (await open(part, 'wx', ownerOnly)).createWriteStream({ flush: true });
   const gzip = path.endsWith('.gz') ? createGzip({ level: 1 }) : undefined;
   gzip?.pipe(file);
   const target = gzip ?? file;
@@ -47,17 +62,29 @@ export async function writeFile<T>(path: string, write: (sink: ExportSink) => Pr
     const result = await write(sinkInto(target, ended));
     target.end();
     await ended;
-    await rename(part, path);
-    await flushFolder(dirname(path));
     return result;
   } catch (error) {
     target.destroy();
     file.destroy();
-    await rm(part, { force: true });
     if (failure === undefined) throw error;
     throw new ExportRefused(`${path} could not be written and was removed: ${failure.message}`, {
       cause: failure,
     });
+  }
+}
+
+/** Gives a complete file its name, unless it is taken. */
+async function giveName(part: string, path: string): Promise<void> {
+  try {
+    await link(part, path).catch(async (error: unknown) => {
+      if (codeOf(error) === 'EEXIST') throw error;
+      // On a file system without hard links, an empty file takes the name and is replaced.
+      await (await open(path, 'wx', ownerOnly)).close();
+      await rename(part, path);
+    });
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    throw new ExportRefused(`${path} exists already`, { cause: error });
   }
 }
 

@@ -4,15 +4,14 @@ import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ExportRefused } from './export-file.ts';
+import { withRemoval } from './temporary-files.ts';
 
 /** Mode of the file, which contains hashes of passwords. */
 const ownerOnly = 0o600;
 const gzipMagic = [0x1f, 0x8b];
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * Keeps the stream in a file while the work runs. Compressed exports are recognised by their first bytes.
@@ -24,24 +23,16 @@ export async function withSpooled<T>(input: Readable, name: string, work: (path:
   // `mkdtemp` creates a folder that only its owner can read.
   const folder = mkdtempSync(join(tmpdir(), 'coffer-import-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
-  const removeAndEnd = (signal: NodeJS.Signals): void => {
-    remove();
-    // Without the listener the signal has its usual effect.
-    for (const each of signals) process.off(each, removeAndEnd);
-    process.kill(process.pid, signal);
-  };
-  for (const signal of signals) process.on(signal, removeAndEnd);
-  let path = join(folder, 'export.ndjson');
-  try {
-    path = await spool(input, path, name);
-    return await work(path);
-  } catch (error) {
-    if (!(error instanceof ExportRefused)) throw error;
-    throw new ExportRefused(error.message.replaceAll(path, name), { cause: error });
-  } finally {
-    for (const signal of signals) process.off(signal, removeAndEnd);
-    remove();
-  }
+  return withRemoval(remove, async () => {
+    let path = join(folder, 'export.ndjson');
+    try {
+      path = await spool(input, path, name);
+      return await work(path);
+    } catch (error) {
+      if (!(error instanceof ExportRefused)) throw error;
+      throw new ExportRefused(error.message.replaceAll(path, name), { cause: error });
+    }
+  });
 }
 
 /** Returns the path of the file, whose name ends in .gz when it is compressed. */
