@@ -2,11 +2,10 @@
 // clocks stay as they are. Data is streamed, so memory does not grow with the store.
 import { randomUUID } from 'node:crypto';
 import { compareLists } from '../../core/objects/list-order.ts';
-import { listFolder } from '../../core/objects/uris.ts';
 import { storedUserId } from '../../core/permissions/principals.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
-import { carryFingerprints } from '../../maintenance/secret-fingerprints.ts';
+import { carryFingerprints, fingerprintList } from '../../maintenance/secret-fingerprints.ts';
 import { copyLists } from './copy-lists.ts';
 import { copyPermissions } from './copy-permissions.ts';
 import { CopyRefused, describePlace, openPlace } from './places.ts';
@@ -71,7 +70,8 @@ export async function copyBetween(source: OpenStores, target: OpenStores, option
   if (source.hasPermissions && !target.hasPermissions) {
     throw new CopyRefused('the source has permissions, but the target has no permission backend');
   }
-  if (mode === 'empty') await emptyTarget(source, target);
+  if (mode === 'empty' || mode === 'resume') await requireOther(source, target);
+  if (mode === 'empty') await emptyStore(target);
   const isEmpty = await isEmptyStore(target);
   if (mode === 'refuse' && !isEmpty) {
     throw new CopyRefused(
@@ -120,6 +120,12 @@ export async function isEmptyStore({ storage, permission }: OpenStores): Promise
   return true;
 }
 
+/** Deletes everything in the stores. */
+export async function emptyStore({ storage, permission }: OpenStores): Promise<void> {
+  await inUnit(storage.database, (transaction) => storage.writer(transaction).flush());
+  await inUnit(permission.database, (transaction) => permission.writer(transaction).flush());
+}
+
 /**
  * Refuses a target that is not an earlier copy. A copy has no list that its source lacks, and no clock ahead of its source's,
  * since deletions remove neither lists nor clocks. Any other target has writes of its own.
@@ -137,13 +143,11 @@ async function requireCopy(source: OpenStores, target: OpenStores): Promise<void
   }
 }
 
-/** Deletes everything in the target, after checking that it is not the source under another name. */
-async function emptyTarget(source: OpenStores, target: OpenStores): Promise<void> {
+/** Refuses a target that is the source under another name, also in part. */
+async function requireOther(source: OpenStores, target: OpenStores): Promise<void> {
   if ((await sharesPermissions(source, target)) || (await sharesStorage(source, target))) {
-    throw new CopyRefused('the source and the target are the same place under two names; nothing was deleted');
+    throw new CopyRefused('the source and the target are the same place under two names; nothing was changed');
   }
-  await inUnit(target.storage.database, (transaction) => target.storage.writer(transaction).flush());
-  await inUnit(target.permission.database, (transaction) => target.permission.writer(transaction).flush());
 }
 
 async function sharesPermissions(source: OpenStores, { permission }: OpenStores): Promise<boolean> {
@@ -156,10 +160,13 @@ async function sharesPermissions(source: OpenStores, { permission }: OpenStores)
   return isShared;
 }
 
-/** Checks for one storage under two names. Comes last, because the list that it writes cannot be removed. */
+/** Probes with an object in a list that is not copied: lists cannot be removed. */
 async function sharesStorage(source: OpenStores, { storage }: OpenStores): Promise<boolean> {
   const probe = `coffer-copy-${randomUUID()}`;
-  const list = { kind: probe, parent: listFolder(probe) };
-  await inUnit(storage.database, (transaction) => storage.writer(transaction).touch(list));
-  return (await source.storage.reader.resourceTimestamp(list)) !== undefined;
+  await inUnit(storage.database, (transaction) => storage.writer(transaction).create(fingerprintList, probe, '{}'));
+  const found = await source.storage.reader.get(fingerprintList, probe);
+  await inUnit(storage.database, (transaction) =>
+    storage.writer(transaction).delete(fingerprintList, probe, { keepTombstone: false }),
+  );
+  return found !== undefined;
 }

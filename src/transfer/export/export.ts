@@ -7,10 +7,9 @@ import type { Stores } from '../../engine/unit-of-work.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { readVersion } from '../../settings/version.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
-import { isEmptyStore } from '../copy/copy.ts';
+import { emptyStore, isEmptyStore } from '../copy/copy.ts';
 import { digestList, digestPermissions } from '../copy/digest.ts';
 import { CopyRefused, openPlace, type Place } from '../copy/places.ts';
-import { inUnit } from '../../maintenance/units.ts';
 import { walkLists, walkPairs } from '../../maintenance/walk.ts';
 import { keepFingerprints, readFingerprints } from '../../maintenance/secret-fingerprints.ts';
 import {
@@ -132,7 +131,7 @@ async function importChecked(
   }
   if (mode === 'resume') await requireOlder(path, stores);
   // What is left of an earlier import may be revoked or deleted in the file.
-  if (mode === 'empty' || mode === 'resume') await empty(stores);
+  if (mode === 'empty' || mode === 'resume') await emptyStore(stores);
   if (readData !== undefined) {
     let [entries, permissions] = [0, 0];
     const total = summary.objects + summary.tombstones;
@@ -147,11 +146,6 @@ async function importChecked(
     }
   }
   return { summary, differences: await compare(path, { header, summary }, stores, { verifies, onProgress }) };
-}
-
-async function empty({ storage, permission }: OpenStores): Promise<void> {
-  await inUnit(storage.database, (transaction) => storage.writer(transaction).flush());
-  await inUnit(permission.database, (transaction) => permission.writer(transaction).flush());
 }
 
 /**

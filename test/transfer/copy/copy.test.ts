@@ -1,5 +1,5 @@
 // Copies between backends: everything arrives as it was, again and again, and nothing is lost by mistake.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -12,6 +12,8 @@ import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { copyStores, type CopyOptions, type CopyResult } from '../../../src/transfer/copy/copy.ts';
 import { CopyRefused, describePlace, settingsOfUrl } from '../../../src/transfer/copy/places.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
+import { fingerprintList } from '../../../src/maintenance/secret-fingerprints.ts';
+import { stateList } from '../../../src/engine/index-states.ts';
 import { StoredObject, type StoredEntry } from '../../../src/core/objects/stored.ts';
 import { settingsOf } from '../../../src/backends/load-settings.ts';
 import { cloneDatabase } from '../../support/postgresql.ts';
@@ -220,15 +222,36 @@ describe('a copy is refused', () => {
     ]);
   });
 
-  test('when both ends are the same place, even under two names, and nothing is deleted', async () => {
-    const url = newFile();
-    await restore(url, 9, [record('a', 1)]);
-    expect(await refusal(copy(url, url, 'empty'))).toContain('the same place');
-    await restore(postgresql.url, 9, [record('a', 1)]);
-    const before = await dump(postgresql.url);
-    expect(await refusal(copy(postgresql.url, `${postgresql.url}?application_name=x`, 'empty'))).toContain('two names');
-    expect(await dump(postgresql.url)).toEqual(before);
-  });
+  test.each(['empty', 'resume'] as const)(
+    'when both ends are the same place, even under two names, and nothing is changed (%s)',
+    async (mode) => {
+      const url = newFile();
+      await restore(url, 9, [record('a', 1)]);
+      expect(await refusal(copy(url, url, mode))).toContain('the same place');
+      const link = join(folder, mode);
+      symlinkSync(folder, link);
+      for (const [one, other] of [
+        [url, url.replace(folder, link)],
+        [postgresql.url, `${postgresql.url}?application_name=x`],
+      ] as const) {
+        await within(one, ({ storage }) =>
+          inUnit(storage.database, async (transaction) => {
+            const writer = storage.writer(transaction);
+            await writer.flush();
+            await writer.restore(list, { clock: 9, entries: [record('a', 1)] });
+            await writer.create(stateList(list), list.kind, '{}');
+          }),
+        );
+        const before = await dump(one);
+        expect(await refusal(copy(one, other, mode))).toContain('two names');
+        expect(await dump(one)).toEqual(before);
+        const state = await within(one, ({ storage }) => storage.reader.get(stateList(list), list.kind));
+        expect(state?.text).toBe('{}');
+        const own = await within(one, ({ storage }) => storage.reader.countAll(fingerprintList, { filters: [] }));
+        expect(own).toBe(0);
+      }
+    },
+  );
 
   test('when the source does not exist, and creates none', async () => {
     const url = newFile();
