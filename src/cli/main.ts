@@ -23,7 +23,7 @@ import { versionCommand } from './commands/version.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
 import { withCommonOptions, withConfig, type CommonOptions } from './common.ts';
 import { Exit, exitCodes } from './exit-codes.ts';
-import { printError, tolerateClosedOutput } from './terminal.ts';
+import { printError, tolerateOutputFailures } from './terminal.ts';
 
 const examples = `
 Examples:
@@ -72,7 +72,7 @@ function createProgram(): Command {
 
 /** Runs the command line and returns the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
-  tolerateClosedOutput();
+  tolerateOutputFailures();
   let options: CommonOptions = {};
   try {
     const program = createProgram();

@@ -4,11 +4,21 @@ import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Exit, exitCodes } from './exit-codes.ts';
 
-/** Ignores a reader that ends before a command does, as in `coffer check | head -3`. The command completes its work. */
-export function tolerateClosedOutput(): void {
+/**
+ * Ignores a reader that ends before a command does, as in `coffer check | head -3`. After any other failure of the output, the
+ * command completes its work too, but its exit code is not 0.
+ */
+export function tolerateOutputFailures(): void {
+  let isReported = false;
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
+      if (error.code === 'EPIPE' || isReported) return;
+      isReported = true;
+      process.once('exit', (code) => {
+        if (code === exitCodes.done) process.exitCode = exitCodes.failed;
+      });
+      const name = stream === process.stdout ? 'standard output' : 'standard error';
+      printError(`coffer: ${name} cannot be written: ${error.code ?? error.message}`);
     });
   }
 }

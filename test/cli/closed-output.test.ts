@@ -1,6 +1,8 @@
-// Programs whose output has no reader any more, as behind `| head`, complete their work, and a server still stops.
+// Programs whose output has no reader any more, as behind `| head`, complete their work, and a server still stops. Other errors
+// of the output are reported.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -34,6 +36,22 @@ test.each([[['check']], [['--help']]])(
     expect([code, complaints]).toEqual([0, '']);
   },
 );
+
+test.each([
+  ['version', []],
+  ['migrate', []],
+  ['export', ['-']],
+])('coffer %s names the error and exits with 1 when its output cannot be written', async (command, more) => {
+  const cwd = workingFolder();
+  await run(['migrate'], { cwd });
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [program, command, ...more], { cwd, stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  const [complaints, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
+  const [first, ...others] = complaints.trimEnd().split('\n');
+  expect([code, first]).toEqual([1, 'coffer: standard output cannot be written: ENOSPC']);
+  expect(others).toEqual(command === 'export' ? [expect.stringContaining('the export cannot be written')] : []);
+});
 
 test('coffer export fails when the reader of the file is gone', async () => {
   const cwd = workingFolder();
