@@ -98,6 +98,8 @@ test('an import reports the fault and exits with 1, or with 2 for the command li
   expect((await run(['import', 'file', 'empty.ndjson', '--config', other, '--verify'], { cwd })).code).toBe(0);
   const both = await run(['import', 'file', 'empty.ndjson', '--resume', '--verify-only'], { cwd });
   expect(both.code).toBe(2);
+  const nameless = await run(['export', '', '--config', config], { cwd });
+  expect([nameless.code, nameless.err]).toEqual([2, expect.stringContaining('the name of the file is empty')]);
   const nowhere = await run(['export', 'x.ndjson', '--config', configOf(cwd, 'c.ini', 'sqlite:none.sqlite3')], { cwd });
   expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining('does not exist: no file')]);
 });

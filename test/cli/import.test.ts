@@ -1,7 +1,7 @@
 // `coffer import kinto` as operators run it: against a server in this process, into files, killed and gone on with.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -59,6 +59,7 @@ test('A dry run lists the contents of the source and writes nothing.', async () 
 test('It prints the comparison, lists objects without permissions, and exits with 1 unless these are accepted.', async () => {
   const cwd = folderWithConfig();
   const first = await run(importArgs('--report', 'left.txt'), { cwd });
+  expect(statSync(join(cwd, 'left.txt')).mode & 0o777).toBe(0o600);
   expect(first.err).toContain('/buckets/blog/collections/c2/records/of-bob: the source does not show its permissions');
   expect(first.err).toContain('imported without permissions: 1 objects');
   expect(first.out).toMatch(/^record lists +24 +\d+ +24 +([0-9a-f]{20}) +\1 +same$/m);

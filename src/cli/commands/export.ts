@@ -39,6 +39,8 @@ export function exportCommand(): Command {
 }
 
 async function exportAll(file: string, options: CommonOptions): Promise<void> {
+  if (file === '')
+    throw new Exit(exitCodes.usage, 'the name of the file is empty; give a name, or - for standard output');
   const { exportInto } = await import('../../transfer/export/export.ts');
   const { ExportRefused } = await import('../../transfer/export/export-file.ts');
   try {

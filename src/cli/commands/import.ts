@@ -164,8 +164,11 @@ function conclude(result: ImportResult, { quiet, report, acceptUnseen, verifyOnl
   const unseenLines = unseen.map(
     (uri) => `${printable(uri)}: the source does not show its permissions, so it was imported without any`,
   );
-  if (report !== undefined)
-    writeFileSync(report, [...notes, ...problems, ...unseenLines].map((line) => `${line}\n`).join(''));
+  if (report !== undefined) {
+    const text = [...notes, ...problems, ...unseenLines].map((line) => `${line}\n`).join('');
+    // The names of objects may be confidential.
+    writeFileSync(report, text, { mode: 0o600 });
+  }
   nameSome(notes, report);
   nameSome(problems, report);
   nameSome(unseenLines, report);

@@ -1,6 +1,6 @@
 // The file of an export, compressed when its name ends in .gz. It is written as a whole or not at all, and checked as a whole
 // before any of it is used.
-import { constants } from 'node:buffer';
+import { constants, isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream, lstatSync, rmSync } from 'node:fs';
@@ -255,7 +255,25 @@ export async function* readLines(path: string, readData: ReadData): AsyncGenerat
     if (fault !== undefined) throw new ExportRefused(`${path}, line ${number}: ${fault}`);
     return line;
   };
-  for await (const texts of readTexts(path)) yield texts.map(read);
+  for await (const block of readBlocks(path)) {
+    const end = endOfText(block);
+    if (end > 0)
+      yield block
+        .toString('utf8', 0, end - 1)
+        .split('\n')
+        .map(read);
+    if (end < block.length) throw new ExportRefused(`${path}, line ${number + 1}: not UTF-8`);
+  }
+}
+
+/** Returns the end of the lines before the first one that is not UTF-8. */
+function endOfText(block: Buffer): number {
+  if (isUtf8(block)) return block.length;
+  for (let start = 0; ;) {
+    const end = block.indexOf(lineBreak, start) + 1;
+    if (!isUtf8(block.subarray(start, end))) return start;
+    start = end;
+  }
 }
 
 /** A list with the line after its entries. */
@@ -283,10 +301,6 @@ export async function* readListEnds(path: string): AsyncGenerator<ExportedList> 
       start = end + 1;
     }
   }
-}
-
-async function* readTexts(path: string): AsyncGenerator<readonly string[]> {
-  for await (const block of readBlocks(path)) yield block.toString('utf8', 0, block.length - 1).split('\n');
 }
 
 /** Yields the bytes of one or more whole lines with their line breaks. */

@@ -7,18 +7,18 @@ import { onTestFinished } from 'vitest';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 
 /** Writes an export of format 1 with these lines and returns its path. */
-export function fileOf(lines: readonly string[]): string {
+export function fileOf(lines: readonly string[], encoding: 'utf8' | 'latin1' = 'utf8'): string {
   const folder = mkdtempSync(join(tmpdir(), 'coffer-lines-'));
   onTestFinished(() => {
     rmSync(folder, { recursive: true });
   });
   const path = join(folder, 'x.ndjson');
   const header = '{"coffer":"export","format":1,"software":"x","begun":"now","secrets":{}}';
-  const text = [header, ...lines].map((line) => `${line}\n`).join('');
+  const bytes = Buffer.from([header, ...lines].map((line) => `${line}\n`).join(''), encoding);
   const counts = { lists: 1, objects: 1, tombstones: 0, permissions: 0, memberships: 0, moving: 1 };
   const summary = { ...counts, permissionsDigest: '', membershipsDigest: '' };
-  const sha256 = createHash('sha256').update(text).digest('hex');
-  writeFileSync(path, `${text}${JSON.stringify({ summary, sha256 })}\n`);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  writeFileSync(path, Buffer.concat([bytes, Buffer.from(`${JSON.stringify({ summary, sha256 })}\n`)]));
   return path;
 }
 

@@ -26,6 +26,17 @@ const nested = (levels: number): string => '{"a":'.repeat(levels) + '1.0' + '}'.
 const inRecords = (...lines: readonly string[]): readonly string[] => [head(), ...lines, end()];
 
 describe('the import refuses', () => {
+  test('bytes that are not UTF-8, after the faults of the lines before', async () => {
+    const lines = inRecords(entry('{"a":"\uFFFD"}'), '{"id":"f","last_modified":6,"data":{"a":"é"}}');
+    await importStores(fileOf(lines), target, { mode: 'empty' });
+    const latin = lines.map((line) => line.replace('\uFFFD', '?'));
+    const importing = importStores(fileOf(latin, 'latin1'), target, { mode: 'empty' });
+    await expect(importing).rejects.toThrow(/x\.ndjson, line 4: not UTF-8$/);
+    const wrong = fileOf([head(), entry('[]'), ...latin.slice(2)], 'latin1');
+    await expect(importStores(wrong, target, { mode: 'empty' })).rejects.toThrow('line 3: data is not an object');
+    expect((await target.storage.reader.get(records, 'f'))?.text).toBe('{"a":"é"}');
+  });
+
   test.each<readonly [string, readonly string[], string]>([
     ['a clock at the end of the range', [head({ clock: Number.MAX_SAFE_INTEGER }), end()], 'line 2: clock is not a'],
     ['a final clock at the end of it', [head(), end({ clock: latestImportedTimestamp + 1 })], 'line 3: clock is not a'],
