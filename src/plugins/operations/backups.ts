@@ -103,7 +103,7 @@ export class Backups {
   }
 
   async #make(): Promise<void> {
-    const { stores, clock, logger, keep } = this.#options;
+    const { stores, clock, logger } = this.#options;
     const folder = resolve(this.#options.folder ?? '');
     const name = `coffer-${new Date(clock.now()).toISOString().replaceAll(/[-:.]/g, '')}.sqlite3`;
     const path = join(folder, name);
@@ -116,15 +116,31 @@ export class Backups {
       await chmod(partial, 0o600);
       await flushFile(partial);
       await rename(partial, path);
-      const old = (await readNames(folder)).filter((other) => namePattern.test(other)).toSorted();
-      const dropped = new Set(old.slice(0, Math.max(0, old.length - keep)));
-      await removeAll(folder, (other) => dropped.has(other));
+      await this.#removeOld(folder, name);
       logger.info({ backup: name }, 'A backup was made');
     } catch (error) {
       this.#error = messageOf(error);
       logger.error({ err: error, backup: name }, 'A backup failed');
       await removeAll(folder, (other) => partialPattern.test(other)).catch(() => undefined);
     }
+  }
+
+  /**
+   * Removes old backups. Those with a later name than the newest are of a wrong clock, then or now. They are neither counted nor
+   * removed, because their age is not known.
+   */
+  async #removeOld(folder: string, newest: string): Promise<void> {
+    const { keep, logger } = this.#options;
+    const others = (await readNames(folder)).filter((other) => namePattern.test(other) && other !== newest).toSorted();
+    const older = others.filter((other) => other < newest);
+    const dropped = new Set(older.slice(0, Math.max(0, older.length - (keep - 1))));
+    await removeAll(folder, (other) => dropped.has(other));
+    const later = others.slice(older.length);
+    if (later.length === 0) return;
+    logger.warn(
+      { backups: later },
+      'Backups have names in the future, and are not removed: the clock was wrong, or is now',
+    );
   }
 }
 

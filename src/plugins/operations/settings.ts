@@ -25,7 +25,7 @@ export const operationsSettings = inSection('Operations', {
   ),
   operations_backup_keep: setting(
     integer({ min: 1, max: 1000 }),
-    'Maximum number of backups in operations_backup_folder. A new one replaces the oldest.',
+    'Maximum number of backups in operations_backup_folder. A new one replaces the oldest. Backups with a time in the future, of a wrong clock, are not counted and not removed.',
     { default: 5 },
   ),
 });

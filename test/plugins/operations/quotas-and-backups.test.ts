@@ -116,6 +116,24 @@ describe('Backups', () => {
     await service.close();
   });
 
+  test('Backups with names in the future push out no new one, and stay.', { timeout: 60_000 }, async () => {
+    const folder = temporaryFolder();
+    let now = Date.parse('2026-01-02T03:04:05.006Z');
+    const service = await operate(sqlite, {
+      settings: { operations_backup_folder: folder, operations_backup_keep: '2' },
+      clock: { now: () => now },
+    });
+    const future = [1, 2, 3].map((day) => `coffer-2036010${day}T000000000Z.sqlite3`);
+    for (const name of future) writeFileSync(join(folder, name), '');
+    for (let n = 0; n < 3; n++, now += 60_000) {
+      expect(await backUp(service)).toBe(202);
+      expect((await finished(service)).state.error).toBe(null);
+    }
+    const names = ['coffer-20260102T030505006Z.sqlite3', 'coffer-20260102T030605006Z.sqlite3'];
+    expect(readdirSync(folder).toSorted()).toEqual([...names, ...future]);
+    await service.close();
+  });
+
   test('One backup runs at a time, and ends with the service.', { timeout: 60_000 }, async () => {
     const folder = temporaryFolder();
     const service = await operate(sqlite, { settings: { operations_backup_folder: folder } });
