@@ -14,7 +14,7 @@ import { findTracing } from '../observability/tracing/environment.ts';
 import { describeProblem, type Problem } from '../settings/problems.ts';
 import type { Settings } from '../settings/settings.ts';
 import { Faults } from './faults.ts';
-import { describeUnreadSettings, familiesOf, gatherPlugins, tablesOf } from './plugins.ts';
+import { familiesOf, findUnreadSettings, gatherPlugins, tablesOf } from './plugins.ts';
 import { assemble } from './service.ts';
 
 /** Reports each finding as soon as it is known. */
@@ -43,8 +43,8 @@ export async function checkService(
  */
 export async function findAssemblyProblems(settings: Settings): Promise<readonly Problem[]> {
   const { problems, plugins, isComplete } = await tryAssembly(settings, reportingLogger(ignore));
-  const unread = isComplete ? await describeUnreadSettings(settings, plugins) : [];
-  return [...problems, ...unread.map((message) => ({ message }))];
+  const unread = isComplete ? await findUnreadSettings(settings, plugins) : [];
+  return [...problems, ...unread.map(({ line }) => ({ message: line }))];
 }
 
 interface Trial {

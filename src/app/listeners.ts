@@ -27,12 +27,12 @@ const builtIn: Readonly<Record<string, ListenerFactory>> = {
 /**
  * Creates the configured listeners, in their order. Failures are collected as faults, and those listeners are left out.
  *
- * @param kinds names of all kinds, to check filters against; `undefined` while they are not known
+ * @param kinds all kinds by name, to check filters against; `undefined` while they are not known
  */
 export async function createListeners(
   host: PluginHost,
   parts: readonly PluginParts[],
-  kinds: ReadonlySet<string> | undefined,
+  kinds: ReadonlyMap<string, unknown> | undefined,
   faults: Faults,
 ): Promise<ConfiguredListeners> {
   const { settings } = host;
@@ -82,6 +82,11 @@ export async function createListeners(
   };
 }
 
+/** Returns the names of the configured listeners. */
+export function listenerNames(settings: Settings): readonly string[] {
+  return (settings.lookupList('event_listeners') ?? []).map(nameOf);
+}
+
 /** Returns the last segment of an alias that is a module: of a path without its ending, of a dotted path, of a package. */
 function nameOf(alias: string): string {
   const isPath = isModulePath(alias) || alias.startsWith('@');
@@ -129,7 +134,11 @@ interface ListenerFilters {
   readonly isSync: boolean | undefined;
 }
 
-function filtersOf(settings: Settings, prefix: string, kinds: ReadonlySet<string> | undefined): ListenerFilters {
+function filtersOf(
+  settings: Settings,
+  prefix: string,
+  kinds: ReadonlyMap<string, unknown> | undefined,
+): ListenerFilters {
   const actions = settings.lookupWith(list(), `${prefix}.actions`) ?? ['create', 'update', 'delete'];
   const wrong = actions.find((action) => !knownActions.some((known) => known === action));
   if (wrong !== undefined) {
@@ -138,7 +147,7 @@ function filtersOf(settings: Settings, prefix: string, kinds: ReadonlySet<string
   const resources = settings.lookupWith(list(), `${prefix}.resources`) ?? [];
   const unknown = kinds === undefined ? undefined : resources.find((kind) => !kinds.has(kind));
   if (kinds !== undefined && unknown !== undefined)
-    throw new Error(`${prefix}.resources names ${unknown}; accepted are ${[...kinds].join(', ')}.`);
+    throw new Error(`${prefix}.resources names ${unknown}; accepted are ${[...kinds.keys()].join(', ')}.`);
   return {
     actions: knownActions.filter((action) => actions.includes(action)),
     ...(resources.length === 0 ? {} : { kinds: resources }),

@@ -7,6 +7,7 @@ import { builtInNames, loadAllBuiltIn, loadBuiltIn } from './built-in-plugins.ts
 import { SettingsError } from '../settings/problems.ts';
 import type { SettingsTable } from '../settings/definition.ts';
 import type { SettingsFamily } from '../settings/families.ts';
+import type { UnreadSetting } from '../settings/unknown.ts';
 import { Faults } from './faults.ts';
 import { loadModule } from '../loader/modules.ts';
 
@@ -45,18 +46,22 @@ export function familiesOf(plugins: readonly Plugin[]): readonly SettingsFamily[
   return plugins.flatMap(({ families = [] }) => families);
 }
 
-/** Returns a line for each given setting that neither the core nor one of the plugins reads. */
-export async function describeUnreadSettings(
+/**
+ * Returns the given settings that neither the core nor one of the plugins reads.
+ *
+ * @param served names of settings of kinds, policies and listeners; `undefined` while they are not known
+ */
+export async function findUnreadSettings(
   settings: Settings,
   plugins: readonly Plugin[],
-): Promise<readonly string[]> {
-  const tables = tablesOf(plugins);
-  const families = familiesOf(plugins);
-  const unread = settings.findUnknownKeys(tables, families);
+  served?: readonly string[],
+): Promise<readonly UnreadSetting[]> {
+  const vocabulary = { tables: tablesOf(plugins), families: familiesOf(plugins), served };
+  const unread = settings.findUnread(vocabulary);
   if (unread.length === 0) return unread;
   // Loaded on demand, because most configurations need none of the others.
   const absent = (await loadAllBuiltIn()).filter((plugin) => !plugins.includes(plugin));
-  return settings.findUnknownKeys(tables, families, absent);
+  return settings.findUnread({ ...vocabulary, absent });
 }
 
 /**

@@ -21,6 +21,7 @@ import type { LiveHub } from '../live/hub.ts';
 import { prepareSchemas } from '../maintenance/schemas.ts';
 import { compareSecrets } from '../maintenance/secret-fingerprints.ts';
 import { openObservation, type Observation } from '../observability/observation.ts';
+import { SettingsError } from '../settings/problems.ts';
 import type { Settings } from '../settings/settings.ts';
 import { createEndpoints, idRulesOf } from './endpoints.ts';
 import { Faults } from './faults.ts';
@@ -30,9 +31,10 @@ import type { IndexBuilder } from '../engine/index-builder.ts';
 import { createLive, createLiveSessions } from './live.ts';
 import { createListeners, type ConfiguredListeners } from './listeners.ts';
 import { createCors, dispatchOptions, engineOptions } from './options.ts';
-import { describeUnreadSettings, requirePlugins, setUpPlugins, startAll, stopAll } from './plugins.ts';
+import { findUnreadSettings, requirePlugins, setUpPlugins, startAll, stopAll } from './plugins.ts';
 import { createAuthorization, createPolicies } from './policies.ts';
 import { createRateLimits } from './rate-limits.ts';
+import { servedNames } from './served-names.ts';
 import { createServers, type Servers } from './servers.ts';
 import { untilReachable, type Patience } from './waiting.ts';
 
@@ -131,10 +133,14 @@ export async function assemble(
   const parts = await setUpPlugins(plugins, host, faults);
   observation.addPlugins(parts);
   for (const { ordersTimestampsOf } of parts) if (ordersTimestampsOf !== undefined) order.add(ordersTimestampsOf);
-  for (const line of await describeUnreadSettings(settings, plugins)) logger.warn(line);
   const policies = observation.ofPolicies(createPolicies(host, parts, faults));
   const { ofKinds, isComplete } = await fillKinds(kinds, { ...options, faults }, host, parts, backends.hasPermissions);
-  const knownKinds = isComplete && !faults.hasGaps ? new Set(kinds.keys()) : undefined;
+  const knownKinds = isComplete && !faults.hasGaps ? kinds : undefined;
+  const served = knownKinds === undefined ? undefined : servedNames(settings, knownKinds);
+  for (const { line, problem } of await findUnreadSettings(settings, plugins, served)) {
+    if (problem === undefined) logger.warn(line);
+    else faults.add(new SettingsError([problem]));
+  }
   const listeners = await createListeners(host, parts, knownKinds, faults);
   faults.throwAll();
   const servers = await start({

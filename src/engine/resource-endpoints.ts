@@ -8,6 +8,7 @@ import type { ServiceResponse } from './exchange.ts';
 import { describeKind, type KindDescriptions } from './kind-description.ts';
 import { refuseLive } from './list-query.ts';
 import { inOwnLists, openScope, type EngineOptions, type Scope } from './scope.ts';
+import { methodSetting } from './setting-names.ts';
 import { createObject } from './verbs/create.ts';
 import { readList } from './verbs/list.ts';
 import { modifyObject } from './verbs/modify.ts';
@@ -99,7 +100,7 @@ function pluralEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
     path: declaration.path,
     isResource: true,
     isList: true,
-    operations: enabled(Object.fromEntries(kept), `plural_${name}`, settings),
+    operations: enabled(Object.fromEntries(kept), (method) => methodSetting('plural', name, method), settings),
   };
 }
 
@@ -119,7 +120,7 @@ function objectEndpoint(kind: CompiledKind, options: EngineOptions, settings: Ki
     tag: kind.plural,
     path: `${declaration.path}/{${kind.idName}}`,
     isResource: true,
-    operations: enabled(operations, `object_${name}`, settings),
+    operations: enabled(operations, (method) => methodSetting('object', name, method), settings),
   };
 }
 
@@ -154,11 +155,9 @@ function describedEndpoint(
 
 function enabled(
   operations: Record<string, Operation>,
-  prefix: string,
+  settingOf: (method: string) => string,
   settings: KindSettings,
 ): Readonly<Partial<Record<Method, Operation>>> {
-  const kept = Object.entries(operations).filter(([method]) =>
-    settings.flag(`${prefix}_${method.toLowerCase()}_enabled`, true),
-  );
+  const kept = Object.entries(operations).filter(([method]) => settings.flag(settingOf(method.toLowerCase()), true));
   return Object.fromEntries(kept);
 }

@@ -136,6 +136,8 @@ export interface Plugin {
   readonly settings?: SettingsTable;
   /** Settings with names that contain ids. */
   readonly families?: readonly SettingsFamily[];
+  /** Names of its kinds, for messages about their settings while the plugin is not included. */
+  readonly kindNames?: readonly string[];
   /** Whether its observer needs calls to backends, which are then measured. */
   readonly observes?: boolean;
   /** Called once, before the service listens. An error prevents the start. */

@@ -99,7 +99,8 @@ With a \`host\` that is not a loopback address, the two lines about operators do
 empty one, disables this profile.
 
 At the start, all wrong settings are reported together. Unknown names only cause a warning, which suggests the closest known
-name.
+name. They prevent the start where they would leave something enabled: misspelt rate limits, and misspelt names of methods
+that are \`false\`.
 
 ## Syntax
 

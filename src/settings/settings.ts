@@ -9,7 +9,7 @@ import { SettingsError, type Problem } from './problems.ts';
 import { flag, list, text, type Reader } from './readers.ts';
 import { emptyReport, resolveKey, resolveTable, soundsSecret } from './resolve.ts';
 import { coreSettings, type CoreTable, type CoreValues } from './table.ts';
-import { findUnknown, type AbsentPlugin, type Vocabulary } from './unknown.ts';
+import { findUnknown, type UnreadSetting, type Vocabulary } from './unknown.ts';
 
 /** Constructor arguments; see `loadSettings`. */
 export interface SettingsParts {
@@ -158,15 +158,20 @@ export class Settings {
   }
 
   /**
-   * Returns a line for each given name that neither the core nor the plugins read: with the closest known name, or with the
-   * absent plugin that would read it.
+   * Returns the given names that neither the core nor the plugins read: with the closest known name, or with the absent plugin
+   * that would read it.
    */
-  findUnknownKeys(
-    tables: readonly SettingsTable[] = [],
-    families: readonly SettingsFamily[] = [],
-    absent: readonly AbsentPlugin[] = [],
-  ): readonly string[] {
-    const vocabulary: Vocabulary = { tables: [coreSettings, ...this.#parts.tables, ...tables], families, absent };
+  findUnread({ tables, ...further }: Vocabulary): readonly UnreadSetting[] {
+    const vocabulary: Vocabulary = { tables: [coreSettings, ...this.#parts.tables, ...tables], ...further };
     return findUnknown(this.#parts.layers, this.#parts.environments, vocabulary);
+  }
+
+  /** Returns a line for each of them. */
+  findUnknownKeys(
+    tables: Vocabulary['tables'] = [],
+    families: Vocabulary['families'] = [],
+    absent: Vocabulary['absent'] = [],
+  ): readonly string[] {
+    return this.findUnread({ tables, families, absent }).map(({ line }) => line);
   }
 }

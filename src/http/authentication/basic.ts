@@ -3,13 +3,15 @@
 import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { AuthenticationPolicy, PolicyContext } from '../../contracts/authentication.ts';
+import { passwordParameters, readParameters } from './parameters.ts';
 
 /** Maximum number of cached users. */
 const maxKnown = 1000;
 
 /** Returns the policy. Its user ids equal those of Kinto: `basicauth:` + hex(HMAC-SHA256(secret, "user:password")). */
-export function basicPolicy({ name, parameter, secret }: PolicyContext): AuthenticationPolicy {
-  const realm = parameter('realm') ?? 'Realm';
+export function basicPolicy(context: PolicyContext): AuthenticationPolicy {
+  const { name, secret } = context;
+  const { realm } = readParameters(context, passwordParameters);
   // Clients send their credentials with each request.
   const known = new LRUCache<string, string>({ max: maxKnown });
   return {

@@ -43,6 +43,9 @@ export const remoteParameters = {
   ),
 } satisfies SettingsTable;
 
+/** Parameters of policies that take names and passwords. */
+export const passwordParameters = { realm: remoteParameters.realm } satisfies SettingsTable;
+
 export type RemoteParameters = ValuesOf<typeof remoteParameters>;
 
 /**

@@ -1,6 +1,7 @@
 // Local accounts: users sign up, log in with name and password, and manage their accounts. See docs/guides/accounts.md.
 import type { PolicyFactory } from '../../contracts/authentication.ts';
 import { EVERYONE } from '../../core/permissions/principals.ts';
+import { passwordParameters, readParameters } from '../../http/authentication/parameters.ts';
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { accountKind } from './account-kind.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
@@ -13,6 +14,7 @@ import { Validation } from './validation.ts';
 
 export const accounts = definePlugin({
   name: 'accounts',
+  kindNames: ['account'],
   settings: accountSettings,
   setup(host) {
     const { settings } = host;
@@ -64,10 +66,10 @@ interface PolicyParts {
 function policyFactory({ settings, cache, securityState, stores }: PluginHost, parts: PolicyParts): PolicyFactory {
   const secret = settings.get('userid_hmac_secret');
   const own = settings.read(accountSettings);
-  return ({ parameter }) =>
+  return (context) =>
     new AccountsPolicy({
       ...parts,
-      realm: parameter('realm') ?? 'Realm',
+      realm: readParameters(context, passwordParameters).realm,
       secret,
       cache,
       storage: stores.storage.reader,

@@ -40,6 +40,7 @@ const settings = {
 
 export const history = definePlugin({
   name: 'history',
+  kindNames: [historyKind.name],
   settings,
   setup({ settings: given, clock, objects, documentationUrl }) {
     const values = given.read(settings);
