@@ -1,7 +1,7 @@
 // Sends a mail from the command line, to test the mail settings.
 import { silentLogger } from '../contracts/logger.ts';
 import type { MailMessage } from '../contracts/mailer.ts';
-import { isMailbox } from '../plugins/emailer/addresses.ts';
+import { isMailbox } from '../base/mail-addresses.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openMailer } from '../backends/open-mailer.ts';
 

@@ -6,7 +6,7 @@ import { StepBudget } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 import { UnsupportedPattern } from '../../core/schema/safe-pattern.ts';
 import type { Complain } from '../../engine/kind.ts';
-import { isMailbox } from './addresses.ts';
+import { isMailbox } from '../../base/mail-addresses.ts';
 import { groupPlaceholders, isGroupTemplate, isValidTemplate } from './group-templates.ts';
 import { filterNames, type Filter, type FilterFactory, type FilterName } from './filters.ts';
 

@@ -7,7 +7,7 @@ import { fillTemplate } from '../../base/template.ts';
 import { uriBelow } from '../../core/objects/uris.ts';
 import type { Change } from '../../engine/events/event.ts';
 import type { ReservingReader } from '../../engine/unit-of-work.ts';
-import { addressOf, isAddress } from './addresses.ts';
+import { addressOf, isAddress } from '../../base/mail-addresses.ts';
 import { groupValues } from './group-templates.ts';
 import type { Hook, HookRules, Recipient } from './hooks.ts';
 import { readingSteps, type MatchingBudget } from './matching-budget.ts';
