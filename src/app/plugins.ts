@@ -158,6 +158,8 @@ export async function stopAll(parts: readonly Pick<PluginParts, 'stop'>[], logge
 export interface PluginVocabulary {
   readonly tables: readonly SettingsTable[];
   readonly families: readonly SettingsFamily[];
+  /** Names of the kinds of plugins that name them. */
+  readonly kindNames: readonly string[];
 }
 
 /** Returns the settings of all built-in plugins, and of the others that the settings include and that can be found. */
@@ -167,5 +169,6 @@ export async function findVocabulary(settings: Settings): Promise<PluginVocabula
   return {
     tables: tablesOf(plugins),
     families: familiesOf(plugins),
+    kindNames: plugins.flatMap(({ kindNames = [] }) => kindNames),
   };
 }

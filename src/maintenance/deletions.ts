@@ -5,6 +5,7 @@ import { isSafeId, storedId } from '../core/objects/object-id.ts';
 import { uriBelow } from '../core/objects/uris.ts';
 import { subtractCollection } from '../plugins/quotas/rebuild.ts';
 import { cascade } from '../resources/cascade.ts';
+import { builtInKindNames } from '../resources/kinds.ts';
 import { anonymous } from '../engine/caller.ts';
 import { findUnusedFiles } from '../plugins/attachments/unused-files.ts';
 import { unlinkCollection } from '../plugins/attachments/file-links.ts';
@@ -26,15 +27,25 @@ export async function flushCache(settings: Settings): Promise<void> {
 export interface PurgeSelection extends Pick<PurgeOptions, 'before' | 'maxRetained'> {
   /** Kinds whose tombstones are deleted; empty: all. */
   readonly kinds: readonly string[];
+  /** Kinds of plugins. Others are known if the store has a list of them. */
+  readonly knownKinds?: readonly string[];
 }
 
 /** Limits of lists and tombstones that one unit of work purges, so that no request waits for long. */
 const purgeLists = 20;
 const purgeTombstones = 2000;
 
-/** Deletes tombstones, never live objects, in short units of work. Returns their number. */
-export function purgeDeleted(settings: Settings, { kinds, ...limits }: PurgeSelection): Promise<number> {
+/**
+ * Deletes tombstones, never live objects, in short units of work. Returns their number.
+ *
+ * @throws Error for unknown kinds, before anything is deleted
+ */
+export function purgeDeleted(
+  settings: Settings,
+  { kinds, knownKinds = [], ...limits }: PurgeSelection,
+): Promise<number> {
   return withBackends(settings, async (backends) => {
+    await requireKinds(backends, kinds, [...builtInKindNames, ...knownKinds]);
     let count = 0;
     let lists: ListSummary[] = [];
     for await (const list of walkLists(backends.storage.reader)) {
@@ -49,11 +60,24 @@ export function purgeDeleted(settings: Settings, { kinds, ...limits }: PurgeSele
   });
 }
 
+async function requireKinds(
+  { storage }: OpenBackends,
+  kinds: readonly string[],
+  known: readonly string[],
+): Promise<void> {
+  if (kinds.every((kind) => known.includes(kind))) return;
+  const all = new Set(known);
+  for await (const { kind } of walkLists(storage.reader)) all.add(kind);
+  const unknown = kinds.filter((kind) => !all.has(kind));
+  if (unknown.length === 0) return;
+  throw new Error(`unknown kinds of objects: ${unknown.join(', ')}. Use ${[...all].toSorted().join(', ')}.`);
+}
+
 /** Deletes tombstones of a few lists, in as many units of work as it takes. */
 async function purgeFrom(
   backends: OpenBackends,
   lists: readonly ListSummary[],
-  limits: Omit<PurgeSelection, 'kinds'>,
+  limits: Pick<PurgeSelection, 'before' | 'maxRetained'>,
 ): Promise<number> {
   let count = 0;
   let left = lists;

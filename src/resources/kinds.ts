@@ -6,6 +6,8 @@ import { groupKind } from './group.ts';
 import type { ResourceOptions } from './options.ts';
 import { recordKind } from './record.ts';
 
+export const builtInKindNames = ['bucket', 'group', 'collection', 'record'] as const;
+
 export function builtInKinds(options: ResourceOptions): readonly ResourceKind[] {
   return [bucketKind(), groupKind(options), collectionKind(options), recordKind(options)];
 }

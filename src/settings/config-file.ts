@@ -84,10 +84,22 @@ function readIni(content: string, name: string, path: string): Omit<ConfigFile, 
     entries,
     problems,
     fallbacks: readServerSection(document, context),
-    warnings: unused.map(
-      (candidate) => `${name}: [${candidate}] is not read, because the settings are in [${section?.name}]`,
-    ),
+    warnings: [
+      ...unused.map(
+        (candidate) => `${name}: [${candidate}] is not read, because the settings are in [${section?.name}]`,
+      ),
+      ...describeUnusedDefaults(document, context),
+    ],
   };
+}
+
+/** Returns a warning about entries of `[DEFAULT]` that no `%(name)s` refers to. They set nothing. */
+function describeUnusedDefaults({ sections }: IniDocument, { name, defaults }: IniContext): readonly string[] {
+  const texts = sections.flatMap(({ entries }) => entries.map(({ text }) => text));
+  const unused = defaults.filter(({ key }) => !texts.some((text) => text.includes(`%(${key})s`)));
+  if (unused.length === 0) return [];
+  const names = unused.map(({ key }) => key).join(', ');
+  return [`${name}: [DEFAULT] is not read, except where a value refers to it, so these have no effect: ${names}`];
 }
 
 /** Whether a section follows our rules. Other programs have different ones: uWSGI repeats keys, for example. */

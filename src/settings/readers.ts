@@ -1,5 +1,6 @@
 // Typed readers of settings. A reader never throws; it returns the expected form, so that all wrong settings can be reported
 // together.
+import { isMailbox } from '../base/mail-addresses.ts';
 
 /** Result of a reader. */
 export type Reading<T> =
@@ -59,6 +60,13 @@ function scalar<T>(form: string, convert: (given: string) => T | undefined): Rea
 /** Reads any text. */
 export function text(form = 'text'): Reader<string> {
   return scalar(form, (given) => given);
+}
+
+/** Reads one e-mail address, with or without a name. */
+export function mailbox(): Reader<string> {
+  return scalar('an e-mail address, such as coffer@example.org or Coffer <coffer@example.org>', (given) =>
+    isMailbox(given) ? given : undefined,
+  );
 }
 
 /** Reads a text that matches the pattern. */
@@ -143,14 +151,16 @@ export function flag(): Reader<boolean> {
   });
 }
 
+/** Beginning of a JSON array of texts, and of a JSON object. No word of a list has it. */
+const jsonBeginning = /^(?:\[\s*["']|\{)/;
+
 /** Reads words separated by blanks, commas or newlines, or a JSON array. An empty text is the empty list. */
 export function list(form = 'words separated by spaces or commas'): Reader<readonly string[]> {
   return {
     form,
     read(given) {
-      if (!given.startsWith('[')) return value(splitWords(unwrap(given)));
-      const items = parseArray(given);
-      if (items === 'malformed') return value(splitWords(given));
+      const items = given.startsWith('[') ? parseArray(given) : 'malformed';
+      if (items === 'malformed') return jsonBeginning.test(given) ? wrong(form) : value(splitWords(unwrap(given)));
       return items === 'mixed' ? wrong(form) : value(items);
     },
   };

@@ -244,6 +244,17 @@ describe('coffer purge-deleted --older-than', () => {
     ]);
   });
 
+  test('refuses unknown kinds, and names the known ones.', async () => {
+    const cwd = workingFolder();
+    await tombstones(cwd);
+    const { code, out, err } = await run(['purge-deleted', 'record', 'nosuchkind', '0'], { cwd });
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain(
+      'unknown kinds of objects: nosuchkind. Use account, bucket, collection, group, history, record.',
+    );
+    expect(await run(['purge-deleted', 'record', 'account', '5'], { cwd })).toEqual({ code: 0, out: '0\n', err: '' });
+  });
+
   test.each([
     [['--older-than', '30', 'record'], 'an age such as 30d'],
     [['--older-than', 'soon'], 'an age such as 30d'],

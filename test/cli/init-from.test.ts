@@ -66,7 +66,7 @@ describe('coffer init --from', () => {
       'kinto.event_listeners = queue',
       'kinto.event_listeners.queue.use = kinto_redis.listeners',
       'kinto.eos_message = "We are moving"',
-      'mail.default_sender = " #1 "',
+      'mail.username = " #1 "',
     ];
     writeFileSync(join(cwd, 'old.ini'), lines.join('\n'));
     const { code, out, err } = await run(['init', '--from', 'old.ini'], { cwd });
@@ -77,7 +77,7 @@ describe('coffer init --from', () => {
     expect(out).toContain('\n# sentry_dsn = https://k@errors.example/1\n#   (errors are reported in the log only)\n');
     expect(out).toContain('\n# Wrong: expected a whole number, 1 or more.\npaginate_by = many\n');
     expect(out).toContain('\neos_message = We are moving\n');
-    expect(out).toContain('\nmail.default_sender = " #1 "\n');
+    expect(out).toContain('\nmail.username = " #1 "\n');
     expect(err).toContain('kinto.our_own_thing (old.ini line 4): unknown setting; kept as a comment');
     expect(err).toContain('paginate_by: expected a whole number');
     expect(err).not.toContain('hunter2');

@@ -402,6 +402,19 @@ describe('The configuration file', () => {
     expect(problemsOf(() => load('[handlers]\nx = 1\n')).message).toContain('expected [app:main]');
   });
 
+  test('with settings in the section DEFAULT cause a warning, unless other values refer to them.', () => {
+    const main = '[app:main]\nproject_name = %(shop)s\n';
+    const load = (text: string): ReturnType<typeof loadSettings> =>
+      loadSettings({ cwd: folderWith({ 'coffer.ini': text }), environment: secret });
+    const settings = load(`[DEFAULT]\nshop = our %(kind)s\nkind = shop\nreadonly = true\npaginate_by = 5\n${main}`);
+    expect(settings.get('project_name')).toBe('our shop');
+    expect(settings.get('readonly')).toBe(false);
+    expect(settings.warnings).toContain(
+      'coffer.ini: [DEFAULT] is not read, except where a value refers to it, so these have no effect: readonly, paginate_by',
+    );
+    expect(load(`[DEFAULT]\nshop = ours\n${main}`).warnings.join()).not.toContain('DEFAULT');
+  });
+
   test('can refer to its folder, to other values, and to those of the section DEFAULT.', () => {
     const text =
       '[DEFAULT]\nroot = %(here)s/var\n[app:main]\nstorage_url = %(root)s/%(project_name)s.db\nproject_name = shop\n';

@@ -33,7 +33,10 @@ export function purgeDeletedCommand(): Command {
       const options = command.optsWithGlobals<PurgeCommandOptions>();
       const limits = readLimits(words, options.olderThan);
       const { purgeDeleted } = await import('../../maintenance/deletions.ts');
-      print(String(await purgeDeleted(loadDurable(options), limits)));
+      const { findVocabulary } = await import('../../app/plugins.ts');
+      const settings = loadDurable(options);
+      const { kindNames } = await findVocabulary(settings);
+      print(String(await purgeDeleted(settings, { ...limits, knownKinds: kindNames })));
     });
 }
 

@@ -1,6 +1,6 @@
 // Settings of outgoing mail.
 import { setting } from '../definition.ts';
-import { choice, duration, flag, integer, optional, text } from '../readers.ts';
+import { choice, duration, flag, integer, mailbox, optional, text } from '../readers.ts';
 
 /** Outgoing mail, with the names of Kinto. */
 export const mailSettings = {
@@ -17,7 +17,7 @@ export const mailSettings = {
   }),
   'mail.password': setting(optional(text()), 'Password for the SMTP server.', { default: undefined, isSecret: true }),
   'mail.tls': setting(flag(), 'Whether TLS is required, with a valid certificate of the server.', { default: false }),
-  'mail.default_sender': setting(text('an address'), 'Default sender of messages.', {
+  'mail.default_sender': setting(mailbox(), 'Default sender of messages.', {
     default: 'coffer@localhost',
   }),
   'mail.queue_path': setting(
