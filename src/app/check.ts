@@ -11,7 +11,7 @@ import { findRisks } from '../maintenance/risks.ts';
 import { Observation } from '../observability/observation.ts';
 import { Observers } from '../observability/observers.ts';
 import { findTracing } from '../observability/tracing/environment.ts';
-import { describeProblem, type Problem } from '../settings/problems.ts';
+import { describeProblem, SettingsError, type Problem } from '../settings/problems.ts';
 import type { Settings } from '../settings/settings.ts';
 import { Faults } from './faults.ts';
 import { familiesOf, findUnreadSettings, gatherPlugins, tablesOf } from './plugins.ts';
@@ -23,9 +23,8 @@ export async function checkService(
   report: (finding: Finding) => void,
   options: BackendCheckOptions,
 ): Promise<void> {
-  for (const text of [...settings.warnings, ...findRisks(settings), ...describeExposedFiles(settings)]) {
-    report({ kind: 'warning', text });
-  }
+  const risks = [findRisks, describeExposedFiles].flatMap((find) => unlessWrong(() => find(settings)));
+  for (const text of [...settings.warnings, ...risks]) report({ kind: 'warning', text });
   const traces = findTracing(process.env);
   if (typeof traces === 'object') report({ kind: 'warning', text: `Traces would not be sent: ${traces.unusable}.` });
   else if (traces === 'on') report({ kind: 'ok', text: 'traces: sent, as OTEL_… in the environment says' });
@@ -45,6 +44,16 @@ export async function findAssemblyProblems(settings: Settings): Promise<readonly
   const { problems, plugins, isComplete } = await tryAssembly(settings, reportingLogger(ignore));
   const unread = isComplete ? await findUnreadSettings(settings, plugins) : [];
   return [...problems, ...unread.map(({ line }) => ({ message: line }))];
+}
+
+/** Returns no risks where a setting that they depend on is wrong, which the checks of settings and plugins report. */
+function unlessWrong(find: () => readonly string[]): readonly string[] {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof SettingsError) return [];
+    throw error;
+  }
 }
 
 interface Trial {

@@ -88,6 +88,22 @@ describe('coffer check', () => {
     expect([wrong.code, wrong.err.match(/^problem /gm)]).toEqual([1, Array.from({ length: 3 }, () => 'problem ')]);
   });
 
+  test.each([
+    ['a malformed URL of a backend', { storage_url: 'sqlite://' }, 'storage_url: expected a file'],
+    [
+      'a malformed list that a check of risks reads',
+      { host: '0.0.0.0', includes: 'operations', operations_read_principals: '["account:a"' },
+      'operations_read_principals = ',
+    ],
+  ])('goes on with the other checks after %s.', async (_, settings, problem) => {
+    const { code, out, err } = await check({ ...sound, ...settings, 'multiauth.policies': 'basicauth ldap' });
+    expect(code).toBe(1);
+    for (const text of [problem, 'multiauth.policies names ldap']) expect(err).toContain(`problem  ${text}`);
+    expect(err).toContain('the service would not start.');
+    expect(out).not.toContain('wrong:');
+    expect(err).not.toContain('wrong:');
+  });
+
   test('finds policies and plugin settings that prevent the start.', async () => {
     const policy = await check({ ...sound, 'multiauth.policies': 'basicauth ldap' });
     expect([policy.code, policy.err]).toEqual([1, expect.stringMatching(/^problem +multiauth\.policies names ldap/m)]);
