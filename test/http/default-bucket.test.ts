@@ -215,6 +215,20 @@ describeScenarios(
       gives: { 'total-objects': '0' },
     },
     {
+      name: 'No collection is created in a bucket that another user created under the id of a deleted one.',
+      given: [{ request: `GET ${mine}`, save: 'x' }, `DELETE ${mine}`, 'bob: PUT /buckets/{x.id}'],
+      request: `GET ${mine}/collections/c/records`,
+      status: 403,
+      then: [
+        { request: `PUT ${mine}/collections/d/records/r`, status: 403 },
+        { request: `POST ${mine}/collections/e/records {"data":{}}`, status: 403 },
+        { request: 'bob: GET /buckets/{x.id}/collections', body: { data: [] } },
+        { request: 'bob: PATCH /buckets/{x.id} {"permissions":{"collection:create":["{alice}"]}}', status: 200 },
+        { request: `PUT ${mine}/collections/d/records/r`, status: 201 },
+        { request: 'bob: GET /buckets/{x.id}/collections', body: { data: ids('d') } },
+      ],
+    },
+    {
       name: 'A personal bucket appears in the bucket list of its owner.',
       given: [`PUT ${mine}/collections/c`],
       request: 'GET /buckets',

@@ -3,6 +3,7 @@ import { missing, Refusal, requireNone, type Issue } from './exchange.ts';
 import { placeOf, uriOf, type Place } from './places.ts';
 import { badIds } from './refused-ids.ts';
 import { recordOfAttachment } from './attachments.ts';
+import { mayCreate } from './rights.ts';
 import { isInstant, snapshotAt } from './snapshots.ts';
 import { refused, wholeOf, type Turn } from './turn.ts';
 
@@ -29,7 +30,9 @@ export function resolveAlias(turn: Turn, path: string, personalId: string | unde
   const collection = parts[1] === 'collections' && parts[2] !== undefined ? parts[2] : undefined;
   if (ask.method !== 'PUT' || below !== '') createMissing(turn, bucket);
   if (collection !== undefined && (ask.method !== 'PUT' || parts.length > 3)) {
-    createMissing(turn, placeOf(`${uriOf(bucket)}/collections/${collection}`)!);
+    const place = placeOf(`${uriOf(bucket)}/collections/${collection}`)!;
+    // After a deletion the bucket may be that of another user.
+    if (mayCreate(store, person, place)) createMissing(turn, place);
   }
   return real;
 }

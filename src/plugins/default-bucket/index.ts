@@ -7,7 +7,7 @@ import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts'
 import type { ObjectId } from '../../core/objects/object-id.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import { storedUserId } from '../../core/permissions/principals.ts';
-import { isConfirmed, refusal } from '../../engine/access.ts';
+import { isAllowed, isConfirmed, refusal } from '../../engine/access.ts';
 import { RequestBody, type ServiceRequest } from '../../engine/exchange.ts';
 import type { Actor, ObjectPlace, Objects } from '../../engine/objects.ts';
 import { roomFor } from '../../engine/stored-work.ts';
@@ -57,10 +57,10 @@ async function resolve(
     if (!creating.includes(request.method)) return requireBucket({ unit, request }, id, below);
     const actor = { unit, caller, request };
     const bucket = host.objects.place('bucket', { bucket_id: id });
-    if (!(request.method === 'PUT' && below === '')) await createIfMissing(host.objects, actor, bucket);
+    if (!(request.method === 'PUT' && below === '')) await createMissingBucket(host.objects, actor, bucket);
     if (resource === 'collections' && childId !== '' && !(request.method === 'PUT' && rest.length === 0)) {
       const collection = host.objects.place('collection', { bucket_id: id, collection_id: childId });
-      await createIfMissing(host.objects, actor, collection);
+      await createMissingCollection(host.objects, actor, collection);
     }
   };
   const loading = request.body.load();
@@ -78,18 +78,36 @@ function personalId({ objects }: PluginHost, text: string): ObjectId {
 }
 
 /**
- * Creates the object, without attributes and owned by the caller, unless it exists. Reads do not open a transaction.
- * Schemas of the bucket and permissions to create do not apply, because the plugin itself grants the personal bucket.
+ * Creates the bucket unless it exists. Permission to create buckets is not needed, because the plugin itself grants the
+ * personal bucket. Reads do not open a transaction.
  *
- * @throws ServiceError forbidden; TransactionConflict when the bucket was deleted in the meantime, so that a retry
- *   creates it again
+ * @throws ServiceError forbidden by an authorization policy
  */
-async function createIfMissing(objects: Objects, actor: Actor, place: ObjectPlace): Promise<void> {
+async function createMissingBucket(objects: Objects, actor: Actor, place: ObjectPlace): Promise<void> {
   if ((await objects.find(actor, place)) !== undefined) return;
   const { caller, unit } = actor;
-  const { create } = objects.kind(place.kind).rules;
-  // An authorization policy can still refuse.
-  if (!(await isConfirmed(create, caller, unit.reader, place.ids))) throw refusal(caller);
+  if (!(await isConfirmed(objects.kind('bucket').rules.create, caller, unit.reader, place.ids))) throw refusal(caller);
+  await createOwned(objects, actor, place);
+}
+
+/**
+ * Creates the collection unless it exists, or the caller has no permission to create it: the owner of the id may have deleted
+ * the bucket, and another user may have created it again.
+ */
+async function createMissingCollection(objects: Objects, actor: Actor, place: ObjectPlace): Promise<void> {
+  if ((await objects.find(actor, place)) !== undefined) return;
+  const { caller, unit } = actor;
+  if (!(await isAllowed(objects.kind('collection').rules.create, caller, unit.reader, place.ids))) return;
+  await createOwned(objects, actor, place);
+}
+
+/**
+ * Creates the object, without attributes and owned by the caller. Schemas of the bucket do not apply.
+ *
+ * @throws TransactionConflict when the bucket was deleted in the meantime, so that a retry creates it again
+ */
+async function createOwned(objects: Objects, actor: Actor, place: ObjectPlace): Promise<void> {
+  const { caller } = actor;
   try {
     await objects.write(actor, place, {
       attributes: (old) => (old === undefined ? {} : undefined),
