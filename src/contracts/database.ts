@@ -133,8 +133,8 @@ export interface Database {
    */
   refreshStatistics?(): Promise<void>;
   /**
-   * Returns the failure that has shown since the start that the database is damaged; `undefined` for none. Absent: the
-   * database server detects damage itself.
+   * Returns the failure that has shown since the start that the database is damaged, or is no longer where the next start
+   * would look for it; `undefined` for none. Absent: the database server detects damage itself.
    */
   findDamage?(): BackendUnavailable | undefined;
   /**

@@ -2,6 +2,7 @@
 // the file of the database, such a write would wait for the unit of work of the same request.
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { Connection } from './connection.ts';
+import { withoutLinks } from './database-path.ts';
 import { isBusy, translateError, type BackendName } from './errors.ts';
 import { requireWritable } from './file-access.ts';
 import { findFaults, openSound } from './integrity.ts';
@@ -33,9 +34,10 @@ export class CompanionFile {
    * @throws BackendUnavailable when the file cannot be opened or is damaged; Error when a newer version has migrated it
    */
   constructor(options: CompanionFileOptions) {
-    const { path, migrations, backend, maxCheckedBytes = 0, loss } = options;
+    const { migrations, backend, maxCheckedBytes = 0, loss } = options;
+    const path = withoutLinks(options.path);
     requireWritable(path, backend);
-    this.#options = options;
+    this.#options = { ...options, path };
     // NORMAL omits the fsync for each commit. The file stays consistent.
     const remedy = `stop the service and delete the file with its -wal and -shm (${loss})`;
     this.#connection = openSound({ path, synchronous: 'NORMAL', backend, maxCheckedBytes, remedy });

@@ -11,9 +11,11 @@ import { CheckpointThread } from './checkpoint-thread.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { Connection, type Synchronous } from './connection.ts';
 import { copyDatabase } from './copy-thread.ts';
+import { withoutLinks } from './database-path.ts';
 import { translating, type BackendName } from './errors.ts';
 import { isWritable, requireWritable, sizeOf, sizeWithLog } from './file-access.ts';
 import { Damage, findFaults, openSound } from './integrity.ts';
+import { OpenFiles } from './open-files.ts';
 import { WalFile } from './wal-file.ts';
 import { ConditionalWrites } from './conditional-writes.ts';
 import { ReadCache } from './read-cache.ts';
@@ -30,7 +32,7 @@ import { Snapshots } from './snapshots.ts';
 import { WriterQueue, WriterUnit, type WriterQueueOptions } from './writer-queue.ts';
 
 export interface SqliteDatabaseOptions extends WriterQueueOptions {
-  /** The file, which is created with its folder when absent. */
+  /** The file, or a link to it, which is created with its folder when absent. */
   readonly path: string;
   readonly clock: Clock;
   /** Default `FULL`: a commit survives a power loss. */
@@ -70,7 +72,8 @@ export interface SqliteDatabase extends Database {
  * @throws BackendUnavailable when the file cannot be opened, is damaged, or is served by another process; Error when a
  *   newer version has migrated it
  */
-export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDatabase {
+export function openSqliteDatabase(given: SqliteDatabaseOptions): SqliteDatabase {
+  const options = { ...given, path: withoutLinks(given.path) };
   const { path, isReadonly = false, isExclusive = false } = options;
   if (!isReadonly || !existsSync(path)) requireWritable(path, 'storage');
   const isFixed = isReadonly && !isWritable(path);
@@ -95,20 +98,27 @@ function openFile(options: SqliteDatabaseOptions, isFixed: boolean, unlock: () =
   const writer = openSound({ path, isImmutable, synchronous: ofCommits, backend: 'storage', maxCheckedBytes });
   try {
     requireKnownSchema(writer, databaseMigrations, path);
+    const files = new OpenFiles(path);
     const damage = new Damage();
     const failed = (error: unknown): void => damage.note(error);
     const snapshots = translating(
       'storage',
       () =>
         new Snapshots({
-          open: () => new Connection({ path, isImmutable, synchronous, readOnly: true }),
+          open() {
+            files.requireInPlace();
+            return new Connection({ path, isImmutable, synchronous, readOnly: true });
+          },
           writer,
           cache: new ReadCache(cacheBytes, options.maxPrincipals),
           failed,
         }),
     );
     const queue: WriterQueue = new WriterQueue(writer, options, {
-      before: () => snapshots.hold(),
+      before() {
+        files.requireInPlace();
+        snapshots.hold();
+      },
       done: () => checkpoints.look(writer),
       flush: log && (() => flush(log, snapshots)),
       settled: (changes) => snapshots.release(changes),
@@ -116,7 +126,7 @@ function openFile(options: SqliteDatabaseOptions, isFixed: boolean, unlock: () =
     });
     const thread = new CheckpointThread(path, synchronous);
     const checkpoints = new Checkpoints({ thread, writer, queue, snapshots, frames: options.checkpointFrames });
-    const parts = { path, clock, writer, log, snapshots, queue, checkpoints, damage };
+    const parts = { path, clock, writer, files, log, snapshots, queue, checkpoints, damage };
     return createDatabase(parts, { isFixed, isReadonly: options.isReadonly ?? false, unlock });
   } catch (error) {
     writer.close();
@@ -137,6 +147,7 @@ interface Parts {
   readonly path: string;
   readonly clock: Clock;
   readonly writer: Connection;
+  readonly files: OpenFiles;
   readonly log: WalFile | undefined;
   readonly snapshots: Snapshots;
   readonly queue: WriterQueue;
@@ -145,7 +156,7 @@ interface Parts {
 }
 
 function createDatabase(
-  { path, clock, writer, log, snapshots, queue, checkpoints, damage }: Parts,
+  { path, clock, writer, files, log, snapshots, queue, checkpoints, damage }: Parts,
   {
     isFixed,
     isReadonly,
@@ -213,9 +224,12 @@ function createDatabase(
       return isReadonly && readSchemaVersion(writer) > 0;
     },
     poolState: () => queue.state,
-    findDamage: () => damage.found,
+    findDamage: () => damage.found ?? files.findDisplaced(),
     readSizeBytes: () => Promise.resolve(sizeWithLog(path)),
-    copyTo: (file, signal) => copyDatabase(path, file, signal),
+    async copyTo(file, signal) {
+      files.requireInPlace();
+      return copyDatabase(path, file, signal);
+    },
     checkIntegrity: async () => snapshots.run('storage', findFaults),
     committed: (backend, requester) => accessCommitted(snapshots, backend, requester),
     within(transaction, backend) {

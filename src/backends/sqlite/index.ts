@@ -5,7 +5,7 @@ import { refuseUrl } from '../../settings/backend-settings.ts';
 import { setting } from '../../settings/definition.ts';
 import { choice, flag, integer } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { companionPath, defaultSqliteFile, findSqliteFile } from './database-path.ts';
+import { companionPath, defaultSqliteFile, findSqliteFile, withoutLinks } from './database-path.ts';
 
 const bytesPerMegabyte = 1_048_576;
 const urlForms = 'sqlite:relative/file, sqlite:///absolute/file';
@@ -107,9 +107,8 @@ export const sqlite: BuiltInBackend = {
   },
 };
 
+/** Returns the file that the setting names, without links: its other files, and those of other backends, are next to it. */
 function readPath(all: Settings, kind: BackendKind): string {
-  return (
-    findSqliteFile(all.get(`${kind}_url`)) ??
-    refuseUrl(kind, 'a file, sqlite:relative/file, or sqlite:///absolute/file')
-  );
+  const file = findSqliteFile(all.get(`${kind}_url`));
+  return withoutLinks(file ?? refuseUrl(kind, 'a file, sqlite:relative/file, or sqlite:///absolute/file'));
 }

@@ -2,7 +2,7 @@
 // next to the database. It ends with the process in any case, and works across containers that share the file, where
 // process ids do not.
 import { randomUUID } from 'node:crypto';
-import { realpathSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import process from 'node:process';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
@@ -24,11 +24,11 @@ const held = new Map<string, Held>();
 /**
  * Takes the right to serve an existing file.
  *
+ * @param file path without links
  * @returns a function that releases it
  * @throws BackendUnavailable with the process that has it
  */
-export function takeProcessLock(path: string): () => void {
-  const file = realpathSync(path);
+export function takeProcessLock(file: string): () => void {
   const known = held.get(file);
   const own = known ?? { lock: translating('storage', () => lockFile(file)), users: 0 };
   held.set(file, own);
