@@ -224,6 +224,18 @@ export const databaseComponent: Component = {
       summary: 'look at the object above under the lock of its list, also when the list is new',
       sql: conditionalWriteFunction,
     },
+    {
+      summary: 'compare arrays and objects in the same order also where the language compares digits as numbers',
+      sql: `
+        -- As above, with the letters k and t as binary digits. jsonb has no other order of texts than that of the database. No
+        -- language reorders these letters or has a letter that is written with both, as with aa in Danish, and no option of a
+        -- language has another order for them, as numeric order has for digits.
+        CREATE OR REPLACE FUNCTION coffer_comparable_text(value text) RETURNS text
+          LANGUAGE sql STABLE STRICT PARALLEL SAFE AS $$
+          SELECT translate(('x' || encode(convert_to(value, 'UTF8'), 'hex'))::varbit::text, '01', 'kt')
+        $$;
+      `,
+    },
   ],
 };
 

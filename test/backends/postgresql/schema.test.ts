@@ -33,7 +33,7 @@ describe('migrations', () => {
   test('are listed, done once, and nothing is pending afterwards', async () => {
     const url = await createDatabase();
     const planned = await migrate(settingsFor(url), { dryRun: true });
-    expect(planned).toHaveLength(15);
+    expect(planned).toHaveLength(16);
     expect(await migrate(settingsFor(url), { dryRun: true })).toEqual(planned);
     expect(await migrate(settingsFor(url), { dryRun: false })).toEqual(planned);
     expect(await migrate(settingsFor(url), { dryRun: true })).toEqual([]);
@@ -82,7 +82,7 @@ describe('migrations', () => {
         ${long.map((id) => `(${quote(keyOfText(id))}, '/buckets/a/groups/g')`).join()},
         (${quote(keyOfText(long[0]!))}, '/buckets/a/groups/other')`,
     );
-    expect(await migrate(settingsFor(url), { dryRun: false })).toHaveLength(14);
+    expect(await migrate(settingsFor(url), { dryRun: false })).toHaveLength(15);
     const { database, permission } = openPostgres(systemClock, { url });
     onTestFinished(() => database.close());
     const users = (await permission.reader.memberships(undefined, 10)).found;
