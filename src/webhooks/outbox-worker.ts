@@ -26,7 +26,7 @@ export interface OutboxWorkerOptions {
   readonly name: string;
   readonly options: WebhookOptions;
   readonly stores: Stores;
-  readonly sender: Sender;
+  readonly sender: Pick<Sender, 'send'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -83,9 +83,15 @@ export class OutboxWorker {
     }
   }
 
-  /** Returns the earliest time of the next attempt. */
+  /**
+   * Returns the earliest time of the next attempt. Times that no process could set now are of a clock that was wrong, and do
+   * not count. The clocks of processes may differ by the duration of a lease.
+   */
   #readyAt({ due, heldUntil }: Delivery): number {
-    return Math.max(due, heldUntil);
+    const { clock, options } = this.#context;
+    const latestLease = clock.now() + 2 * options.leaseMs;
+    const latestRetry = clock.now() + options.retryMaxMs + options.leaseMs;
+    return Math.max(due > latestRetry ? 0 : due, heldUntil > latestLease ? 0 : heldUntil);
   }
 
   /** Takes the lease of the first delivery if it is due and free. */
