@@ -7,8 +7,10 @@ import { batchableQuery, type BatchableQuery, type BatchValue } from './batchabl
 import { prepared, type Result, type Row, type SqlValue, type Statement } from './connection.ts';
 import { pageColumns, readListState, readPageText } from './page-text.ts';
 
-// Every transaction that changes a list writes its row, and `xmin` names the last one that did.
-const versionSql = `l.list || ' ' || l.xmin::text || ' ' || l.clock || ' ' || l.live`;
+// Every transaction that changes a list writes its row, and `xmin` names the last one that did. A server that takes over without
+// the last changes may repeat all of that, but not the time at which the server was started.
+const versionSql = `l.list || ' ' || l.xmin::text || ' ' || l.clock || ' ' || l.live || ' ' ||
+  extract(epoch FROM pg_postmaster_start_time())`;
 const ofList = 'FROM coffer_lists l';
 const readVersion = batchableQuery(
   'read-list-version',

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { systemClock } from '../../../src/base/clock.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
 import type { ConnectionOptions } from '../../../src/backends/postgresql/connection-pool.ts';
+import { smallListSource } from '../../../src/backends/postgresql/small-lists.ts';
 import type { ListKey } from '../../../src/core/objects/stored.ts';
 import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { startTestService } from '../../../src/testing/index.ts';
@@ -74,6 +75,21 @@ describe('sessions that the server has ended', () => {
     await runSql(url, endSessions);
     await expect(unit.commit()).rejects.toBeInstanceOf(Error);
     expect(await backends.storage.reader.get(list, 'uncommitted')).toBeUndefined();
+  });
+});
+
+describe('a server that was started again', () => {
+  test('has other versions of lists, because a successor may lack their last changes and repeat their numbers', async () => {
+    const backends = open();
+    await write(backends, 'x');
+    const source = smallListSource(backends.database.committed('storage'), list);
+    const before = await source.readVersion();
+    expect(await source.readVersion()).toEqual(before);
+    await server.stop();
+    await server.start();
+    const after = await source.readVersion();
+    expect(after).toEqual({ ...before, version: expect.not.stringContaining(before!.version) });
+    expect((await source.readContents())?.version).toBe(after!.version);
   });
 });
 
