@@ -29,7 +29,7 @@ export class Settings {
   readonly file: FileIdentity | null;
   /** Path of the configuration file from the command line or the environment; `undefined` for a default file. */
   readonly namedConfig: string | undefined;
-  /** Warnings for the log, such as deprecated spellings. `findUnknownKeys` returns unknown names. */
+  /** Warnings for the log, such as deprecated spellings. `findUnread` returns unknown names. */
   readonly warnings: readonly string[];
   /** Whether the profile without configuration applies. */
   readonly isZeroConfig: boolean;
@@ -164,14 +164,5 @@ export class Settings {
   findUnread({ tables, ...further }: Vocabulary): readonly UnreadSetting[] {
     const vocabulary: Vocabulary = { tables: [coreSettings, ...this.#parts.tables, ...tables], ...further };
     return findUnknown(this.#parts.layers, this.#parts.environments, vocabulary);
-  }
-
-  /** Returns a line for each of them. */
-  findUnknownKeys(
-    tables: Vocabulary['tables'] = [],
-    families: Vocabulary['families'] = [],
-    absent: Vocabulary['absent'] = [],
-  ): readonly string[] {
-    return this.findUnread({ tables, families, absent }).map(({ line }) => line);
   }
 }

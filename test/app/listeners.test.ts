@@ -12,6 +12,7 @@ import { authorizationOf, startTestService, type TestService } from '../../src/t
 import { ModuleFolder } from '../support/modules.ts';
 import { RedisProcess, openInspector, requireRedisUrl } from '../support/redis.ts';
 import { forEachBackend } from '../support/backends.ts';
+import { unreadLines } from '../support/unread-settings.ts';
 
 /** What listeners did, in order. */
 let log: string[] = [];
@@ -138,7 +139,7 @@ describe('event_listeners', () => {
       SVC_EVENT_LISTENERS_AUDIT_SYNC: 'off',
     };
     const settings = loadSettings({ environment, cwd: '/nowhere', overrides: { http_port: '0' } });
-    expect(settings.findUnknownKeys()).toEqual([]);
+    expect(unreadLines(settings)).toEqual([]);
     const service = await createService({ settings, logger: silentLogger, plugins: [plugin] });
     const { origin } = new URL(await service.listen());
     const headers = { Authorization: authorizationOf('alice') };

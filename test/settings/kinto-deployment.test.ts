@@ -9,6 +9,7 @@ import { changesSettings } from '../../src/plugins/changes/settings.ts';
 import { objectUris } from '../../src/plugins/history/object-uris.ts';
 import { policyClass } from '../../src/settings/kinto-names.ts';
 import { folderWith, problemsOf } from './helpers.ts';
+import { unreadLines } from '../support/unread-settings.ts';
 
 const file = new URL('kinto-26.ini', import.meta.url);
 const builtInPlugins = await loadAllBuiltIn();
@@ -80,7 +81,7 @@ describe('The complete configuration of a Kinto 26', () => {
   });
 
   test('has names without effect, each reported with the reason, and no unknown ones except those of missing plugins.', () => {
-    const lines = settings.findUnknownKeys(tables, families);
+    const lines = unreadLines(settings, tables, families);
     const names = (form: RegExp): readonly string[] => lines.flatMap((line) => form.exec(line)?.[1] ?? []);
     expect(names(/^(?:kinto\.)?(\S+) \(.*\) has no effect: ./)).toEqual([
       'initialization_sequence',
@@ -179,14 +180,14 @@ describe('Unknown setting names', () => {
     ['kinto.batch_max_request', 'batch_max_requests'],
   ])('%s is reported with %s as the nearest.', (given, nearest) => {
     const settings = load(`[app:main]\nuserid_hmac_secret = x\n${given} = 5\n`);
-    expect(settings.findUnknownKeys(tables, families)).toEqual([
+    expect(unreadLines(settings, tables, families)).toEqual([
       `unknown setting ${given} (coffer.ini line 3): did you mean ${nearest}?`,
     ]);
   });
 
   test('those without a similar name are reported too.', () => {
     const settings = load('[app:main]\nuserid_hmac_secret = x\nour_own_thing = 5\n');
-    expect(settings.findUnknownKeys(tables, families)).toEqual(['unknown setting our_own_thing (coffer.ini line 3)']);
+    expect(unreadLines(settings, tables, families)).toEqual(['unknown setting our_own_thing (coffer.ini line 3)']);
   });
 });
 

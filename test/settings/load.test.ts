@@ -10,6 +10,7 @@ import { findMemcachedHosts } from '../../src/backends/memcached/hosts.ts';
 import { flag, integer, list } from '../../src/settings/readers.ts';
 import { readHomepage } from '../../src/settings/version.ts';
 import { folderWith, loadIni, problemsOf, temporaryFolder } from './helpers.ts';
+import { unreadLines } from '../support/unread-settings.ts';
 
 const secret = { SVC_USERID_HMAC_SECRET: 'for-tests' };
 
@@ -154,7 +155,7 @@ describe('Names of existing deployments', () => {
       'coffer.ini: 5 settings in a deprecated spelling (kinto.storage_backend, kinto.permission_backend, ' +
         'kinto.cache_backend and 2 more). To print the whole file in current spelling: coffer init --from coffer.ini',
     ]);
-    expect(settings.findUnknownKeys()).toEqual([
+    expect(unreadLines(settings)).toEqual([
       'storage_poolclass (coffer.ini line 13) has no effect: only one kind of connection pool exists',
     ]);
   });
@@ -229,7 +230,7 @@ describe('Names outside the tables', () => {
     expect(settings.lookup('multiauth.policy.other.use')).toBe('x.Policy');
     expect(settings.lookupFlag('plural_bucket_delete_enabled')).toBe(false);
     expect(settings.get('user-data_delete_principals')).toEqual(['basicauth:abc']);
-    expect(settings.findUnknownKeys()).toEqual([]);
+    expect(unreadLines(settings)).toEqual([]);
   });
 
   test('are found in files, with every prefix, and the environment goes before them.', () => {
@@ -272,7 +273,7 @@ describe('Unknown names', () => {
     const settings = loadIni('paginate_byy = 5\nmine.own_thing = hush', {
       environment: { SVC_REDONLY: 'true', SVC_INI: '' },
     });
-    expect(settings.findUnknownKeys()).toEqual([
+    expect(unreadLines(settings)).toEqual([
       'unknown setting paginate_byy (coffer.ini line 3): did you mean paginate_by?',
       'unknown setting mine.own_thing (coffer.ini line 4)',
       'unknown setting SVC_REDONLY (environment): did you mean SVC_READONLY?',
@@ -283,7 +284,7 @@ describe('Unknown names', () => {
   test('with the name of the product as a prefix are reported with the name that was meant.', () => {
     const environment = { COFFER_HTTP_PORT: '1', COFFER_PORT: '2', COFFER_CONTAINER: 'any' };
     const settings = loadIni('coffer.paginate_by = 5', { environment });
-    expect(settings.findUnknownKeys()).toEqual([
+    expect(unreadLines(settings)).toEqual([
       'unknown setting coffer.paginate_by (coffer.ini line 3): did you mean paginate_by?',
     ]);
     expect(settings.warnings.filter((line) => line.includes('COFFER_'))).toEqual([
@@ -295,7 +296,7 @@ describe('Unknown names', () => {
   test('that belong to a plugin that is not included are reported with its name.', () => {
     const settings = { 'mine.own_thing': setting(list(), 'A thing.', { default: [] }) };
     const given = loadIni('mine.own_thing = a', { environment: { SVC_MINE_OWN_THING: 'b' } });
-    expect(given.findUnknownKeys([], [], [{ name: 'mine', settings }])).toEqual([
+    expect(unreadLines(given, [], [], [{ name: 'mine', settings }])).toEqual([
       'mine.own_thing (coffer.ini line 3) has no effect: it belongs to the plugin mine, which the setting includes does not name',
       'SVC_MINE_OWN_THING (environment) has no effect: it belongs to the plugin mine, which the setting includes does not name',
     ]);
@@ -303,7 +304,7 @@ describe('Unknown names', () => {
 
   test('are not those of plugin tables.', () => {
     const table = { 'mine.own_thing': setting(list(), 'A thing.', { default: [] }) };
-    expect(loadIni('mine.own_thing = a b').findUnknownKeys([table])).toEqual([]);
+    expect(unreadLines(loadIni('mine.own_thing = a b'), [table])).toEqual([]);
   });
 });
 

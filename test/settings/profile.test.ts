@@ -15,6 +15,7 @@ import { coreSettings, coreSettingsFor, tablesOfBackends, type CoreValues } from
 import { builtInBackends } from '../../src/backends/built-in-backends.ts';
 import { formatTemplate, type TemplateChoices } from '../../src/settings/template.ts';
 import { folderWith, problemsOf, temporaryFolder } from './helpers.ts';
+import { unreadLines } from '../support/unread-settings.ts';
 
 describe('Without configuration', () => {
   test('the profile is durable, closed to other machines, and open to authenticated callers.', () => {
@@ -32,7 +33,7 @@ describe('Without configuration', () => {
     });
     expect(settings.lookup('sqlite_synchronous')).toBe('FULL');
     expect(settings.warnings).toEqual([]);
-    expect(settings.findUnknownKeys()).toEqual([]);
+    expect(unreadLines(settings)).toEqual([]);
   });
 
   test('every user is an operator on an address of this machine, and none is on other addresses.', () => {
@@ -111,7 +112,7 @@ describe('The configuration file that init writes', () => {
     const cwd = folderWith({ [`coffer.${format}`]: formatTemplate({ ...choices, format }) });
     const settings = loadSettings({ cwd, environment: {} });
     expect(settings.warnings).toEqual([]);
-    expect(settings.findUnknownKeys()).toEqual([]);
+    expect(unreadLines(settings)).toEqual([]);
     expect(settings.values).toMatchObject({
       storage_backend: 'sqlite',
       cache_backend: 'memory',
@@ -135,7 +136,7 @@ describe('The configuration file that init writes', () => {
       expect(commented).toContain('readonly');
       const bare = text.replaceAll(/^# (?="?[a-z][\w.-]*"? =)/gm, '');
       const settings = loadSettings({ cwd: folderWith({ [`coffer.${format}`]: bare }), environment: {} });
-      expect(settings.findUnknownKeys()).toEqual([]);
+      expect(unreadLines(settings)).toEqual([]);
       for (const key of commented) {
         const name = key as keyof CoreValues;
         expect([key, settings.values[name]]).toEqual([key, coreSettings[name].default]);
