@@ -9,6 +9,7 @@ import { lastModifiedField } from '../core/query/fields.ts';
 import { announceRead } from '../engine/events/announce.ts';
 import { formatPage, type Presentation } from '../engine/page-text.ts';
 import type { Scope } from '../engine/scope.ts';
+import type { Cursor } from './cursor.ts';
 import { changesFrame, currentFrame, Frames, resyncFrame, type Frame } from './frames.ts';
 import type { PageTurns } from './page-turns.ts';
 import type { Stream } from './stream.ts';
@@ -134,7 +135,7 @@ export class Feed {
     let restarted = 0;
     for (const stream of streams) {
       if (!this.streams.has(stream) || stream.resync === undefined) continue;
-      const frames = new Frames([resyncFrame(stream.resync), currentFrame(clock)]);
+      const frames = new Frames([resyncFrame(stream.resync), currentFrame(this.#cursorAt(clock))]);
       if (!stream.send(frames)) continue;
       stream.resyncs += 1;
       stream.resync = undefined;
@@ -176,10 +177,10 @@ export class Feed {
     if (last !== undefined) {
       const formatting = runFromNow(formatPage(this.source.scope, page.entries, this.source.presentation), 'normal');
       // A client that resumed before the horizon would be refused.
-      const id = page.horizon > last ? undefined : last;
+      const id = page.horizon > last ? undefined : this.#cursorAt(last);
       frames.push(changesFrame(id, formatting instanceof Promise ? await formatting : formatting));
     }
-    if (isAtEnd) frames.push(currentFrame(end));
+    if (isAtEnd) frames.push(currentFrame(this.#cursorAt(end)));
     // After the page was read: what was changed after access was lost is never sent.
     await this.#checkAccess(streams);
     const shared = new Frames(frames);
@@ -243,6 +244,10 @@ export class Feed {
       await viewer.inScope(async (scope) => announceRead(scope, page.entries, page.timestamp));
     }
     return page;
+  }
+
+  #cursorAt(timestamp: number): Cursor {
+    return { timestamp, isPart: this.source.viewer?.ids !== undefined };
   }
 
   /** Checks the access of all callers that the streams belong to. Streams that may see nothing any more end. */

@@ -1,13 +1,14 @@
 // Frames of a stream of server-sent events, and their text. Frames that many streams send are serialised once.
 import type { OpenConnection } from '../engine/exchange.ts';
+import { formatCursor, type Cursor } from './cursor.ts';
 
 /** Why a client has to fetch the list again. */
 export type ResyncReason = 'horizon' | 'access' | 'flushed';
 
 export interface Frame {
   readonly event: 'changes' | 'current' | 'resync' | 'refused' | 'end';
-  /** Timestamp from which a client may resume; `undefined` on frames that are no place to resume from. */
-  readonly id: number | undefined;
+  /** Where a client that resumes continues; `undefined` on frames that are no place to resume from. */
+  readonly id: Cursor | undefined;
   /** JSON text of an object, on one line. */
   readonly data: string;
   /** Milliseconds after which the client shall reconnect; absent: as said before. */
@@ -45,7 +46,9 @@ export class Frames {
 
   /** The frames as bytes of an event stream. */
   get bytes(): Buffer {
-    return (this.#bytes ??= Buffer.from(this.all.map(formatFrame).join('')));
+    return (this.#bytes ??= Buffer.from(
+      this.all.map((each) => formatFrame(each, each.id && formatCursor(each.id))).join(''),
+    ));
   }
 
   /**
@@ -59,12 +62,7 @@ export class Frames {
 }
 
 /** Formats a frame. JSON contains no line ends, so the data is one line. */
-export function formatFrame({
-  event,
-  id,
-  data,
-  retryMs,
-}: Omit<Frame, 'id'> & { readonly id: number | string | undefined }): string {
+export function formatFrame({ event, data, retryMs }: Omit<Frame, 'id'>, id?: string): string {
   const retry = retryMs === undefined ? '' : `retry: ${retryMs}\n`;
   return `${retry}${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`;
 }
@@ -79,12 +77,12 @@ export function drawRetryMs(): number {
  *
  * @param text JSON of the entries, joined by commas
  */
-export function changesFrame(id: number | undefined, text: string): Frame {
+export function changesFrame(id: Cursor | undefined, text: string): Frame {
   return { event: 'changes', id, data: `{"data":[${text}]}` };
 }
 
-/** Creates the frame that says that everything up to the timestamp was sent. */
-export function currentFrame(id: number): Frame {
+/** Creates the frame that says that everything up to the timestamp of the cursor was sent. */
+export function currentFrame(id: Cursor): Frame {
   return { event: 'current', id, data: '{}' };
 }
 

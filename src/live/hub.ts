@@ -160,7 +160,7 @@ export class LiveHub implements LiveLists, CommitListener {
     return { userId, address: userId === undefined ? this.#options.limitedAddress(request.clientAddress) : undefined };
   }
 
-  #open({ scope, access, presentation, cursor, isResumed, isPrivate }: Followed, sink: FrameSink): void {
+  #open({ scope, access, presentation, cursor, isResumed, hadPart, isPrivate }: Followed, sink: FrameSink): void {
     this.#start();
     let leavePlace: () => void;
     try {
@@ -180,7 +180,7 @@ export class LiveHub implements LiveLists, CommitListener {
     };
     const stream = new Stream({ viewer, sink, cursor, maxBufferBytes: bufferBytes, onEnd });
     // Objects that are no longer shared have no tombstones. While no stream was open, the loss was not noticed.
-    if (isResumed && viewer.ids !== undefined) stream.resync = 'access';
+    if (hadPart || (isResumed && viewer.ids !== undefined)) stream.resync = 'access';
     const openedAt = performance.now();
     const endsAt = openedAt + maxMs * (1 + ageSpread * (2 * Math.random() - 1));
     this.#streamsOf.get(viewer)!.add(stream);

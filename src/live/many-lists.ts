@@ -7,6 +7,7 @@ import type { Context } from '../engine/context.ts';
 import type { Endpoint } from '../engine/endpoint.ts';
 import { OpenBody, type OpenConnection, type ServiceResponse } from '../engine/exchange.ts';
 import { beginEvents, heartbeat, HeldMemory, type FrameSink } from './event-stream.ts';
+import { formatCursor, parseCursor, type Cursor } from './cursor.ts';
 import { formatFrame, type Frame, type Frames } from './frames.ts';
 import { ListStream, streamHeaders } from './list-stream.ts';
 
@@ -118,19 +119,19 @@ function findFault({ path, query }: Watched, { versionPrefix, isList }: ManyList
 }
 
 /** Reads the id of the last frame: a timestamp for each list in base 36, or nothing for a list without one. */
-function readCursors({ request }: Context, count: number): (number | undefined)[] {
+function readCursors({ request }: Context, count: number): (Cursor | undefined)[] {
   const token = request.headers['last-event-id'] ?? '';
   if (token === '') return Array.from({ length: count }, () => undefined);
   const parts = token.length > maxTokenChars ? [] : token.split('.');
-  const isValid = parts.length === count && parts.every((part) => /^[\da-z]{0,11}$/.test(part));
-  const cursors = parts.map((part) => (part === '' ? undefined : Number.parseInt(part, 36)));
-  if (isValid && cursors.every((cursor) => cursor === undefined || Number.isSafeInteger(cursor))) return cursors;
+  const cursors = parts.map((part) => parseCursor(part, 36));
+  const isValid = parts.every((part, index) => part === '' || cursors[index] !== undefined);
+  if (isValid && parts.length === count) return cursors;
   const description = 'expected the id of a frame that was received from this address';
   throw invalidParameters([{ location: 'header', name: 'Last-Event-ID', description }]);
 }
 
-function formatCursors(cursors: readonly (number | undefined)[]): string {
-  return cursors.map((cursor) => cursor?.toString(36) ?? '').join('.');
+function formatCursors(cursors: readonly (Cursor | undefined)[]): string {
+  return cursors.map((cursor) => (cursor === undefined ? '' : formatCursor(cursor, 36))).join('.');
 }
 
 function issue(description: string): Issue {
@@ -141,11 +142,11 @@ function openList(
   { request, dispatch }: Context,
   { versionPrefix }: ManyListsOptions,
   { path, query }: Watched,
-  cursor: number | undefined,
+  cursor: Cursor | undefined,
 ): Promise<ServiceResponse> {
   // Preconditions would concern each list by itself, and none of them has a state that the client could name.
   const { 'last-event-id': _, 'if-match': _match, 'if-none-match': _noneMatch, ...headers } = request.headers;
-  const own = cursor === undefined ? headers : { ...headers, 'last-event-id': String(cursor) };
+  const own = cursor === undefined ? headers : { ...headers, 'last-event-id': formatCursor(cursor) };
   const prefix = path.startsWith(`${versionPrefix}/`) ? '' : versionPrefix;
   const search = query === '' ? '_live=sse' : `${query}&_live=sse`;
   return dispatch({ ...request, target: `${prefix}${path}?${search}`, headers: own });
@@ -155,13 +156,13 @@ function openList(
 class SharedConnection {
   readonly #connection: OpenConnection;
   readonly #lists: readonly Watched[];
-  /** Timestamp up to which the client has each list; `undefined`: none, or the list is refused. */
-  readonly #cursors: (number | undefined)[];
+  /** How far the client has each list; `undefined`: not at all, or the list is refused. */
+  readonly #cursors: (Cursor | undefined)[];
   readonly #whenDrained: (() => void)[] = [];
   readonly #held = new HeldMemory();
   #open: number;
 
-  constructor(connection: OpenConnection, lists: readonly Watched[], cursors: readonly (number | undefined)[]) {
+  constructor(connection: OpenConnection, lists: readonly Watched[], cursors: readonly (Cursor | undefined)[]) {
     this.#connection = connection;
     this.#lists = lists;
     this.#cursors = [...cursors];
@@ -224,7 +225,7 @@ class SharedConnection {
         this.#cursors[index] = undefined;
         this.#write(index, 'refused', data);
       } else if (event === 'end') {
-        this.#connection.write(Buffer.from(formatFrame({ event, id, data, retryMs })));
+        this.#connection.write(Buffer.from(formatFrame({ event, data, retryMs })));
       } else {
         this.#write(index, event, data, id !== undefined);
       }
@@ -236,7 +237,7 @@ class SharedConnection {
     const own = `"list":${JSON.stringify(this.#lists[index]!.path)},"watch":${index}`;
     const whole = data === '{}' ? `{${own}}` : `{${own},${data.slice(1)}`;
     const id = isResumable ? formatCursors(this.#cursors) : undefined;
-    this.#connection.write(Buffer.from(formatFrame({ event, id, data: whole })));
+    this.#connection.write(Buffer.from(formatFrame({ event, data: whole }, id)));
   }
 
   #leave(): void {

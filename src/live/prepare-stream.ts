@@ -10,6 +10,7 @@ import { resyncHeader } from '../engine/missed-deletions.ts';
 import type { Presentation } from '../engine/page-text.ts';
 import { findAbove, requireTimestamp, type Scope } from '../engine/scope.ts';
 import { bindSearch } from '../engine/text-search.ts';
+import { parseCursor, type Cursor } from './cursor.ts';
 
 /** A list that is about to be followed. */
 export interface Followed {
@@ -20,6 +21,8 @@ export interface Followed {
   readonly cursor: number;
   /** Whether the client has a copy from before the stream. */
   readonly isResumed: boolean;
+  /** Whether that copy is one of single objects. */
+  readonly hadPart: boolean;
   /** Whether what is sent depends on the caller. */
   readonly isPrivate: boolean;
 }
@@ -38,22 +41,24 @@ export async function prepareStream(scope: Scope, access: ListAccess, parameters
   const isMarked = filters.length > 0 || bound !== undefined;
   const presentation = { projection, goneUnless: isMarked ? { filters, search: bound?.search } : undefined };
   const clock = await requireTimestamp(scope);
-  const cursor = readCursor(scope, parameters, clock);
-  if (cursor !== undefined && cursor > 0) await requireKnownDeletions(scope, cursor, clock);
+  const given = readCursor(scope, parameters, clock);
+  const cursor = given?.timestamp ?? clock;
+  const isResumed = given !== undefined && cursor > 0;
+  if (isResumed) await requireKnownDeletions(scope, cursor, clock);
   const isPrivate = kind.declaration.present !== undefined || context.unit.hasSubscribers(kind.name, 'read');
-  return { scope, access, list, presentation, cursor: cursor ?? clock, isResumed: (cursor ?? 0) > 0, isPrivate };
+  return { scope, access, list, presentation, cursor, isResumed, hadPart: given?.isPart === true, isPrivate };
 }
 
 /**
- * Returns the timestamp from which the client follows: that of the last frame it received, or `_since`.
+ * Returns the cursor from which the client follows: that of the last frame it received, or `_since`.
  *
  * @throws ServiceError invalidParameters
  */
-function readCursor({ context }: Scope, { since }: ListParameters, clock: number): number | undefined {
+function readCursor({ context }: Scope, { since }: ListParameters, clock: number): Cursor | undefined {
   const last = context.request.headers['last-event-id'];
-  if (last === undefined || last === '') return since;
-  const cursor = /^\d+$/.test(last) ? parseTimestamp(last, Math.max(context.now, clock)) : undefined;
-  if (cursor !== undefined) return cursor;
+  if (last === undefined || last === '') return since === undefined ? undefined : { timestamp: since, isPart: false };
+  const cursor = parseCursor(last);
+  if (cursor && parseTimestamp(String(cursor.timestamp), Math.max(context.now, clock)) !== undefined) return cursor;
   throw invalidParameters([{ location: 'header', name: 'Last-Event-ID', description: timestampForm }]);
 }
 

@@ -115,6 +115,25 @@ forEachBackend((backend) => {
       expect((await resumed.next()).data).toMatchObject({ data: [{ id: 'other', n: 1 }] });
     });
 
+    it('begins with resync when a client resumes that saw single objects before', async () => {
+      stage = await Stage.start(backend, {}, {});
+      const bob = await stage.idOf('bob');
+      await stage.put('foreign');
+      await stage.write('PUT', `${records}/mine`, { permissions: { read: [bob] } });
+      const lists = `/v1/live?watch=${encodeURIComponent('/buckets/b/collections/c/records?_since=0')}`;
+      for (const path of ['_since=0', lists]) {
+        const stream = await stage.follow(path, { auth: 'bob' });
+        const { id } = await stream.until('current');
+        expect(id).toMatch(/~$/);
+        stream.close();
+        await stage.setReaders(bob);
+        const resumed = await stage.follow(path, { auth: 'bob', headers: { 'last-event-id': id! } });
+        expect(await resumed.next()).toMatchObject({ event: 'resync', data: { reason: 'access' } });
+        expect((await resumed.next()).id).not.toMatch(/~/);
+        await stage.setReaders();
+      }
+    });
+
     it('shows the whole list to a user who gets access to it while following', async () => {
       stage = await Stage.start(backend, quick, {});
       const bob = await stage.idOf('bob');

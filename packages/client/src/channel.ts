@@ -4,6 +4,7 @@ import { CofferError } from './errors.ts';
 import { readPage } from './listing.ts';
 import { check, errorOf, isTemporary, pause, read, type Opened, type Transport } from './transport.ts';
 import type { LiveOptions, ResyncReason } from './types.ts';
+import { isResumable } from './values.ts';
 import type { Watch } from './watch.ts';
 
 /** The service accepts this number of lists in one request. */
@@ -113,7 +114,6 @@ export class Channel {
   /** Follows all lists on one connection until it ends. Returns the pause before the next one. */
   async #stream(signal: AbortSignal): Promise<number> {
     const watches = [...this.#watches];
-    for (const watch of watches) watch.begin();
     const groups = groupsOf(watches);
     // Those that have joined with one cursor may have several after they were polled.
     if (groups.size > maxLists) return this.#beginPolling();
@@ -143,6 +143,7 @@ export class Channel {
         return await this.#poll(signal);
       }
       extend(openingMs);
+      for (const watch of watches) watch.begin();
       const reader = body.getReader();
       const readEvents = createEventReader();
       const session = { groups: [...groups.values()], opened, restarted: new Set<Watch>() };
@@ -193,6 +194,7 @@ export class Channel {
     if (event === 'refused') return this.#refused(group, frame, session);
     this.#failures = 0;
     const part = id?.split('.')[frame.watch];
+    const cursor = part ? Number.parseInt(part, 36) + (isResumable(part) ? '' : '~') : undefined;
     for (const watch of group) {
       if (event === 'resync') {
         session.restarted.add(watch);
@@ -200,7 +202,7 @@ export class Channel {
       } else {
         // Each consumer may change what it gets.
         const changes = watch === group[0] ? frame.data : structuredClone(frame.data);
-        watch.push(changes ?? [], event === 'current', part ? String(Number.parseInt(part, 36)) : undefined);
+        watch.push(changes ?? [], event === 'current', cursor);
       }
     }
     return event === 'resync' ? 0 : undefined;
@@ -224,7 +226,7 @@ export class Channel {
   async #refused(group: readonly Watch[], frame: Frame, session: Session): Promise<number | undefined> {
     const status = frame.code!;
     // A complete copy needs nothing that is not known any more: it is the service that has gone.
-    const isLost = status === 410 && group[0]!.cursor !== '0';
+    const isLost = status === 410 && !group[0]!.isAtBegin;
     const isAgain =
       isLost ||
       (status === 401 && group[0]!.refusals === 0 && (await this.#transport.renew(session.opened.credentials)));
@@ -262,24 +264,24 @@ export class Channel {
 
   async #pollOne(watch: Watch, seconds: number, signal: AbortSignal): Promise<void> {
     const beginning = performance.now();
-    watch.begin();
     // The first answer completes the copy, also if nothing has changed: it does not wait.
-    const waits = watch.isCurrent;
+    const waits = watch.isCurrent && !watch.isAtBegin;
     let query: string | undefined = watch.query(waits ? { _live: 'poll', _wait: String(seconds) } : {});
     let etag: string | undefined;
     while (query !== undefined) {
       const request = { method: 'GET', path: `${watch.path}?${query}`, signal, cache: 'no-store' } as const;
       const reply = await this.#transport.request(request);
-      if (reply.status === 410 && watch.cursor !== '0') return watch.restart('horizon');
+      if (reply.status === 410 && !watch.isAtBegin) return watch.restart('horizon');
       const page = await readPage<Parameters<Watch['push']>[0][number]>(reply);
       // A list that is older than the cursor was restored from a backup.
       const isOlder = Number(page.etag) < Number(watch.cursor);
       if (page.resync !== undefined || isOlder) return watch.restart(isOlder ? 'flushed' : 'horizon');
-      // The list has changed up to the timestamp of the first page at least.
-      etag ??= page.etag;
+      if (etag === undefined) watch.begin();
       query = page.next;
-      const isLast = query === undefined;
-      watch.push(page.data.toReversed(), isLast, isLast ? etag : undefined);
+      // Objects that changed between two pages may be missing. They have changed after the timestamp of the first page.
+      const isCurrent = query === undefined && etag === undefined;
+      etag ??= page.etag;
+      watch.push(page.data.toReversed(), isCurrent, query === undefined ? etag : undefined);
       await this.#waitForRoom(watch, signal);
       if (watch.isStalled) return;
       // Services without live updates, and caches, return at once.

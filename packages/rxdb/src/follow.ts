@@ -1,5 +1,5 @@
 // Follows the list from where the last pull has ended, and passes changes to RxDB.
-import { isRemoval, type LiveOptions, type LiveUpdate, type ObjectList } from '@coffer/client';
+import { isRemoval, isResumable, type LiveOptions, type LiveUpdate, type ObjectList } from '@coffer/client';
 import { Subject } from 'rxjs';
 import type { RxReplicationPullStreamItem } from 'rxdb';
 import type { Fields } from './any.ts';
@@ -66,6 +66,8 @@ export class Follower {
   async #apply({ changes, cursor, current, resync }: Update, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const reader = this.#context.changes;
+    // A restart of a copy of single objects has to begin anew.
+    const reached = isResumable(cursor) ? Number(cursor) : 0;
     // Until a copy is complete, a restart has to begin before it.
     const begin = this.#position;
     if (resync !== undefined) {
@@ -79,10 +81,10 @@ export class Follower {
     for (const change of changes) if (!isRemoval(change)) copied?.add(reader.keyFor(change.id));
     let position = begin;
     if (current && copied !== undefined) {
-      documents.push(...(await reader.removeOthers(copied, Number(cursor))));
-      position = Number(cursor);
+      documents.push(...(await reader.removeOthers(copied, Number.parseInt(cursor, 10))));
+      position = reached;
     } else if (copied === undefined) {
-      position = Math.max(begin, Number(cursor));
+      position = Math.max(begin, reached);
     }
     if (isAborted(signal)) return;
     if (current) this.#copied = undefined;

@@ -1,4 +1,5 @@
 // Evaluates conditions on stored objects as the service does, for changes that arrive while a subset is loaded.
+import { compileSingleRowExpression, toBooleanPredicate, type IR } from '@tanstack/db';
 import type { Condition } from './selector.ts';
 
 /** Whether an object matches. May be true for objects that the service would not find, never the other way round. */
@@ -64,4 +65,11 @@ export function memberOf(object: object, name: string): unknown {
     value = Object.hasOwn(value, part) ? (value as Record<string, unknown>)[part] : undefined;
   }
   return value;
+}
+
+/** Returns the predicate of a query on rows. */
+export function evaluate(where: IR.BasicExpression | undefined): (row: object) => boolean {
+  if (where === undefined) return () => true;
+  const compiled = compileSingleRowExpression(where);
+  return (row) => toBooleanPredicate(compiled(row as Record<string, unknown>) as boolean | null);
 }

@@ -1,10 +1,10 @@
 // One sync run of a collection: follows the list, keeps the copy, and reads subsets.
-import { isRemoval, type LiveUpdate, type ObjectList } from '@coffer/client';
-import { compileSingleRowExpression, getLoadSubsetDemandKey, toBooleanPredicate, type IR } from '@tanstack/db';
+import { isRemoval, isResumable, type LiveUpdate, type ObjectList } from '@coffer/client';
+import { getLoadSubsetDemandKey } from '@tanstack/db';
 import type { Codecs } from './codecs.ts';
 import { Copy, type CopyCursor, type Incoming, type LoadSubsetOptions, type SyncParams } from './copy.ts';
 import { isFailure } from './failures.ts';
-import { matchesCondition } from './match.ts';
+import { evaluate, matchesCondition } from './match.ts';
 import { planSubset, type Plan } from './plan.ts';
 import { orPolls, pollChanges } from './poll.ts';
 import type { Condition } from './selector.ts';
@@ -138,7 +138,7 @@ export class SyncRun<T extends object> {
       this.copy.has(id) && !this.copy.hasReached(id, last_modified + 1);
     const isReached = (): boolean =>
       present.every(
-        ({ id, last_modified }) => this.copy.hasReached(id, last_modified) || this.#isPast(last_modified),
+        (state) => this.copy.hasReached(state.id, state.last_modified) || this.#isPast(state.last_modified),
       ) && absent.every((state) => !isLeft(state));
     const { confirmTimeoutMs, filter } = this.#options;
     if (await this.#waiting.until(isReached, confirmTimeoutMs)) return;
@@ -157,7 +157,12 @@ export class SyncRun<T extends object> {
   }
 
   #isPast(timestamp: number): boolean {
-    return this.#cursor !== undefined && Number(this.#cursor) >= timestamp;
+    return timestampIn(this.#cursor) >= timestamp;
+  }
+
+  /** Whether the copy is one of single objects, which cannot be continued. */
+  get #isPart(): boolean {
+    return this.#cursor !== undefined && !isResumable(this.#cursor);
   }
 
   /** Ends the session; the next one begins in the given way. */
@@ -200,26 +205,24 @@ export class SyncRun<T extends object> {
   async #followChanges(): Promise<void> {
     const { list, filter } = this.#options;
     const { signal } = this.#session;
-    if (this.#cursor === undefined) {
+    if (this.#cursor === undefined || this.#isPart) {
       const { etag } = await list.list({ filter: filter as never, limit: 1, fields: ['id'] as never[], signal }).page();
       this.#cursor = etag;
       const isFirst = !this.#isReady && this.#begin === 'continue' && this.copy.size === 0;
       this.#begin = 'continue';
-      // Empties the copy, and lets queries request their subsets again.
-      if (!isFirst) {
-        this.#epoch++;
-        this.#subsets.invalidate();
-        void this.copy.replace([], { cursor: this.#position(), truncate: true });
-      }
+      if (!isFirst) this.#empty();
     }
     this.#connected();
     this.#started.open();
     this.#markReady();
     for await (const update of this.#updates(this.#cursor, signal)) {
-      if (update.resync !== undefined || this.#isBehind(update)) {
+      const isAccess = update.resync === 'access';
+      if ((update.resync !== undefined && !isAccess) || this.#isBehind(update)) {
         this.#renew('truncate');
         return;
       }
+      // A caller that sees single objects would get it again each time: it receives them all.
+      if (isAccess) this.#empty(update.cursor);
       const changes = update.changes as readonly Incoming[];
       this.#reader.observe(changes);
       const wanted = new Set(changes.filter((change) => this.#belongs(change)).map(({ id }) => id));
@@ -230,6 +233,14 @@ export class SyncRun<T extends object> {
     }
   }
 
+  /** Empties the copy, and lets queries request their subsets again. */
+  #empty(cursor = this.#cursor): void {
+    this.#cursor = cursor;
+    this.#epoch++;
+    this.#subsets.invalidate();
+    void this.copy.replace([], { cursor: this.#position(), truncate: true });
+  }
+
   #belongs(change: Incoming): boolean {
     return !isRemoval(change) && this.#subsets.note(change, this.copy.rowOf(change));
   }
@@ -237,8 +248,8 @@ export class SyncRun<T extends object> {
   /** Follows the whole list: first a complete copy, then changes. */
   async #followAll(): Promise<void> {
     const { signal } = this.#session;
-    const since = this.#begin === 'continue' ? this.#cursor : undefined;
-    let truncates = this.#begin === 'truncate';
+    const since = this.#begin === 'continue' && !this.#isPart ? this.#cursor : undefined;
+    let truncates = this.#begin === 'truncate' || this.#isPart;
     this.#begin = since === undefined && this.#begin === 'continue' ? 'replace' : this.#begin;
     /** The complete copy that arrives; absent while changes are followed. */
     let arriving = since === undefined ? new Map<string, Incoming>() : undefined;
@@ -279,7 +290,7 @@ export class SyncRun<T extends object> {
 
   /** Whether the service is older than the copy: it was restored from a backup. */
   #isBehind(update: Update): boolean {
-    return update.current && this.#cursor !== undefined && Number(update.cursor) < Number(this.#cursor);
+    return update.current && timestampIn(update.cursor) < timestampIn(this.#cursor);
   }
 
   #updates(since: string | undefined, signal: AbortSignal): AsyncIterable<Update> {
@@ -373,15 +384,12 @@ export class SyncRun<T extends object> {
   }
 }
 
+/** Returns the timestamp of a cursor; `NaN` without one. */
+const timestampIn = (cursor = ''): number => Number.parseInt(cursor, 10);
+
 function collect(copy: Map<string, Incoming>, changes: readonly Incoming[]): void {
   for (const change of changes) {
     if (isRemoval(change)) copy.delete(change.id);
     else copy.set(change.id, change);
   }
-}
-
-function evaluate(where: IR.BasicExpression | undefined): (row: object) => boolean {
-  if (where === undefined) return () => true;
-  const compiled = compileSingleRowExpression(where);
-  return (row) => toBooleanPredicate(compiled(row as Record<string, unknown>) as boolean | null);
 }

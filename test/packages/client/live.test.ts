@@ -1,8 +1,16 @@
 // Live updates on every backend: copies, filters, shared connections, and what makes a copy invalid.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { basic, Coffer, CofferError, type Collection, type LiveOptions } from '../../../packages/client/src/index.ts';
+import {
+  basic,
+  Coffer,
+  CofferError,
+  isResumable,
+  type Collection,
+  type LiveOptions,
+} from '../../../packages/client/src/index.ts';
 import type { TestService } from '../../../src/testing/index.ts';
 import { forEachBackend } from '../../support/backends.ts';
+import { SwitchedFetch } from '../switched-fetch.ts';
 import { FaultyProxy } from './faulty-proxy.ts';
 import { Follower } from './follower.ts';
 
@@ -205,6 +213,31 @@ forEachBackend(({ name, start }) => {
       await follower.until(({ copy }) => !copy.has('n0'));
       expect([...follower.copy.keys()]).toEqual(['n1']);
       expect(new Set(follower.resyncs)).toEqual(new Set(['access']));
+    });
+
+    it('have everything after access to single objects became access to the list without a connection', async () => {
+      const notes = await notesOf(3);
+      const network = new SwitchedFetch();
+      const bob = new Coffer(service.origin, { auth: basic('bob', 'x'), maxPauseMs: 50, fetch: network.fetch });
+      const { user } = await bob.info();
+      await notes.permissions('n1').add({ read: [user!.id] });
+      const collection = notes.path.split('/').at(-2)!;
+      const follower = follow(bob.bucket('b').collection<Note>(collection));
+      await follower.until(({ copy }) => copy.size === 1);
+      const { cursor } = follower.last!;
+      expect(isResumable(cursor)).toBe(false);
+      network.off();
+      await coffer
+        .bucket('b')
+        .collections.permissions(collection)
+        .add({ read: [user!.id] });
+      expect(follower.copy.size).toBe(1);
+      network.on();
+      await follower.until(({ copy }) => copy.size === 3);
+      await expectEqualCopy(follower, notes);
+      const later = follow(bob.bucket('b').collection<Note>(collection), { since: cursor });
+      await later.until(({ copy }) => copy.size === 3);
+      expect(later.updates[0]).toEqual({ changes: [], cursor: '0', current: false, resync: 'horizon' });
     });
 
     it('begin anew after everything was deleted', async () => {

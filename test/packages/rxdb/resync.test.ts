@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import type { TestBackend } from '../../../src/testing/index.ts';
 import { inExtent } from '../../support/extent.ts';
 import { forgetting } from '../../support/forgetting.ts';
+import { SwitchedFetch } from '../switched-fetch.ts';
 import { backendNamed, contentOf, converged, errorsOf, recordsOf, todoSchema, until, World } from './support.ts';
 
 const keysOf = async (collection: any): Promise<string[]> => Object.keys(await contentOf(collection)).toSorted();
@@ -132,6 +133,34 @@ describe.each(backends)('A replication with a service on %s', (backend) => {
     await list.put('b', { title: 'B' });
     await until(async () => (await todos.findOne('b').exec())?.title === 'B');
   });
+
+  it.each(['without a connection', 'between two replications'])(
+    'has the whole list after it had the shared records, when access changed %s',
+    async (when) => {
+      const list = await world.newList();
+      for (const id of ['a', 'b', 'c']) await list.put(id, { title: id });
+      const network = new SwitchedFetch();
+      const dora = world.clientOf('dora', { fetch: network.fetch });
+      const user = (await dora.info()).user!.id;
+      await list.permissions('b').add({ read: [user] });
+      const todos = await world.open();
+      const options = { client: dora, replicationIdentifier: 'shared' };
+      const state = world.replicate(todos, list, options);
+      await state.awaitInitialReplication();
+      await until(async () => String(await keysOf(todos)) === 'b');
+      await list.put('b', { title: 'B' });
+      await until(async () => (await todos.findOne('b').exec())?.title === 'B');
+      network.off();
+      if (when === 'between two replications') await state.cancel();
+      await world.client
+        .bucket('b')
+        .collections.permissions(list.path.split('/').at(-2)!)
+        .add({ read: [user] });
+      network.on();
+      if (when === 'between two replications') world.replicate(todos, list, options);
+      await until(async () => String(await keysOf(todos)) === 'a,b,c');
+    },
+  );
 
   it('reports that access was revoked, keeps its documents, and continues when access is back', async () => {
     const list = await world.newList();

@@ -52,6 +52,30 @@ describe.each(inExtent(['memory'], ['memory', 'sqlite', 'postgresql']))(
       return { proxy, client: world.clientOf('owner', `http://127.0.0.1:${proxy.port}`) };
     }
 
+    it('begin anew when they showed single records, without those that are not shared any more', async () => {
+      const guest = world.clientOf('guest');
+      const share = (id: string, read: readonly string[]): Promise<unknown> =>
+        world.records.permissions(id).set({ read });
+      await share('r1', ['system.Everyone']);
+      await share('r2', ['system.Everyone']);
+      const first = persisted({ client: guest });
+      await first.preload();
+      await until(() => first.size === 2 && first.utils.cursor()!.endsWith('~'));
+      await first.cleanup();
+      await share('r1', []);
+      await share('r3', ['system.Everyone']);
+      const second = persisted({ client: guest });
+      await until(() => [...second.keys()].sort().join() === 'r2,r3');
+      await second.cleanup();
+      await world.client
+        .bucket('b')
+        .collections.permissions('c')
+        .add({ read: ['system.Everyone'] });
+      const third = persisted({ client: guest });
+      await until(() => third.size === 10);
+      await third.cleanup();
+    });
+
     it('continue with the changes since the last run', async () => {
       const first = persisted();
       await first.preload();

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { forgetting } from '../../support/forgetting.ts';
 import { inExtent } from '../../support/extent.ts';
 import { FaultyProxy } from '../client/faulty-proxy.ts';
+import { SwitchedFetch } from '../switched-fetch.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { backendNamed, fill, memory, startWorld, until, type Item, type Items, type World } from './support.ts';
 
@@ -232,6 +233,24 @@ describe.each(backends)('with a service on %s', (backend) => {
       await world.records.patch('r2', { n: 22 });
       await until(() => (query.get('r2') as Item | undefined)?.n === 22);
     });
+  });
+
+  it.each(modes)('shows the whole list after it showed single records, %s', async (syncMode) => {
+    await world.records.permissions('r1').set({ write: ['system.Everyone'] });
+    const network = new SwitchedFetch();
+    const client = new Coffer(world.service.origin, { fetch: network.fetch, maxPauseMs: 50 });
+    const items = world.items({ syncMode, client });
+    const query = await follow(items);
+    await until(() => ids(query).join() === 'r1');
+    network.off();
+    await world.client
+      .bucket('b')
+      .collections.permissions('c')
+      .add({ read: ['system.Everyone'] });
+    network.on();
+    await until(() => query.size === 10);
+    await world.records.delete('r2');
+    await until(() => query.size === 9);
   });
 
   it.each(['auto', 'none'] as const)('reads everything again after 410 for its position (%s)', async (transport) => {
