@@ -112,14 +112,20 @@ export class Store {
     for (const { id } of this.lists.values()) {
       if (!this.#open.has(id)) this.#open.set(id, new TodoList(id, this, this.#database.outboxOf(id)));
     }
+    // Without a current copy of the lists, it is not known which of them this user may still read.
+    if (this.lists.utils.status() !== 'live') return;
     for (const [id, list] of this.#open) {
       if (this.lists.has(id)) continue;
       this.#open.delete(id);
       // Access was revoked: no data remains in this browser.
-      list
-        .close()
-        .then(() => this.#database.erase(id))
-        .catch(this.report);
+      this.#remove(list).catch(this.report);
     }
+  }
+
+  async #remove(list: TodoList): Promise<void> {
+    const unsent = await list.unsent();
+    await list.close();
+    await this.#database.erase(list.id);
+    if (unsent > 0) this.report(new Error(`A list is not shared any more: ${unsent} edits of it were not saved.`));
   }
 }

@@ -98,10 +98,11 @@ export class Channel {
   #failed(error: unknown, watches: Iterable<Watch> = this.#watches): number {
     const known = error instanceof CofferError ? error : new CofferError('parse', String(error), { cause: error });
     this.#failures += 1;
-    if (known.kind === 'http' && !isTemporary(known.status)) {
+    if (known.isFromService && !isTemporary(known.status)) {
       for (const watch of watches) this.#close(watch, known);
     }
-    return (known.retryAfterMs ?? 0) + this.#transport.drawPause(this.#failures);
+    const { maxPauseMs } = this.#transport;
+    return Math.min(known.retryAfterMs ?? 0, maxPauseMs) + this.#transport.drawPause(this.#failures);
   }
 
   #close(watch: Watch, error: CofferError): void {
@@ -271,7 +272,8 @@ export class Channel {
     while (query !== undefined) {
       const request = { method: 'GET', path: `${watch.path}?${query}`, signal, cache: 'no-store' } as const;
       const reply = await this.#transport.request(request);
-      if (reply.status === 410 && !watch.isAtBegin) return watch.restart('horizon');
+      if (reply.status === 410 && !watch.isAtBegin && errorOf(410, reply.body).isFromService)
+        return watch.restart('horizon');
       const page = await readPage<Parameters<Watch['push']>[0][number]>(reply);
       // A list that is older than the cursor was restored from a backup.
       const isOlder = Number(page.etag) < Number(watch.cursor);

@@ -53,6 +53,14 @@ export class CofferError extends Error {
     Object.assign(this, { status: 0, issues: [] }, fields);
   }
 
+  /**
+   * Whether the service itself has responded. Its errors have a number. Another response may be the page of a proxy, for example
+   * during a deployment, and says nothing about the object or the list, except that a request is too large, or needs a login.
+   */
+  get isFromService(): boolean {
+    return this.kind === 'http' && (this.errno !== undefined || [401, 413, 414, 431].includes(this.status));
+  }
+
   /** The current object after a failed precondition (412), if the caller may read it. */
   get existing(): ({ readonly id: string; readonly last_modified: number } & Record<string, unknown>) | undefined {
     return (this.details as { existing?: CofferError['existing'] } | null | undefined)?.existing;

@@ -180,8 +180,8 @@ export class Pusher {
       const task = unknown[index]!;
       if (outcome.status === 'fulfilled') task.current = outcome.value as RecordData;
       // No record has an id that is refused with 400.
-      else if (isAbsence(outcome.reason) || statusOf(outcome.reason) === 400) task.current = null;
-      else if (!this.isEdit(task.next) && permanent.has(statusOf(outcome.reason))) this.#settle(task.row, task.next);
+      else if (isAbsence(outcome.reason) || refusalOf(outcome.reason) === 400) task.current = null;
+      else if (!this.isEdit(task.next) && permanent.has(refusalOf(outcome.reason))) this.#settle(task.row, task.next);
       else if (await this.#isReverted(task, outcome.reason)) {
         conflicts.push(task.assumed ?? this.#context.shape.toDeleted(task.next));
       } else errors.push(outcome.reason);
@@ -280,7 +280,7 @@ export class Pusher {
     const { onRefused, local, shape } = this.#context;
     if (!isFailure(error)) return false;
     const isTaken = error.status === 409 && (error.details as { field?: unknown } | undefined)?.field !== undefined;
-    if (!isTaken && error.kind !== 'validation' && !permanent.has(error.status)) return false;
+    if (!isTaken && error.kind !== 'validation' && !permanent.has(refusalOf(error))) return false;
     const key = shape.keyOf(next);
     const stored = (await local.find([key])).get(key);
     // A later edit may be accepted. RxDB sends it after a conflict, which does not overwrite it.
@@ -347,6 +347,8 @@ function withhold(row: Row): void {
 
 /** Returns the state that a row sends, or `null` if it is withheld. */
 const nextOf = (row: Row): Document | null => row.newDocumentState;
+/** Returns the status of a response of the service itself; 0 for that of a proxy. */
+const refusalOf = (error: unknown): number => (isFailure(error) && error.isFromService ? error.status : 0);
 const statusOf = (error: unknown): number => (isFailure(error) ? error.status : 0);
 
 /** Returns whether an error says that the record does not exist, in a list that exists. */

@@ -7,6 +7,11 @@ export function isFailure(error: unknown, ...statuses: readonly number[]): error
   return name === 'CofferError' && (statuses.length === 0 || statuses.includes(status!));
 }
 
+/** Returns whether the service itself, and no proxy, has refused a request with one of these statuses. */
+export function isRefusal(error: unknown, ...statuses: readonly number[]): error is CofferError {
+  return isFailure(error, ...statuses) && error.isFromService;
+}
+
 /** Another object has the value of a unique index. Other conflicts with 409 are over when the request is repeated. */
 export function isTaken(error: unknown): boolean {
   return isFailure(error, 409) && (error.details as { field?: unknown } | undefined)?.field !== undefined;

@@ -58,5 +58,6 @@ function isFinal(error: unknown): error is Error {
   if (error.kind !== 'http') return error.kind === 'validation';
   const { status } = error;
   if (isTaken(error)) return true;
+  if (!error.isFromService) return false;
   return status === 507 || (status >= 400 && status < 500 && ![401, 408, 409, 425, 429].includes(status));
 }

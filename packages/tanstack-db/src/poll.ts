@@ -1,7 +1,7 @@
 // Follows a list without live updates: asks for changes from time to time, as other servers with the same protocol require.
 import type { LiveUpdate, ObjectList } from '@coffer/client';
 import type { Incoming } from './copy.ts';
-import { isFailure } from './failures.ts';
+import { isFailure, isRefusal } from './failures.ts';
 import type { Condition } from './selector.ts';
 
 type Updates = AsyncIterable<LiveUpdate<Incoming>>;
@@ -27,9 +27,11 @@ export async function* pollChanges(
       cursor = etag;
       yield { changes: data, cursor, current: false };
     }
-    const changes = list.changes({ ...condition, gone: filter !== undefined, since: cursor, signal });
+    // In this order, a record that changes while pages are read moves to the end.
+    const options = { ...condition, gone: filter !== undefined, since: cursor, signal };
+    const changes = list.changes({ ...options, sort: ['last_modified'] });
     const page = await changes.all().catch((error: unknown) => {
-      if (!isFailure(error, 410)) throw error;
+      if (!isRefusal(error, 410)) throw error;
     });
     if (!page || page.resync !== undefined) {
       cursor = undefined;
@@ -37,8 +39,7 @@ export async function* pollChanges(
       continue;
     }
     cursor = page.etag;
-    // The page has the newest changes first.
-    yield { changes: page.data.toReversed(), cursor, current: true };
+    yield { changes: page.data, cursor, current: true };
     await pause();
   }
 }

@@ -3,7 +3,7 @@ import { isRemoval, isResumable, type LiveUpdate, type ObjectList } from '@coffe
 import { getLoadSubsetDemandKey } from '@tanstack/db';
 import type { Codecs } from './codecs.ts';
 import { Copy, type CopyCursor, type Incoming, type LoadSubsetOptions, type SyncParams } from './copy.ts';
-import { isFailure } from './failures.ts';
+import { isRefusal } from './failures.ts';
 import { evaluate, matchesCondition } from './match.ts';
 import { planSubset, type Plan } from './plan.ts';
 import { orPolls, pollChanges } from './poll.ts';
@@ -265,15 +265,18 @@ export class SyncRun<T extends object> {
         truncates = true;
       }
       const changes = update.changes as readonly Incoming[];
-      if (arriving === undefined) {
-        this.#cursor = update.cursor;
-        void this.copy.apply(changes, { cursor: this.#position() });
-      } else {
+      if (arriving !== undefined) {
         collect(arriving, changes);
         if (!update.current) continue;
         if (!this.#isReady) await this.#options.beforeReady?.();
         if (signal.aborted) return;
-        this.#cursor = update.cursor;
+      }
+      this.#cursor = update.cursor;
+      this.#begin = 'continue';
+      // Before the rows change: subscribers may look at it.
+      this.#connected();
+      if (arriving === undefined) void this.copy.apply(changes, { cursor: this.#position() });
+      else {
         const options = truncates ? { truncate: true } : { keeps: this.#subsets.holds };
         this.#isComplete = true;
         void this.copy.replace([...arriving.values()], { cursor: this.#position(), ...options });
@@ -281,8 +284,6 @@ export class SyncRun<T extends object> {
         truncates = false;
         this.#subsets.invalidate();
       }
-      this.#begin = 'continue';
-      this.#connected();
       this.#markReady();
       this.#waiting.check();
     }
@@ -342,7 +343,7 @@ export class SyncRun<T extends object> {
     this.lastError = error;
     // In a task of its own: what it throws does not end the run.
     queueMicrotask(() => this.#options.onError?.(error));
-    const isRefused = isFailure(error, 401, 403, 404);
+    const isRefused = isRefusal(error, 401, 403, 404);
     if (!isRefused) {
       this.status = 'waiting';
       await this.#pause(Math.min(maxPauseMs, firstPauseMs * 2 ** failures) * (0.5 + Math.random() / 2));

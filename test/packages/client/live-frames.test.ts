@@ -64,6 +64,52 @@ describe('The client that follows a list', () => {
     expect(follower.last).toMatchObject({ cursor: '9', current: true });
   });
 
+  it.each([403, 404, 405, 410])('continues after the page of a proxy with the status %i', async (status) => {
+    const page = (): Response => new Response('<html></html>', { status });
+    const list = (): Response => Response.json({ data: [b] }, { headers: { ETag: '"9"' } });
+    const stub = stubFetch([page, page, list]);
+    const coffer = new Coffer('http://coffer.test', { fetch: stub.fetch, maxPauseMs: 5 });
+    const follower = new Follower(coffer.list<{ n: number }>('/things').live({ since: 5 }));
+    onTestFinished(() => follower.stop());
+    await follower.until(({ copy }) => copy.has('b'));
+    expect(follower.resyncs).toEqual([]);
+  });
+
+  it.each(['sse', 'poll'] as const)('waits for Retry-After no longer than maxPauseMs (%s)', async (transport) => {
+    const busy = Response.json({ code: 503, errno: 201 }, { status: 503, headers: { 'Retry-After': '3600' } });
+    const stub = stubFetch([
+      () => busy,
+      ({ signal }) =>
+        transport === 'sse'
+          ? streamOf([changes(a, 5), current(5)], signal)
+          : Response.json({ data: [a] }, { headers: { ETag: '"5"' } }),
+    ]);
+    const coffer = new Coffer('http://coffer.test', { fetch: stub.fetch, maxPauseMs: 5 });
+    const follower = new Follower(coffer.list<{ n: number }>('/things').live({ transport }));
+    onTestFinished(() => follower.stop());
+    await follower.until(({ copy }) => copy.has('a'));
+  });
+
+  it('is current after several pages of a poll only when it knows what changed between them', async () => {
+    const page = (data: object[], etag: number, next?: string) => (): Response =>
+      Response.json({ data }, { headers: { ETag: `"${etag}"`, ...(next === undefined ? {} : { 'Next-Page': next }) } });
+    const stub = stubFetch([
+      page([{ id: 'c', n: 3, last_modified: 9 }], 9, '/things?_token=2'),
+      page([a], 10),
+      page([{ ...b, last_modified: 10 }], 10),
+    ]);
+    const coffer = new Coffer('http://coffer.test', { fetch: stub.fetch, maxPauseMs: 5 });
+    const follower = new Follower(coffer.list<{ n: number }>('/things').live({ transport: 'poll' }));
+    onTestFinished(() => follower.stop());
+    await follower.until();
+    expect([...follower.copy.keys()].toSorted()).toEqual(['a', 'b', 'c']);
+    expect(stub.requests.slice(0, 3).map(({ target }) => target)).toEqual([
+      '/things?_since=0',
+      '/things?_token=2',
+      '/things?_since=9',
+    ]);
+  });
+
   it('reads frames that arrive in pieces, with comments between them', async () => {
     const text = `retry: 10\n\n:\n\n${changes(a, 5)}:\n\n${current(9)}`;
     const { follower } = follow([text.split('')]);

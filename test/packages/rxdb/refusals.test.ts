@@ -65,6 +65,28 @@ describe.each(backends)('A document, with a service on %s,', (backend) => {
     ]);
   });
 
+  it.each([400, 403, 405])('that a proxy refuses with %i is sent again', async (status) => {
+    const list = await world.newList();
+    const todos = await world.open();
+    let isRefused = false;
+    const client = world.clientOf('owner', {
+      fetch: async (input, init) => {
+        if (init?.method !== 'PUT' || isRefused) return fetch(input, init);
+        isRefused = true;
+        return new Response('<html></html>', { status });
+      },
+    });
+    const refused: unknown[] = [];
+    const onRefused = (error: unknown): 'revert' => {
+      refused.push(error);
+      return 'revert';
+    };
+    await todos.insert({ id: 'a', title: 'A' });
+    world.replicate(todos, list, { client, push: { onRefused } });
+    await until(async () => (await list.list().count()) === 1);
+    expect(refused).toEqual([]);
+  });
+
   const unique = { indexes: [{ fields: ['title'], unique: true }] };
 
   it('with a unique value that another record has is reported, and does not stop others of its batch', async () => {

@@ -111,6 +111,34 @@ describe.each(inExtent(['memory'], ['memory', 'sqlite', 'postgresql']))(
       expect(await world.records.get('a')).toMatchObject({ n: 1 });
     });
 
+    it.each([400, 403, 404, 405, 410])('repeats what a proxy has refused with %i', async (status) => {
+      const onRefused = vi.fn();
+      const { items, change, proxy } = await start({ outbox: { onRefused } });
+      let isRefused = false;
+      proxy.rule = ({ method }) => {
+        if (method !== 'PUT' || isRefused) return undefined;
+        isRefused = true;
+        return { status, body: '<html></html>' };
+      };
+      await change(() => void items.insert({ id: 'a', n: 1 }));
+      expect(onRefused).not.toHaveBeenCalled();
+      expect(await world.records.get('a')).toMatchObject({ n: 1 });
+    });
+
+    it.each([403, 404])('keeps its rows while a proxy responds with %i', async (status) => {
+      await world.records.put('a', { n: 1 });
+      const { items, proxy } = await start();
+      proxy.rule = () => ({ status, body: '<html></html>' });
+      const { length } = proxy.seen;
+      proxy.cutAll();
+      await until(() => proxy.seen.length > length + 2);
+      expect(items.has('a')).toBe(true);
+      expect(items.utils.status()).not.toBe('refused');
+      proxy.rule = undefined;
+      await world.records.put('b', { n: 2 });
+      await until(() => items.has('b'));
+    });
+
     it('drops what the service refuses for good, and goes on', async () => {
       await world.client
         .bucket('b')
