@@ -4,7 +4,6 @@ import { CofferError } from './errors.ts';
 import { readPage } from './listing.ts';
 import { check, errorOf, isTemporary, pause, read, type Opened, type Transport } from './transport.ts';
 import type { LiveOptions, ResyncReason } from './types.ts';
-import { isResumable } from './values.ts';
 import type { Watch } from './watch.ts';
 
 /** The service accepts this number of lists in one request. */
@@ -101,11 +100,12 @@ export class Channel {
     if (known.isFromService && !isTemporary(known.status)) {
       for (const watch of watches) this.#close(watch, known);
     }
-    const { maxPauseMs } = this.#transport;
-    return Math.min(known.retryAfterMs ?? 0, maxPauseMs) + this.#transport.drawPause(this.#failures);
+    return this.#transport.drawPause(this.#failures, known.retryAfterMs);
   }
 
   #close(watch: Watch, error: CofferError): void {
+    // A complete copy needs nothing that is not known any more: it is the service that has gone.
+    if (error.status === 410 && watch.cursor !== '0') return watch.restart('horizon');
     this.#watches.delete(watch);
     // What looked like a service without streams may have been the refusal of these lists.
     if (this.#watches.size === 0) this.#pollUntil = 0;
@@ -195,7 +195,7 @@ export class Channel {
     if (event === 'refused') return this.#refused(group, frame, session);
     this.#failures = 0;
     const part = id?.split('.')[frame.watch];
-    const cursor = part ? Number.parseInt(part, 36) + (isResumable(part) ? '' : '~') : undefined;
+    const cursor = part?.replace(/^\w+/, (digits) => `${Number.parseInt(digits, 36)}`);
     for (const watch of group) {
       if (event === 'resync') {
         session.restarted.add(watch);
@@ -203,7 +203,7 @@ export class Channel {
       } else {
         // Each consumer may change what it gets.
         const changes = watch === group[0] ? frame.data : structuredClone(frame.data);
-        watch.push(changes ?? [], event === 'current', cursor);
+        watch.push(changes ?? [], event === 'current', cursor || undefined);
       }
     }
     return event === 'resync' ? 0 : undefined;
@@ -226,18 +226,14 @@ export class Channel {
   /** A list may not be read, or its changes are not known any more. Returns a pause if it is tried again. */
   async #refused(group: readonly Watch[], frame: Frame, session: Session): Promise<number | undefined> {
     const status = frame.code!;
-    // A complete copy needs nothing that is not known any more: it is the service that has gone.
-    const isLost = status === 410 && !group[0]!.isAtBegin;
     const isAgain =
-      isLost ||
-      (status === 401 && group[0]!.refusals === 0 && (await this.#transport.renew(session.opened.credentials)));
+      status === 401 && group[0]!.refusals === 0 && (await this.#transport.renew(session.opened.credentials));
     for (const watch of group) {
       session.restarted.add(watch);
       watch.refusals += 1;
-      if (isLost) watch.restart('horizon');
-      else if (!isAgain) this.#close(watch, errorOf(status, frame));
+      if (!isAgain) this.#close(watch, errorOf(status, frame));
     }
-    return isAgain ? 0 : undefined;
+    return isAgain || status === 410 ? 0 : undefined;
   }
 
   /** Polls all lists, a few at a time, until streams are tried again. */
@@ -265,25 +261,24 @@ export class Channel {
 
   async #pollOne(watch: Watch, seconds: number, signal: AbortSignal): Promise<void> {
     const beginning = performance.now();
+    watch.begin();
     // The first answer completes the copy, also if nothing has changed: it does not wait.
-    const waits = watch.isCurrent && !watch.isAtBegin;
+    const waits = watch.isCurrent;
     let query: string | undefined = watch.query(waits ? { _live: 'poll', _wait: String(seconds) } : {});
     let etag: string | undefined;
     while (query !== undefined) {
       const request = { method: 'GET', path: `${watch.path}?${query}`, signal, cache: 'no-store' } as const;
       const reply = await this.#transport.request(request);
-      if (reply.status === 410 && !watch.isAtBegin && errorOf(410, reply.body).isFromService)
-        return watch.restart('horizon');
       const page = await readPage<Parameters<Watch['push']>[0][number]>(reply);
       // A list that is older than the cursor was restored from a backup.
       const isOlder = Number(page.etag) < Number(watch.cursor);
       if (page.resync !== undefined || isOlder) return watch.restart(isOlder ? 'flushed' : 'horizon');
-      if (etag === undefined) watch.begin();
-      query = page.next;
       // Objects that changed between two pages may be missing. They have changed after the timestamp of the first page.
-      const isCurrent = query === undefined && etag === undefined;
+      const isFirst = etag === undefined;
       etag ??= page.etag;
-      watch.push(page.data.toReversed(), isCurrent, query === undefined ? etag : undefined);
+      query = page.next;
+      const isLast = query === undefined;
+      watch.push(page.data.toReversed(), isFirst && isLast, isLast ? etag : undefined);
       await this.#waitForRoom(watch, signal);
       if (watch.isStalled) return;
       // Services without live updates, and caches, return at once.

@@ -58,7 +58,7 @@ export class CofferError extends Error {
    * during a deployment, and says nothing about the object or the list, except that a request is too large, or needs a login.
    */
   get isFromService(): boolean {
-    return this.kind === 'http' && (this.errno !== undefined || [401, 413, 414, 431].includes(this.status));
+    return this.errno !== undefined || [401, 413, 414, 431].includes(this.status);
   }
 
   /** The current object after a failed precondition (412), if the caller may read it. */

@@ -11,4 +11,4 @@ export type { ObjectList, PermissionsOfObject } from './object-list.ts';
 export type { LiveTimes, TransportOptions as ClientOptions } from './transport.ts';
 export type * from './types.ts';
 export type { InputOf, OutputOf, Validator } from './validate.ts';
-export { isRemoval, isResumable, newId } from './values.ts';
+export { isRemoval, newId } from './values.ts';

@@ -155,9 +155,13 @@ export class Transport {
     this.#options = options;
   }
 
-  /** Returns a random pause before the next attempt, the longer the more have failed. */
-  drawPause(failures: number): number {
-    return Math.random() * Math.min(this.maxPauseMs, firstPauseMs * 2 ** failures);
+  /**
+   * Returns a random pause before the next attempt, the longer the more have failed.
+   *
+   * @param leastMs what the service asks for
+   */
+  drawPause(failures: number, leastMs = 0): number {
+    return Math.min(this.maxPauseMs, leastMs) + Math.random() * Math.min(this.maxPauseMs, firstPauseMs * 2 ** failures);
   }
 
   get liveTimes(): LiveTimes {
@@ -195,7 +199,7 @@ export class Transport {
         if (isLast || !isRepeatable || !isLost(error)) throw error;
         isRepeated = true;
       }
-      await pause(waitMs + this.drawPause(attempt), request.signal);
+      await pause(this.drawPause(attempt, waitMs), request.signal);
     }
   }
 

@@ -34,14 +34,6 @@ export function bareOf(revision: number | string | null | undefined): string | u
   return revision === null || revision === undefined ? undefined : String(revision).replaceAll('"', '');
 }
 
-/**
- * Returns whether a cursor of live updates is a place to resume from. Callers that see single objects of a list get cursors with a
- * mark: a copy of these begins anew with each connection.
- */
-export function isResumable(cursor: string): boolean {
-  return !cursor.endsWith('~');
-}
-
 /** Compares values of JSON. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;

@@ -1,7 +1,7 @@
 // One followed list: how far it is, and the updates that wait for its consumer.
 import { formatQuery } from './listing.ts';
 import type { Gone, LiveOptions, LiveUpdate, ResyncReason, Stored, Tombstone } from './types.ts';
-import { bareOf, isResumable } from './values.ts';
+import { bareOf } from './values.ts';
 
 type Item = Stored<object> | Tombstone | Gone;
 type Update = LiveUpdate<Stored<object>>;
@@ -18,7 +18,7 @@ export class Watch {
   /** Whether everything up to the cursor was received. */
   isCurrent = false;
   /** Whether the consumer has a part of a copy that cannot be resumed. */
-  #hasPart: boolean;
+  #hasPart = false;
   #error: Error | undefined;
   #waiting: Update[] = [];
   #size = 0;
@@ -30,14 +30,8 @@ export class Watch {
   constructor(path: string, { since = 0, filter, fields, buffer = 1000 }: LiveOptions<never>) {
     this.path = path;
     this.cursor = bareOf(since);
-    this.#hasPart = !isResumable(this.cursor);
     this.#limit = buffer;
     this.#query = { filter, fields };
-  }
-
-  /** Whether the next connection begins with a complete copy. */
-  get isAtBegin(): boolean {
-    return this.cursor === '0' || !isResumable(this.cursor);
   }
 
   get isFull(): boolean {
@@ -51,7 +45,7 @@ export class Watch {
   /** Returns the query of the list from the cursor on; of a stream without parameters of a poll. */
   query(poll?: Readonly<Record<string, string>>): string {
     const gone = poll !== undefined && this.#query.filter !== undefined;
-    return formatQuery({ ...this.#query, since: this.isAtBegin ? 0 : this.cursor, gone, params: poll });
+    return formatQuery({ ...this.#query, since: this.cursor.replace(/.*~/, '0'), gone, params: poll });
   }
 
   /**
@@ -65,7 +59,7 @@ export class Watch {
     const hasNews = changes.length > 0 || (current && !(this.isCurrent && cursor === this.cursor));
     this.cursor = cursor;
     this.isCurrent = current;
-    this.#hasPart = this.isAtBegin && (this.#hasPart || changes.length > 0);
+    this.#hasPart = cursor === '0' && (this.#hasPart || changes.length > 0);
     if (!hasNews) return;
     const last = this.#waiting.at(-1);
     if (changes.length === 0 && last !== undefined && !last.resync) {
@@ -75,9 +69,12 @@ export class Watch {
     this.#add({ changes, cursor, current });
   }
 
-  /** Prepares for a new connection. Deletions since an interrupted first copy may be unknown, so it begins anew. */
+  /**
+   * Prepares for a new connection. Deletions since an interrupted first copy may be unknown, so it begins anew. So does a copy of
+   * single objects, whose cursor has a mark.
+   */
   begin(): void {
-    if (this.#hasPart) this.restart('horizon');
+    if (this.#hasPart || this.cursor.endsWith('~')) this.restart('horizon');
   }
 
   /** Begins anew with a complete copy. */

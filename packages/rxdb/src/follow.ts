@@ -1,5 +1,5 @@
 // Follows the list from where the last pull has ended, and passes changes to RxDB.
-import { isRemoval, isResumable, type LiveOptions, type LiveUpdate, type ObjectList } from '@coffer/client';
+import { isRemoval, type LiveOptions, type LiveUpdate, type ObjectList } from '@coffer/client';
 import { Subject } from 'rxjs';
 import type { RxReplicationPullStreamItem } from 'rxdb';
 import type { Fields } from './any.ts';
@@ -66,8 +66,8 @@ export class Follower {
   async #apply({ changes, cursor, current, resync }: Update, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const reader = this.#context.changes;
-    // A restart of a copy of single objects has to begin anew.
-    const reached = isResumable(cursor) ? Number(cursor) : 0;
+    // A copy of single objects, whose cursor has a mark, begins anew with each restart.
+    const reached = cursor.endsWith('~') ? 0 : Number(cursor);
     // Until a copy is complete, a restart has to begin before it.
     const begin = this.#position;
     if (resync !== undefined) {

@@ -1,6 +1,6 @@
 // Writes documents to the service. Each write has the condition that the record is in the state that the collection assumes.
 import { CofferError, type Coffer } from '@coffer/client';
-import type { AnyList, AnyRow as Row, Fields } from './any.ts';
+import type { AnyList, AnyRow as Row, AnySelector, Fields } from './any.ts';
 import { isFailure } from './failures.ts';
 import type { LateStates } from './late.ts';
 import type { LocalDocuments } from './local.ts';
@@ -49,6 +49,8 @@ export interface PusherContext {
   readonly underWay: PushesUnderWay;
   readonly signal: AbortSignal;
   readonly onRefused: CofferPushOptions<Fields>['onRefused'];
+  /** Limits the collection to records that match. */
+  readonly filter?: AnySelector;
 }
 
 export class Pusher {
@@ -200,7 +202,18 @@ export class Pusher {
     if (!isNew && !shape.isEqual(actual, next) && shape.isEqual(actual, assumed)) return 'write';
     late.reach(shape.keyFor(id), current.last_modified);
     recent.set(id, current);
-    return shape.isEqual(actual, next) ? 'reached' : actual;
+    if (await this.#isSelected(id)) return shape.isEqual(actual, next) ? 'reached' : actual;
+    // The collection does not have it any more. RxDB may have ignored that because of the edit.
+    if (next._deleted) return 'reached';
+    return assumed?._deleted ? 'write' : shape.toDeleted(actual);
+  }
+
+  /** Returns whether a record that exists matches the filter. */
+  async #isSelected(id: string): Promise<boolean> {
+    const { client, path, filter, signal } = this.#context;
+    if (filter === undefined) return true;
+    const selection = { filter: { $and: [filter, { id }] }, fields: ['id'] as const, limit: 1, signal };
+    return (await client.list<object>(path).list(selection).page()).data.length > 0;
   }
 
   /** Writes documents. Returns those whose record has changed meanwhile. */

@@ -55,7 +55,8 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
   const changes = new ChangeReader(shape, recent, late, local, underWay);
   const selection = pull?.filter === undefined ? {} : { filter: pull.filter };
   const puller = new Puller(list, changes, { ...selection, signal });
-  const pusher = new Pusher({ client, path, shape, recent, late, local, underWay, signal, onRefused: push?.onRefused });
+  const { onRefused } = push ?? {};
+  const pusher = new Pusher({ client, path, shape, recent, late, local, underWay, signal, onRefused, ...selection });
   const pulls = new Pacer(signal);
   const pushes = new Pacer(signal);
   const retryMs = (): number => state.retryTime ?? 5000;

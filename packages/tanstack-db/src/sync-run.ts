@@ -1,5 +1,5 @@
 // One sync run of a collection: follows the list, keeps the copy, and reads subsets.
-import { isRemoval, isResumable, type LiveUpdate, type ObjectList } from '@coffer/client';
+import { isRemoval, type LiveUpdate, type ObjectList } from '@coffer/client';
 import { getLoadSubsetDemandKey } from '@tanstack/db';
 import type { Codecs } from './codecs.ts';
 import { Copy, type CopyCursor, type Incoming, type LoadSubsetOptions, type SyncParams } from './copy.ts';
@@ -162,7 +162,7 @@ export class SyncRun<T extends object> {
 
   /** Whether the copy is one of single objects, which cannot be continued. */
   get #isPart(): boolean {
-    return this.#cursor !== undefined && !isResumable(this.#cursor);
+    return this.#cursor?.endsWith('~') === true;
   }
 
   /** Ends the session; the next one begins in the given way. */

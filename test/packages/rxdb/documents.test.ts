@@ -1,4 +1,5 @@
 // How records become documents, and documents records.
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { defaultIds } from '../../../packages/rxdb/src/index.ts';
 import { contentOf, converged, recordsOf, todoSchema, until, World, type Stored } from './support.ts';
@@ -255,6 +256,12 @@ describe('A replication in one direction', () => {
   });
 });
 
+/** A conflict handler whose edits win. */
+const keepsEdits = {
+  isEqual: (a: object, b: object) => isDeepStrictEqual(a, b),
+  resolve: async ({ newDocumentState }: { newDocumentState: unknown }) => newDocumentState,
+};
+
 describe('A replication with a filter', () => {
   let world: World;
   beforeAll(async () => {
@@ -285,6 +292,32 @@ describe('A replication with a filter', () => {
     // The other records are still there.
     expect(Object.keys(await recordsOf(list)).toSorted()).toEqual(['a', 'b', 'c']);
   });
+
+  it.each([
+    ['the service', undefined, { b: { id: 'b', title: 'B', done: false } }],
+    [
+      'this client',
+      keepsEdits,
+      { a: { id: 'a', title: 'mine', done: false }, b: { id: 'b', title: 'B', done: false } },
+    ],
+  ])(
+    'loses a document with an edit whose record left the filter, unless its handler decides otherwise (%s)',
+    async (...row) => {
+      const [, conflictHandler, expected] = row;
+      const list = await world.newList();
+      for (const id of ['a', 'b']) await list.put(id, { title: id.toUpperCase(), done: false });
+      const todos = await world.open(conflictHandler && { conflictHandler });
+      const options = { pull: { filter: { done: false } } };
+      const first = world.replicate(todos, list, options);
+      await first.awaitInitialReplication();
+      await first.cancel();
+      await (await todos.findOne('a').exec(true)).patch({ title: 'mine' });
+      await list.patch('a', { done: true });
+      await world.once(todos, list, options);
+      await until(async () => isDeepStrictEqual(await contentOf(todos), expected));
+      expect((await list.get('a'))['done']).toBe(conflictHandler === undefined);
+    },
+  );
 
   it('can end with a document that was changed here', async () => {
     const list = await world.newList();
