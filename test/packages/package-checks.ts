@@ -97,6 +97,9 @@ export class TestedPackage {
       return [`${stem}.d.ts`, `${stem}.js`];
     });
     expect(files.toSorted()).toEqual([...produced, 'LICENSE', 'README.md', 'package.json'].toSorted());
+    // Source maps are not published.
+    for (const name of produced)
+      expect(readFileSync(path.join(this.root, name), 'utf8')).not.toContain('sourceMappingURL');
   }
 
   /**
