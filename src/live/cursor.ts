@@ -9,17 +9,18 @@ export interface Cursor {
   readonly isPart: boolean;
 }
 
-const partMark = '~';
+/** Begins the cursors of single objects. They are numbers too, for clients that compare them. */
+const partMark = '0';
 
 /** Formats a cursor, with the timestamp in the given base. */
 export function formatCursor({ timestamp, isPart }: Cursor, radix = 10): string {
-  return timestamp.toString(radix) + (isPart ? partMark : '');
+  return (isPart ? partMark : '') + timestamp.toString(radix);
 }
 
 /** Parses a cursor; returns `undefined` for a text that is none. */
 export function parseCursor(text: string, radix = 10): Cursor | undefined {
-  const isPart = text.endsWith(partMark);
-  const digits = isPart ? text.slice(0, -1) : text;
+  const isPart = text.length > 1 && text.startsWith(partMark);
+  const digits = isPart ? text.slice(1) : text;
   const timestamp = Number.parseInt(digits, radix);
   const isCursor = Number.isSafeInteger(timestamp) && timestamp >= 0 && timestamp.toString(radix) === digits;
   return isCursor ? { timestamp, isPart } : undefined;

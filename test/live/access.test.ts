@@ -124,7 +124,7 @@ forEachBackend((backend) => {
       for (const path of ['_since=0', lists]) {
         const stream = await stage.follow(path, { auth: 'bob' });
         const { id } = await stream.until('current');
-        expect(id).toMatch(/~$/);
+        expect(id).toMatch(/^0[\da-z]+$/);
         stream.close();
         await stage.setReaders(bob);
         const resumed = await stage.follow(path, { auth: 'bob', headers: { 'last-event-id': id! } });

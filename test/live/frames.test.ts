@@ -16,7 +16,7 @@ describe('cursors', () => {
       }
   });
 
-  it.each(['', '~', '1~~', '~1', '-1', '1.5', ' 1', '1e3', '9007199254740993', 'x'])(
+  it.each(['', '~', '001', '1~', '-1', '1.5', ' 1', '1e3', '9007199254740993', 'x'])(
     'are no text such as "%s"',
     (each) => {
       expect(parseCursor(each)).toBeUndefined();
@@ -41,7 +41,7 @@ describe('frames', () => {
   });
 
   it('have a marked id when the caller sees a part of the list', () => {
-    expect(text(currentFrame({ timestamp: 8, isPart: true }))).toBe('id: 8~\nevent: current\ndata: {}\n\n');
+    expect(text(currentFrame({ timestamp: 8, isPart: true }))).toBe('id: 08\nevent: current\ndata: {}\n\n');
   });
 
   it('heartbeats are comments', () => {

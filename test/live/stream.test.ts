@@ -139,7 +139,7 @@ forEachBackend((backend) => {
       await stream.until('current');
       await stage.write('PUT', '/v1/buckets/another');
       expect((await stream.next()).data).toEqual({ reason: 'access' });
-      expect(await stream.next()).toMatchObject({ event: 'current', id: `${await stage.clock('/v1/buckets')}~` });
+      expect(await stream.next()).toMatchObject({ event: 'current', id: `0${await stage.clock('/v1/buckets')}` });
       await stage.write('PATCH', '/v1/buckets/another', { data: { a: 1 } });
       expect((await stream.next()).data).toMatchObject({ data: [{ id: 'another', a: 1 }] });
     });

@@ -156,9 +156,7 @@ function timestampOf(metadata: unknown): number {
 }
 
 function isReached(stored: Position | undefined, next: Position): boolean {
-  // The cursor of lists that are shared one by one has a mark after its timestamp.
-  const [before = 0, after] = [stored, next].map((each) => each && Number.parseInt(each.cursor, 10));
-  return stored?.source === next.source && before >= after!;
+  return stored?.source === next.source && Number(stored.cursor) >= Number(next.cursor);
 }
 
 const nameOf = (user: string): string => `todo ${user}`;

@@ -195,7 +195,7 @@ export class Channel {
     if (event === 'refused') return this.#refused(group, frame, session);
     this.#failures = 0;
     const part = id?.split('.')[frame.watch];
-    const cursor = part?.replace(/^\w+/, (digits) => `${Number.parseInt(digits, 36)}`);
+    const cursor = part?.replace(/[^0].*/, (digits) => `${Number.parseInt(digits, 36)}`);
     for (const watch of group) {
       if (event === 'resync') {
         session.restarted.add(watch);

@@ -45,7 +45,7 @@ export class Watch {
   /** Returns the query of the list from the cursor on; of a stream without parameters of a poll. */
   query(poll?: Readonly<Record<string, string>>): string {
     const gone = poll !== undefined && this.#query.filter !== undefined;
-    return formatQuery({ ...this.#query, since: this.cursor.replace(/.*~/, '0'), gone, params: poll });
+    return formatQuery({ ...this.#query, since: this.cursor.replace(/^0.+/, '0'), gone, params: poll });
   }
 
   /**
@@ -71,10 +71,10 @@ export class Watch {
 
   /**
    * Prepares for a new connection. Deletions since an interrupted first copy may be unknown, so it begins anew. So does a copy of
-   * single objects, whose cursor has a mark.
+   * single objects, whose cursor begins with a zero.
    */
   begin(): void {
-    if (this.#hasPart || this.cursor.endsWith('~')) this.restart('horizon');
+    if (this.#hasPart || /^0./.test(this.cursor)) this.restart('horizon');
   }
 
   /** Begins anew with a complete copy. */

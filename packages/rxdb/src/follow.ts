@@ -66,8 +66,8 @@ export class Follower {
   async #apply({ changes, cursor, current, resync }: Update, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const reader = this.#context.changes;
-    // A copy of single objects, whose cursor has a mark, begins anew with each restart.
-    const reached = cursor.endsWith('~') ? 0 : Number(cursor);
+    // A copy of single objects, whose cursor begins with a zero, begins anew with each restart.
+    const reached = cursor.startsWith('0') ? 0 : Number(cursor);
     // Until a copy is complete, a restart has to begin before it.
     const begin = this.#position;
     if (resync !== undefined) {
@@ -81,7 +81,7 @@ export class Follower {
     for (const change of changes) if (!isRemoval(change)) copied?.add(reader.keyFor(change.id));
     let position = begin;
     if (current && copied !== undefined) {
-      documents.push(...(await reader.removeOthers(copied, Number.parseInt(cursor, 10))));
+      documents.push(...(await reader.removeOthers(copied, Number(cursor))));
       position = reached;
     } else if (copied === undefined) {
       position = Math.max(begin, reached);

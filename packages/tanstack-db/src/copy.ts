@@ -119,7 +119,7 @@ export class Copy<T extends object> {
         return;
       }
       const kept = new Set(objects.map(({ id }) => id));
-      const until = Number.parseInt(options.cursor?.cursor ?? '0', 10);
+      const until = Number(options.cursor?.cursor ?? 0);
       // Later states come from own writes and from subsets, and follow in the stream.
       for (const [id, version] of this.#versions)
         if (!kept.has(id) && !(version > until && options.keeps?.(id) === true))

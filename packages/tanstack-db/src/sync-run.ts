@@ -157,12 +157,12 @@ export class SyncRun<T extends object> {
   }
 
   #isPast(timestamp: number): boolean {
-    return timestampIn(this.#cursor) >= timestamp;
+    return Number(this.#cursor) >= timestamp;
   }
 
   /** Whether the copy is one of single objects, which cannot be continued. */
   get #isPart(): boolean {
-    return this.#cursor?.endsWith('~') === true;
+    return /^0./.test(this.#cursor ?? '');
   }
 
   /** Ends the session; the next one begins in the given way. */
@@ -291,7 +291,7 @@ export class SyncRun<T extends object> {
 
   /** Whether the service is older than the copy: it was restored from a backup. */
   #isBehind(update: Update): boolean {
-    return update.current && timestampIn(update.cursor) < timestampIn(this.#cursor);
+    return update.current && Number(update.cursor) < Number(this.#cursor);
   }
 
   #updates(since: string | undefined, signal: AbortSignal): AsyncIterable<Update> {
@@ -385,8 +385,6 @@ export class SyncRun<T extends object> {
   }
 }
 
-/** Returns the timestamp of a cursor; `NaN` without one. */
-const timestampIn = (cursor = ''): number => Number.parseInt(cursor, 10);
 
 function collect(copy: Map<string, Incoming>, changes: readonly Incoming[]): void {
   for (const change of changes) {

@@ -208,7 +208,7 @@ export class StreamFollower extends LiveFollower {
 
 /** Returns the timestamp of one list in an id. */
 function timestampIn(id: string, watch: number | undefined): number {
-  return watch === undefined ? Number.parseInt(id, 10) : Number.parseInt(id.split('.')[watch]!, 36);
+  return watch === undefined ? Number(id) : Number.parseInt(id.split('.')[watch]!, 36);
 }
 
 /** Follows by long polls. */
