@@ -86,6 +86,11 @@ export interface BeginOptions {
    */
   readonly mayShare?: boolean;
   /**
+   * Whether the unit of work has a transaction of another database too. Its commit must not wait for later units, because they
+   * may wait for that other transaction. Default: no.
+   */
+  readonly isOneOfSeveral?: boolean;
+  /**
    * Party of the requester. Where units wait for a writer lock, the party that has written for the shortest time is next, so
    * none waits for all writes of another one. Absent: units without a party count as one.
    */

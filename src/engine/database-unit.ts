@@ -236,7 +236,9 @@ export class DatabaseUnit implements UnitOfWork {
   }
 
   async #begin(database: Database): Promise<Transaction> {
-    const transaction = await database.begin({ mayShare: this.#allowsSharing, party: this.#requester?.party });
+    const isOneOfSeveral = !this.hasOneTransaction;
+    const mayShare = this.#allowsSharing && !isOneOfSeveral;
+    const transaction = await database.begin({ mayShare, isOneOfSeveral, party: this.#requester?.party });
     (this.#transactions ??= []).push(transaction);
     return transaction;
   }

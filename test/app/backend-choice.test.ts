@@ -50,6 +50,37 @@ test('opens storage and permissions at the configured locations, together or sep
   expect(await statuses({}, 'GET /buckets/b')).toEqual([403]);
 });
 
+test.each([
+  ['sqlite', 'sqlite'],
+  ['sqlite', 'memory'],
+  ['memory', 'sqlite'],
+] as const)(
+  'writes at once with storage on %s and permissions on %s do not wait for each other.',
+  async (...backends) => {
+    const folder = temporaryFolder();
+    const [storage, permission] = backends;
+    const service = await startTestService({
+      settings: {
+        storage_backend: storage,
+        ...(storage === 'sqlite' ? { storage_url: join(folder, 'storage') } : {}),
+        permission_backend: permission,
+        ...(permission === 'sqlite' ? { permission_url: join(folder, 'permission') } : {}),
+      },
+    });
+    try {
+      const alice = service.asUser('alice');
+      const write = (n: number): Promise<TestResponse> => alice.request('PUT', `/v1/buckets/b${n}`);
+      const answers = await Promise.all([
+        ...Array.from({ length: 10 }, (_, n) => write(n)),
+        service.request('GET', '/v1/__heartbeat__'),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 10 }, () => 201), 200]);
+    } finally {
+      await service.close();
+    }
+  },
+);
+
 // Proves S-019.
 test('opens the cache at its own configured location.', async () => {
   const folder = temporaryFolder();

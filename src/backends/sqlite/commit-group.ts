@@ -10,6 +10,8 @@ export class CommitGroup {
   /** Changes of its units, including those that were rolled back. */
   readonly changes = new Changes();
   units = 0;
+  /** Whether no other unit may join. */
+  isClosed = false;
   /** Whether a unit is reported as durable. */
   mustLast = false;
   /** Duration of COMMIT without the flush, during which the event loop was blocked. */

@@ -217,7 +217,7 @@ function createDatabase(
     abilities: { rollback: true, durable: true, atomicAcrossParents: true, textSearch: true },
     path,
     clock,
-    begin: ({ party } = {}) => queue.begin({ party }),
+    begin: ({ party, isOneOfSeveral } = {}) => queue.begin({ party, isLast: isOneOfSeveral }),
     writeConditionally: (write) => conditionalWrites.write(write),
     /** A reader does not migrate a file of an older version, which another process may be serving. */
     get needsMigration() {

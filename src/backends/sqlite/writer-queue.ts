@@ -53,11 +53,14 @@ const longestRetryMs = 100;
 export interface TurnOptions {
   readonly priority?: Priority;
   readonly party?: string | undefined;
+  /** Whether the unit is the last one of its group; default `false`. */
+  readonly isLast?: boolean | undefined;
 }
 
 interface Waiter {
   readonly priority: Priority;
   readonly party: string | undefined;
+  readonly isLast: boolean;
   readonly resolve: (unit: WriterUnit) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -176,11 +179,11 @@ export class WriterQueue {
    * @param options.party the party of the requester: the one whose units have run for the shortest time is next
    * @throws BackendUnavailable when another process keeps the file locked, the disk has failed, or the queue is closed
    */
-  begin({ priority = 'normal', party }: TurnOptions = {}): Promise<WriterUnit> {
+  begin({ priority = 'normal', party, isLast = false }: TurnOptions = {}): Promise<WriterUnit> {
     if (this.#closed) return Promise.reject(new BackendUnavailable('storage', 'the SQLite database is closed'));
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {
-      const waiter = { priority, party, resolve, reject };
+      const waiter = { priority, party, isLast, resolve, reject };
       if (priority === 'background') this.#background.push(waiter);
       else this.#waiting.push(party, waiter);
       this.#advance();
@@ -281,7 +284,8 @@ export class WriterQueue {
       return;
     }
     group.units++;
-    const { priority, party, resolve } = this.#nextWaiter();
+    const { priority, party, isLast, resolve } = this.#nextWaiter();
+    group.isClosed = isLast;
     const grantedAt = performance.now();
     const unit = new WriterUnit(this, group, this.#connection, isFirst ? endsOfFirst : endsOfLater, () => {
       this.#current = undefined;
@@ -330,6 +334,7 @@ export class WriterQueue {
   #isComplete(group: CommitGroup): boolean {
     return (
       group.failure !== undefined ||
+      group.isClosed ||
       this.#task !== undefined ||
       group.units >= this.#options.maxGroupUnits ||
       (group.units > 0 && this.#longUnits.isNextOf(this.#waiting)) ||
