@@ -2,25 +2,11 @@
 // then the slots are written one after another. The writes below one parent become visible in one step. Those below several
 // parents become visible in an order that never shows a child without its parent.
 import { BackendUnavailable, TransactionConflict } from '../../contracts/errors.ts';
-import type { ListKey } from '../../core/objects/stored.ts';
-import { storedParent, type ObjectUri } from '../../core/objects/uris.ts';
-import { toPrincipals, type Principal } from '../../core/permissions/principals.ts';
 import type { RedisClient } from './client.ts';
-import { dirname, escapeTag, parentOf, unescapeTag, type Keys } from './keys.ts';
+import { planWrites, type ClusterPlan } from './cluster-plan.ts';
+import { escapeTag, parentOf, type Keys } from './keys.ts';
 import type { ListOverlay } from './list-overlay.ts';
-import type { EntryChange, MembershipChange } from './permission-log.ts';
-import {
-  listWrites,
-  localEntryWrites,
-  localMembershipWrites,
-  principalsIn,
-  ProgramByParent,
-  requirement,
-  type Outcome,
-  type Program,
-  type SlotProgram,
-} from './program.ts';
-import { membersWithPrefix, placesBelow, registeredKinds } from './registries.ts';
+import { principalsIn, ProgramByParent, requirement, type Outcome, type SlotProgram } from './program.ts';
 import type { UnitContents } from './unit.ts';
 
 /** Duration of the leases of a commit. After it only the version check protects the lists. */
@@ -65,14 +51,20 @@ export class ClusterCommit {
    */
   async run(contents: UnitContents, version: string): Promise<readonly ListOverlay[]> {
     await this.#announce(contents);
-    const writes = await this.#planWrites(contents);
-    const isLone = writes.parents.length <= 1;
+    const plan = await planWrites(this.#client, this.#keys, contents);
+    const parents = new Set([...plan.removals.parents, ...plan.writes.parents]);
+    const isLone = parents.size <= 1;
     const relied = this.#planVerifications(contents, isLone);
-    await this.#verify(contents, relied, isLone ? writes.parents[0] : undefined, version);
+    await this.#verify(contents, relied, isLone ? [...parents][0] : undefined, version);
     await this.#countFlush(contents);
-    await this.#apply(contents, relied, writes, version);
+    await this.#apply(
+      isLone ? this.#inOneStep(plan, relied) : this.#inRounds(contents, plan, relied, version),
+      contents,
+      version,
+    );
     await this.#countFlush(contents);
-    const isWritten = ({ list }: ListOverlay): boolean => writes.parents.includes(list.parent);
+    const isWritten = ({ list }: ListOverlay): boolean =>
+      isLone ? parents.has(list.parent) : plan.writes.parents.includes(list.parent);
     return contents.overlays.filter((overlay) => (!isLone || overlay.isLeased) && !isWritten(overlay));
   }
 
@@ -127,104 +119,24 @@ export class ClusterCommit {
     this.#lostNodes = lostNodes;
   }
 
-  /** Plans all writes to lists and permission entries. */
-  async #planWrites({ overlays, cascades, isFlushed, permissions }: UnitContents): Promise<ProgramByParent> {
+  /**
+   * Plans the verifications by slot. A unit that writes several slots takes leases on its lists as well.
+   *
+   * @param versionOf returns the version that a list must have
+   */
+  #planVerifications(
+    { overlays, required, isFlushed }: Pick<UnitContents, 'overlays' | 'required' | 'isFlushed'>,
+    isLone: boolean,
+    versionOf = ({ version }: ListOverlay): string => version,
+  ): ProgramByParent {
     const keys = this.#keys;
     const program = new ProgramByParent();
-    const addAll = (operation: 'drop' | 'empty', lists: readonly ListKey[]): void => {
-      for (const list of lists) {
-        const touched = [...keys.list(list), ...keys.indexes(list)];
-        program.add(list.parent, [operation, keys.tag(list.parent), list.kind], touched);
-      }
-    };
-    if (isFlushed) addAll('drop', await this.#listsBelow(undefined));
-    const overlaid = new Set(overlays.map(({ list }) => keys.meta(list)));
-    for (const uri of cascades) {
-      const lists = await this.#listsBelow(uri);
-      addAll(
-        'empty',
-        lists.filter((list) => !overlaid.has(keys.meta(list))),
-      );
-    }
-    for (const overlay of overlays) {
-      const { list, isDirty } = overlay;
-      if (isDirty) {
-        const touched = [...keys.list(list), ...keys.indexes(list)];
-        program.add(list.parent, listWrites(overlay, keys), touched);
-      }
-    }
-    for (const change of permissions.entries) await this.#planEntries(change, program);
-    for (const change of permissions.memberships) await this.#planMemberships(change, program);
-    return program;
-  }
-
-  async #planMemberships(change: MembershipChange, program: ProgramByParent): Promise<void> {
-    const keys = this.#keys;
-    const add = (each: Extract<MembershipChange, { readonly principal: Principal }>): void => {
-      program.add(parentOf(each.principal), localMembershipWrites(each, keys), [keys.members(each.principal)]);
-    };
-    if (change.kind !== 'expelBelow' && change.kind !== 'clearMemberships') {
-      add(change);
-      return;
-    }
-    const prefix = change.kind === 'expelBelow' ? change.prefix : '';
-    for (const principal of toPrincipals(await membersWithPrefix(this.#client, keys, 'h', prefix)))
-      add({ kind: 'expelAll', principal });
-  }
-
-  async #planEntries(change: EntryChange, program: ProgramByParent): Promise<void> {
-    const keys = this.#keys;
-    const add = (parent: string, operation: Program): void => {
-      program.add(parent, operation, [keys.entries(parent), keys.granted(parent)]);
-    };
-    const clear = (place: string, prefix: string): void => add(unescapeTag(place), ['clearPlace', place, prefix]);
-    switch (change.kind) {
-      case 'clearBelow': {
-        const above = dirname(change.uri);
-        const places = new Set(await placesBelow(this.#client, keys, 'e', change.uri));
-        // Other ids than those of objects may lie directly at the parent of the URI. All others lie at the URI or below it.
-        const score = await this.#client.read('permission', 'ZSCORE', `${keys.shard(above)}e`, escapeTag(above));
-        if (score !== null) places.add(escapeTag(above));
-        for (const place of places) clear(place, `${change.uri}/`);
-        return;
-      }
-      case 'withdraw': {
-        const places = (await this.#client.read('permission', 'SMEMBERS', keys.places(change.principal))) as string[];
-        for (const place of places) add(unescapeTag(place), ['withdrawIn', place, change.principal]);
-        return;
-      }
-      case 'clearAll':
-        for (const place of await membersWithPrefix(this.#client, keys, 'e', '')) clear(place, '');
-        return;
-      default:
-        add(parentOf(change.objectId), localEntryWrites(change));
-    }
-  }
-
-  /** Returns the lists whose parent is the URI or lies below it; `undefined`: all lists. */
-  async #listsBelow(uri: ObjectUri | undefined): Promise<readonly ListKey[]> {
-    const keys = this.#keys;
-    const shards = uri === undefined ? keys.shards : keys.shardsOf(`${uri}/`);
-    const found: ListKey[] = [];
-    for (const kind of await registeredKinds(this.#client, shards)) {
-      const places =
-        uri === undefined
-          ? await membersWithPrefix(this.#client, keys, `k:${kind}`, '')
-          : await placesBelow(this.#client, keys, `k:${kind}`, uri);
-      for (const place of places) found.push({ kind, parent: storedParent(unescapeTag(place)) });
-    }
-    return found;
-  }
-
-  /** Plans the verifications by slot. A unit that writes several slots takes leases on its lists as well. */
-  #planVerifications({ overlays, required, isFlushed }: UnitContents, isLone: boolean): ProgramByParent {
-    const keys = this.#keys;
-    const program = new ProgramByParent();
-    for (const { list, version } of isFlushed ? [] : overlays) {
+    for (const overlay of isFlushed ? [] : overlays) {
+      const { list } = overlay;
       const [lease] = keys.lease(list);
       const meta = keys.meta(list);
       const taken = isLone ? [] : ['lease', lease, leaseMs];
-      program.add(list.parent, ['version', meta, lease, version, ...taken], [meta, lease]);
+      program.add(list.parent, ['version', meta, lease, versionOf(overlay), ...taken], [meta, lease]);
     }
     for (const each of required) {
       const { operation, key } = requirement(each, keys);
@@ -246,32 +158,72 @@ export class ClusterCommit {
     if (verified.includes('conflict')) throw new TransactionConflict('another process has changed a list of the unit');
   }
 
-  async #apply(
-    { cascades, overlays }: UnitContents,
+  /** Returns the only step of a unit in one slot. */
+  #inOneStep({ removals, writes }: ClusterPlan, relied: ProgramByParent): readonly Round[] {
+    const parents = [...new Set([...removals.parents, ...writes.parents])];
+    return [{ levels: [parents], programs: [relied, removals, writes], isLast: true }];
+  }
+
+  /**
+   * Returns the removals from the bottom, and then the other writes from the top. The removals may include objects that had to
+   * exist, and they give the lists that are emptied a version of their own.
+   */
+  #inRounds(
+    { overlays, required, isFlushed }: UnitContents,
+    { removals, writes, emptied }: ClusterPlan,
     relied: ProgramByParent,
-    writes: ProgramByParent,
     version: string,
-  ): Promise<void> {
+  ): readonly Round[] {
+    const stillRequired = required.filter(({ list }) => !removals.parents.includes(list.parent));
+    const reliedNext = this.#planVerifications({ overlays, required: stillRequired, isFlushed }, false, (overlay) =>
+      emptied.has(overlay) ? emptiedVersion(version) : overlay.version,
+    );
+    return [
+      { levels: levels(removals.parents).toReversed(), programs: [relied, removals], isLast: false },
+      { levels: levels(writes.parents), programs: [reliedNext, writes], isLast: true },
+    ];
+  }
+
+  async #apply(rounds: readonly Round[], { overlays }: UnitContents, version: string): Promise<void> {
     let hasWritten = false;
-    for (const level of levels(writes.parents, cascades.length > 0)) {
-      const done = await allSettled(
-        level.map((parent) => {
-          const own = overlays.filter(({ list }) => list.parent === parent);
-          const leases = own.map(({ list }) => this.#keys.lease(list)[0]);
-          const release = leases.flatMap((lease) => ['release', lease]);
-          const [before, after] = [relied.of(parent), writes.of(parent)];
-          const operations = before.operations.concat(after.operations, release);
-          return this.#execute({ operations, keys: [...before.keys, ...after.keys, ...leases] }, version);
-        }),
-      );
-      if (done.some((outcome) => outcome !== 'done')) {
-        if (!hasWritten && !done.includes('done'))
-          throw new TransactionConflict('another process has changed the list');
-        throw new BackendUnavailable('storage', 'Redis: only a part of the unit of work was written');
+    for (const { levels: steps, programs, isLast } of rounds) {
+      for (const level of steps) {
+        const done = await allSettled(
+          level.map((parent) => {
+            const own = isLast ? overlays.filter(({ list }) => list.parent === parent) : [];
+            const leases = own.map(({ list }) => this.#keys.lease(list)[0]);
+            const parts = programs.map((program) => program.of(parent));
+            const operations = [...parts.map((part) => part.operations), leases.flatMap((lease) => ['release', lease])];
+            const touched = [...parts.flatMap((part) => part.keys), ...leases];
+            return this.#execute(
+              { operations: operations.flat(), keys: touched },
+              isLast ? version : emptiedVersion(version),
+            );
+          }),
+        );
+        if (done.some((outcome) => outcome !== 'done')) {
+          if (!hasWritten && !done.includes('done'))
+            throw new TransactionConflict('another process has changed the list');
+          throw new BackendUnavailable('storage', 'Redis: only a part of the unit of work was written');
+        }
+        hasWritten = true;
       }
-      hasWritten = true;
     }
   }
+}
+
+/** Writes that are made level by level; those of a level at the same time. */
+interface Round {
+  readonly levels: readonly (readonly string[])[];
+  /** Verifications and operations, in their order. */
+  readonly programs: readonly ProgramByParent[];
+  /** Whether the leases on the lists end. */
+  readonly isLast: boolean;
+}
+
+/** Returns the version of a list after the removals. Caches must not take it for that of the end of the commit. */
+function emptiedVersion(version: string): string {
+  return `${version}-`;
 }
 
 /**
@@ -288,11 +240,10 @@ async function allSettled<T>(promises: readonly Promise<T>[]): Promise<readonly 
 }
 
 /**
- * Returns the parents in the order of the writes below them: from the top, or for deletions from the bottom. Parents that
- * are no objects come last: the shared clock of several lists may become visible, and its lease may end, only after these
- * lists.
+ * Returns the parents in the order of the writes below them, from the top. Parents that are no objects come last: the shared
+ * clock of several lists may become visible, and its lease may end, only after these lists.
  */
-function levels(parents: readonly string[], isDeepestFirst: boolean): readonly (readonly string[])[] {
+function levels(parents: readonly string[]): readonly (readonly string[])[] {
   const byDepth = new Map<number, string[]>();
   const isObject = (parent: string): boolean => parent === '' || parent.startsWith('/');
   for (const parent of parents.filter(isObject)) {
@@ -301,7 +252,6 @@ function levels(parents: readonly string[], isDeepestFirst: boolean): readonly (
     if (level === undefined) byDepth.set(depth, [parent]);
     else level.push(parent);
   }
-  const sign = isDeepestFirst ? -1 : 1;
-  const ordered = [...byDepth].toSorted(([a], [b]) => sign * (a - b)).map(([, level]) => level);
+  const ordered = [...byDepth].toSorted(([a], [b]) => a - b).map(([, level]) => level);
   return [...ordered, parents.filter((parent) => !isObject(parent))].filter((level) => level.length > 0);
 }

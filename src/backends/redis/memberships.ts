@@ -5,8 +5,8 @@ import { toPrincipals, type Principal } from '../../core/permissions/principals.
 import type { RedisClient } from './client.ts';
 import type { Keys } from './keys.ts';
 
-/** Number of groups that are asked together. */
-const groupsPerRequest = 200;
+/** Number of groups that are asked in one place of the pool of commands. */
+const groupsPerRequest = 500;
 
 /** Returns the principals of a user. */
 export async function membershipsOf(client: RedisClient, keys: Keys, userId: Principal): Promise<readonly Principal[]> {
@@ -30,11 +30,10 @@ export async function confirmMemberships(
   listed: readonly Principal[],
 ): Promise<readonly Principal[]> {
   if (!client.isCluster) return listed;
-  const found: Principal[] = [];
-  for (const some of inChunks(listed, groupsPerRequest)) {
+  const asking = inChunks(listed, groupsPerRequest).map(async (some) => {
     const commands = some.map((principal) => ['SISMEMBER', keys.members(principal), userId] as const);
     const replies = await client.readTogether('permission', commands);
-    found.push(...some.filter((_, index) => replies[index] === 1));
-  }
-  return found;
+    return some.filter((_, index) => replies[index] === 1);
+  });
+  return (await Promise.all(asking)).flat();
 }

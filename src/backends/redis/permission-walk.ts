@@ -1,5 +1,6 @@
 // Walks over all entries and all memberships. The registries name their keys in a stable order. Within a hash or set that
 // is too large for a page, the walk uses the server's cursor.
+import { inChunks } from '../../base/in-chunks.ts';
 import type { WalkPage } from '../../contracts/permission.ts';
 import { storedUri, type ObjectUri } from '../../core/objects/uris.ts';
 import { toPrincipal, toPrincipals, type Principal } from '../../core/permissions/principals.ts';
@@ -11,6 +12,8 @@ import { parseEntries, type Entries } from './permission-log.ts';
 
 /** Number of names that are read from a registry at once. */
 const namesPerStep = 100;
+/** Number of users whose principals are read at once. */
+const usersPerStep = 20;
 
 /** Position of a walk: the registry, its last name and, within the key of that name, the cursor. */
 type Place = readonly [shard: number, name?: string, cursor?: string];
@@ -61,12 +64,23 @@ export class PermissionWalk {
       commands: ['SCARD', 'SMEMBERS', 'SSCAN'],
       parse: (principal, users) => toPrincipals(users).map((userId) => ({ userId, principal })),
     });
-    const users = found.map(async ({ userId, principal }) => {
-      const principals = await membershipsOf(this.#client, this.#keys, userId);
-      // A user occurs once for each principal, and counts at the first one.
-      return principals.toSorted(compareText)[0] === principal ? [[userId, principals] as const] : [];
-    });
-    return { found: (await Promise.all(users)).flat(), next };
+    const inPage = new Map<Principal, Principal[]>();
+    for (const { userId, principal } of found) {
+      const known = inPage.get(userId);
+      if (known === undefined) inPage.set(userId, [toPrincipal(principal)]);
+      else known.push(toPrincipal(principal));
+    }
+    const users: (readonly [Principal, readonly Principal[]])[] = [];
+    for (const some of inChunks([...inPage], usersPerStep)) {
+      const read = some.map(([userId]) => membershipsOf(this.#client, this.#keys, userId));
+      for (const [index, principals] of (await Promise.all(read)).entries()) {
+        const [userId, here] = some[index]!;
+        // A user occurs once for each principal, and counts at the first one.
+        const [first] = principals.toSorted(compareText);
+        if (first !== undefined && here.includes(first)) users.push([userId, principals]);
+      }
+    }
+    return { found: users, next };
   }
 
   async #page<T>(from: string | undefined, limit: number, registered: Registered<T>): Promise<WalkPage<T>> {

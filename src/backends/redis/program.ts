@@ -72,6 +72,11 @@ export function listWrites(overlay: ListOverlay, keys: Keys): Program {
   return program;
 }
 
+/** Returns the emptying of what the server has of a list, before an overlay writes it. */
+export function emptyingOf({ list, state }: ListOverlay, keys: Keys): Program {
+  return ['list', ...keys.list(list), ...keys.indexes(list), '', String(state.horizon), '1', '', '0'];
+}
+
 function formatEntry(id: string, entry: StoredEntry | undefined): readonly string[] {
   if (entry === undefined) return ['none', id];
   const timestamp = String(entry.lastModified);

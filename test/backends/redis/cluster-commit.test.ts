@@ -1,12 +1,13 @@
 // A commit on a cluster that fails in one slot: the failure is reported when no write of the unit is under way any more.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ClusterCommit } from '../../../src/backends/redis/cluster-commit.ts';
 import { ListOverlay } from '../../../src/backends/redis/list-overlay.ts';
 import { Keys } from '../../../src/backends/redis/keys.ts';
 import { PermissionLog } from '../../../src/backends/redis/permission-log.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import type { Outcome } from '../../../src/backends/redis/program.ts';
+import type { UnitContents } from '../../../src/backends/redis/unit.ts';
 import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 
@@ -45,24 +46,59 @@ function silentClient(): { readonly sent: string[]; readonly client: Constructor
 
 const head = { version: 'v0', live: 0, dead: 0, horizon: 0, clock: 1, entries: [] };
 
-it('a commit writes parents before their children, and the clock that lists share after these lists', async () => {
+describe('a commit in several slots', () => {
   const keys = new Keys('test:');
-  const written: string[] = [];
-  const { client } = silentClient();
-  const commit = new ClusterCommit(client, keys, async ({ operations }) => {
-    if (operations.includes('list')) written.push(operations[operations.indexOf('list') + 1]!);
-    return 'done';
-  });
-  const parents = ['shared', '/buckets/a/collections/c', '', '/buckets/a'].map(storedParent);
-  const overlays = parents.map((parent) => new ListOverlay({ kind: 'record', parent }, head));
-  for (const overlay of overlays) overlay.change({ clock: 2 });
-  const rest = { overlays, required: [], isFlushed: false, permissions: new PermissionLog() };
   const metaOf = (parent: string): string => keys.meta({ kind: 'record', parent: storedParent(parent) });
-  await commit.run({ ...rest, cascades: [] }, 'v1');
-  expect(written).toEqual(['', '/buckets/a', '/buckets/a/collections/c', 'shared'].map(metaOf));
-  written.length = 0;
-  await commit.run({ ...rest, cascades: [storedUri('/buckets/a')] }, 'v2');
-  expect(written).toEqual(['/buckets/a/collections/c', '/buckets/a', '', 'shared'].map(metaOf));
+  const overlayOf = (parent: string): ListOverlay =>
+    new ListOverlay({ kind: 'record', parent: storedParent(parent) }, head);
+
+  /** Returns the lists that a commit writes, in their order, and the versions that it requires and sets. */
+  async function written(contents: Partial<UnitContents>): Promise<readonly (readonly string[])[]> {
+    const found: (readonly string[])[] = [];
+    const commit = new ClusterCommit(silentClient().client, keys, async ({ operations }, version) => {
+      const at = operations.indexOf('list');
+      if (at !== -1) found.push([operations[at + 1]!, operations[operations.indexOf('version') + 3]!, version]);
+      return 'done';
+    });
+    const none = { required: [], cascades: [], isFlushed: false, permissions: new PermissionLog() };
+    await commit.run({ overlays: [], ...none, ...contents }, 'v1');
+    return found;
+  }
+
+  it('writes parents before their children, and the clock that lists share after these lists', async () => {
+    const overlays = ['shared', '/buckets/a/collections/c', '', '/buckets/a'].map(overlayOf);
+    for (const overlay of overlays) overlay.change({ clock: 2 });
+    expect(await written({ overlays })).toEqual(
+      ['', '/buckets/a', '/buckets/a/collections/c', 'shared'].map((parent) => [metaOf(parent), 'v0', 'v1']),
+    );
+  });
+
+  it('removes what is below deleted objects first, and then writes from the top', async () => {
+    const [root, deleted, fresh] = ['', '/buckets/old/collections/c', '/buckets/new'].map(overlayOf);
+    for (const overlay of [root!, fresh!]) overlay.change({ clock: 2 });
+    deleted!.empty(5);
+    const cascades = [storedUri('/buckets/old')];
+    expect(await written({ overlays: [deleted!, fresh!, root!], cascades })).toEqual([
+      [metaOf('/buckets/old/collections/c'), 'v0', 'v1-'],
+      [metaOf(''), 'v0', 'v1'],
+      [metaOf('/buckets/new'), 'v0', 'v1'],
+      [metaOf('/buckets/old/collections/c'), 'v1-', 'v1'],
+    ]);
+  });
+});
+
+it('a removal of everything below an object leaves nothing of earlier changes there', () => {
+  const log = new PermissionLog();
+  const group = toPrincipal('/buckets/a/groups/g');
+  log.noteEntries({ kind: 'replace', objectId: storedUri('/buckets/a/groups/g'), permissions: { read: [] } });
+  log.noteMembership({ kind: 'admit', userId: toPrincipal('zoe'), principal: group });
+  const [below, expelled] = [
+    { kind: 'clearBelow', uri: storedUri('/buckets/a') },
+    { kind: 'expelBelow', prefix: '/buckets/a/' },
+  ] as const;
+  log.noteEntries(below);
+  log.noteMembership(expelled);
+  expect([log.entries, log.memberships]).toEqual([[below], [expelled]]);
 });
 
 it('a commit changes the members of a group together with the group, and announces them before', async () => {
