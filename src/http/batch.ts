@@ -2,6 +2,7 @@
 import { quoteText } from '../base/abbreviate.ts';
 import { formatJson, getKey, isJsonObject, setKey } from '../base/json.ts';
 import { JsonSyntaxError, type JsonObject, type JsonValue, type MutableJsonObject } from '../base/json.ts';
+import { withoutSlashesAtEnd } from '../base/slashes-at-end.ts';
 import { pause } from '../base/steps.ts';
 import { invalidParameters, ServiceError, type Issue } from '../core/errors.ts';
 import type { Context } from '../engine/context.ts';
@@ -22,7 +23,7 @@ import { describeBatch } from './batch-description.ts';
 import { runEntry } from './batch-entry.ts';
 import { BatchSize, jsonWeight, requireFitting } from './batch-size.ts';
 import { smallBytes } from './request-memory.ts';
-import { parseTarget, withoutSlashesAtEnd } from './target.ts';
+import { parseTarget } from './target.ts';
 
 export interface BatchOptions {
   /** Maximum number of entries; 0 means unlimited. */
@@ -270,7 +271,7 @@ function toEntry(value: JsonObject, versionPrefix: string): Entry {
 function findUnbatchable(target: string, versionPrefix: string): string | undefined {
   try {
     const { path, query } = parseTarget(target);
-    const place = withoutSlashesAtEnd(path);
+    const place = withoutSlashesAtEnd(path, { encoded: true });
     if (place === `${versionPrefix}/batch`) return 'another batch';
     const isLive = place === `${versionPrefix}/live` || query.some(([name]) => name === '_live');
     return isLive ? 'live updates' : undefined;

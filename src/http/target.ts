@@ -1,4 +1,5 @@
 // The request target: decoding of path and query, and redirects that depend on the path only.
+import { withoutSlashesAtEnd } from '../base/slashes-at-end.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { ServiceResponse } from '../engine/exchange.ts';
 
@@ -139,21 +140,8 @@ export function withoutTrailingSlash(
   options: RedirectOptions,
 ): ServiceResponse | undefined {
   if (!options.trailingSlash || !target.path.endsWith('/')) return undefined;
-  const bare = withoutSlashesAtEnd(target.rawPath);
+  const bare = withoutSlashesAtEnd(target.rawPath, { encoded: true });
   return redirectTo(`${origin}${bare}${target.search}`, options.trailingSlashTtlSeconds);
-}
-
-/**
- * Returns the path without trailing slashes, plain or percent-encoded. Uses a loop, because `/\/+$/` takes quadratic time on
- * runs of slashes.
- */
-export function withoutSlashesAtEnd(path: string): string {
-  let end = path.length;
-  for (;;) {
-    if (path.charCodeAt(end - 1) === 47) end--;
-    else if (path.slice(Math.max(0, end - 3), end).toLowerCase() === '%2f') end -= 3;
-    else return path.slice(0, end);
-  }
 }
 
 /** Returns a redirect to an absolute URL; `ttlSeconds` as in `cacheHeaders`. */

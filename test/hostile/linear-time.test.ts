@@ -1,7 +1,8 @@
 // Texts on which regular expressions take quadratic time: of ten megabytes each, they would take hours.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { findJsonbText } from '../../src/backends/postgresql/jsonb-text.ts';
 import { ExactNumber } from '../../src/base/json.ts';
+import { withoutSlashesAtEnd } from '../../src/base/slashes-at-end.ts';
 import { runAtOnce, type Steps } from '../../src/base/steps.ts';
 import { formatAttributes, StoredObject } from '../../src/core/objects/stored.ts';
 import type { Filter } from '../../src/core/query/ast.ts';
@@ -10,7 +11,7 @@ import { findText } from '../../src/core/query/find-text.ts';
 import { parseSelector, defaultSelectorLimits } from '../../src/core/query/selector.ts';
 import { validateAgainst } from '../../src/core/schema/validate.ts';
 import { wordsOf } from '../../src/core/text/words.ts';
-import { withoutSlashesAtEnd } from '../../src/http/target.ts';
+import { startTestService } from '../../src/testing/index.ts';
 
 describe('long texts', () => {
   it('cannot slow down the search for numbers that jsonb cannot hold', () => {
@@ -31,9 +32,13 @@ describe('long texts', () => {
 
   it('cannot slow down the removal of slashes from paths', () => {
     const slashes = '/'.repeat(5_000_000);
-    expect(withoutSlashesAtEnd(`${slashes}a`)).toBe(`${slashes}a`);
-    expect(withoutSlashesAtEnd(`/a${slashes}%2F%2f/`)).toBe('/a');
-    expect(withoutSlashesAtEnd(slashes)).toBe('');
+    for (const encoded of [false, true]) {
+      expect(withoutSlashesAtEnd(`${slashes}a`, { encoded })).toBe(`${slashes}a`);
+      expect(withoutSlashesAtEnd(`/a${slashes}`, { encoded })).toBe('/a');
+      expect(withoutSlashesAtEnd(slashes, { encoded })).toBe('');
+    }
+    expect(withoutSlashesAtEnd(`/a${slashes}%2F%2f/`, { encoded: true })).toBe('/a');
+    expect(withoutSlashesAtEnd('/a%2F/')).toBe('/a%2F');
   });
 
   it('cannot slow down the search for words', () => {
@@ -42,6 +47,14 @@ describe('long texts', () => {
       expect(wordsOf(`a${marks.repeat(500_000)}b`)).toHaveLength(1);
     }
     expect(wordsOf('\ufdfa'.repeat(100_000))).toHaveLength(33_334);
+  });
+
+  it('cannot slow down references of schemas', () => {
+    const schema = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      $dynamicRef: `${'#a'.repeat(1_000_000)}\n`,
+    };
+    expect(runAtOnce(validateAgainst(schema, {}, { internalFields: [] }))?.description).toContain('cannot be resolved');
   });
 
   it('cannot be tried on patterns beyond a length', () => {
@@ -112,5 +125,39 @@ describe('selectors on long values', () => {
     const object = new StoredObject('a', 1, formatAttributes({ o: large }));
     const selector = { $or: missing(0, 190).map((n) => ({ o: { $lt: { n } } })) };
     expect(countSteps(matchesInSteps(object, filtersOf(selector)))[0]).toBe(false);
+  });
+});
+
+describe('Authorization headers of batch entries', () => {
+  const encode = (text: string): string => Buffer.from(text).toString('base64url');
+  const many = (text: string): string => text.repeat(Math.floor(600_000 / text.length));
+
+  it.each([
+    ['an issuer full of slashes', `Bearer ${encode('{"alg":"ES256"}')}.${encode(`{"iss":"${many('/')}x"}`)}.aa`],
+    ['many parts', `Bearer ${many('a.')}`],
+    ['many blanks', `Bearer ${many(' ')}x ${many(' ')}x`],
+    ['a long scheme', many('Bearer')],
+    ['blanks in credentials', `Basic ${many(' ')}x${many(' ')}x`],
+    ['padding in credentials', `Basic ${many('=')}x`],
+    ['colons in credentials', `Basic ${Buffer.from(many(':')).toString('base64')}`],
+    ['a long name', `Basic ${Buffer.from(`${many('a')} :x`).toString('base64')}`],
+  ])('cannot slow down a service with all policies: %s', async (_name, authorization) => {
+    const policies = { one: 'OpenIDConnectPolicy', two: 'OpenIDConnectPolicy', account: 'AccountsPolicy' };
+    const service = await startTestService({
+      settings: {
+        includes: 'openid accounts',
+        'multiauth.policies': Object.keys(policies).join(' '),
+        ...Object.fromEntries(Object.entries(policies).map(([name, use]) => [`multiauth.policy.${name}.use`, use])),
+        // Nothing listens there. Tokens are refused before the provider is needed.
+        'multiauth.policy.one.issuer': 'http://127.0.0.1:9/one',
+        'multiauth.policy.two.issuer': 'http://127.0.0.1:9/two',
+        'multiauth.policy.one.client_id': 'x',
+        'multiauth.policy.two.client_id': 'x',
+      },
+    });
+    onTestFinished(() => service.close());
+    const entry = { method: 'POST', path: '/buckets', headers: { Authorization: authorization } };
+    const { status, body } = await service.request('POST', '/v1/batch', { body: { requests: [entry] } });
+    expect([status, body]).toMatchObject([200, { responses: [{ status: 401 }] }]);
   });
 });

@@ -6,6 +6,7 @@ import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
+import { withoutSlashesAtEnd } from '../../base/slashes-at-end.ts';
 import type { BlobPlace } from '../../contracts/blobs.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 
@@ -124,7 +125,7 @@ export class S3Client {
   #url(key: string, query: S3Request['query'] = {}): URL {
     const { endpoint, bucket, usesPathStyle } = this.#place;
     const url = new URL(endpoint);
-    const base = url.pathname.replace(/\/+$/, '');
+    const base = withoutSlashesAtEnd(url.pathname);
     const path = key.split('/').map(encodeURIComponent).join('/');
     if (!usesPathStyle) url.host = `${bucket}.${url.host}`;
     const pathname = usesPathStyle ? `${base}/${bucket}/${path}` : `${base}/${path}`;

@@ -181,7 +181,8 @@ class SchemaCompiler implements Compiler {
 
   /** Compiles a reference to the outermost entered schema with the dynamic anchor. */
   #compileDynamic(reference: string, resource: Resource): Check {
-    const anchor = /#([^/].*)$/.exec(reference)?.[1];
+    const hash = reference.indexOf('#');
+    const anchor = hash === -1 || reference[hash + 1] === '/' ? undefined : reference.slice(hash + 1);
     return (value, run, seen) => {
       let target = this.#require(reference, resource);
       if (anchor !== undefined && target.resource.dynamicAnchors.get(anchor) === target.schema) {

@@ -1,15 +1,18 @@
 // Tokens: the header with the token, and the fields of a response about it.
 import { ExactNumber, getKey, isStorableText, type JsonObject, type JsonValue } from '../../base/json.ts';
 
+/** Maximum length of a token: that of the headers of a request by default. Headers of batch entries can be much longer. */
+const maxTokenChars = 32_768;
+
 const tokenForm = /^[A-Za-z0-9._~+/=:-]+$/;
 
-/** Returns the token of an `Authorization` header with this scheme; `undefined` for any other header. */
+/** Returns the token of an `Authorization` header with this scheme; `undefined` for any other header and for longer tokens. */
 export function parseToken(header: string | undefined, scheme: string): string | undefined {
   if (header === undefined) return undefined;
   const space = header.indexOf(' ');
   if (space === -1 || header.slice(0, space).toLowerCase() !== scheme.toLowerCase()) return undefined;
   const token = header.slice(space + 1).trim();
-  return tokenForm.test(token) ? token : undefined;
+  return token.length <= maxTokenChars && tokenForm.test(token) ? token : undefined;
 }
 
 const maxIdLength = 1024;

@@ -1,6 +1,7 @@
 // OpenID Connect Discovery: the metadata of a provider, fetched at start, or later if the provider was down.
 import type { Clock } from '../../base/clock.ts';
 import { getKey, type JsonObject } from '../../base/json.ts';
+import { withoutSlashesAtEnd } from '../../base/slashes-at-end.ts';
 import { findAddressFault } from '../../http/authentication/parameters.ts';
 import type { RemoteServer } from '../../http/authentication/remote-server.ts';
 import type { OpenidParameters } from './parameters.ts';
@@ -44,7 +45,7 @@ export class Discovery {
 
   /** URL of the metadata. */
   get url(): string {
-    return `${this.#parameters.issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`;
+    return `${withoutSlashesAtEnd(this.#parameters.issuer)}/.well-known/openid-configuration`;
   }
 
   /**
@@ -66,7 +67,8 @@ export class Discovery {
   #read(document: JsonObject): Metadata {
     const { issuer: configured, audience, use_userinfo: usesUserinfo } = this.#parameters;
     const issuer = getKey(document, 'issuer');
-    if (typeof issuer !== 'string' || withoutSlash(issuer) !== withoutSlash(configured)) {
+    // Configured issuers and providers use trailing slashes inconsistently.
+    if (typeof issuer !== 'string' || withoutSlashesAtEnd(issuer) !== withoutSlashesAtEnd(configured)) {
       throw new ProviderMismatch(
         `${this.url} describes the issuer ${JSON.stringify(issuer ?? null)} instead of ${configured}.`,
       );
@@ -93,9 +95,4 @@ export class Discovery {
     if (fault !== undefined) throw new ProviderMismatch(`${this.url} has no usable ${key}: ${fault}.`);
     return address as string;
   }
-}
-
-/** Removes trailing slashes, which configured issuers and providers use inconsistently. */
-function withoutSlash(issuer: string): string {
-  return issuer.replace(/\/+$/, '');
 }

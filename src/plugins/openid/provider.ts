@@ -3,6 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
 import { parseJson, type JsonObject } from '../../base/json.ts';
+import { withoutSlashesAtEnd } from '../../base/slashes-at-end.ts';
 import type {
   Authenticated,
   AuthenticationPolicy,
@@ -29,6 +30,8 @@ export class Provider implements AuthenticationPolicy {
   /** Encryption key of login cookies, the same in all processes. */
   readonly loginKey: Buffer;
   readonly #context: PolicyContext;
+  /** Configured issuer without trailing slashes. */
+  readonly #issuer: string;
   readonly #providers: Providers;
   readonly #discovery: Discovery;
   readonly #keys: KeySet;
@@ -50,6 +53,7 @@ export class Provider implements AuthenticationPolicy {
       .update(JSON.stringify(['openid login', context.name, issuer, clientId, clientSecret]))
       .digest();
     this.#context = context;
+    this.#issuer = withoutSlashesAtEnd(issuer);
     this.#providers = providers;
     this.#discovery = new Discovery(this.server, parameters, context.clock);
     this.#keys = new KeySet(this.server, context.clock);
@@ -95,7 +99,7 @@ export class Provider implements AuthenticationPolicy {
 
   /** Returns whether this provider is the issuer. */
   issues(issuer: string): boolean {
-    return issuer === this.known?.issuer || issuer.replace(/\/+$/, '') === this.parameters.issuer.replace(/\/+$/, '');
+    return issuer === this.known?.issuer || withoutSlashesAtEnd(issuer) === this.#issuer;
   }
 
   /** Returns whether another provider of this service issued the token. Such a token is not sent to this provider. */

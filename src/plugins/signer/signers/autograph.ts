@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { defaultJsonLimits, isJsonObject, JsonSyntaxError, parseJson, type JsonValue } from '../../../base/json.ts';
 import type { Clock } from '../../../base/clock.ts';
+import { withoutSlashesAtEnd } from '../../../base/slashes-at-end.ts';
 import { BackendUnavailable } from '../../../contracts/errors.ts';
 import { formatHawkHeader, type HawkCredentials } from './hawk.ts';
 import type { Signature, Signer } from './signer.ts';
@@ -42,7 +43,7 @@ async function encode(pieces: AsyncIterable<string> | Iterable<string>): Promise
 /** @param input text in base64 */
 async function requestSignature(options: AutographOptions, input: string): Promise<Signature> {
   const { serverUrl, credentials, timeoutSeconds, clock } = options;
-  const url = `${serverUrl.replace(/\/+$/, '')}/sign/data`;
+  const url = `${withoutSlashesAtEnd(serverUrl)}/sign/data`;
   const body = JSON.stringify([{ input }]);
   const timestamp = Math.floor(clock.now() / 1000);
   const nonce = randomBytes(9).toString('base64url');
