@@ -184,6 +184,26 @@ describe('the settings of quotas', () => {
     await service.close();
   });
 
+  it('of two collections whose ids read the same with the ids of their buckets are not mixed up.', async () => {
+    const service = await startTestService({
+      settings: {
+        includes: 'quotas',
+        'quotas.collection_tenant_max_items': '2',
+        'quotas.collection_tenant_a_max_items': '1',
+      },
+    });
+    const alice = service.asUser('alice');
+    const statuses: number[] = [];
+    for (const collection of ['tenant/collections/a_b', 'tenant_a/collections/b']) {
+      await alice.request('PUT', `/v1/buckets/${collection.split('/')[0]}`);
+      await alice.request('PUT', `/v1/buckets/${collection}`);
+      for (const id of ['x', 'y', 'z'])
+        statuses.push((await alice.request('PUT', `/v1/buckets/${collection}/records/${id}`)).status);
+    }
+    expect(statuses).toEqual([201, 201, 507, 201, 507, 507]);
+    await service.close();
+  });
+
   it('must be numbers, or the service does not start.', async () => {
     for (const key of ['quotas.bucket_max_bytes', 'quotas.bucket_blog_max_items', 'quotas.collection_a_b_max_bytes']) {
       await expect(startTestService({ settings: { includes: 'quotas', [key]: 'many' } })).rejects.toThrow(key);

@@ -72,7 +72,8 @@ export class QuotaLimits {
 
   /** @param prefixes of setting names, most specific first */
   #find(prefixes: readonly string[]): Limits {
-    const key = prefixes[0]!;
+    // All prefixes: the first one can belong to two collections, `a_b` in `x` and `b` in `x_a`. Ids have no line breaks.
+    const key = prefixes.join('\n');
     let limits = this.#known.get(key);
     if (limits === undefined) {
       const look = (name: string): number | undefined => {
