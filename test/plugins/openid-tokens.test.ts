@@ -233,6 +233,32 @@ describe('a token for an audience', () => {
     expect(await ask(await sign(claims({ n: 2 }), next))).toBeUndefined();
   });
 
+  it.each([undefined, 'again'])('is accepted with a new key at once if the id of all keys is %s.', async (id) => {
+    const [first, second] = [await makeKey(id), await makeKey(id)];
+    provider.publish(first);
+    expect(await ask(await sign(claims(), first))).toBe('main:ann');
+    provider.publish(second);
+    const tokens = await Promise.all(Array.from({ length: 10 }, (_, n) => sign(claims({ n }), second)));
+    expect(await Promise.all(tokens.map((token) => ask(token)))).toEqual(Array(10).fill('main:ann'));
+    expect(provider.count('/keys')).toBe(2);
+    expect(await ask(await sign(claims({ n: -1 }), first))).toBeUndefined();
+  });
+
+  it('is accepted with any of several keys without ids, of which eight are tried.', async () => {
+    const keys = await Promise.all(Array.from({ length: 9 }, () => makeKey(undefined)));
+    provider.publish(...keys);
+    const users = await Promise.all(keys.map(async (one) => ask(await sign(claims(), one))));
+    expect(users).toEqual([...Array<string>(8).fill('main:ann'), undefined]);
+    expect(await ask(await sign(claims({ exp: 1000 }), keys[3]!))).toBeUndefined();
+  });
+
+  it('cannot cause unlimited fetches of keys by signatures that are wrong.', async () => {
+    const evil = await makeKey('one');
+    for (let n = 0; n < 20; n++) expect(await ask(await sign(claims({ n }), evil))).toBeUndefined();
+    expect(provider.count('/keys')).toBe(6);
+    expect(await ask(await sign(claims(), key))).toBe('main:ann');
+  });
+
   it('cannot cause unlimited fetches of keys.', async () => {
     const evil = await makeKey('evil');
     for (let n = 0; n < 20; n++) {

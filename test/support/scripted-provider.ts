@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTHeaderParameters } from 'jose';
 
 export interface Key {
-  readonly id: string;
+  readonly id: string | undefined;
   readonly privateKey: CryptoKey;
   readonly publicJwk: JWK;
 }
@@ -91,9 +91,10 @@ export function respond(status: number, body: unknown): Handler {
   };
 }
 
-export async function makeKey(id: string, algorithm = 'ES256'): Promise<Key> {
+export async function makeKey(id: string | undefined, algorithm = 'ES256'): Promise<Key> {
   const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true });
-  return { id, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid: id, alg: algorithm, use: 'sig' } };
+  const named = id === undefined ? {} : { kid: id };
+  return { id, privateKey, publicJwk: { ...(await exportJWK(publicKey)), ...named, alg: algorithm, use: 'sig' } };
 }
 
 /** A signed token. */
@@ -103,6 +104,6 @@ export function sign(
   header: Partial<JWTHeaderParameters> = {},
 ): Promise<string> {
   return new SignJWT(claims)
-    .setProtectedHeader({ alg: key.publicJwk.alg!, kid: key.id, ...header })
+    .setProtectedHeader({ alg: key.publicJwk.alg!, ...(key.id === undefined ? {} : { kid: key.id }), ...header })
     .sign(key.privateKey);
 }

@@ -1,6 +1,14 @@
-// The public keys of a provider. They are fetched again when a token names an unknown key, because providers rotate
-// keys, and after a maximum age, because providers revoke keys.
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+// The public keys of a provider. They are fetched again when no key verifies a token, because providers rotate keys, and
+// after a maximum age, because providers revoke keys.
+import {
+  createLocalJWKSet,
+  errors,
+  jwtVerify,
+  type JSONWebKeySet,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+} from 'jose';
 import type { Clock } from '../../base/clock.ts';
 import { ExactNumber, isJsonObject, setKey, type JsonValue, type MutableJsonObject } from '../../base/json.ts';
 import type { RemoteServer } from '../../http/authentication/remote-server.ts';
@@ -9,17 +17,27 @@ import { SharedAttempt } from './shared-attempt.ts';
 const maxAgeMs = 600_000;
 
 /**
- * Limits of fetches for unknown keys, because clients can invent key ids: a burst, and one more per interval. A real
+ * Limits of fetches for unknown keys, because clients can invent key ids and signatures: a burst, and one more per interval. A real
  * key rotation needs one fetch.
  */
 const maxFetchBurst = 5;
 const fetchIntervalMs = 10_000;
 
+/** Maximum number of keys that are tried for a token that names none. */
+const maxKeysTried = 8;
+
+interface Keys {
+  readonly find: JWTVerifyGetKey;
+  /** As the provider sent them. */
+  readonly text: string;
+  readonly fetchedAt: number;
+}
+
 export class KeySet {
   readonly #server: RemoteServer;
   readonly #clock: Clock;
-  #keys: { readonly find: JWTVerifyGetKey; readonly fetchedAt: number } | undefined;
-  readonly #fetching: SharedAttempt<JWTVerifyGetKey>;
+  #keys: Keys | undefined;
+  readonly #fetching: SharedAttempt<Keys>;
   #fetchBudget = maxFetchBurst;
   #budgetAt: number;
 
@@ -30,32 +48,46 @@ export class KeySet {
     this.#budgetAt = clock.now();
   }
 
-  /** Returns the key lookup for `jwtVerify`. Keys come only from this URL, whatever the token contains. */
-  finder(url: string): JWTVerifyGetKey {
-    return async (header, token) => {
-      const age = this.#keys === undefined ? Infinity : Math.abs(this.#clock.now() - this.#keys.fetchedAt);
-      const find = this.#keys === undefined || age > maxAgeMs ? await this.#fetch(url) : this.#keys.find;
-      try {
-        return await find(header, token);
-      } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey) || !this.#takeFetch()) throw error;
-        return (await this.#fetch(url))(header, token);
-      }
-    };
+  /**
+   * Returns the claims of a token that fits the options and is signed by a key of the set. Keys come only from this URL,
+   * whatever the token contains.
+   *
+   * @throws BackendUnavailable without keys; errors of `jwtVerify`
+   */
+  async verify(url: string, token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
+    const age = this.#keys === undefined ? Infinity : Math.abs(this.#clock.now() - this.#keys.fetchedAt);
+    const keys = this.#keys === undefined || age > maxAgeMs ? await this.#fetch(url) : this.#keys;
+    try {
+      return await verifyWith(keys, token, options);
+    } catch (error) {
+      if (!isOfUnknownKey(error)) throw error;
+      const newer = await this.#findNewer(url, keys);
+      if (newer === undefined) throw error;
+      return verifyWith(newer, token, options);
+    }
   }
 
-  #fetch(url: string): Promise<JWTVerifyGetKey> {
+  /** Returns keys that were fetched later, if the budget allows a fetch and they are different. */
+  async #findNewer(url: string, used: Keys): Promise<Keys | undefined> {
+    if (this.#keys === used) {
+      // Concurrent requests share a fetch and its place in the budget.
+      if (!this.#fetching.isUnderWay && !this.#takeFetch()) return undefined;
+      await this.#fetch(url);
+    }
+    return this.#keys?.text === used.text ? undefined : this.#keys;
+  }
+
+  #fetch(url: string): Promise<Keys> {
     return this.#fetching.run(() => this.#load(url));
   }
 
-  async #load(url: string): Promise<JWTVerifyGetKey> {
+  async #load(url: string): Promise<Keys> {
     const answer = await this.#server.call(url);
     if (answer.status !== 200) throw this.#server.unavailable(url, `it answered ${answer.status}`);
     const document = toPlainJson(this.#server.readObject(url, answer)) as JSONWebKeySet;
     try {
-      const find = createLocalJWKSet(document);
-      this.#keys = { find, fetchedAt: this.#clock.now() };
-      return find;
+      this.#keys = { find: createLocalJWKSet(document), text: answer.text, fetchedAt: this.#clock.now() };
+      return this.#keys;
     } catch (error) {
       if (error instanceof errors.JWKSInvalid)
         throw this.#server.unavailable(url, 'the response contains no keys', error);
@@ -75,6 +107,32 @@ export class KeySet {
     this.#fetchBudget--;
     return true;
   }
+}
+
+/** Verifies with the key that the token names, or with each key that fits. Providers may publish keys without ids. */
+async function verifyWith({ find }: Keys, token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, find, options)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    let failure: unknown = error;
+    let tried = 0;
+    for await (const key of error) {
+      try {
+        return (await jwtVerify(token, key, options)).payload;
+      } catch (cause) {
+        if (!isOfUnknownKey(cause)) throw cause;
+        failure = cause;
+      }
+      if (++tried === maxKeysTried) break;
+    }
+    throw failure;
+  }
+}
+
+/** Whether a newer key may verify the token. Without key ids, or with an id that is used again, only the signature shows it. */
+function isOfUnknownKey(error: unknown): boolean {
+  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
 }
 
 /** Converts exact numbers to doubles, for libraries that accept only plain JSON. */

@@ -1,7 +1,7 @@
 // The authentication policy of one provider. With an audience, the token is verified locally first. Then the provider
 // returns the user information.
 import { createHmac } from 'node:crypto';
-import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
+import { decodeJwt, errors, type JWTPayload } from 'jose';
 import { parseJson, type JsonObject } from '../../base/json.ts';
 import { withoutSlashesAtEnd } from '../../base/slashes-at-end.ts';
 import type {
@@ -135,7 +135,7 @@ export class Provider implements AuthenticationPolicy {
   async #verifySignature(token: string, { issuer, jwksUri }: Metadata): Promise<JsonObject | undefined> {
     const { audience, algorithms, clock_tolerance_seconds: clockTolerance } = this.parameters;
     try {
-      const { payload } = await jwtVerify(token, this.#keys.finder(jwksUri), {
+      const payload = await this.#keys.verify(jwksUri, token, {
         issuer,
         audience,
         algorithms: [...algorithms],

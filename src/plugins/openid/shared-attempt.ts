@@ -14,6 +14,10 @@ export class SharedAttempt<T> {
     this.#clock = clock;
   }
 
+  get isUnderWay(): boolean {
+    return this.#attempt !== undefined;
+  }
+
   /** Returns the result of the attempt under way, or of a new one. Throws the error of the last one, if that has just failed. */
   async run(work: () => Promise<T>): Promise<T> {
     if (this.#failure !== undefined && Math.abs(this.#clock.now() - this.#failure.at) < retryDelayMs) {
