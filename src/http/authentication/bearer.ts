@@ -57,7 +57,8 @@ export function bearerPolicy(context: PolicyContext): AuthenticationPolicy {
     const answer = await ask(given);
     if (answer === undefined || !hasScopes(answer, scopes)) return undefined;
     if (audience !== '' && !isFor(answer, audience)) return undefined;
-    if ((findTime(answer, 'nbf') ?? 0) > context.clock.now()) return undefined;
+    const hasBegun = (findTime(answer, 'nbf') ?? 0) <= context.clock.now();
+    if (!hasBegun) return undefined;
     const id = findUserId(answer, field);
     if (id === undefined) {
       context.logger.warn(`${address} accepted a token, but its response has no usable ${field}`);

@@ -36,11 +36,18 @@ function isYes(value: JsonValue): boolean {
   return value === true || value === 'true';
 }
 
-/** Returns a time of a token, in seconds since 1970, as milliseconds; `undefined` when it is absent or not a number. */
+const digits = /^\d{1,15}$/;
+
+/**
+ * Returns a time of a token as milliseconds since 1970, from seconds as a number or as digits in a string. Returns `undefined`
+ * when it is absent or null, and NaN when it is anything else: every comparison with NaN is false, so the token is refused.
+ */
 export function findTime(answer: JsonObject, field: string): number | undefined {
   const value = getKey(answer, field);
-  const seconds = value instanceof ExactNumber ? value.valueOf() : value;
-  return typeof seconds === 'number' && Number.isFinite(seconds) ? seconds * 1000 : undefined;
+  if (value === undefined || value === null) return undefined;
+  const seconds =
+    value instanceof ExactNumber || (typeof value === 'string' && digits.test(value)) ? Number(value) : value;
+  return typeof seconds === 'number' && Number.isFinite(seconds) ? seconds * 1000 : Number.NaN;
 }
 
 /** Whether `aud` of a response, a string or a list, contains the audience. */
