@@ -54,6 +54,12 @@ describe('src', () => {
     expect(findUntidyFiles(files)).toEqual([]);
   });
 
+  it('removes slashes at the end of texts in linear time, with `withoutSlashesAtEnd` only', () => {
+    const quadratic = /^(?!\s*(?:\/\/|\*)).*\\\/[+*]\$\//m;
+    expect(quadratic.test(String.raw`text.replace(/\/+$/, '')`)).toBe(true);
+    expect(files.filter(({ text }) => quadratic.test(text)).map(({ path: name }) => name)).toEqual([]);
+  });
+
   it('has only rooms that the table knows', () => {
     const unknown = [...new Set(files.map((file) => roomOf(file.path)))].filter(
       (room) => !table.rooms.has(room) && !table.rooms.has(`${path.posix.dirname(room)}/*`),
