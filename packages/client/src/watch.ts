@@ -18,7 +18,7 @@ export class Watch {
   /** Whether everything up to the cursor was received. */
   isCurrent = false;
   /** Whether the consumer has a part of a copy that cannot be resumed. */
-  #hasPart = false;
+  #hasPart: boolean;
   #error: Error | undefined;
   #waiting: Update[] = [];
   #size = 0;
@@ -30,6 +30,7 @@ export class Watch {
   constructor(path: string, { since = 0, filter, fields, buffer = 1000 }: LiveOptions<never>) {
     this.path = path;
     this.cursor = bareOf(since);
+    this.#hasPart = /^0./.test(this.cursor);
     this.#limit = buffer;
     this.#query = { filter, fields };
   }
@@ -45,7 +46,7 @@ export class Watch {
   /** Returns the query of the list from the cursor on; of a stream without parameters of a poll. */
   query(poll?: Readonly<Record<string, string>>): string {
     const gone = poll !== undefined && this.#query.filter !== undefined;
-    return formatQuery({ ...this.#query, since: this.cursor.replace(/^0.+/, '0'), gone, params: poll });
+    return formatQuery({ ...this.#query, since: this.#hasPart ? 0 : this.cursor, gone, params: poll });
   }
 
   /**
@@ -59,7 +60,7 @@ export class Watch {
     const hasNews = changes.length > 0 || (current && !(this.isCurrent && cursor === this.cursor));
     this.cursor = cursor;
     this.isCurrent = current;
-    this.#hasPart = cursor === '0' && (this.#hasPart || changes.length > 0);
+    this.#hasPart = /^0./.test(cursor) || (cursor === '0' && (this.#hasPart || changes.length > 0));
     if (!hasNews) return;
     const last = this.#waiting.at(-1);
     if (changes.length === 0 && last !== undefined && !last.resync) {
@@ -74,7 +75,7 @@ export class Watch {
    * single objects, whose cursor begins with a zero.
    */
   begin(): void {
-    if (this.#hasPart || /^0./.test(this.cursor)) this.restart('horizon');
+    if (this.#hasPart) this.restart('horizon');
   }
 
   /** Begins anew with a complete copy. */
