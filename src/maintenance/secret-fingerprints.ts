@@ -1,7 +1,8 @@
 // Fingerprints of the secrets that ids of users and of personal buckets are derived from, kept with the data: with another
 // secret every user has another id, and loses access to their data without any error. They are in a separate list, which
-// copies and exports include, and `__flush__` deletes with the rest.
-import { createHmac } from 'node:crypto';
+// copies and exports include, and `__flush__` deletes with the rest. An id of the store is kept with them, which says where
+// exported data comes from.
+import { createHmac, randomBytes } from 'node:crypto';
 import type { JsonObject } from '../base/json.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import type { Logger } from '../contracts/logger.ts';
@@ -19,8 +20,12 @@ const id = 'fingerprints';
 
 const names = ['userid_hmac_secret', 'default_bucket_hmac_secret'] as const;
 
-/** Fingerprints by the setting that holds the secret; absent: nothing is derived from it. */
-export type Fingerprints = Readonly<Partial<Record<(typeof names)[number], string>>>;
+/** Random id of the store in which the data was written first. */
+const storeId = 'store';
+const members = [...names, storeId] as const;
+
+/** Fingerprints by the setting that holds the secret, and the id of the store; absent: nothing is derived from it, or unknown. */
+export type Fingerprints = Readonly<Partial<Record<(typeof members)[number], string>>>;
 
 /** Returns the fingerprints of the secrets that ids are derived from with these settings. */
 export function fingerprintsOf(settings: Settings): Fingerprints {
@@ -47,7 +52,7 @@ export async function readFingerprints(reader: StorageReader): Promise<Fingerpri
 
 /** Returns the fingerprints in a JSON object, without all other members. */
 export function parseFingerprints(value: JsonObject): Fingerprints {
-  const found = names.flatMap((name) => {
+  const found = members.flatMap((name) => {
     const text = Object.hasOwn(value, name) ? value[name] : undefined;
     return typeof text === 'string' && /^[0-9a-f]{12}$/.test(text) ? [[name, text] as const] : [];
   });
@@ -59,7 +64,7 @@ function fingerprintsIn(stored: StoredObject | undefined): Fingerprints {
 }
 
 /**
- * Keeps fingerprints with the data.
+ * Keeps fingerprints with the data, and an id of the store.
  *
  * @param options.replaces whether they replace those that are kept; otherwise those that are missing are added
  * @returns the fingerprints that are kept afterwards
@@ -72,8 +77,9 @@ export function keepFingerprints(
   return inUnit(storage.database, async (transaction) => {
     const writer = storage.writer(transaction);
     const kept = fingerprintsIn((await writer.lock(fingerprintList, id)).object);
-    const wanted = replaces ? { ...kept, ...own } : { ...own, ...kept };
-    if (names.some((name) => wanted[name] !== kept[name])) {
+    const newId = { [storeId]: randomBytes(6).toString('hex') };
+    const wanted = replaces ? { ...newId, ...kept, ...own } : { ...newId, ...own, ...kept };
+    if (members.some((name) => wanted[name] !== kept[name])) {
       await writer.update(fingerprintList, id, formatAttributes({ ...wanted }));
     }
     return wanted;
@@ -108,13 +114,15 @@ export function describeOtherSecrets(kept: Fingerprints, settings: Settings): re
   return sentences;
 }
 
-/** Compares the secrets with those of the data, warns of differences, and stores the fingerprints of new ones. */
+/** Compares the secrets with those of the data, warns of differences, and stores the fingerprints of new ones and the id of the store. */
 export async function compareSecrets(storage: StorageBackend, settings: Settings, logger: Logger): Promise<void> {
   if (!storage.database.abilities.durable) return;
   const own = fingerprintsOf(settings);
   try {
     let kept = await readFingerprints(storage.reader);
-    const isComplete = names.every((name) => own[name] === undefined || kept[name] !== undefined);
+    const isComplete = members.every(
+      (name) => kept[name] !== undefined || (name !== storeId && own[name] === undefined),
+    );
     if (!isComplete && !settings.get('readonly')) kept = await keepFingerprints(storage, own, { replaces: false });
     for (const sentence of describeOtherSecrets(kept, settings)) logger.warn(sentence);
   } catch (error) {

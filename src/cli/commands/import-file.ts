@@ -40,7 +40,7 @@ export function importFileCommand(): Command {
     .option('--to-config <file>', 'configuration file with the target backends (default: the current configuration)')
     .option(
       '--resume',
-      'repeat an interrupted or earlier import: delete what it left, unless the target was written to since',
+      'repeat an interrupted import, or an earlier one of the same store: delete what it left, and nothing else',
     )
     .option('--empty-target', 'delete all data in the target first')
     .option('--verify', 'read all data back afterwards')
@@ -75,7 +75,7 @@ async function importFile(path: string, options: ImportFileCommandOptions): Prom
   } catch (error) {
     if (error instanceof ExportRefused) throw new Exit(exitCodes.failed, error.message);
     if (mode !== 'verify' && !(error instanceof Exit)) {
-      printError('The import is incomplete. Fix the cause, then continue with --resume.');
+      printError('The import is incomplete. Fix the cause, then repeat it with --resume.');
     }
     throw error;
   }

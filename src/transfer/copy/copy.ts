@@ -120,10 +120,10 @@ export async function isEmptyStore({ storage, permission }: OpenStores): Promise
   return true;
 }
 
-/** Deletes everything in the stores. */
+/** Deletes everything in the stores. The storage, which has the mark of an import, is last. */
 export async function emptyStore({ storage, permission }: OpenStores): Promise<void> {
-  await inUnit(storage.database, (transaction) => storage.writer(transaction).flush());
   await inUnit(permission.database, (transaction) => permission.writer(transaction).flush());
+  await inUnit(storage.database, (transaction) => storage.writer(transaction).flush());
 }
 
 /**

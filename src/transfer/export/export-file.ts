@@ -146,6 +146,8 @@ async function* readBytes(path: string): AsyncGenerator<Buffer> {
 export interface CheckedExport {
   readonly header: ExportHeader;
   readonly summary: ExportSummary;
+  /** Checksum of everything before the summary. */
+  readonly sha256: string;
 }
 
 /** Yields chunks that contain line breaks, joined with the chunks before that contain none: searching bytes again would take quadratic time. */
@@ -196,7 +198,7 @@ export async function checkExport(path: string, maxLineBytes = longestLineBytes)
   if (hash.digest('hex') !== last.sha256) {
     throw new ExportRefused(`${path} was changed: its checksum does not match`);
   }
-  return { header: header.header, summary: last.summary };
+  return { header: header.header, summary: last.summary, sha256: last.sha256 };
 }
 
 function firstLine(bytes: Buffer): Buffer | undefined {

@@ -24,6 +24,7 @@ import {
   type ExportedList,
 } from './export-file.ts';
 import { compareGroups } from './group-memberships.ts';
+import { markImport, whyNotRepeatable } from './import-mark.ts';
 import { nameOf } from './line-order.ts';
 import { exportFormat, type ExportSummary } from './lines.ts';
 import { Restoring } from './restore-export.ts';
@@ -66,7 +67,7 @@ export async function exportStores(
 
 export interface ImportFileOptions {
   /**
-   * Treatment of a target that is not empty: `refuse` it; `resume`, which empties it first if it can be an earlier import;
+   * Treatment of a target that is not empty: `refuse` it; `resume`, which empties it first if it is an earlier import;
    * `empty` it first; or write nothing and only `verify`.
    */
   readonly mode: 'refuse' | 'resume' | 'empty' | 'verify';
@@ -114,27 +115,39 @@ export async function importStores(
 
 async function importChecked(
   path: string,
-  { header, summary }: CheckedExport,
+  checked: CheckedExport,
   stores: OpenStores,
   { mode, verifies = mode === 'verify', onProgress = () => {} }: ImportFileOptions,
 ): Promise<ImportFileResult> {
+  const { header, summary } = checked;
   if (summary.permissions + summary.memberships > 0 && !stores.hasPermissions) {
     throw new ExportRefused('the file has permissions, but the target has no permission backend');
   }
   // A file that cannot be imported is refused before the target is emptied or changed.
   const readData = mode === 'verify' ? undefined : await checkLines(path);
   if (mode === 'refuse' && !(await isEmptyStore(stores))) {
-    throw new ExportRefused(
-      'the target is not empty; use --resume to repeat an interrupted or earlier import, or --empty-target to delete ' +
-        'all its data first',
-    );
+    const isRepeatable = (await whyNotRepeatable(path, checked, stores)) === undefined;
+    const advice = isRepeatable
+      ? 'use --resume to repeat its import, or --empty-target to delete'
+      : '--empty-target deletes';
+    throw new ExportRefused(`the target is not empty; ${advice} all its data first`);
   }
-  if (mode === 'resume') await requireOlder(path, stores);
+  if (mode === 'resume') {
+    const why = await whyNotRepeatable(path, checked, stores);
+    if (why !== undefined) {
+      throw new ExportRefused(
+        `--resume deletes nothing but an earlier import of this store, and the target is none: ${why}; ` +
+          '--empty-target deletes all its data first',
+      );
+    }
+    await markImport(stores.storage, checked, { hasEnded: false });
+  }
   // What is left of an earlier import may be revoked or deleted in the file.
   if (mode === 'empty' || mode === 'resume') await emptyStore(stores);
   if (readData !== undefined) {
     let [entries, permissions] = [0, 0];
     const total = summary.objects + summary.tombstones;
+    await markImport(stores.storage, checked, { hasEnded: false });
     const restoring = new Restoring(stores, (more, morePermissions) => {
       if (more > 0) onProgress('objects', (entries += more), total);
       if (morePermissions > 0) onProgress('permissions', (permissions += morePermissions), summary.permissions);
@@ -144,23 +157,9 @@ async function importChecked(
     if (Object.keys(header.secrets).length > 0) {
       await keepFingerprints(stores.storage, header.secrets, { replaces: true });
     }
+    await markImport(stores.storage, checked, { hasEnded: true });
   }
-  return { summary, differences: await compare(path, { header, summary }, stores, { verifies, onProgress }) };
-}
-
-/**
- * Refuses a target that is no import of the file, nor of an earlier one of the same store. Such a target has no list that the
- * file lacks, and no clock ahead of it, since deletions remove neither lists nor clocks. Any other target has writes of its own.
- */
-async function requireOlder(path: string, stores: OpenStores): Promise<void> {
-  for await (const [ours, theirs] of walkPairs(readListEnds(path), walkLists(stores.storage.reader), compareLists)) {
-    if (theirs === undefined || (ours !== undefined && theirs.timestamp <= ours.end.clock)) continue;
-    const what = ours === undefined ? 'a list that the file does not have' : 'a clock ahead of that of the file';
-    throw new ExportRefused(
-      `the target was not imported from this file, or was written to since: it has ${what}, ${nameOf(theirs)}; ` +
-        '--empty-target deletes all its data first',
-    );
-  }
+  return { summary, differences: await compare(path, checked, stores, { verifies, onProgress }) };
 }
 
 /** Maximum number of differences that are reported. */

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { toPrincipal } from '../../../src/core/permissions/principals.ts';
 import { copyBetween } from '../../../src/transfer/copy/copy.ts';
+import { keepFingerprints } from '../../../src/maintenance/secret-fingerprints.ts';
 import { inUnit } from '../../../src/maintenance/units.ts';
 import { checkExport } from '../../../src/transfer/export/export-file.ts';
 import { exportStores, importStores } from '../../../src/transfer/export/export.ts';
@@ -90,41 +91,13 @@ describe.each(backends)('with %s', (backend) => {
     const again = await importStores(file, target, { mode: 'verify' });
     expect(again.differences).toEqual([]);
   });
-
-  test('an interrupted import can be resumed, and one into a store with other writes is refused', async () => {
-    const [source, target] = [every.of('memory'), every.of(backend)];
-    if (backend === 'memory') return;
-    await empty(source);
-    await fill(source, sample(3));
-    const file = fileNamed('x.ndjson');
-    await exportStores(source, file);
-    await empty(target);
-    await importStores(file, target, { mode: 'refuse' });
-    await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow('is not empty');
-    // As if it had been cut off.
-    await inUnit(target.permission.database, async (transaction) => {
-      for (const [objectId] of sample(3).permissions.slice(0, 3)) {
-        await target.permission.writer(transaction).deleteObjectPermissions([storedUri(objectId)]);
-      }
-    });
-    expect((await importStores(file, target, { mode: 'verify' })).differences).toEqual(['the permissions differ']);
-    const resumed = await importStores(file, target, { mode: 'resume', verifies: true });
-    expect(resumed.differences).toEqual([]);
-    expect(await dumpStores(target)).toEqual(await dumpStores(source));
-    const { list: key } = sample(3).lists[0]!;
-    await inUnit(target.storage.database, async (transaction) => {
-      await target.storage.writer(transaction).create(key, 'new', '{}', 2 ** 52 + 5);
-    });
-    await expect(importStores(file, target, { mode: 'resume' })).rejects.toThrow('was written to since');
-    const { differences } = await importStores(file, target, { mode: 'verify' });
-    expect(differences).toEqual([expect.stringContaining('the clock is')]);
-  });
 });
 
 describe.each(backends.filter((backend) => backend !== 'memory'))('with %s', (backend) => {
   test('a newer file replaces an earlier import: what was revoked, removed and forgotten since is gone', async () => {
     const [source, target] = [every.of('memory'), every.of(backend)];
     for (const stores of [source, target]) await empty(stores);
+    await keepFingerprints(source.storage, {}, { replaces: false });
     const record = (id: string, lastModified: number): StoredObject => new StoredObject(id, lastModified, '{}');
     await restore(source, 10, [record('kept', 1), record('forgotten', 2), record('replaced', 3)]);
     const [kept, other] = ['kept', 'other'].map((id) => storedUri(`${list.parent}/records/${id}`));
@@ -152,7 +125,7 @@ describe.each(backends.filter((backend) => backend !== 'memory'))('with %s', (ba
     await exportStores(source, newer);
     expect((await importStores(newer, target, { mode: 'resume', verifies: true })).differences).toEqual([]);
     expect(await dumpStores(target)).toEqual(await dumpStores(source));
-    await expect(importStores(older, target, { mode: 'resume' })).rejects.toThrow('was written to since');
+    await expect(importStores(older, target, { mode: 'resume' })).rejects.toThrow('imported from a newer file');
     expect(await dumpStores(target)).toEqual(await dumpStores(source));
   });
 });
