@@ -9,6 +9,7 @@ import type { Principal } from '../core/permissions/principals.ts';
 import { withoutRepetition } from '../core/query/plan-page.ts';
 import { completeCaller, type Caller } from './caller.ts';
 import type { Context } from './context.ts';
+import type { ResourceKind } from './kind.ts';
 import { haveOwners, ownsLists, type OwnedList } from './owned-lists.ts';
 import type { Reader } from './unit-of-work.ts';
 
@@ -252,6 +253,8 @@ export interface AskedList {
   readonly own: AccessRule;
   /** Reserves memory when very many objects are shared individually. */
   readonly requireRoom: RequireRoomForObjects | undefined;
+  /** Returns what its objects show of other kinds; absent: nothing. */
+  readonly shows: ResourceKind['shows'];
 }
 
 /** Bytes per object that is shared individually: its URI, its permissions, and its id. */
@@ -271,13 +274,40 @@ export async function requireListAccess(
   ids: PathIds,
   findLimit?: () => number | undefined,
 ): Promise<ListAccess> {
+  const access = await findListAccess(list, caller, reader, ids, findLimit);
+  if (access === undefined || !(await isShownConfirmed(list, caller, reader, ids))) throw refusal(caller);
+  return access;
+}
+
+async function findListAccess(
+  list: AskedList,
+  caller: Caller,
+  reader: Reader,
+  ids: PathIds,
+  findLimit: (() => number | undefined) | undefined,
+): Promise<ListAccess | undefined> {
   if (await isAllowed(list.whole, caller, reader, ids)) return { ids: undefined };
   // A policy decides about each object, so all of them are needed.
   const limit = list.whole.policed === undefined ? findLimit?.() : undefined;
   const objects = await findObjects(list, caller, reader, ids, limit);
   if (objects.length > 0) return { ids: objects, isPartial: limit !== undefined && objects.length >= limit };
-  if (await isAllowed(list.create, caller, reader, ids)) return { ids: [] };
-  throw refusal(caller);
+  return (await isAllowed(list.create, caller, reader, ids)) ? { ids: [] } : undefined;
+}
+
+/** Returns whether the policy, if any, confirms `read` on everything that the list shows of other kinds. */
+async function isShownConfirmed(
+  { shows, whole: { policed } }: AskedList,
+  caller: Caller,
+  reader: Reader,
+  ids: PathIds,
+): Promise<boolean> {
+  if (policed === undefined || shows === undefined) return true;
+  const byDefault = (): Promise<boolean> => Promise.resolve(true);
+  for await (const { kind, on, ids: shown } of shows(ids, reader)) {
+    const about = { policy: policed.policy, kind, permission: 'read', on };
+    if (!(await askPolicy(about, { caller, reader, ids: shown, byDefault }))) return false;
+  }
+  return true;
 }
 
 /** Number of ids that are read from URIs before other requests run. */

@@ -13,7 +13,7 @@ import type { Context } from './context.ts';
 import type { Method } from './endpoint.ts';
 import type { Change } from './events/event.ts';
 import type { ServiceRequest } from './exchange.ts';
-import type { UnitOfWork, Writer } from './unit-of-work.ts';
+import type { Reader, UnitOfWork, Writer } from './unit-of-work.ts';
 
 /** Reports an attribute that is not acceptable; `name` is relative to the attributes (`members.0`). */
 export type Complain = (name: string, description: string) => void;
@@ -70,6 +70,13 @@ export interface AddedPermission {
   readonly grantedBy: readonly GrantingEntry[];
 }
 
+/** A list, or an object, that objects of another kind show. */
+export interface ShownPlace {
+  readonly kind: string;
+  readonly on: 'object' | 'list';
+  readonly ids: PathIds;
+}
+
 export interface ResourceKind {
   /** `record`; also the name of its id in paths (`record_id`) and of its settings (`record_create_principals`). */
   readonly name: string;
@@ -77,6 +84,11 @@ export interface ResourceKind {
   readonly plural?: string;
   /** Path of its lists below the version prefix, `/buckets/{bucket_id}/groups`. */
   readonly path: string;
+  /**
+   * Returns the lists and objects of other kinds that the objects of a list show. Callers have access to it only if the
+   * authorization policy, when there is one, confirms `read` on all of them. Default: none.
+   */
+  readonly shows?: (ids: PathIds, reader: Reader) => AsyncIterable<ShownPlace>;
   /** Methods of its lists; default GET, HEAD, POST and DELETE. */
   readonly listMethods?: readonly Method[];
   /**

@@ -148,7 +148,8 @@ function askedList({ kind, context }: Scope): AskedList {
   const mayBeEmpty = declaration.isListOpen === true && caller.userId !== undefined;
   const create = mayBeEmpty ? openToAll : rules.create;
   const requireRoom = roomForObjects(context, bytesOfShared);
-  return { uri: kind.listUri(ids), idName, whole: rules.readList, create, own: rules.read, requireRoom };
+  const { shows } = declaration;
+  return { uri: kind.listUri(ids), idName, whole: rules.readList, create, own: rules.read, requireRoom, shows };
 }
 
 /** Returns the number of shared objects from which a scan may be faster; `undefined` when the list cannot be scanned. */

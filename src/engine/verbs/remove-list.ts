@@ -100,11 +100,11 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
 const manyShared = 1000;
 
 function requireAccess({ kind, context }: Scope, caller: Caller, reader: Reader): Promise<ListAccess> {
-  const { listUri, idName, rules } = kind;
+  const { declaration, listUri, idName, rules } = kind;
   const requireRoom = roomForObjects(context, bytesOfShared);
   const { writeList: whole, create, write: own } = rules;
   return requireListAccess(
-    { uri: listUri(context.ids), idName, whole, create, own, requireRoom },
+    { uri: listUri(context.ids), idName, whole, create, own, requireRoom, shows: declaration.shows },
     caller,
     reader,
     context.ids,

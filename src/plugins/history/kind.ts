@@ -1,11 +1,17 @@
 // The resource kind of history entries: clients read and delete lists, and only the recorder writes.
-import type { ResourceKind } from '../../engine/kind.ts';
+import { storedId, type PathIds } from '../../core/objects/object-id.ts';
+import type { ListKey } from '../../core/objects/stored.ts';
+import { storedParent } from '../../core/objects/uris.ts';
+import type { ResourceKind, ShownPlace } from '../../engine/kind.ts';
+import type { Reader } from '../../engine/unit-of-work.ts';
+import { bucketUri } from './object-uris.ts';
 
 export const historyKind: ResourceKind = {
   name: 'history',
   plural: 'history',
   path: '/buckets/{bucket_id}/history',
   listMethods: ['GET', 'HEAD', 'DELETE'],
+  shows: shownIn,
   hasAddresses: false,
   flavour: 'shareable',
   parent: 'bucket',
@@ -55,3 +61,24 @@ export const historyKind: ResourceKind = {
     },
   },
 };
+
+/** Number of lists that are read together. */
+const listsPerPage = 1000;
+
+/** Yields what the history of a bucket shows: the bucket, its groups and collections, and every list of records it has ever had. */
+async function* shownIn(ids: PathIds, { storage }: Reader): AsyncGenerator<ShownPlace> {
+  yield { kind: 'bucket', on: 'object', ids };
+  for (const kind of ['group', 'collection']) yield { kind, on: 'list', ids };
+  const above = `${bucketUri(ids)}/collections/`;
+  let after: ListKey | undefined = { kind: '', parent: storedParent(above) };
+  while (after !== undefined) {
+    // Lists outlive their collections, as the history does.
+    const lists = await storage.lists(after, listsPerPage);
+    for (const { kind, parent } of lists) {
+      if (!parent.startsWith(above)) return;
+      if (kind === 'record')
+        yield { kind, on: 'list', ids: { ...ids, collection_id: storedId(parent.slice(above.length)) } };
+    }
+    after = lists.length < listsPerPage ? undefined : lists.at(-1);
+  }
+}
