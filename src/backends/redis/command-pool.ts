@@ -95,6 +95,9 @@ export class CommandPool {
     if (this.#first === this.#queue.length) {
       this.#queue = [];
       this.#first = 0;
+      // A process that has ended its work would wait for it.
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
     } else if (this.#first === maxTaken) {
       this.#queue = this.#queue.slice(maxTaken);
       this.#first = 0;

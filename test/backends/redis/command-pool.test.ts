@@ -138,6 +138,17 @@ describe('A pool of commands', () => {
     expect(pool.state).toEqual({ limit: 1, open: 0, idle: 0, waiting: 0 });
   });
 
+  it('leaves no timer when no command waits, so that a process can end.', async () => {
+    const pool = new CommandPool({ size: 1, timeoutMs: 1000, maxBacklog: Infinity });
+    for (let round = 0; round < 2; round++) {
+      const all = [0, 1, 2].map((number) => pool.start('storage', async () => number));
+      expect(vi.getTimerCount()).toBe(1);
+      for (let ended = 0; ended < 3; ended++) pool.end();
+      expect(await Promise.all(all)).toEqual([0, 1, 2]);
+      expect(vi.getTimerCount()).toBe(0);
+    }
+  });
+
   it('refuses commands at once beyond max_backlog.', () => {
     const pool = new CommandPool({ size: 1, timeoutMs: 1000, maxBacklog: 1 });
     void pool.start('cache', never);
