@@ -5,7 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream, lstatSync, rmSync } from 'node:fs';
 import { link, open, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
@@ -36,8 +36,8 @@ const ownerOnly = 0o600;
 export async function writeFile<T>(path: string, write: (sink: ExportSink) => Promise<T>): Promise<T> {
   // A symbolic link takes the name too, even if it leads nowhere.
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw new ExportRefused(`${path} exists already`);
-  // No other process writes to a file with this name.
-  const part = `${path}.${randomBytes(8).toString('hex')}.part`;
+  // No other process writes to a file with this name. A path that ends in a slash fails now, not at the end.
+  const part = join(path.endsWith('/') ? path : dirname(path), `.coffer-${randomBytes(8).toString('hex')}.part`);
   const remove = (): void => rmSync(part, { force: true });
   const result = await withRemoval(remove, async () => {
     const written = await writePart(part, path, write);
@@ -49,7 +49,11 @@ export async function writeFile<T>(path: string, write: (sink: ExportSink) => Pr
 }
 
 async function writePart<T>(part: string, path: string, write: (sink: ExportSink) => Promise<T>): Promise<T> {
-  const file = (await open(part, 'wx', ownerOnly)).createWriteStream({ flush: true });
+  const opened = await open(part, 'wx', ownerOnly).catch((error: unknown) => {
+    const reason = codeOf(error) === 'ENOENT' ? 'its folder does not exist' : codeOf(error);
+    throw new ExportRefused(`${path} cannot be written: ${reason}`, { cause: error });
+  });
+  const file = opened.createWriteStream({ flush: true });
   const gzip = path.endsWith('.gz') ? createGzip({ level: 1 }) : undefined;
   gzip?.pipe(file);
   const target = gzip ?? file;

@@ -57,6 +57,20 @@ test('nothing is written through a link that others have put there', async () =>
   expect(existsSync(absent!)).toBe(false);
 });
 
+test('a name may be as long as the file system allows', async () => {
+  const folder = newFolder();
+  const name = `${'x'.repeat(248)}.ndjson`;
+  await write(join(folder, name), 'export');
+  expect(readdirSync(folder)).toEqual([name]);
+});
+
+test.each(['absent/x.ndjson', 'absent/'])('%s in a folder that does not exist is refused by its name', async (name) => {
+  const path = `${newFolder()}/${name}`;
+  await expect(write(path, 'export')).rejects.toThrow(
+    new ExportRefused(`${path} cannot be written: its folder does not exist`),
+  );
+});
+
 /** Starts a program that has the functions of the built module, the path of a file in an empty folder, and `fs`. */
 function startProgram(path: string, program: string): ReturnType<typeof spawn> {
   const { href } = new URL('../../../dist/transfer/export/export-file.js', import.meta.url);
