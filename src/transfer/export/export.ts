@@ -24,7 +24,7 @@ import {
   type ExportedList,
 } from './export-file.ts';
 import { compareGroups } from './group-memberships.ts';
-import { markImport, whyNotRepeatable } from './import-mark.ts';
+import { digestImported, markImport, whyNotRepeatable } from './import-mark.ts';
 import { nameOf } from './line-order.ts';
 import { exportFormat, type ExportSummary } from './lines.ts';
 import { Restoring } from './restore-export.ts';
@@ -140,14 +140,14 @@ async function importChecked(
           '--empty-target deletes all its data first',
       );
     }
-    await markImport(stores.storage, checked, { hasEnded: false });
+    await markImport(stores.storage, checked);
   }
   // What is left of an earlier import may be revoked or deleted in the file.
   if (mode === 'empty' || mode === 'resume') await emptyStore(stores);
   if (readData !== undefined) {
     let [entries, permissions] = [0, 0];
     const total = summary.objects + summary.tombstones;
-    await markImport(stores.storage, checked, { hasEnded: false });
+    await markImport(stores.storage, checked);
     const restoring = new Restoring(stores, (more, morePermissions) => {
       if (more > 0) onProgress('objects', (entries += more), total);
       if (morePermissions > 0) onProgress('permissions', (permissions += morePermissions), summary.permissions);
@@ -157,7 +157,7 @@ async function importChecked(
     if (Object.keys(header.secrets).length > 0) {
       await keepFingerprints(stores.storage, header.secrets, { replaces: true });
     }
-    await markImport(stores.storage, checked, { hasEnded: true });
+    await markImport(stores.storage, checked, await digestImported(path, checked, stores));
   }
   return { summary, differences: await compare(path, checked, stores, { verifies, onProgress }) };
 }

@@ -3,45 +3,64 @@
 import { createHash } from 'node:crypto';
 import { getKey } from '../../base/json.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
-import type { StorageBackend, StorageReader } from '../../contracts/storage.ts';
+import type { StorageBackend } from '../../contracts/storage.ts';
 import { compareLists } from '../../core/objects/list-order.ts';
 import { formatAttributes } from '../../core/objects/stored.ts';
 import { fingerprintList } from '../../maintenance/secret-fingerprints.ts';
 import { inUnit } from '../../maintenance/units.ts';
 import { walkLists, walkPairs } from '../../maintenance/walk.ts';
 import { isEmptyStore } from '../copy/copy.ts';
+import { digestList, digestPermissions } from '../copy/digest.ts';
 import { readListEnds, type CheckedExport } from './export-file.ts';
 import { nameOf } from './line-order.ts';
 
 const id = 'import';
 
-/** Marks the target as an import of a file, which is under way or has ended. */
+/** Marks the target as an import of a file that is under way, or that has ended with these contents. */
 export async function markImport(
   storage: StorageBackend,
   { header, sha256 }: CheckedExport,
-  { hasEnded }: { readonly hasEnded: boolean },
+  contents?: string,
 ): Promise<void> {
   const { store } = header.secrets;
   const mark = {
     file: sha256,
     ...(store === undefined ? {} : { store }),
-    ...(hasEnded ? { clocks: await digestClocks(storage.reader) } : {}),
+    ...(contents === undefined ? {} : { contents }),
   };
   await inUnit(storage.database, (transaction) =>
     storage.writer(transaction).update(fingerprintList, id, formatAttributes(mark)),
   );
 }
 
-async function digestClocks(reader: StorageReader): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const { kind, parent, timestamp } of walkLists(reader))
-    hash.update(JSON.stringify([kind, parent, timestamp]));
+/** Returns the digest of the contents that a complete import has. Only lists without a digest in the file are read back. */
+export async function digestImported(path: string, { summary }: CheckedExport, stores: OpenStores): Promise<string> {
+  const ends = new Map<string, string>();
+  for await (const { kind, parent, end } of readListEnds(path)) {
+    if (!end.isMoving) ends.set(JSON.stringify([kind, parent]), end.digest);
+  }
+  return digestContents(stores, summary.permissionsDigest, ends);
+}
+
+/** @param known digests of lists by kind and parent */
+async function digestContents(
+  { storage: { reader } }: OpenStores,
+  permissions: string,
+  known?: ReadonlyMap<string, string>,
+): Promise<string> {
+  const hash = createHash('sha256').update(permissions);
+  for await (const list of walkLists(reader)) {
+    const name = JSON.stringify([list.kind, list.parent]);
+    const digest = known?.get(name) ?? (await digestList(reader, list, () => {})).digest;
+    hash.update(JSON.stringify([name, list.timestamp, digest]));
+  }
   return hash.digest('hex');
 }
 
 /**
  * Returns why the target must not be emptied to import the file. Returns `undefined` when it is empty, or has nothing but an
- * unfinished import of the same file, or an import of it or of an older file of the same store. Every write moves a clock.
+ * unfinished import of the same file, or an import of it or of an older file of the same store. The contents of the latter are
+ * compared: a write with a timestamp of the past moves no clock.
  */
 export async function whyNotRepeatable(
   path: string,
@@ -52,16 +71,17 @@ export async function whyNotRepeatable(
   const { reader } = stores.storage;
   const attributes = (await reader.get(fingerprintList, id))?.attributes;
   if (attributes === undefined) return 'it has no mark of an import, which earlier versions did not leave';
-  const [file, store, clocks] = ['file', 'store', 'clocks'].map((name) => getKey(attributes, name));
+  const [file, store, contents] = ['file', 'store', 'contents'].map((name) => getKey(attributes, name));
   if (file !== sha256) {
-    if (clocks === undefined) return 'it has an unfinished import of another file';
+    if (contents === undefined) return 'it has an unfinished import of another file';
     if (store === undefined || store !== header.secrets.store) return 'it may be an import from another store';
   }
-  if (clocks !== undefined && clocks !== (await digestClocks(reader))) return 'it was written to since its import';
   for await (const [ours, theirs] of walkPairs(readListEnds(path), walkLists(reader), compareLists)) {
     if (theirs === undefined || (ours !== undefined && theirs.timestamp <= ours.end.clock)) continue;
     const what = ours === undefined ? 'a list that the file does not have' : 'a clock ahead of that of the file';
-    return `it was written to since its import, or imported from a newer file: it has ${what}, ${nameOf(theirs)}`;
+    return `it was changed since its import, or imported from a newer file: it has ${what}, ${nameOf(theirs)}`;
   }
-  return undefined;
+  if (contents === undefined) return undefined;
+  const { digest } = await digestPermissions(stores.permission.reader);
+  return contents === (await digestContents(stores, digest)) ? undefined : 'it was changed since its import';
 }

@@ -88,10 +88,30 @@ describe.each(backends.filter((backend) => backend !== 'memory'))('with %s', (ba
     expect((await importStores(newer, target, { mode: 'resume', verifies: true })).differences).toEqual([]);
     await expectEqual();
     await write(target, 2 ** 51 + 6);
-    await expectRefusal('it was written to since its import', newer);
+    await expectRefusal('it was changed since its import', newer);
     // All clocks of the next file are ahead of the target.
     await write(source, 2 ** 51 + 7);
-    await expectRefusal('it was written to since its import', await exported(source));
+    await expectRefusal('it was changed since its import', await exported(source));
+  });
+
+  test('an import is refused after a write that moved no clock', async () => {
+    await importStores(file, target, { mode: 'refuse' });
+    const changes: readonly (() => Promise<unknown>)[] = [
+      () =>
+        inUnit(target.storage.database, (transaction) =>
+          target.storage.writer(transaction).update(sample(3).lists[0]!.list, 'of the past', '{}', 1),
+        ),
+      () =>
+        inUnit(target.permission.database, (transaction) =>
+          target.permission.writer(transaction).addPrincipalToAce(storedUri('/a'), 'read', toPrincipal('amy')),
+        ),
+    ];
+    for (const change of changes) {
+      await change();
+      await expectRefusal('it was changed since its import');
+      await importStores(file, target, { mode: 'empty' });
+      await expect(importStores(file, target, { mode: 'refuse' })).rejects.toThrow('use --resume to repeat its import');
+    }
   });
 
   test('a store with the same lists and older clocks that was not imported is refused', async () => {
