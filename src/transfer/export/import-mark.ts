@@ -34,25 +34,21 @@ export async function markImport(
 }
 
 /** Returns the digest of the contents that a complete import has. Only lists without a digest in the file are read back. */
-export async function digestImported(path: string, { summary }: CheckedExport, stores: OpenStores): Promise<string> {
-  const ends = new Map<string, string>();
-  for await (const { kind, parent, end } of readListEnds(path)) {
-    if (!end.isMoving) ends.set(JSON.stringify([kind, parent]), end.digest);
-  }
-  return digestContents(stores, summary.permissionsDigest, ends);
+export function digestImported(path: string, { summary }: CheckedExport, stores: OpenStores): Promise<string> {
+  return digestContents(path, stores, { permissions: summary.permissionsDigest, trustsFile: true });
 }
 
-/** @param known digests of lists by kind and parent */
 async function digestContents(
+  path: string,
   { storage: { reader } }: OpenStores,
-  permissions: string,
-  known?: ReadonlyMap<string, string>,
+  { permissions, trustsFile }: { readonly permissions: string; readonly trustsFile: boolean },
 ): Promise<string> {
   const hash = createHash('sha256').update(permissions);
-  for await (const list of walkLists(reader)) {
-    const name = JSON.stringify([list.kind, list.parent]);
-    const digest = known?.get(name) ?? (await digestList(reader, list, () => {})).digest;
-    hash.update(JSON.stringify([name, list.timestamp, digest]));
+  for await (const [ours, list] of walkPairs(readListEnds(path), walkLists(reader), compareLists)) {
+    if (list === undefined) continue;
+    const isKnown = trustsFile && ours?.end.isMoving === false;
+    const digest = isKnown ? ours.end.digest : (await digestList(reader, list, () => {})).digest;
+    hash.update(JSON.stringify([list.kind, list.parent, list.timestamp, digest]));
   }
   return hash.digest('hex');
 }
@@ -82,6 +78,7 @@ export async function whyNotRepeatable(
     return `it was changed since its import, or imported from a newer file: it has ${what}, ${nameOf(theirs)}`;
   }
   if (contents === undefined) return undefined;
-  const { digest } = await digestPermissions(stores.permission.reader);
-  return contents === (await digestContents(stores, digest)) ? undefined : 'it was changed since its import';
+  const { digest: permissions } = await digestPermissions(stores.permission.reader);
+  const found = await digestContents(path, stores, { permissions, trustsFile: false });
+  return contents === found ? undefined : 'it was changed since its import';
 }
