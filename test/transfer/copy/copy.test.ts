@@ -243,7 +243,7 @@ describe('a copy is refused', () => {
           }),
         );
         const before = await dump(one);
-        expect(await refusal(copy(one, other, mode))).toContain('two names');
+        expect(await refusal(copy(one, other, mode))).toContain('the same place');
         expect(await dump(one)).toEqual(before);
         const state = await within(one, ({ storage }) => storage.reader.get(stateList(list), list.kind));
         expect(state?.text).toBe('{}');
