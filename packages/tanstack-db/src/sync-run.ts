@@ -385,7 +385,6 @@ export class SyncRun<T extends object> {
   }
 }
 
-
 function collect(copy: Map<string, Incoming>, changes: readonly Incoming[]): void {
   for (const change of changes) {
     if (isRemoval(change)) copy.delete(change.id);
