@@ -266,4 +266,13 @@ export const concurrencyMutants = [
     tests: 'test/http/changes.test.ts',
     only: 'on memory.*whom settings let',
   },
+  {
+    backend,
+    name: 'a cached quota belongs to every collection with the same setting',
+    file: 'src/plugins/quotas/limits.ts',
+    find: "const key = prefixes.join('\\n');",
+    replace: 'const key = prefixes[0]!;',
+    tests: 'test/http/quotas.test.ts',
+    only: 'read the same',
+  },
 ];

@@ -6,6 +6,15 @@ const backend = 'memory';
 /** @type {readonly import('./mutants.mjs').Mutant[]} */
 export const liveMutants = [
   {
+    name: 'a client that saw single objects resumes as one that saw the whole list',
+    file: 'src/live/hub.ts',
+    find: 'if (hadPart || (isResumed',
+    replace: 'if ((isResumed',
+    backend,
+    tests: 'test/live/access.test.ts',
+    only: 'on memory.*resumes that saw',
+  },
+  {
     name: 'a heartbeat has an id',
     file: 'src/live/event-stream.ts',
     find: "export const heartbeat = Buffer.from(':\\n\\n');",

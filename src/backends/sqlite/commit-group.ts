@@ -10,7 +10,7 @@ export class CommitGroup {
   /** Changes of its units, including those that were rolled back. */
   readonly changes = new Changes();
   units = 0;
-  /** Whether no other unit may join. */
+  /** Whether its last unit has begun. */
   isClosed = false;
   /** Whether a unit is reported as durable. */
   mustLast = false;
@@ -29,6 +29,11 @@ export class CommitGroup {
     });
     // A group may have only units that were rolled back, which its failure does not affect.
     this.outcome.catch(() => undefined);
+  }
+
+  /** Whether another unit may join. */
+  get takesUnits(): boolean {
+    return this.failure === undefined && !this.isClosed;
   }
 
   /** Reports to all units that their writes are durable, unless the group has failed. */

@@ -333,8 +333,7 @@ export class WriterQueue {
 
   #isComplete(group: CommitGroup): boolean {
     return (
-      group.failure !== undefined ||
-      group.isClosed ||
+      !group.takesUnits ||
       this.#task !== undefined ||
       group.units >= this.#options.maxGroupUnits ||
       (group.units > 0 && this.#longUnits.isNextOf(this.#waiting)) ||
