@@ -19,7 +19,7 @@ import { membersWithPrefix, placesBelow, registeredKinds } from './registries.ts
 import type { UnitContents } from './unit.ts';
 
 export interface ClusterPlan {
-  /** Removals that precede all other writes to the same entries, memberships or list. */
+  /** Removals of whole lists, members and entries that precede all other writes to them. */
   readonly removals: ProgramByParent;
   /** All other writes, in their order. */
   readonly writes: ProgramByParent;
@@ -46,7 +46,7 @@ class Planner implements ClusterPlan {
   readonly emptied = new Set<ListOverlay>();
   readonly #client: Pick<RedisClient, 'read'>;
   readonly #keys: Keys;
-  /** Keys of entries and memberships that writes precede: later removals from them are no longer first. */
+  /** Keys of entries and members to which writes precede: later removals from them are no longer first. */
   readonly #written = new Set<string>();
 
   constructor(client: Pick<RedisClient, 'read'>, keys: Keys) {
@@ -85,7 +85,7 @@ class Planner implements ClusterPlan {
     const keys = this.#keys;
     const add = (each: Extract<MembershipChange, { readonly principal: Principal }>): void => {
       const parent = parentOf(each.principal);
-      this.#add(parent, localMembershipWrites(each, keys), [keys.members(each.principal)], each.kind !== 'admit');
+      this.#add(parent, localMembershipWrites(each, keys), [keys.members(each.principal)], each.kind === 'expelAll');
     };
     if (change.kind !== 'expelBelow' && change.kind !== 'clearMemberships') {
       add(change);
@@ -121,7 +121,7 @@ class Planner implements ClusterPlan {
         for (const place of await membersWithPrefix(this.#client, keys, 'e', '')) clear(place, '');
         return;
       default:
-        add(parentOf(change.objectId), localEntryWrites(change), change.kind === 'revoke' || change.kind === 'clear');
+        add(parentOf(change.objectId), localEntryWrites(change), false);
     }
   }
 
