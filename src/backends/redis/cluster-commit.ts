@@ -58,7 +58,9 @@ export class ClusterCommit {
     await this.#verify(contents, relied, isLone ? [...parents][0] : undefined, version);
     await this.#countFlush(contents);
     await this.#apply(
-      isLone ? this.#inOneStep(plan, relied) : this.#inRounds(contents, plan, relied, version),
+      isLone
+        ? [{ levels: [[...parents]], programs: [relied, plan.removals, plan.writes], isLast: true }]
+        : this.#inRounds(contents, plan, relied, version),
       contents,
       version,
     );
@@ -156,12 +158,6 @@ export class ClusterCommit {
     const verified = await allSettled(others.map((parent) => this.#execute(relied.of(parent), version)));
     if (verified.includes('changed')) throw changedAbove(contents);
     if (verified.includes('conflict')) throw new TransactionConflict('another process has changed a list of the unit');
-  }
-
-  /** Returns the only step of a unit in one slot. */
-  #inOneStep({ removals, writes }: ClusterPlan, relied: ProgramByParent): readonly Round[] {
-    const parents = [...new Set([...removals.parents, ...writes.parents])];
-    return [{ levels: [parents], programs: [relied, removals, writes], isLast: true }];
   }
 
   /**

@@ -35,8 +35,8 @@ export async function planWrites(
 ): Promise<ClusterPlan> {
   const planner = new Planner(client, keys);
   await planner.addLists(contents);
-  for (const change of contents.permissions.entries) await planner.addEntries(change);
-  for (const change of contents.permissions.memberships) await planner.addMemberships(change);
+  for (const change of lastingEntries(contents.permissions.entries)) await planner.addEntries(change);
+  for (const change of lastingMemberships(contents.permissions.memberships)) await planner.addMemberships(change);
   return planner;
 }
 
@@ -145,4 +145,32 @@ class Planner implements ClusterPlan {
     }
     return found;
   }
+}
+
+/** Returns the changes without those that a later removal of everything below an object undoes. */
+function lastingEntries(changes: readonly EntryChange[]): readonly EntryChange[] {
+  const cleared = new Set<string>();
+  const lasting = changes.toReversed().filter((change) => {
+    if (change.kind === 'clearBelow') cleared.add(change.uri);
+    return !('objectId' in change && isBelowOneOf(cleared, change.objectId));
+  });
+  return lasting.reverse();
+}
+
+/** Returns the changes without those that a later removal of all members of the group undoes. */
+function lastingMemberships(changes: readonly MembershipChange[]): readonly MembershipChange[] {
+  const [expelled, above] = [new Set<string>(), new Set<string>()];
+  const lasting = changes.toReversed().filter((change) => {
+    if (change.kind === 'expelAll') expelled.add(change.principal);
+    if (change.kind === 'expelBelow' && change.prefix.endsWith('/')) above.add(change.prefix.slice(0, -1));
+    if (change.kind !== 'admit' && change.kind !== 'expel') return true;
+    return !expelled.has(change.principal) && !isBelowOneOf(above, change.principal);
+  });
+  return lasting.reverse();
+}
+
+function isBelowOneOf(uris: ReadonlySet<string>, uri: string): boolean {
+  if (uris.size === 0) return false;
+  for (let above = dirname(uri); above !== ''; above = dirname(above)) if (uris.has(above)) return true;
+  return false;
 }

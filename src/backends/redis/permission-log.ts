@@ -33,30 +33,11 @@ export type MembershipChange =
 export type Entries = ReadonlyMap<string, ReadonlySet<Principal>>;
 
 export class PermissionLog {
-  entries: EntryChange[] = [];
-  memberships: MembershipChange[] = [];
+  readonly entries: EntryChange[] = [];
+  readonly memberships: MembershipChange[] = [];
 
   get isEmpty(): boolean {
     return this.entries.length === 0 && this.memberships.length === 0;
-  }
-
-  /** Notes a change of entries. A removal of all entries below an object leaves nothing of earlier changes there. */
-  noteEntries(change: EntryChange): void {
-    if (change.kind === 'clearBelow') {
-      const prefix = `${change.uri}/`;
-      this.entries = this.entries.filter((each) => !('objectId' in each && each.objectId.startsWith(prefix)));
-    }
-    this.entries.push(change);
-  }
-
-  /** Notes a change of memberships. A removal of all members leaves nothing of earlier changes of the group. */
-  noteMembership(change: MembershipChange): void {
-    if (change.kind === 'expelAll' || change.kind === 'expelBelow') {
-      const isGone = (principal: Principal): boolean =>
-        change.kind === 'expelAll' ? principal === change.principal : principal.startsWith(change.prefix);
-      this.memberships = this.memberships.filter((each) => !('principal' in each && isGone(each.principal)));
-    }
-    this.memberships.push(change);
   }
 
   /** Returns the objects to which changes add entries. */

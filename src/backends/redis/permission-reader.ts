@@ -18,11 +18,9 @@ import type { RedisClient } from './client.ts';
 import { grantsOf, parentOf, rangeOfGrants, unescapeTag, type Keys } from './keys.ts';
 import { membershipsOf } from './memberships.ts';
 import type { Entries, PermissionLog } from './permission-log.ts';
-import { PermissionReads } from './permission-reads.ts';
+import { fieldChunk, PermissionReads } from './permission-reads.ts';
 import { PermissionWalk } from './permission-walk.ts';
 
-/** Maximum number of fields, or of members of a sorted set, in one request. The server runs one request at a time. */
-const fieldChunk = 1000;
 /** Maximum number of requests that one search sends at once. */
 const requestChunk = 200;
 

@@ -7,8 +7,8 @@ import { confirmMemberships, listMemberships } from './memberships.ts';
 import { parseEntries, type Entries } from './permission-log.ts';
 import { script } from './script.ts';
 
-/** Maximum number of fields in one request. The server runs one request at a time. */
-const fieldChunk = 1000;
+/** Maximum number of fields, or of members of a sorted set, in one request. The server runs one request at a time. */
+export const fieldChunk = 1000;
 
 /**
  * Reads sets, and then fields of hashes. Arguments: the number of sets, the size above which only those members of a set are
@@ -90,11 +90,11 @@ export class PermissionReads {
       Promise.all(users.map((user) => listMemberships(this.#client, this.#keys, user))),
     ]);
     const found = entriesIn(parts, replies as (string | null)[][]);
-    // Groups that no entry names cannot decide a check.
-    const named =
-      many === 0
-        ? undefined
-        : new Set(found.flatMap(([, entries]) => [...entries.values()].flatMap((each) => [...each])));
+    // Groups that no entry names cannot decide a check, so they need not be asked.
+    const asksFew = many > 0 && this.#client.isCluster && users.length > 0;
+    const named = asksFew
+      ? new Set(found.flatMap(([, entries]) => [...entries.values()].flatMap((each) => [...each])))
+      : undefined;
     const members = users.map((user, index) => {
       const wanted = listed[index]!.filter((principal) => named?.has(principal) !== false);
       return confirmMemberships(this.#client, this.#keys, user, wanted);

@@ -84,12 +84,12 @@ export class RedisPermissionWriter extends RedisPermissionReader implements Perm
   /** Records a change. Texts are checked now: a commit may take several steps, none of which may be refused. */
   #note(change: EntryChange): void {
     for (const text of textsIn(change)) requireStorable(text);
-    this.log().noteEntries(change);
+    this.log().entries.push(change);
   }
 
   #noteMembership(change: MembershipChange): void {
     for (const text of Object.values(change)) requireStorable(text);
-    this.log().noteMembership(change);
+    this.log().memberships.push(change);
   }
 }
 

@@ -12,7 +12,7 @@ const maxArguments = 2000;
 
 /** Moves the data of a layout to the next one; may run again after an interruption. */
 interface Migration {
-  /** What it does, in a few words. */
+  /** Says what it does, in a few words. */
   readonly work: string;
   readonly run: (client: RedisClient, keys: Keys) => Promise<void>;
 }

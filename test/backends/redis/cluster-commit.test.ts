@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ClusterCommit } from '../../../src/backends/redis/cluster-commit.ts';
+import { planWrites } from '../../../src/backends/redis/cluster-plan.ts';
 import { ListOverlay } from '../../../src/backends/redis/list-overlay.ts';
 import { Keys } from '../../../src/backends/redis/keys.ts';
 import { PermissionLog } from '../../../src/backends/redis/permission-log.ts';
@@ -87,18 +88,22 @@ describe('a commit in several slots', () => {
   });
 });
 
-it('a removal of everything below an object leaves nothing of earlier changes there', () => {
-  const log = new PermissionLog();
-  const group = toPrincipal('/buckets/a/groups/g');
-  log.noteEntries({ kind: 'replace', objectId: storedUri('/buckets/a/groups/g'), permissions: { read: [] } });
-  log.noteMembership({ kind: 'admit', userId: toPrincipal('zoe'), principal: group });
-  const [below, expelled] = [
-    { kind: 'clearBelow', uri: storedUri('/buckets/a') },
-    { kind: 'expelBelow', prefix: '/buckets/a/' },
-  ] as const;
-  log.noteEntries(below);
-  log.noteMembership(expelled);
-  expect([log.entries, log.memberships]).toEqual([[below], [expelled]]);
+it('a removal of everything below an object leaves nothing of earlier changes there', async () => {
+  const keys = new Keys('test:');
+  const permissions = new PermissionLog();
+  const group = storedUri('/buckets/a/groups/g');
+  const zoe = toPrincipal('zoe');
+  const grant = { kind: 'replace', objectId: group, permissions: { read: [zoe] } } as const;
+  const admit = { kind: 'admit', userId: zoe, principal: toPrincipal(group) } as const;
+  permissions.entries.push(grant, { kind: 'clearBelow', uri: storedUri('/buckets/a') });
+  permissions.memberships.push(admit, { kind: 'expelBelow', prefix: '/buckets/a/' });
+  const contents = { overlays: [], required: [], cascades: [], isFlushed: false, permissions };
+  expect((await planWrites(silentClient().client, keys, contents)).writes.parents).toEqual([]);
+  // Later changes stay.
+  permissions.entries.push(grant);
+  permissions.memberships.push(admit);
+  const { operations } = (await planWrites(silentClient().client, keys, contents)).writes.of('/buckets/a');
+  expect(operations.filter((each) => each === 'replace' || each === 'admit')).toEqual(['replace', 'admit']);
 });
 
 it('a commit changes the members of a group together with the group, and announces them before', async () => {
