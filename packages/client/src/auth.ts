@@ -44,7 +44,7 @@ export interface OpenIdTokens {
   readonly [name: string]: unknown;
 }
 
-const tokensMark = 'tokens=';
+const tokensMark = '#tokens=';
 
 /** How a login begins. */
 export interface OpenIdLogin {
@@ -63,7 +63,7 @@ export function openIdLogin(
   server: string,
   { provider, callback, scope = 'openid email', prompt }: OpenIdLogin,
 ): string {
-  const query = new URLSearchParams({ callback: `${callback.replace(/#.*/s, '')}#${tokensMark}`, scope });
+  const query = new URLSearchParams({ callback: `${callback.replace(/#.*/s, '')}${tokensMark}`, scope });
   if (prompt !== undefined) query.set('prompt', prompt);
   return `${server.replace(/\/+$/, '')}/openid/${encodeURIComponent(provider)}/login?${query}`;
 }
@@ -74,10 +74,10 @@ export function openIdLogin(
  * @param address `location.href`. The page should then remove the tokens from it, with `history.replaceState`.
  */
 export function openIdTokens(address: string): OpenIdTokens | undefined {
-  const at = address.indexOf(`#${tokensMark}`);
-  if (at === -1) return undefined;
+  const [, encoded] = address.split(tokensMark);
+  if (encoded === undefined) return undefined;
   try {
-    const text = atob(decodeURIComponent(address.slice(at + tokensMark.length + 1)));
+    const text = atob(decodeURIComponent(encoded));
     return JSON.parse(
       new TextDecoder().decode(Uint8Array.from(text, (character) => character.charCodeAt(0))),
     ) as OpenIdTokens;

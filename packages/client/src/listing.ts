@@ -35,12 +35,21 @@ export class Listing<C> implements AsyncIterable<Page<C>> {
   readonly #path: string;
   readonly #options: ListOptions<never>;
   readonly #accept: (item: object) => Promise<object>;
+  readonly #method: string;
 
-  constructor(send: Send, path: string, options: object, accept: (item: object) => Promise<object>) {
+  /** @param method of the request of each page; DELETE deletes what it returns */
+  constructor(
+    send: Send,
+    path: string,
+    options: object,
+    accept: (item: object) => Promise<object>,
+    method: string = 'GET',
+  ) {
     this.#send = send;
     this.#path = path;
     this.#options = options;
     this.#accept = accept;
+    this.#method = method;
   }
 
   /**
@@ -99,7 +108,7 @@ export class Listing<C> implements AsyncIterable<Page<C>> {
     const { ifMatch, signal } = this.#options;
     const query = next ?? formatQuery(this.#options);
     const headers = next === undefined ? preconditions({ ifMatch }) : {};
-    return { method: 'GET', path: `${this.#path}?${query}`, headers, signal };
+    return { method: this.#method, path: `${this.#path}?${query}`, headers, signal };
   }
 
   #read(request: Request): Promise<Page<C> | undefined> {

@@ -1,5 +1,5 @@
 // A list of objects of one kind, with the operations on the list and on its objects.
-import { Listing, formatQuery, readPage } from './listing.ts';
+import { Listing, formatQuery } from './listing.ts';
 import type { LiveHub } from './live.ts';
 import { check, errorOf, type Request, type Send, type Transport } from './transport.ts';
 import type {
@@ -142,20 +142,7 @@ export class ObjectList<T extends object, In extends object = T> {
    * @param options `ifMatch` compares with the timestamp of the list
    */
   async deleteAll(options: Omit<ListOptions<T>, 'fields' | 'total'> = {}): Promise<readonly Tombstone[]> {
-    const all: Tombstone[] = [];
-    const { ifMatch, signal } = options;
-    let query: string | undefined = formatQuery(options);
-    let headers = preconditions({ ifMatch });
-    while (query !== undefined) {
-      const path: string = `${this.path}?${query}`;
-      const page = await this.connection.send({ method: 'DELETE', path, headers, signal }, (reply) =>
-        readPage<Tombstone>(reply),
-      );
-      all.push(...page.data);
-      query = page.next;
-      headers = {};
-    }
-    return all;
+    return (await this.#listing<Tombstone>(options, 'DELETE').all()).data;
   }
 
   /** Reads an object with its permissions. */
@@ -204,9 +191,9 @@ export class ObjectList<T extends object, In extends object = T> {
     return `${this.path}/${partOf(id)}`;
   }
 
-  #listing<C>(options: ListOptions<never>): Listing<C> {
+  #listing<C>(options: ListOptions<never>, method?: string): Listing<C> {
     const isPart = options.fields !== undefined;
-    return new Listing(this.connection.send, this.path, options, (item) => this.#accept(item, isPart));
+    return new Listing(this.connection.send, this.path, options, (item) => this.#accept(item, isPart), method);
   }
 
   #request(

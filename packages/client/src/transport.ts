@@ -234,19 +234,18 @@ export class Transport {
     const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isLate = false;
-    const abort = (): void => controller.abort();
     const extend = (milliseconds: number): void => {
       clearTimeout(timer);
       if (milliseconds > 0) {
         timer = setTimeout(() => {
           isLate = true;
-          abort();
+          end();
         }, milliseconds);
       }
     };
     const end = (): void => {
-      clearTimeout(timer);
-      abort();
+      extend(0);
+      controller.abort();
     };
     const failed = (cause: unknown): CofferError => {
       if (signal?.aborted) return aborted(signal);
@@ -264,7 +263,7 @@ export class Transport {
     for (const [name, value] of Object.entries(own)) all.set(name, value);
     if (isOwn && credentials !== undefined) all.set('Authorization', credentials);
     // Removed at the end, and after the time limit of a response that is not read.
-    signal?.addEventListener('abort', abort, controller);
+    signal?.addEventListener('abort', end, controller);
     extend(timeoutMs);
     try {
       const response = await send(url, {
@@ -289,22 +288,22 @@ const json = { 'Content-Type': 'application/json' };
 /** Reads a response to its end. */
 export async function read({ response, end, failed }: Opened, as?: Request['as']): Promise<Omit<Reply, 'isRepeated'>> {
   const { status, headers, ok } = response;
-  let text: string;
+  let body: unknown;
   try {
-    if (as === 'blob' && ok) return { status, headers, body: await response.blob() };
-    text = await response.text();
+    body = await (as === 'blob' && ok ? response.blob() : response.text());
   } catch (error) {
     throw failed(error);
   } finally {
     end();
   }
   try {
-    return { status, headers, body: text === '' ? undefined : JSON.parse(text) };
+    if (typeof body === 'string') body = body === '' ? undefined : JSON.parse(body);
   } catch (cause) {
+    if (ok) throw new CofferError('parse', `${response.url}: not JSON`, { status, cause });
     // Proxies describe their errors in other formats.
-    if (!ok) return { status, headers, body: undefined };
-    throw new CofferError('parse', `${response.url}: not JSON`, { status, cause });
+    body = undefined;
   }
+  return { status, headers, body };
 }
 
 /** Returns whether a request may be sent again when its outcome is unknown. */

@@ -21,7 +21,6 @@ export class Watch {
   #hasPart: boolean;
   #error: Error | undefined;
   #waiting: Update[] = [];
-  #size = 0;
   readonly #query: Parameters<typeof formatQuery>[0];
   readonly #limit: number;
   /** Called when something has arrived, or was taken. */
@@ -36,7 +35,8 @@ export class Watch {
   }
 
   get isFull(): boolean {
-    return this.#size > this.#limit;
+    const size = this.#waiting.reduce((sum, { changes }) => sum + changes.length + 1, 0);
+    return size > this.#limit;
   }
 
   get hasWaiting(): boolean {
@@ -99,15 +99,10 @@ export class Watch {
     for (;;) {
       const update = this.#waiting.shift();
       if (update !== undefined) {
-        this.#size -= update.changes.length + 1;
         this.#notify();
         return update;
       }
-      if (this.#error !== undefined) {
-        const error = this.#error;
-        this.#error = undefined;
-        throw error;
-      }
+      if (this.#error !== undefined) throw this.#error;
       if (this.isClosed) return undefined;
       await this.changed();
     }
@@ -119,10 +114,10 @@ export class Watch {
     this.#notify();
   }
 
-  /** Drops what waits. */
+  /** Drops what waits, and the error that follows it. */
   clear(): void {
     this.#waiting = [];
-    this.#size = 0;
+    this.#error = undefined;
   }
 
   /** Resolves when something was added or taken, or the list was closed. */
@@ -134,7 +129,6 @@ export class Watch {
 
   #add(update: Update): void {
     this.#waiting.push(update);
-    this.#size += update.changes.length + 1;
     this.#notify();
   }
 
