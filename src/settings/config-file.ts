@@ -1,10 +1,10 @@
 // Reads a configuration file, INI or TOML, as a flat list of settings with their positions.
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { basename, dirname, extname, resolve } from 'node:path';
+import { basename, dirname, extname, relative, resolve } from 'node:path';
 import type { FileEntry } from './layers.ts';
 import { interpolate, InterpolationError, parseIni, type IniDocument, type IniEntry, type IniSection } from './ini.ts';
-import { SettingsError, type Problem } from './problems.ts';
+import { bareKey, SettingsError, type Problem } from './problems.ts';
 import { readToml } from './toml.ts';
 
 /** Facts about the file for the root view. */
@@ -47,13 +47,15 @@ export function readConfigFile(path: string): ConfigFile {
   return { identity, ...readIni(content, name, resolve(path)) };
 }
 
-function readBytes(path: string): { readonly bytes: Buffer; readonly modified: Date } {
+function readBytes(path: string, user?: string): { readonly bytes: Buffer; readonly modified: Date } {
   try {
     return { bytes: readFileSync(path), modified: statSync(path).mtime };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     const reason = code === 'ENOENT' ? 'the file does not exist' : `the file cannot be read (${code})`;
-    throw new SettingsError([{ message: reason, from: `configuration file ${path}` }]);
+    throw new SettingsError([
+      { message: reason, from: `${user === undefined ? '' : `${user}: `}configuration file ${path}` },
+    ]);
   }
 }
 
@@ -69,34 +71,96 @@ function decode(bytes: Buffer, name: string): string {
 const settingsSections = ['app:main', 'main', 'coffer', 'svc', 'settings'];
 
 function readIni(content: string, name: string, path: string): Omit<ConfigFile, 'identity'> {
-  const document = parseIni(content);
-  const problems: Problem[] = document.problems
-    .filter(({ line }) => isOurs(sectionAt(document, line)))
-    .map(({ line, message }) => ({ message, from: `${name} line ${line}` }));
-  const section = chooseSection(document, name, problems);
-  const context = { name, path, defaults: entriesOf(document, 'DEFAULT') };
-  const entries = (section?.entries ?? []).flatMap((entry) => {
-    const text = expand(entry, section?.entries ?? [], context, problems);
-    return text === undefined ? [] : [{ key: entry.key, text, from: `${name} line ${entry.line}` }];
-  });
-  const unused = settingsSections.filter((candidate) => candidate !== section?.name && hasSection(document, candidate));
+  const reader = new SectionReader(dirname(path));
+  const file = reader.open(content, name, path);
+  const section = chooseSection(file, reader.problems);
+  if (section !== undefined) reader.read(file, section);
+  const { entries, problems } = reader;
   return {
     entries,
     problems,
-    fallbacks: readServerSection(document, context),
-    warnings: [
-      ...unused.map(
-        (candidate) => `${name}: [${candidate}] is not read, because the settings are in [${section?.name}]`,
-      ),
-      ...describeUnusedDefaults(document, context),
-    ],
+    fallbacks: readServerSection(file),
+    warnings: [...describeUnread(file, section), ...reader.files.flatMap(describeUnusedDefaults)],
   };
 }
 
+/** A parsed file. */
+interface IniFile {
+  /** Name in messages. */
+  readonly name: string;
+  readonly path: string;
+  readonly document: IniDocument;
+}
+
+/** Collects the entries of a section and, as PasteDeploy does, of the section that its entry `use` names. */
+class SectionReader {
+  readonly entries: FileEntry[] = [];
+  readonly problems: Problem[] = [];
+  readonly files: IniFile[] = [];
+  readonly #read = new Set<string>();
+  /** Names of files in messages are relative to this folder. */
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  open(content: string, name: string, path: string): IniFile {
+    const file = { name, path, document: parseIni(content) };
+    this.files.push(file);
+    for (const { line, message } of file.document.problems) {
+      if (isOurs(sectionAt(file.document, line))) this.problems.push({ message, from: `${name} line ${line}` });
+    }
+    return file;
+  }
+
+  /** Adds the entries of the section that were not found in an earlier one. */
+  read(file: IniFile, section: IniSection): void {
+    this.#read.add(`[${section.name}] ${file.path}`);
+    const earlier = new Set(this.entries.map(({ key }) => bareKey(key)));
+    let use: FileEntry | undefined;
+    for (const entry of section.entries) {
+      const text = expand(entry, section.entries, file, this.problems);
+      if (text === undefined) continue;
+      const read = { key: entry.key, text, from: `${file.name} line ${entry.line}` };
+      if (entry.key === 'use' && !/^(?:egg|call):/.test(text)) use = read;
+      else if (!earlier.has(bareKey(entry.key))) this.entries.push(read);
+    }
+    if (use !== undefined) this.#readUsed(file, use);
+  }
+
+  #readUsed(file: IniFile, { text, from }: FileEntry): void {
+    const [, given, name = 'main'] = /^config:([^#]*)(?:#(.*))?$/s.exec(text) ?? [undefined, undefined, text];
+    const used = given === undefined ? file : this.#openUsed(resolve(dirname(file.path), given), from);
+    const section =
+      given !== undefined && name === 'main'
+        ? chooseSection(used, this.problems)
+        : findSection(used.document, `app:${name}`);
+    const refuse = (message: string): unknown => this.problems.push({ name: 'use', given: text, from, message });
+    if (section === undefined) {
+      refuse(`${used.name} has no section [app:${name}]; expected egg:…, config:FILE, config:FILE#NAME, or NAME`);
+    } else if (this.#read.has(`[${section.name}] ${used.path}`)) {
+      refuse(`[${section.name}] of ${used.name} is used by itself`);
+    } else this.read(used, section);
+  }
+
+  #openUsed(path: string, from: string): IniFile {
+    const name = relative(this.#folder, path);
+    return this.open(decode(readBytes(path, `${from}: use`).bytes, name), name, path);
+  }
+}
+
+/** Returns a warning for each section that could contain the settings, and is not read. */
+function describeUnread({ name, document }: IniFile, section: IniSection | undefined): readonly string[] {
+  return settingsSections
+    .filter((candidate) => candidate !== section?.name && findSection(document, candidate) !== undefined)
+    .map((candidate) => `${name}: [${candidate}] is not read, because the settings are in [${section?.name}]`);
+}
+
 /** Returns a warning about entries of `[DEFAULT]` that no `%(name)s` refers to. They set nothing. */
-function describeUnusedDefaults({ sections }: IniDocument, { name, defaults }: IniContext): readonly string[] {
-  const texts = sections.flatMap(({ entries }) => entries.map(({ text }) => text));
-  const unused = defaults.filter(({ key }) => !texts.some((text) => text.includes(`%(${key})s`)));
+function describeUnusedDefaults({ name, document }: IniFile): readonly string[] {
+  const texts = document.sections.flatMap(({ entries }) => entries.map(({ text }) => text));
+  const unused = entriesOf(document, 'DEFAULT').filter(({ key }) => !texts.some((text) => text.includes(`%(${key})s`)));
   if (unused.length === 0) return [];
   const names = unused.map(({ key }) => key).join(', ');
   return [`${name}: [DEFAULT] is not read, except where a value refers to it, so these have no effect: ${names}`];
@@ -114,68 +178,62 @@ function sectionAt(document: IniDocument, line: number): string {
 }
 
 /** @throws SettingsError with the earlier problems too, because a malformed heading may be the missing one */
-function chooseSection(document: IniDocument, name: string, earlier: readonly Problem[]): IniSection | undefined {
+function chooseSection({ document, name }: IniFile, earlier: readonly Problem[]): IniSection | undefined {
   for (const candidate of settingsSections) {
-    const found = document.sections.find((section) => section.name === candidate);
+    const found = findSection(document, candidate);
     if (found !== undefined) return found;
   }
-  const loose = document.sections.find((section) => section.name === '');
+  const loose = findSection(document, '');
   if (loose !== undefined && loose.entries.length > 0) return loose;
   const apps = document.sections.filter((section) => section.name.startsWith('app:'));
   if (apps.length === 1) return apps[0];
   const others = document.sections.filter(({ name: other }) => other !== '' && other !== 'DEFAULT');
   if (others.length === 0) return undefined;
-  throw new SettingsError([
-    ...earlier,
-    { message: 'no section contains the settings; expected [app:main]', from: name },
-  ]);
+  const choice = apps.map((app) => `[${app.name}]`).join(', ');
+  const advice = choice === '' ? '' : `. Add [app:main] with use = NAME, for one of these applications: ${choice}`;
+  const message = `no section contains the settings; expected [app:main]${advice}`;
+  throw new SettingsError([...earlier, { message, from: name }]);
 }
 
-function hasSection(document: IniDocument, name: string): boolean {
-  return document.sections.some((section) => section.name === name);
+function findSection(document: IniDocument, name: string): IniSection | undefined {
+  return document.sections.find((section) => section.name === name);
 }
 
 function entriesOf(document: IniDocument, name: string): readonly IniEntry[] {
-  return document.sections.find((section) => section.name === name)?.entries ?? [];
-}
-
-interface IniContext {
-  readonly name: string;
-  readonly path: string;
-  readonly defaults: readonly IniEntry[];
+  return findSection(document, name)?.entries ?? [];
 }
 
 function expand(
   entry: IniEntry,
   siblings: readonly IniEntry[],
-  context: IniContext,
+  { name, path, document }: IniFile,
   problems: Problem[],
 ): string | undefined {
   const find = (wanted: string): string | undefined => {
-    if (wanted === 'here') return dirname(context.path).replaceAll('%', '%%');
-    if (wanted === '__file__') return context.path.replaceAll('%', '%%');
-    return [...siblings, ...context.defaults].find(({ key }) => key === wanted)?.text;
+    if (wanted === 'here') return dirname(path).replaceAll('%', '%%');
+    if (wanted === '__file__') return path.replaceAll('%', '%%');
+    return [...siblings, ...entriesOf(document, 'DEFAULT')].find(({ key }) => key === wanted)?.text;
   };
   try {
     return interpolate(entry.text, find);
   } catch (error) {
     if (!(error instanceof InterpolationError)) throw error;
-    problems.push({ name: entry.key, message: error.message, from: `${context.name} line ${entry.line}` });
+    problems.push({ name: entry.key, message: error.message, from: `${name} line ${entry.line}` });
     return undefined;
   }
 }
 
 /** Reads port and host of the web server from a configuration file of Kinto. */
-function readServerSection(document: IniDocument, context: IniContext): readonly FileEntry[] {
-  const siblings = entriesOf(document, 'server:main');
+function readServerSection(file: IniFile): readonly FileEntry[] {
+  const siblings = entriesOf(file.document, 'server:main');
   return [
     ['port', 'http_port'],
     ['host', 'host'],
   ].flatMap(([theirs, ours]) => {
     const entry = siblings.find(({ key }) => key === theirs);
     // A value that cannot be expanded refers to command-line variables of another program.
-    const text = entry === undefined ? undefined : expand(entry, siblings, context, []);
+    const text = entry === undefined ? undefined : expand(entry, siblings, file, []);
     if (entry === undefined || text === undefined) return [];
-    return [{ key: ours!, text, from: `${context.name} line ${entry.line}` }];
+    return [{ key: ours!, text, from: `${file.name} line ${entry.line}` }];
   });
 }

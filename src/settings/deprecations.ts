@@ -8,7 +8,7 @@ const maxShown = 3;
 /**
  * Returns at most two lines: about the configuration file, and about everything else.
  *
- * @param fileName prefix of the positions of settings in the file
+ * @param fileName name of the file; positions in it, and in files that it uses, have lines
  * @param path path of the file, for the command
  */
 export function summariseDeprecations(
@@ -17,7 +17,7 @@ export function summariseDeprecations(
   path: string,
 ): readonly string[] {
   const isInFile = ({ from }: Deprecation): boolean =>
-    fileName !== undefined && (from === fileName || from.startsWith(`${fileName} line `));
+    fileName !== undefined && (from === fileName || / line \d+$/.test(from));
   const inFile = namesOf(deprecations.filter(isInFile));
   const elsewhere = deprecations.filter((each) => !isInFile(each));
   const lines: string[] = [];

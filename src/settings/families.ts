@@ -108,7 +108,8 @@ const ignored: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^transaction_per_request$/, 'every request is one transaction'],
   [/^signer\.(?:.+\.)?group_check_enabled$/, 'groups are always checked when reviews are enabled'],
   [/^signer\.heartbeat_certificate_/, 'the heartbeat does not check certificates'],
-  [/^(?:use|filter-with)$/, ''],
+  [/^filter-with$/, 'WSGI filters are not supported'],
+  [/^use$/, ''],
   [/^cornice\./, ''],
   [/^pyramid\./, ''],
 ];

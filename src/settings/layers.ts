@@ -1,7 +1,7 @@
 // Sources of settings as layers, which look up one key at a time. Environment variables are looked up by a name computed from
 // the key, so keys with ids work too.
 import { environmentName } from './definition.ts';
-import type { Problem } from './problems.ts';
+import { bareKey, type Problem } from './problems.ts';
 
 /** A setting from a source. */
 export interface Given {
@@ -91,7 +91,7 @@ interface FileReport {
 export function fileLayer(entries: readonly FileEntry[], report: FileReport): Layer {
   const found = new Map<string, Given>();
   for (const { key: name, text, from } of entries) {
-    const key = name.replace(/^(?:svc|kinto)\./, '');
+    const key = bareKey(name);
     if (name.startsWith('kinto.')) {
       report.deprecations.push({ name, from, note: 'the prefix kinto. is deprecated; remove it' });
     }

@@ -50,12 +50,14 @@ export function problemsOfError(error: unknown): readonly Problem[] {
  * Drops repetitions: a problem found by two checks, and the absence of a setting whose unusable text is reported already.
  */
 export function withoutRepetitions(problems: readonly Problem[]): readonly Problem[] {
-  const given = new Set(problems.flatMap(({ name, from }) => (from === undefined ? [] : [keyOf(name)])));
-  const left = problems.filter(({ name, from }) => from !== undefined || name === undefined || !given.has(keyOf(name)));
+  const given = new Set(problems.flatMap(({ name, from }) => (from === undefined ? [] : [bareKey(name)])));
+  const left = problems.filter(
+    ({ name, from }) => from !== undefined || name === undefined || !given.has(bareKey(name)),
+  );
   return [...new Map(left.map((problem) => [describeProblem(problem), problem])).values()];
 }
 
-/** The name of a setting without its prefix. */
-function keyOf(name = ''): string {
+/** Returns the name of a setting without its prefix. */
+export function bareKey(name = ''): string {
   return name.replace(/^(?:svc|kinto)\./, '');
 }

@@ -1,4 +1,5 @@
 // Configurations as deployments of Kinto have them: they load as they are, and whatever has no meaning here is named.
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { loadAllBuiltIn } from '../../src/app/built-in-plugins.ts';
@@ -223,5 +224,70 @@ describe('Files of paste and uWSGI', () => {
   test('a duplicate key in the settings section is still an error.', () => {
     const { message } = problemsOf(() => load(`[app:main]\n${main}kinto.paginate_by = 8\n`));
     expect(message).toContain('kinto.paginate_by is already set in line 3');
+  });
+});
+
+describe('The line `use`', () => {
+  const base =
+    '[DEFAULT]\nsize = 7\n[app:main]\nuse = egg:kinto\nkinto.readonly = true\nkinto.paginate_by = %(size)s\n' +
+    'kinto.project_name = %(here)s\nmultiauth.policies = basicauth\nkinto.includes = kinto.plugins.history\n';
+  const own = 'kinto.userid_hmac_secret = x\npaginate_by = 8\nkinto.includes =\n';
+
+  function loadFiles(files: Readonly<Record<string, string>>): Settings {
+    return loadSettings({ cwd: folderWith(files), configFile: 'child.ini', environment: {}, tables });
+  }
+
+  test.each([
+    ['config:base.ini', 'base.ini'],
+    ['config:%(here)s/conf/base.ini#main', 'conf/base.ini'],
+  ])('%s adds the settings of that file below those of the section.', (use, path) => {
+    const cwd = folderWith({ 'child.ini': `[app:main]\nuse = ${use}\n${own}`, [path]: base });
+    const settings = loadSettings({ cwd, configFile: 'child.ini', environment: {}, tables });
+    expect(settings.get('readonly')).toBe(true);
+    expect(settings.get('paginate_by')).toBe(8);
+    expect(settings.get('includes')).toEqual([]);
+    expect(settings.get('project_name')).toBe(dirname(join(cwd, path)));
+    expect(settings.warnings).toEqual([
+      expect.stringContaining('(kinto.userid_hmac_secret, kinto.includes, kinto.readonly and 1 more)'),
+    ]);
+    expect(unreadLines(settings, tables, families)).toEqual([]);
+  });
+
+  test('may name a section of the same file or of another one, which may use a further one.', () => {
+    const shared = base.replace('[app:main]', '[app:kinto]');
+    const first = `[app:main]\nuse = kinto\n${own}`;
+    expect(loadFiles({ 'child.ini': first + shared }).get('readonly')).toBe(true);
+    const other = { 'base.ini': shared, 'middle.ini': '[app:x]\nuse = config:base.ini#kinto\nbackoff = 3\n' };
+    const settings = loadFiles({ 'child.ini': `[app:main]\nuse = config:middle.ini#x\n${own}`, ...other });
+    expect([settings.get('readonly'), settings.get('backoff'), settings.get('paginate_by')]).toEqual([true, 3, 8]);
+  });
+
+  test('is refused, with its place, when it names nothing or leads back.', () => {
+    const refusal = (use: string, files: Readonly<Record<string, string>> = {}): string =>
+      problemsOf(() => loadFiles({ 'child.ini': `[app:main]\nuse = ${use}\n${own}`, ...files })).message;
+    expect(refusal('kinto')).toContain('use = "kinto" (child.ini line 2): child.ini has no section [app:kinto]');
+    expect(refusal('config:base.ini#x', { 'base.ini': base })).toContain('base.ini has no section [app:x]');
+    expect(refusal('config:base.ini')).toMatch(/child\.ini line 2: use: configuration file .*base\.ini: .* not exist/);
+    expect(refusal('wsgi:kinto')).toContain('has no section [app:wsgi:kinto]; expected egg:…, config:FILE');
+    const back = { 'base.ini': '[app:main]\nuse = config:child.ini\n' };
+    expect(refusal('config:base.ini', back)).toContain('(base.ini line 2): [app:main] of child.ini is used by itself');
+    expect(refusal('config:base.ini', { 'base.ini': '[app:main]\nmalformed\n' })).toContain(
+      'base.ini line 2: expected',
+    );
+  });
+
+  test('is suggested when a file has several applications.', () => {
+    const text = `[composite:main]\nuse = egg:Paste#urlmap\n/a = a\n/b = b\n[app:a]\n${own}[app:b]\n${own}`;
+    expect(problemsOf(() => load(text)).message).toContain(
+      'expected [app:main]. Add [app:main] with use = NAME, for one of these applications: [app:a], [app:b]',
+    );
+    expect(load(`${text}[app:main]\nuse = b\n`).get('paginate_by')).toBe(8);
+  });
+
+  test('is silent about packages; filter-with has no effect.', () => {
+    const settings = load(`[app:main]\nuse = call:kinto:main\nfilter-with = gzip\n${own}`);
+    expect(unreadLines(settings, tables, families)).toEqual([
+      'filter-with (coffer.ini line 3) has no effect: WSGI filters are not supported',
+    ]);
   });
 });
