@@ -144,6 +144,24 @@ forEachBackend((backend) => {
       expect(await alice!.request('GET', '/v1/buckets/published')).toMatchObject({ status: 403 });
     });
 
+    it('creates no groups for a creator who lacks group:create, and signs the source nevertheless.', async () => {
+      await alice!.request('PATCH', '/v1/buckets/staging', { body: { permissions: { 'group:create': [] } } });
+      const path = '/buckets/staging/collections/d';
+      expect(await carol!.request('PUT', `/v1${path}`)).toMatchObject({ status: 201 });
+      const requests = ['DELETE', 'PUT', 'DELETE', 'PUT'].map((method) => ({ method, path }));
+      for (const batch of [[], requests]) {
+        if (batch.length > 0) await carol!.request('POST', '/v1/batch', { body: { requests: batch } });
+        const body = (await carol!.request('GET', `/v1${path}`)).body;
+        expect(body).toMatchObject({ data: { status: 'signed' }, permissions: { write: [await userIdOf(carol!)] } });
+        expect(isTrue(await fetchChangeset(service, 'main', 'd'), keys.publicKey)).toBe(true);
+        for (const group of ['d-editors', 'd-reviewers']) {
+          expect(await alice!.request('GET', `/v1/buckets/staging/groups/${group}`)).toMatchObject({ status: 404 });
+        }
+      }
+      // Nobody can request a review until a user with group:create has created the groups.
+      expect(await setStatus(carol!, path, 'to-review')).toMatchObject({ status: 403, body: { errno: 121 } });
+    });
+
     it('signs nothing that the owner of a bucket has put into a destination before its source exists.', async () => {
       const planted = '/buckets/main/collections/new';
       await alice!.request('PUT', `/v1${planted}`);

@@ -82,14 +82,6 @@ describe('The signer refuses', () => {
     expect(await setStatus(alice, '/buckets/staging/collections/d', 'to-rollback')).toMatchObject(invalid);
   });
 
-  it('creation of sources by callers who cannot create groups.', async () => {
-    await alice.request('PATCH', '/v1/buckets/staging', {
-      body: { permissions: { 'collection:create': [await userIdOf(bob)] } },
-    });
-    expect(await bob.request('PUT', '/v1/buckets/staging/collections/d')).toMatchObject(forbidden);
-    expect(await alice.request('GET', '/v1/buckets/main/collections/d')).toMatchObject({ status: 404 });
-  });
-
   it.each([
     [{ n: 1.5 }, 'The number at n in'],
     [{ deep: [{ n: 0.1 }] }, 'The number at deep.0.n in'],

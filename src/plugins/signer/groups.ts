@@ -17,6 +17,12 @@ export function groupUris(
   return { editors: uri(editorsGroup), reviewers: uri(reviewersGroup) };
 }
 
+/** Returns whether the creator of a source may create its groups. Without it, the source gets none, as in Kinto. */
+export function mayCreateGroups({ service, actor, route }: Work, creator: Caller): Promise<boolean> {
+  const bucket = service.host.objects.place('bucket', { bucket_id: route.source.bucket });
+  return service.host.objects.isAllowed({ unit: actor.unit, caller: creator }, bucket, 'group:create');
+}
+
 /** Creates missing groups. An authenticated creator becomes an editor and gets `write` on both groups. */
 export async function ensureGroups({ service, actor, route, options }: Work, creator: Caller): Promise<void> {
   const { objects } = service.host;

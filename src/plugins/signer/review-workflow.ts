@@ -6,7 +6,7 @@ import type { ChangeEvent } from '../../engine/events/event.ts';
 import type { EventScope } from '../../engine/events/subscriber.ts';
 import type { Change } from '../../engine/events/event.ts';
 import { compareRecords, copyRecords, removeRecords } from './copy-records.ts';
-import { ensureGroups, groupUris, withPrincipals } from './groups.ts';
+import { ensureGroups, groupUris, mayCreateGroups, withPrincipals } from './groups.ts';
 import { commentsToEmpty, editorComment, reviewerComment, withEmptied } from './comments.ts';
 import { announceReview, type ReviewEvent } from './review-events.ts';
 import { countDifferences } from './records.ts';
@@ -52,14 +52,12 @@ export async function onEdit(work: Work, change: Change): Promise<void> {
 }
 
 async function onCreation(work: Work, source: SourceEvent, after: JsonObject): Promise<void> {
-  const { service, actor, route, options } = work;
+  const { route, options } = work;
   const { caller } = source.change;
   // The status after a creation is written below. A requested status is a transition from no status.
   const step = getKey(after, 'status') === undefined ? undefined : await decideStep(work, source, undefined, after);
-  const { objects } = service.host;
-  const bucket = objects.place('bucket', { bucket_id: route.source.bucket });
-  await objects.requireAllowed({ unit: actor.unit, caller }, bucket, 'group:create');
-  await ensureGroups(work, caller);
+  const hasGroups = await mayCreateGroups(work, caller);
+  if (hasGroups) await ensureGroups(work, caller);
   for (const target of targetsOf(route)) {
     // Other users may have filled a target that exists before its source.
     if (!(await ensureTarget(work, target, caller))) await removeRecords(work, target);
@@ -70,7 +68,7 @@ async function onCreation(work: Work, source: SourceEvent, after: JsonObject): P
     status: step === 'edit' || hasEdits(work, source.scope) ? 'work-in-progress' : 'signed',
     actions: ['edit', 'signature'],
     caller,
-    permissions: (stored) => withPrincipals(stored, 'write', [editors, reviewers]),
+    permissions: (stored) => withPrincipals(stored, 'write', hasGroups ? [editors, reviewers] : []),
   });
   if (step === 'approve' || step === 'rollBack') await carryOut(work, source, step, undefined);
 }
@@ -89,7 +87,9 @@ export async function onRecreation(work: Work): Promise<void> {
   const uri = placeUri(work.route.source);
   const creations = work.actor.unit.events.current.flatMap((event) => (event.action === 'create' ? event.changes : []));
   const creation = creations.findLast((change) => change.uri === uri);
-  if (creation !== undefined) await ensureGroups(work, creation.caller);
+  if (creation !== undefined && (await mayCreateGroups(work, creation.caller))) {
+    await ensureGroups(work, creation.caller);
+  }
 }
 
 /** Returns whether the request also changes records, before or after the status: a review does not cover those. */
