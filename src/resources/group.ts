@@ -48,16 +48,20 @@ export function groupKind({ maxMembers, validatesSchemas }: ResourceOptions): Re
   };
 }
 
+/** Returns the attributes of a group with `members`, which each group has; empty if absent. */
+export function withMembers(attributes: JsonObject): JsonObject {
+  if (getKey(attributes, 'members') !== undefined) return attributes;
+  const completed: MutableJsonObject = { ...attributes };
+  setKey(completed, 'members', []);
+  return completed;
+}
+
 /** Maximum number of reported faults per list: a million of them would make the response larger than the request. */
 const maxFaults = 100;
 
 function checkMembers(attributes: JsonObject, complain: Complain): JsonObject {
   const members = getKey(attributes, 'members');
-  if (members === undefined) {
-    const completed: MutableJsonObject = { ...attributes };
-    setKey(completed, 'members', []);
-    return completed;
-  }
+  if (members === undefined) return withMembers(attributes);
   if (!Array.isArray(members)) complain('members', 'expected a list of user ids');
   else {
     let faults = 0;

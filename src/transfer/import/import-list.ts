@@ -1,11 +1,12 @@
 // Makes one list of the target equal to the source, and compares the two. Both are one walk over the two sides in the order of
 // timestamps; a comparison writes nothing.
 import type { ObjectPermissions } from '../../contracts/permission.ts';
-import { isTombstone, type StoredEntry, type StoredObject } from '../../core/objects/stored.ts';
+import { formatAttributes, isTombstone, StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import { newestFirst } from '../../core/query/sort.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
 import { formatPermissions } from '../copy/digest.ts';
 import { compareTimes, sizeOf, walkEntries, walkPairs } from '../../maintenance/walk.ts';
+import { withMembers } from '../../resources/group.ts';
 import type { ApiRules } from './api-rules.ts';
 import { isUnfit } from './entries.ts';
 import { Findings, type ListReport } from './findings.ts';
@@ -147,8 +148,8 @@ async function* walkSource(
         const reason = `it has the timestamp of ${last.id} (${lastModified}); change one of them at the source`;
         findings.refuse({ id, lastModified, reason });
       } else {
-        last = entry;
-        yield entry;
+        last = list.kind === 'group' && !isTombstone(entry) ? completeGroup(entry) : entry;
+        yield last;
       }
     }
     onRead(entries.length);
@@ -156,6 +157,13 @@ async function* walkSource(
   if (hasClock) return;
   findings.refuseClock();
   findings.timestamp = newest();
+}
+
+/** Adds `members` to a group that Kinto stores without. */
+function completeGroup(group: StoredObject): StoredObject {
+  const { id, lastModified, attributes } = group;
+  const completed = withMembers(attributes);
+  return completed === attributes ? group : new StoredObject(id, lastModified, formatAttributes(completed));
 }
 
 async function settle(

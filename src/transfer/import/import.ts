@@ -18,7 +18,7 @@ import { compareList, importList } from './import-list.ts';
 import { bucketList, collectionList, groupList, historyList, recordList, type SourceList } from './lists.ts';
 import { ExpectedMemberships } from './memberships.ts';
 import { Oddities } from './oddities.ts';
-import { Source, type SourceRoot } from './source.ts';
+import { ListHidden, Source, type SourceRoot } from './source.ts';
 import { ImportRefused, type TransportOptions } from './transport.ts';
 
 export interface ImportOptions {
@@ -143,7 +143,7 @@ class Import {
       }
       if (withHistory === true) records.push(historyList(bucket));
     });
-    await inParallel(records, from.concurrency, async (list) => void (await this.#bring(list)));
+    await inParallel(records, from.concurrency, async (list) => this.#bringRecords(list));
     const writes = this.#options.mode !== 'verify';
     const sets: Compared[] = [];
     if (wanted === undefined && this.#root.capabilities.has('accounts')) {
@@ -175,6 +175,19 @@ class Import {
       summary.add(compared);
     }
     return Array.from(kinds.values(), (summary) => summary.result());
+  }
+
+  /** Imports a list of records or history entries. A hidden history is reported, as permissions that are not shown are. */
+  async #bringRecords(list: SourceList): Promise<void> {
+    try {
+      await this.#bring(list);
+    } catch (error) {
+      if (!(error instanceof ListHidden) || list.kind !== 'history') throw error;
+      const user = this.#root.userId ?? 'system.Everyone';
+      this.#problems.push(
+        `${list.name}: the source does not show it to this user; set kinto.history_read_principals = ${user} there`,
+      );
+    }
   }
 
   async #bring(list: SourceList, only?: readonly string[]): Promise<ListReport> {

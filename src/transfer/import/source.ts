@@ -49,6 +49,9 @@ const defaultBatchSize = 25;
 /** The source has purged tombstones since the given timestamp. */
 export class ChangesForgotten extends Error {}
 
+/** The source does not show a list to this user. */
+export class ListHidden extends ImportRefused {}
+
 export class Source {
   readonly #transport: Transport;
   readonly #root: string;
@@ -302,8 +305,7 @@ function timestampOf({ headers }: Answer, name: string): number | undefined {
 
 function refusal(name: string, { status, text }: Answer): ImportRefused {
   const message = /"message":\s*"([^"]{1,200})/.exec(text)?.[1];
-  const advice = status === 401 || status === 403 ? '; use credentials that can read it' : '';
-  return new ImportRefused(
-    `${name}: the source responded ${status}${message === undefined ? '' : ` (${message.replaceAll(/\s+/g, ' ')})`}${advice}`,
-  );
+  const sentence = `${name}: the source responded ${status}${message === undefined ? '' : ` (${message.replaceAll(/\s+/g, ' ')})`}`;
+  const isHidden = status === 401 || status === 403;
+  return isHidden ? new ListHidden(`${sentence}; use credentials that can read it`) : new ImportRefused(sentence);
 }

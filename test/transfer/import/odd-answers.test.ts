@@ -205,3 +205,52 @@ test('history entries are imported on request.', async () => {
   );
   expect(stored).toMatchObject({ text: '{"uri":"/buckets/b","action":"create"}', lastModified: 1001 });
 });
+
+test('a history that the user may not read is reported with the setting of the source, and all else is imported.', async () => {
+  const options = withRecords(['{"id":"r","last_modified":3000}']);
+  const account =
+    '{"password":"$2b$04$abcdefghijklmnopqrstuuWC9zQqzqcnCiDzEJTFV7ux8jVVPQ1Vy","id":"ann","last_modified":1}';
+  for (const status of [401, 403]) {
+    const ends = await between({
+      ...options,
+      lists: { ...options.lists, accounts: { entries: [account] } },
+      root: { capabilities: { history: {}, accounts: {} }, user: { id: 'account:admin' } },
+      interfere: ({ url }) => (url.pathname.endsWith('/history') ? { status, text: '{"message":"not yours"}' } : true),
+    });
+    for (const mode of ['refuse', 'resume', 'verify'] as const) {
+      const { isEqual, unseen, problems } = await ends.run({ mode, withHistory: true });
+      expect([isEqual, unseen, problems]).toEqual([
+        true,
+        [],
+        [
+          '/buckets/b/history: the source does not show it to this user; set kinto.history_read_principals = account:admin there',
+        ],
+      ]);
+    }
+    expect(await textOf(ends, 'r')).toBe('{}');
+    const accounts = { kind: 'account', parent: '' } as const;
+    expect(await ends.target.storage.reader.get(accounts, 'ann')).toMatchObject({ lastModified: 1 });
+  }
+});
+
+test('a group that the source stores without members gets an empty list of them.', async () => {
+  const options = withRecords([]);
+  const groups = [
+    '{"id":"g","last_modified":1,"n":12345678901234567890}',
+    '{"id":"h","last_modified":2,"members":["a"]}',
+  ];
+  const ends = await between({
+    ...options,
+    lists: {
+      ...options.lists,
+      'buckets/b/groups': { entries: [...groups, '{"id":"i","last_modified":3,"deleted":true}'] },
+    },
+    objects: { ...options.objects, 'buckets/b/groups/g': shown(groups[0]!), 'buckets/b/groups/h': shown(groups[1]!) },
+  });
+  for (const mode of ['refuse', 'verify'] as const) expect(await ends.run({ mode })).toMatchObject({ isEqual: true });
+  const list = { kind: 'group', parent: storedParent('/buckets/b') };
+  const texts = await Promise.all(
+    ['g', 'h', 'i'].map(async (id) => (await ends.target.storage.reader.get(list, id))?.text),
+  );
+  expect(texts).toEqual(['{"n":12345678901234567890,"members":[]}', '{"members":["a"]}', undefined]);
+});
