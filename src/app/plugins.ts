@@ -12,7 +12,7 @@ import { Faults } from './faults.ts';
 import { loadModule } from '../loader/modules.ts';
 
 /**
- * Finds the included plugins, each once, in the order of the setting and then of the list. A name that is neither a built-in
+ * Finds the included plugins, each once, in the order of the setting `includes`, of other settings and of the list. A name that is neither a built-in
  * plugin nor a module that exports one is collected as a fault.
  */
 export async function gatherPlugins(
@@ -21,7 +21,11 @@ export async function gatherPlugins(
   faults: Faults,
 ): Promise<readonly Plugin[]> {
   const included: Plugin[] = [];
-  const names = [...settings.get('includes'), ...(settings.get('flush_endpoint_enabled') ? ['flush'] : [])];
+  const names = [
+    ...settings.get('includes'),
+    ...(settings.get('flush_endpoint_enabled') ? ['flush'] : []),
+    ...((settings.lookup('statsd_url') ?? '') === '' ? [] : ['statsd']),
+  ];
   for (const name of names) {
     try {
       included.push(await findPlugin(name));

@@ -60,9 +60,9 @@ describe('StatsD', () => {
     expect(await receiver.lines(/request/)).toContainEqual(expect.stringMatching(/^my_shop\.request\.summary\./));
   });
 
-  it('gets the software name as prefix by default.', async () => {
+  it('gets the software name as prefix by default, and needs no name in includes, as in Kinto.', async () => {
     const receiver = await startReceiver();
-    const service = await startTestService({ settings: { includes: 'statsd', statsd_url: receiver.url } });
+    const service = await startTestService({ settings: { statsd_url: receiver.url } });
     await service.request('GET', '/v1/');
     await service.close();
     expect(await receiver.lines(/request/)).toContainEqual(expect.stringMatching(/^coffer\.request\.summary\./));
@@ -70,8 +70,12 @@ describe('StatsD', () => {
 
   it('requires a URL, and cannot be combined with Prometheus.', async () => {
     await expect(startTestService({ settings: { includes: 'statsd' } })).rejects.toThrow('statsd_url');
-    const settings = { includes: 'statsd prometheus', statsd_url: 'udp://127.0.0.1:1' };
-    await expect(startTestService({ settings })).rejects.toThrow('contains both prometheus and statsd');
+    const settings = { statsd_url: 'udp://127.0.0.1:1' };
+    for (const includes of ['statsd prometheus', 'prometheus']) {
+      const started = startTestService({ settings: { ...settings, includes } });
+      await expect(started).rejects.toThrow('contains both prometheus and statsd');
+    }
+    await (await startTestService({ settings: { includes: 'prometheus', statsd_url: '' } })).close();
     await expect(startTestService({ settings: { includes: 'statsd', statsd_url: 'http://x' } })).rejects.toThrow(
       'udp://host:port',
     );
