@@ -91,12 +91,26 @@ function checkSecret(values: CoreValues, layers: readonly Layer[], report: Repor
   const needy = values['multiauth.policies'].filter((policy) => needsSecret(policy, layers));
   if (needy.length > 0) {
     const message =
-      `must be set to a long random text, because ${describePolicies(needy)} ids or keys from it. ` +
+      `${isKintoWithoutPolicies(layers) ? kintoWithoutPolicies : ''}must be set to a long random text, because ` +
+      `${describePolicies(needy)} ids or keys from it. ` +
       'In a deployment without a secret, userid_hmac_legacy_empty = true keeps the user ids of Basic authentication.';
     report.problems.push({ name: 'userid_hmac_secret', message });
   } else if (values['multiauth.policies'].length > 0) {
     report.warnings.push('userid_hmac_secret is not set');
   }
+}
+
+const kintoWithoutPolicies =
+  'multiauth.policies is not set. Kinto then authenticates nobody; the line "multiauth.policies =" keeps that, and needs no ' +
+  'secret. For Basic authentication, which is the default of Coffer, the secret ';
+
+function isKintoWithoutPolicies(layers: readonly Layer[]): boolean {
+  if (layers.some((layer) => layer.find('multiauth.policies') !== undefined)) return false;
+  return layers.some(
+    (layer) =>
+      layer.keys.some((key) => layer.find(key)?.name.startsWith('kinto.')) ||
+      /^egg:kinto\b/.test(layer.find('use')?.text ?? ''),
+  );
 }
 
 function describePolicies(names: readonly string[]): string {

@@ -44,7 +44,7 @@ export function rewriteConfigFile(path: string, options: RewriteOptions): Rewrit
     const given = main.find(key) ?? others.find(key);
     if (given !== undefined) writer.take(key, given);
   }
-  writer.adviseOnSecrets();
+  writer.adviseOnAccess();
   return { text: writer.finish(basename(path)), problems };
 }
 
@@ -126,10 +126,16 @@ class Writer {
     return 'Other';
   }
 
-  /** Adds both choices for an old file without a secret, where Kinto uses an empty one. The operator has to decide. */
-  adviseOnSecrets(): void {
+  /** Adds the choices for an old file without policies or secrets, which Kinto reads otherwise. The operator has to decide. */
+  adviseOnAccess(): void {
     const lines = this.#sections.get(this.#known.get('userid_hmac_secret')?.row.section ?? 'Other') ?? [];
     const isSet = (key: string): boolean => (this.#written.get(key) ?? '') !== '';
+    if (!this.#written.has('multiauth.policies')) {
+      lines.push(
+        ...formatComment('multiauth.policies was not set. Kinto then authenticates nobody; this line keeps that.'),
+        ...formatComment(formatAssignment('multiauth.policies', '', this.#format).join('\n')),
+      );
+    }
     if (!isSet('userid_hmac_secret') && !isSet('userid_hmac_legacy_empty')) {
       lines.push(
         ...formatComment(

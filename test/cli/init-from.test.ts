@@ -84,12 +84,14 @@ describe('coffer init --from', () => {
     expect(err).not.toContain('hunter2');
   });
 
-  test('offers both choices when the old file has no secret.', async () => {
+  test('offers the choices when the old file has no policies and no secret.', async () => {
     const cwd = workingFolder();
     writeFileSync(join(cwd, 'old.ini'), '[app:main]\nkinto.includes = kinto.plugins.default_bucket\n');
     const { out } = await run(['init', '--from', 'old.ini'], { cwd });
     expect(out).toMatch(/^# userid_hmac_secret = [\w-]{43}$/m);
     expect(out).toMatch(/^# userid_hmac_legacy_empty = true$/m);
+    expect(out).toMatch(/^# multiauth\.policies =$/m);
+    expect(out.indexOf('# multiauth.policies =')).toBeLessThan(out.indexOf('# userid_hmac_secret'));
     expect(out).toMatch(/^# default_bucket_hmac_legacy_empty = true$/m);
     expect(out).not.toMatch(/^userid_hmac/m);
   });

@@ -177,9 +177,9 @@ describe('The local configuration of Remote Settings', () => {
 });
 
 describe('The configuration of Remote Settings for tests', () => {
-  const environment = { SVC_USERID_HMAC_LEGACY_EMPTY: 'true' };
+  const environment = { SVC_MULTIAUTH_POLICIES: '' };
 
-  test('starts with a setting about its missing secret, and publishes without credentials and reviews.', async () => {
+  test('starts when policies are set to none, authenticates nobody as Kinto does, and publishes without credentials and reviews.', async () => {
     const service = await startFrom('remote-settings-testing.ini', environment);
     const anyone = new Client(service);
     const source = '/buckets/main-workspace/collections/product-integrity';
@@ -191,12 +191,18 @@ describe('The configuration of Remote Settings for tests', () => {
     expect(isTrue(published, service.publicKey)).toBe(true);
     const { changes } = await anyone.changeset('monitor', 'changes');
     expect(changes.map(({ bucket }) => String(bucket)).toSorted()).toEqual(['main', 'main-preview']);
-    expect(warningsOf(service).filter((line) => line.startsWith('INSECURE'))).toHaveLength(1);
+    expect(warningsOf(service).filter((line) => line.startsWith('INSECURE'))).toEqual([]);
+    const user = new Client(service, 'ann');
+    expect(await user.ask('GET', '')).toMatchObject({ body: expect.not.objectContaining({ user: expect.anything() }) });
   });
 
-  test('does not start without that setting, and the error names it.', async () => {
+  test('does not start without that setting, and the error names it first.', async () => {
     const cwd = folderFor('remote-settings-testing.ini');
     const { code, err } = await run(['start', '--config', 'remote-settings-testing.ini'], { cwd });
-    expect([code, err]).toEqual([1, expect.stringContaining('userid_hmac_legacy_empty = true')]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/userid_hmac_secret: multiauth\.policies is not set\. .*"multiauth\.policies ="/),
+    ]);
+    expect(err).toContain('userid_hmac_legacy_empty = true');
   });
 });

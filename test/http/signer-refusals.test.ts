@@ -412,6 +412,7 @@ describe('A service with the signer', () => {
 describe('The signer at start', () => {
   it.each([
     [{ 'signer.resources': '' }, 'signer.resources is empty'],
+    [{ 'signer.resources': '' }, '/buckets/main-workspace -> /buckets/main-preview -> /buckets/main'],
     [{ 'signer.resources': 'a -> b' }, 'signer.resources'],
     [{ 'signer.ecdsa.private_key': '' }, 'signer.ecdsa.private_key is required'],
     [{ 'signer.ecdsa.private_key': '/nowhere/key.pem' }, 'cannot be read'],

@@ -20,8 +20,12 @@ export const signer = definePlugin({
     const values = settings.read(signerSettings);
     const resources = values['signer.resources'];
     requirePatterns(settings.keys());
-    if (resources.length === 0)
-      throw new Error('signer.resources is empty. List the collections to sign, or remove the plugin.');
+    if (resources.length === 0) {
+      throw new Error(
+        'signer.resources is empty. List the collections to sign, or remove the plugin. The default of kinto_remote_settings is: ' +
+          '/buckets/main-workspace -> /buckets/main-preview -> /buckets/main',
+      );
+    }
     const options = new SignerOptions(settings, values, clock);
     const service: SignerService = { host, routes: new Routes(resources), options, statuses: new WeakMap() };
     // Errors in settings and keys must appear at start, not at the first signature.
