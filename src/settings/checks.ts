@@ -101,8 +101,8 @@ function checkSecret(values: CoreValues, layers: readonly Layer[], report: Repor
 }
 
 const kintoWithoutPolicies =
-  'multiauth.policies is not set. Kinto then authenticates nobody; the line "multiauth.policies =" keeps that, and needs no ' +
-  'secret. For Basic authentication, which is the default of Coffer, the secret ';
+  'multiauth.policies is not set. In Kinto, all callers are then anonymous; the line "multiauth.policies =" keeps that, and ' +
+  'needs no secret. For Basic authentication, which is the default of Coffer, the secret ';
 
 function isKintoWithoutPolicies(layers: readonly Layer[]): boolean {
   if (layers.some((layer) => layer.find('multiauth.policies') !== undefined)) return false;

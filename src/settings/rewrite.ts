@@ -132,7 +132,9 @@ class Writer {
     const isSet = (key: string): boolean => (this.#written.get(key) ?? '') !== '';
     if (!this.#written.has('multiauth.policies')) {
       lines.push(
-        ...formatComment('multiauth.policies was not set. Kinto then authenticates nobody; this line keeps that.'),
+        ...formatComment(
+          'multiauth.policies was not set. In Kinto, all callers are then anonymous; this line keeps that.',
+        ),
         ...formatComment(formatAssignment('multiauth.policies', '', this.#format).join('\n')),
       );
     }

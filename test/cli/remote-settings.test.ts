@@ -179,7 +179,7 @@ describe('The local configuration of Remote Settings', () => {
 describe('The configuration of Remote Settings for tests', () => {
   const environment = { SVC_MULTIAUTH_POLICIES: '' };
 
-  test('starts when policies are set to none, authenticates nobody as Kinto does, and publishes without credentials and reviews.', async () => {
+  test('starts when policies are set to none, has anonymous callers only, as Kinto does, and publishes without credentials and reviews.', async () => {
     const service = await startFrom('remote-settings-testing.ini', environment);
     const anyone = new Client(service);
     const source = '/buckets/main-workspace/collections/product-integrity';

@@ -158,7 +158,7 @@ forEachBackend((backend) => {
           expect(await alice!.request('GET', `/v1/buckets/staging/groups/${group}`)).toMatchObject({ status: 404 });
         }
       }
-      // Nobody can request a review until a user with group:create has created the groups.
+      // No user can request a review until one with group:create has created the groups.
       expect(await setStatus(carol!, path, 'to-review')).toMatchObject({ status: 403, body: { errno: 121 } });
     });
 
