@@ -12,8 +12,8 @@ import { Faults } from './faults.ts';
 import { loadModule } from '../loader/modules.ts';
 
 /**
- * Finds the included plugins, each once, in the order of the setting `includes`, of other settings and of the list. A name that is neither a built-in
- * plugin nor a module that exports one is collected as a fault.
+ * Finds the included plugins, each once: those of the setting `includes`, of other settings, and of the list. A name that is
+ * neither a built-in plugin nor a module that exports one is collected as a fault.
  */
 export async function gatherPlugins(
   settings: Settings,
@@ -21,11 +21,11 @@ export async function gatherPlugins(
   faults: Faults,
 ): Promise<readonly Plugin[]> {
   const included: Plugin[] = [];
-  const names = [
-    ...settings.get('includes'),
-    ...(settings.get('flush_endpoint_enabled') ? ['flush'] : []),
-    ...((settings.lookup('statsd_url') ?? '') === '' ? [] : ['statsd']),
-  ];
+  const includes = settings.get('includes');
+  const names = [...includes];
+  if (settings.get('flush_endpoint_enabled')) names.push('flush');
+  // Metrics have one destination, and `includes` is more specific than an address.
+  if ((settings.lookup('statsd_url') ?? '') !== '' && !includes.includes('prometheus')) names.push('statsd');
   for (const name of names) {
     try {
       included.push(await findPlugin(name));

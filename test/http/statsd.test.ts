@@ -71,11 +71,9 @@ describe('StatsD', () => {
   it('requires a URL, and cannot be combined with Prometheus.', async () => {
     await expect(startTestService({ settings: { includes: 'statsd' } })).rejects.toThrow('statsd_url');
     const settings = { statsd_url: 'udp://127.0.0.1:1' };
-    for (const includes of ['statsd prometheus', 'prometheus']) {
-      const started = startTestService({ settings: { ...settings, includes } });
-      await expect(started).rejects.toThrow('contains both prometheus and statsd');
-    }
-    await (await startTestService({ settings: { includes: 'prometheus', statsd_url: '' } })).close();
+    const both = startTestService({ settings: { ...settings, includes: 'statsd prometheus' } });
+    await expect(both).rejects.toThrow('contains both prometheus and statsd');
+    await (await startTestService({ settings: { ...settings, includes: 'prometheus' } })).close();
     await expect(startTestService({ settings: { includes: 'statsd', statsd_url: 'http://x' } })).rejects.toThrow(
       'udp://host:port',
     );

@@ -20,9 +20,7 @@ export const statsd = definePlugin({
 
 function setUp({ settings, stores, logger }: PluginHost): PluginParts {
   if (settings.get('includes').includes('prometheus')) {
-    throw new Error(
-      'The configuration contains both prometheus and statsd, which statsd_url includes too. Remove one of them.',
-    );
+    throw new Error('includes contains both prometheus and statsd. Remove one of them.');
   }
   const url = settings.read(statsdSettings).statsd_url;
   if (url === undefined) throw new Error('statsd_url must be set to udp://host:port.');

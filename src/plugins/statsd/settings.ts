@@ -8,7 +8,7 @@ export const statsdSettings = {
   ...inSection('StatsD', {
     statsd_url: setting(
       optional(matching(/^udp:\/\/(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?\/?$/, 'udp://host:port')),
-      'Address of the StatsD server. A value includes the plugin statsd, also without its name in includes.',
+      'Address of the StatsD server. A value includes the plugin statsd, unless includes contains prometheus.',
       { default: undefined },
     ),
     statsd_prefix: setting(optional(text()), 'Prefix of metric names. A changed project_name is used instead.', {
