@@ -126,6 +126,51 @@ forEachBackend((backend) => {
       }
     });
 
+    it('are cut only at the limit of the client, not where pages of lists end.', async () => {
+      const pages = { paginate_by: '2', storage_max_fetch_size: '3' };
+      const service = await backend.start({ settings: { ...settings, ...pages } });
+      try {
+        const alice = service.asUser('alice');
+        await fill(alice);
+        const collection = '/v1/buckets/main/collections/c';
+        for (const id of ['b', 'c', 'd', 'e', 'f']) await alice.request('PUT', `${collection}/records/${id}`);
+        await alice.request('DELETE', `${collection}/records/b`);
+        const ids = async (query: string): Promise<string> => {
+          const { body } = await alice.request('GET', `${collection}/changeset?_expected=1${query}`);
+          return (body as { changes: readonly { id: string }[] }).changes.map(({ id }) => id).join('');
+        };
+        expect(await ids('')).toBe('fedca');
+        expect(await ids('&_since=1')).toBe('bfedca');
+        expect(await ids('&_limit=5&_since=1')).toBe('bfedc');
+        expect(await ids('&_limit=42000')).toBe('fedca');
+        const monitored = await service.request('GET', `${monitor.replace('records', 'changeset')}?_expected=1`);
+        expect((monitored.body as { changes: readonly unknown[] }).changes).toHaveLength(3);
+      } finally {
+        await service.close();
+      }
+    });
+
+    it('refuses a changeset with more deletions than fit in one response.', async () => {
+      const limits = { max_page_bytes: '100', max_answer_bytes: '400' };
+      const service = await backend.start({ settings: { ...settings, ...limits } });
+      try {
+        const alice = service.asUser('alice');
+        await fill(alice);
+        const collection = '/v1/buckets/main/collections/c';
+        const remove = async (id: string): Promise<void> => {
+          await alice.request('PUT', `${collection}/records/${id}`);
+          await alice.request('DELETE', `${collection}/records/${id}`);
+        };
+        for (const id of ['b', 'c', 'd']) await remove(id);
+        const read = (): Promise<unknown> => alice.request('GET', `${collection}/changeset?_expected=1&_since=1`);
+        expect(await read()).toMatchObject({ body: { changes: [{ id: 'd' }, { id: 'c' }, { id: 'b' }, { id: 'a' }] } });
+        await remove('e');
+        expect(await read()).toMatchObject({ status: 413, body: { errno: 113 } });
+      } finally {
+        await service.close();
+      }
+    });
+
     it('returns a changeset larger than a page, up to the maximum response size.', async () => {
       const limits = { max_page_bytes: '500', max_answer_bytes: '2000' };
       const service = await backend.start({ settings: { ...settings, ...limits } });

@@ -6,7 +6,7 @@ import type { PageText } from '../../contracts/storage.ts';
 import { formatHttpDate } from '../../core/objects/etag.ts';
 import { entryValue, type StoredObject } from '../../core/objects/stored.ts';
 import { uriBelow } from '../../core/objects/uris.ts';
-import type { Filter } from '../../core/query/ast.ts';
+import type { Filter, PageQuery } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
 import { requireAllowed, requireGranted } from '../../engine/access.ts';
@@ -27,6 +27,9 @@ import type { ChangesService } from './service.ts';
 
 /** Maximum number of reads while the collection keeps changing. */
 const maxAttempts = 5;
+
+/** What an entry counts at least: as much as a tombstone takes, whose text the limit of a page does not count. */
+const minEntryBytes = 100;
 
 export function changesetEndpoint(service: ChangesService): Endpoint {
   const handle = (context: Context): Promise<ServiceResponse> => readChangeset(service, context);
@@ -67,7 +70,7 @@ function describe(): OperationDescription {
           'Only for `monitor/changes`: `_since` is too old, or `_expected` has quotes. The header `Location` has the URL to use.',
       },
     },
-    errors: [404, 409],
+    errors: [404, 409, 413],
   };
 }
 
@@ -94,7 +97,7 @@ async function readChangeset(service: ChangesService, context: Context): Promise
     if (early !== undefined) return early;
     if (withoutQuotes(expected) !== expected) return redirectUnquoted(service, context);
   }
-  const query = { since, limit: readLimit(service, context), caching };
+  const query = { since, limit: readLimit(context), caching };
   return isMonitor ? monitorChangeset(service, context, query) : collectionChangeset(service, context, query);
 }
 
@@ -108,16 +111,16 @@ function redirectUnquoted({ redirects }: ChangesService, context: Context): Serv
 
 interface ChangesetQuery {
   readonly since: number | undefined;
+  /** What the client asks for. Nothing else cuts a changeset: it has no next page, and the signature is that of all records. */
   readonly limit: number;
   readonly caching: ServiceResponse['headers'];
 }
 
-function readLimit({ host }: ChangesService, context: Context): number {
+function readLimit(context: Context): number {
   const query = context.query.filter(([name]) => name === '_limit');
   const { limit = Infinity, issues } = parseParameters(query, { now: context.now, use: 'list' });
   if (issues.length > 0) throw invalidParameters(issues);
-  const { paginateBy = 0, maxFetchSize } = host.engine;
-  return Math.min(limit, paginateBy > 0 ? paginateBy : Infinity, maxFetchSize);
+  return limit;
 }
 
 async function monitorChangeset(
@@ -161,8 +164,8 @@ async function collectionChangeset(
   let collection = await read();
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     if (collection === undefined) throw notFound('missingParent', 'collection', id);
-    const page = await readWhole(host.engine, context, limit, (maxBytes) =>
-      storage.listText(list, { filters, sort, limit, maxBytes, includeDeleted: since !== undefined }),
+    const page = await readWhole(host.engine, context, limit, (part) =>
+      storage.listText(list, { filters, sort, ...part, includeDeleted: since !== undefined }),
     );
     const after = await read();
     if (after?.lastModified === collection.lastModified) {
@@ -193,11 +196,11 @@ async function readWhole(
   { maxPageBytes, maxAnswerBytes }: Pick<EngineOptions, 'maxPageBytes' | 'maxAnswerBytes'>,
   { request }: Context,
   limit: number,
-  read: (maxBytes: number) => Promise<PageText>,
+  read: (part: Pick<PageQuery, 'limit' | 'maxBytes'>) => Promise<PageText>,
 ): Promise<PageText> {
   for (let maxBytes = Math.min(maxPageBytes, maxAnswerBytes); ; maxBytes = Math.min(maxBytes * 2, maxAnswerBytes)) {
     if (maxBytes > maxPageBytes) request.memory?.admitWhole(maxBytes * responseExpansion);
-    const page = await read(maxBytes);
+    const page = await read({ limit: Math.min(limit, Math.ceil(maxBytes / minEntryBytes)), maxBytes });
     if (!page.more || page.count >= limit) return page;
     if (maxBytes === maxAnswerBytes) {
       const message =

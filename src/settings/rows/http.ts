@@ -25,7 +25,7 @@ export const requestSettings = {
   ),
   max_answer_bytes: setting(
     integer({ min: 1 }),
-    'Maximum size in bytes of the objects in a response without pages: a changeset or a snapshot. Larger ones are refused with 413.',
+    'Maximum size in bytes of the objects in a response without pages: a changeset or a snapshot. Larger ones are refused with 413. In a changeset, each record and each deletion counts at least 100 bytes.',
     { default: 104_857_600 },
   ),
   max_body_size: setting(integer({ min: 1 }), 'Maximum size in bytes of a request body.', { default: 10_485_760 }),
