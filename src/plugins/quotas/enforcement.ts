@@ -37,12 +37,13 @@ export class QuotaEnforcement {
   }
 
   /**
-   * Counts the changes of a request.
+   * Counts the changes of a request. It may exceed a limit where it does not make the use larger, and where it only deletes.
    *
    * @throws ServiceError insufficientStorage when a limit is exceeded, which rolls back the request
    */
   async count(changes: readonly Change[], unit: UnitOfWork): Promise<void> {
-    for (const change of changes) this.#requireObjectWithin(change);
+    const mayExceed = isDeletion(changes);
+    if (!mayExceed) for (const change of changes) this.#requireObjectWithin(change);
     const usageChanges = computeUsageChanges(changes, (deletion) => this.#deletedUsage.get(deletion) ?? noUsage)
       .filter(({ isGone }) => !isGone)
       .map((usageChange) => ({ ...usageChange, list: counterList(usageChange.uri) }))
@@ -63,14 +64,14 @@ export class QuotaEnforcement {
     };
     for (const [index, usageChange] of usageChanges.entries()) {
       const usage = add(parseUsage(states[index]!.object), usageChange.change);
-      if (usageChange.hasWrites) this.#requireWithin(usageChange, usage);
+      if (!mayExceed) this.#requireWithin(usageChange, usage);
       update(usageChange.list, counterId(usageChange), usage);
     }
     await Promise.all(writes);
   }
 
   /** @throws ServiceError insufficientStorage */
-  #requireObjectWithin({ kind, action, ids, new: entry }: Change): void {
+  #requireObjectWithin({ kind, action, ids, old, new: entry }: Change): void {
     if (action === 'delete') return;
     const bucketId = ids['bucket_id']!;
     const collectionId = ids['collection_id'];
@@ -78,23 +79,28 @@ export class QuotaEnforcement {
     const limit = ofCollection?.maxBytesPerItem ?? this.#limits.ofBucket(bucketId).maxBytesPerItem;
     if (limit === undefined) return;
     const size = sizeOf(entry);
-    if (size > limit) throw exceeded(`The ${kind} has ${size} bytes. The limit is ${limit}.`);
+    if (size > limit && size > sizeOf(old)) throw exceeded(`The ${kind} has ${size} bytes. The limit is ${limit}.`);
   }
 
   /** @throws ServiceError insufficientStorage */
-  #requireWithin({ bucketId, collectionId }: UsageChange, { records, size }: Usage): void {
+  #requireWithin({ bucketId, collectionId, change }: UsageChange, { records, size }: Usage): void {
     const isBucket = collectionId === undefined;
     const { maxBytes, maxItems } = isBucket
       ? this.#limits.ofBucket(bucketId)
       : this.#limits.ofCollection(bucketId, collectionId);
     const name = isBucket ? 'bucket' : 'collection';
-    if (maxBytes !== undefined && size > maxBytes) {
+    if (maxBytes !== undefined && change.size > 0 && size > maxBytes) {
       throw exceeded(`The ${name} would have ${size} bytes. The limit is ${maxBytes}.`);
     }
-    if (maxItems !== undefined && records > maxItems) {
+    if (maxItems !== undefined && change.records > 0 && records > maxItems) {
       throw exceeded(`The ${name} would have ${records} records. The limit is ${maxItems}.`);
     }
   }
+}
+
+/** Whether a request only deletes. What the service updates because of that, such as a status or a signature, may grow. */
+function isDeletion(changes: readonly Change[]): boolean {
+  return changes.every(({ action, isByService }) => action === 'delete' || (action === 'update' && isByService));
 }
 
 function counterId({ collectionId }: Pick<UsageChange, 'collectionId'>): string {

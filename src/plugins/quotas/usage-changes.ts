@@ -11,8 +11,6 @@ export interface UsageChange {
   readonly collectionId: string | undefined;
   /** Difference to the stored counter. */
   readonly change: Usage;
-  /** Whether the request created or updated objects, and did not only delete. */
-  readonly hasWrites: boolean;
   /** Whether the bucket or collection was deleted, with its counter. */
   readonly isGone: boolean;
 }
@@ -33,7 +31,7 @@ export function computeUsageChanges(
   const open = (uri: ObjectUri, bucketId: string, collectionId?: string): MutableUsageChange => {
     let usageChange = usageChanges.get(uri);
     if (usageChange === undefined) {
-      usageChange = { uri, bucketId, collectionId, change: noUsage, hasWrites: false, isGone: false };
+      usageChange = { uri, bucketId, collectionId, change: noUsage, isGone: false };
       usageChanges.set(uri, usageChange);
     }
     return usageChange;
@@ -54,15 +52,13 @@ export function computeUsageChanges(
       // The deletion also removes what this request has created in the collection.
       const lost = add(countedIn(change), collection!.change);
       bucket.change = subtract(bucket.change, { ...lost, collections: 1 });
-      Object.assign(collection!, { change: noUsage, hasWrites: false, isGone: true });
+      Object.assign(collection!, { change: noUsage, isGone: true });
       continue;
     }
     const usage = usageOf(change);
     bucket.change = add(bucket.change, usage);
-    bucket.hasWrites ||= action !== 'delete';
     if (collection === undefined) continue;
     collection.change = add(collection.change, { ...usage, collections: 0 });
-    collection.hasWrites ||= action !== 'delete';
     collection.isGone = false;
   }
   return [...usageChanges.values()];
