@@ -6,7 +6,7 @@ import { send } from '@fastify/send';
 import { isAbsent } from '../base/system-errors.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import { ServiceError } from '../core/errors.ts';
-import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
+import type { RequestHeaders, ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 
 export interface FileOptions {
   /** Folder of the files. */
@@ -27,9 +27,19 @@ export interface FileOptions {
  */
 export async function serveFile(request: ServiceRequest, options: FileOptions): Promise<ServiceResponse> {
   const { root, path, cacheSeconds = 0, headers = {} } = options;
-  const asked = Object.assign(Readable.from([]), { headers: request.headers, method: request.method });
   const encoded = `/${path.split('/').map(encodeURIComponent).join('/')}`;
-  const found = await send(asked, encoded, { root, dotfiles: 'ignore', maxAge: cacheSeconds * 1000 });
+  const look = (range: string | undefined): ReturnType<typeof send> => {
+    const asked = Object.assign(Readable.from([]), { headers: { ...request.headers, range }, method: request.method });
+    return send(asked, encoded, { root, dotfiles: 'ignore', maxAge: cacheSeconds * 1000 });
+  };
+  const range = findRange(request.headers);
+  let found = await look(range);
+  // The end of a file that is shorter is the whole file, and that of an empty one is no range.
+  for (const whole of isSuffix.test(range ?? '') ? ['bytes=0-', undefined] : []) {
+    if (found.statusCode !== 416) break;
+    found.stream.destroy();
+    found = await look(whole);
+  }
   const isFile = found.type === 'file' || found.statusCode === 304;
   if (!isFile) {
     found.stream.destroy();
@@ -43,6 +53,14 @@ export async function serveFile(request: ServiceRequest, options: FileOptions): 
     headers: { ...found.headers, ...headers },
     body: isEmpty ? '' : found.stream,
   };
+}
+
+/** A range of the last bytes of a file, of at least one. */
+const isSuffix = /^ *bytes= *-0*[1-9]\d* *$/;
+
+/** Returns the header `Range`; `undefined` if it depends on a weak ETag, whose bytes may differ from those the client has. */
+export function findRange({ range, 'if-range': condition }: RequestHeaders): string | undefined {
+  return condition?.trimStart().startsWith('W/') === true ? undefined : range;
 }
 
 /** Waits until the file is open, because a response whose status is sent cannot become a 404. */

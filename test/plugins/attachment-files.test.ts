@@ -352,6 +352,12 @@ describe('Files are served', () => {
     const get = (headers: Record<string, string>): Promise<TestResponse> => alice.request('GET', location, { headers });
     expect(await get({ Range: 'bytes=2-4' })).toMatchObject({ status: 206, text: '234' });
     expect(await get({ Range: 'bytes=-2' })).toMatchObject({ status: 206, text: '89' });
+    expect(await get({ Range: 'bytes=-20' })).toMatchObject({
+      status: 206,
+      text: '0123456789',
+      headers: { 'content-range': 'bytes 0-9/10' },
+    });
+    expect(await get({ Range: 'bytes=-0' })).toMatchObject({ status: 416 });
     expect(await get({ Range: 'bytes=20-' })).toMatchObject({
       status: 416,
       headers: { 'content-range': 'bytes */10', 'content-type': 'application/json' },
@@ -363,6 +369,18 @@ describe('Files are served', () => {
     expect(bomb.text.length).toBeLessThan(1000);
     const { headers } = await get({});
     expect(await get({ 'If-None-Match': headers['etag']! })).toMatchObject({ status: 304, text: '' });
+    const ifUnchanged = (validator: string): Promise<TestResponse> =>
+      get({ Range: 'bytes=2-4', 'If-Range': validator });
+    expect(await ifUnchanged(headers['last-modified']!)).toMatchObject({ status: 206, text: '234' });
+    for (const etag of [headers['etag']!, 'W/"x"', '"x"'])
+      expect(await ifUnchanged(etag)).toMatchObject({ status: 200, text: '0123456789' });
+  });
+
+  it('whole when the range is the end of an empty file.', async () => {
+    await start();
+    const { location } = attachmentOf(await upload(alice, record, { content: '' }));
+    const end = await alice.request('GET', location, { headers: { Range: 'bytes=-2' } });
+    expect(end).toMatchObject({ status: 200, text: '' });
   });
 
   it.each([
@@ -501,6 +519,8 @@ describe('In a bucket of S3', () => {
     const part = await alice.request('GET', location, { headers: { Range: 'bytes=3-5' } });
     expect(part).toMatchObject({ status: 206, text: 'abc', headers: { 'content-range': 'bytes 3-5/300000' } });
     expect(part.headers['content-disposition']).toMatch(/^attachment/);
+    const weak = { Range: 'bytes=3-5', 'If-Range': 'W/"x"' };
+    expect(await alice.request('GET', location, { headers: weak })).toMatchObject({ status: 200 });
     const again = await alice.request('GET', location, { headers: { 'If-None-Match': whole.headers['etag']! } });
     expect(again).toMatchObject({ status: 304, text: '' });
     expect(await alice.request('GET', location, { headers: { Range: 'bytes=300000-' } })).toMatchObject({

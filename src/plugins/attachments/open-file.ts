@@ -4,8 +4,8 @@ import { Readable } from 'node:stream';
 import type { BlobQuery, BlobStore } from '../../contracts/blobs.ts';
 import { invalidParameters, ServiceError } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
-import type { ServiceResponse } from '../../engine/exchange.ts';
-import { fileRefusal, serveFile } from '../../http/static-files.ts';
+import type { RequestHeaders, ServiceResponse } from '../../engine/exchange.ts';
+import { fileRefusal, findRange, serveFile } from '../../http/static-files.ts';
 import { isSameLink, type Link } from './file-links.ts';
 
 /** Maximum number of attempts while the link changes concurrently. */
@@ -91,9 +91,10 @@ function fileAfterWrite(): ServiceError {
 
 function conditionsOf({ request }: Context): BlobQuery['headers'] {
   const names = ['range', 'if-range', 'if-none-match', 'if-modified-since'] as const;
+  const headers: RequestHeaders = { ...request.headers, range: findRange(request.headers) };
   return Object.fromEntries(
     names.flatMap((name) => {
-      const value = request.headers[name];
+      const value = headers[name];
       return value === undefined ? [] : [[name, value] as const];
     }),
   );
