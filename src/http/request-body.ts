@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { JsonLimits } from '../base/json.ts';
 import { pause } from '../base/steps.ts';
-import { ServiceError } from '../core/errors.ts';
+import { invalidParameters, ServiceError } from '../core/errors.ts';
 import { mediaType, RequestBody } from '../engine/exchange.ts';
 import { JsonValueCounter } from './json-value-counter.ts';
 import { bodyWeight, smallBytes, type RequestAccount } from './request-memory.ts';
@@ -25,8 +25,8 @@ const bodyless: readonly (string | undefined)[] = ['GET', 'HEAD', 'TRACE'];
  * Returns the body of a request; without a promise when it is empty. The handlers of forms with files read and limit them as
  * streams.
  *
- * @throws ServiceError by rejection: requestTooLarge as early as possible; badRequest when the client aborts; overloaded when
- *   other requests hold too much memory
+ * @throws ServiceError by rejection: unsupportedMediaType when the body is compressed; requestTooLarge as early as possible;
+ *   badRequest when the client aborts; overloaded when other requests hold too much memory
  */
 export function receiveBody(
   incoming: IncomingMessage,
@@ -38,12 +38,24 @@ export function receiveBody(
   if (bodyless.includes(method) || (encoding === undefined && (length === undefined || length === '0'))) {
     return RequestBody.none;
   }
+  const coding = headers['content-encoding'];
+  if (coding !== undefined && !isPlain(coding)) return Promise.reject(unsupportedCoding());
   if (type !== undefined && mediaType(type) === 'multipart/form-data') return RequestBody.ofStream(incoming);
   const bytes = length === undefined ? undefined : Number(length);
   if (bytes !== undefined && bytes > limits.bodyLimitBytes) return Promise.reject(new ServiceError('requestTooLarge'));
   const isSmall = account.takeSmall(bytes ?? Math.min(smallBytes, limits.bodyLimitBytes));
   if (isSmall && bytes !== undefined) return readWhole(incoming, limits);
   return readLarge(incoming, limits, account, isSmall ? undefined : (bytes ?? limits.bodyLimitBytes));
+}
+
+/** Whether the header `Content-Encoding` names nothing that has to be undone. */
+function isPlain(coding: string): boolean {
+  return coding.split(',').every((name) => ['', 'identity'].includes(name.trim().toLowerCase()));
+}
+
+function unsupportedCoding(): ServiceError {
+  const description = 'Compressed bodies are not accepted. Send the body without Content-Encoding';
+  return invalidParameters([{ location: 'header', name: 'Content-Encoding', description }], 'unsupportedMediaType');
 }
 
 function readWhole(incoming: IncomingMessage, { json, bodyLimitBytes }: BodyLimits): Promise<RequestBody> {

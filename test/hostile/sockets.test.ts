@@ -107,7 +107,7 @@ describe('bytes that are no request', () => {
       `${post}Transfer-Encoding: chunked\r\n\r\nf;a=b\r\n{"requests":[]}\r\n0\r\n\r\n`,
       200,
     ],
-    ['a compressed body', `${post}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b`, 400],
+    ['a compressed body', `${post}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b`, 415],
     ['an empty media type', `${post}Content-Type:\r\nContent-Length: 15\r\n\r\n{"requests":[]}`, 415],
   ] as const)('%s has one meaning.', async (_name, bytes, status) => {
     const { statuses, text } = await exchange(bytes);

@@ -43,7 +43,7 @@ const byStatus: Readonly<Record<number, SharedError>> = {
   413: error('TooLarge', 'The body is too large.'),
   415: error(
     'UnsupportedMediaType',
-    'The media type of the body is not accepted, or the header `Accept` excludes JSON.',
+    'The media type of the body is not accepted, the body is compressed, or the header `Accept` excludes JSON.',
   ),
   429: { ...error('TooMany', 'The client sent too many requests. The service did nothing.'), headers: [retryAfter] },
   503: { ...error('Unavailable', 'The service is overloaded, or a backend does not respond.'), headers: [retryAfter] },
