@@ -20,7 +20,7 @@ export interface BatchableQuery {
 /**
  * Creates a query that reads a few rows by key.
  *
- * @param name unique name in this folder
+ * @param name see `prepared`
  * @param text a query whose parameters all have a type, `$1::text`
  */
 export function batchableQuery(name: string, text: string, { maxTogether = 64 } = {}): BatchableQuery {
@@ -55,26 +55,26 @@ export function answersOf(rows: readonly Row[], count: number): readonly (readon
 }
 
 /**
- * Names for queries that are compiled at run time, so that the server keeps the most frequent ones prepared. Their number is
- * limited, because each takes memory in every connection.
+ * Queries that are compiled at run time, so that the server keeps the first ones prepared. Their number is limited, because
+ * each takes memory in every connection.
  */
-export class StatementNames {
-  readonly #prefix: string;
+export class CompiledQueries {
+  readonly #name: string;
   readonly #limit: number;
   readonly #options: { readonly maxTogether: number };
   readonly #queries = new Map<string, BatchableQuery>();
 
-  constructor(prefix: string, limit: number, options: { readonly maxTogether: number }) {
-    this.#prefix = prefix;
+  constructor(name: string, limit: number, options: { readonly maxTogether: number }) {
+    this.#name = name;
     this.#limit = limit;
     this.#options = options;
   }
 
-  /** Returns the query of this text; `undefined` when no name is left. */
+  /** Returns the query of this text; `undefined` when too many are kept. */
   query(text: string): BatchableQuery | undefined {
     const known = this.#queries.get(text);
     if (known !== undefined || this.#queries.size >= this.#limit) return known;
-    const made = batchableQuery(`${this.#prefix}-${this.#queries.size + 1}`, text, this.#options);
+    const made = batchableQuery(this.#name, text, this.#options);
     this.#queries.set(text, made);
     return made;
   }

@@ -1,5 +1,6 @@
 // A connection taken from the pool. Statements are sent without waiting for the results of earlier ones, and rows are
 // arrays of texts. Only this file and `connection-pool.ts` use the driver.
+import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import { isStorableText } from '../../base/json.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
@@ -41,14 +42,22 @@ export interface Result {
   readonly command: string;
 }
 
-/** Creates a prepared statement; the name is unique in this folder. */
+/** Creates a prepared statement; the name says what it does, in the lists of the server. */
 export function prepared(name: string, text: string): Statement {
-  return { name, text };
+  return { name: `${name}-${hashOf(text)}`, text };
 }
 
 /** Creates a prepared statement that reads or changes a few rows by key. */
 export function quick(name: string, text: string): Statement {
-  return { name, text, isQuick: true };
+  return { ...prepared(name, text), isQuick: true };
+}
+
+/**
+ * Returns the part of a name that differs for each text. A pooler may give the session of another process, or of another
+ * version, which has other statements. The server cuts names after 63 bytes.
+ */
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
 
 /** Replaces a text that cannot be stored: the server refuses it, and with it the transaction. */

@@ -13,7 +13,8 @@ interface Meaning {
   readonly isLasting?: boolean;
 }
 
-const pooling = 'behind a pooler, set postgresql_transaction_pooling';
+/** What an operator can do about a pooler that does not keep what the service leaves in a session. */
+export const pooling = 'behind a pooler, set postgresql_transaction_pooling';
 
 /** Meanings of SQLSTATE codes, or of the two characters of their class. */
 const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
@@ -59,6 +60,13 @@ const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ['F0', { what: 'the server cannot use its configuration' }],
   ['XX', { what: 'the server reports an internal error' }],
 ]);
+
+/** PgBouncer refuses parameters of a connection that it does not know, with the code of a protocol violation. */
+const refusedParameter: Meaning = {
+  what: 'a pooler refuses a parameter of the connection',
+  remedy: `${pooling}, and leave parameters of the server out of the URL`,
+  isLasting: true,
+};
 
 /** Codes of classes that have a meaning which are faults of the service, unless they end the session. */
 const mistakes: readonly string[] = ['08P01', '25P01', '25P02', '54001', '54011', '54023'];
@@ -155,9 +163,14 @@ export function translateError(error: unknown, backend: BackendName, place: stri
   if (conflicts.includes(code)) return new TransactionConflict(`PostgreSQL: ${code}`, { cause: error });
   if (unstorable.includes(code)) return new UnstorableText({ cause: error });
   if (code === '54000') return new UnstorableText({ cause: error }, 'a text is longer than the database can index');
-  const isMistake = mistakes.includes(code) && !isFarewell(error, code);
-  const meaning = isMistake ? undefined : (meanings.get(code) ?? meanings.get(code.slice(0, 2)));
+  const meaning = meaningOf(error, code);
   return meaning === undefined ? error : unavailable(backend, place, meaning, error, isUndone);
+}
+
+function meaningOf(error: Error, code: string): Meaning | undefined {
+  if (mistakes.includes(code) && !isFarewell(error, code)) return undefined;
+  if (error.message.startsWith('unsupported startup parameter')) return refusedParameter;
+  return meanings.get(code) ?? meanings.get(code.slice(0, 2));
 }
 
 function unavailable(

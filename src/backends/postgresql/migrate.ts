@@ -3,7 +3,7 @@
 import { BackendError } from '../../contracts/errors.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Connection } from './connection.ts';
-import { translateError, type BackendName } from './errors.ts';
+import { pooling, translateError, type BackendName } from './errors.ts';
 import type { Component, Migration } from './schema.ts';
 
 const createVersions = `CREATE TABLE IF NOT EXISTS coffer_versions (
@@ -28,6 +28,7 @@ export async function initializeComponent(
   const connection = await pool.takeForUnit();
   try {
     await requireUnicode(connection);
+    if (!pool.isPooled) await requireTimeouts(connection);
     return dryRun ? await listPending(connection, component) : await migrate(connection, component);
   } catch (error) {
     throw translateError(error, backend, pool.place);
@@ -41,6 +42,16 @@ async function requireUnicode(connection: Connection): Promise<void> {
   const [row] = (await connection.run({ text: 'SHOW server_encoding' })).rows;
   if (row?.[0] === 'UTF8') return;
   throw new BackendError(`The PostgreSQL database has the encoding ${row?.[0]}: create one with the encoding UTF8`);
+}
+
+/**
+ * Refuses a pooler that drops the timeouts of a connection. It would drop the rest of the session as well, or let requests wait
+ * for locks without a limit. No connection asks for a limit of 0.
+ */
+async function requireTimeouts(connection: Connection): Promise<void> {
+  const [row] = (await connection.run({ text: 'SHOW lock_timeout' })).rows;
+  if (row?.[0] !== '0') return;
+  throw new BackendError(`PostgreSQL at ${connection.place}: a pooler drops the timeouts of connections; ${pooling}`);
 }
 
 async function listPending(connection: Connection, component: Component): Promise<readonly string[]> {

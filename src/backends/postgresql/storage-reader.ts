@@ -32,7 +32,7 @@ import { compileCount, compilePage, readPageRows } from './page.ts';
 import { compileOrderedPage, type RowShape } from './ordered-page.ts';
 import type { Compiled } from './parameters.ts';
 import { smallListSource } from './small-lists.ts';
-import { batchableQuery, StatementNames, type BatchableQuery, type BatchValue } from './batchable-query.ts';
+import { batchableQuery, CompiledQueries, type BatchableQuery, type BatchValue } from './batchable-query.ts';
 
 // The subselect makes the server look up the list first. In a join it may search all lists of the parent for the id.
 const fromObject = `FROM coffer_objects o WHERE o.parent = $1::text
@@ -58,8 +58,8 @@ const nextLists = prepared(
 );
 
 /** Pages that an index delivers are requested often, and have few different statements. */
-const pages = new StatementNames('page', 100, { maxTogether: 16 });
-const orderedPages = new StatementNames('ordered-page', 100, { maxTogether: 16 });
+const pages = new CompiledQueries('page', 100, { maxTogether: 16 });
+const orderedPages = new CompiledQueries('ordered-page', 100, { maxTogether: 16 });
 /** Maximum number of entries of a page that comes in one row. */
 const maxTextLimit = 1000;
 /** Maximum number of entries of a page that shares a statement with other queries. */

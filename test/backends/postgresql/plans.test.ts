@@ -121,14 +121,16 @@ async function explainAll(committed: Access, access: Access): Promise<ReadonlyMa
   const known = [await access.run(ask, []), await committed.run(ask, [])].flatMap(({ rows }) => rows);
   await access.run({ text: 'SET LOCAL plan_cache_mode = force_generic_plan' }, []);
   const plans = new Map<string, readonly Plan[]>();
-  for (const [name, statement, count] of known) {
-    if (plans.has(name!)) continue;
+  for (const [fullName, statement, count] of known) {
+    // Without the hash of the text, except for pages, which have many texts.
+    const name = fullName!.replace(/(?<!page(?:-together)?)-[\w-]{16}$/, '');
+    if (plans.has(name)) continue;
     await access.run({ text: `PREPARE "explained ${name}" AS ${statement}` }, []);
     const nulls = Array.from({ length: Number(count) }, () => 'NULL').join();
     const text = `EXPLAIN (FORMAT JSON) EXECUTE "explained ${name}"${nulls === '' ? '' : `(${nulls})`}`;
     const [row] = (await access.run({ text }, [])).rows;
     const [{ Plan: plan }] = JSON.parse(row![0]!) as [{ readonly Plan: Plan }];
-    plans.set(name!, nodesOf(plan));
+    plans.set(name, nodesOf(plan));
   }
   return plans;
 }
@@ -190,14 +192,14 @@ describe.each([
       for (const condition of conditions) expect(condition, name).toMatch(/\b(?:list|folder) = /);
     }
     // Pages in the order of an index. The second one has objects with equal keys in the opposite order.
-    for (const [number, sorts] of [0, 3].entries()) {
-      for (const name of [`ordered-page-${number + 1}`, `ordered-page-${number + 1}-together`]) {
-        const nodes = plans.get(name) ?? [];
-        expect(nodes.map((node) => node['Index Name']).join(), name).toMatch(/_by_key/);
-        expect(nodes.map((node) => node['Index Name']).join(), name).not.toMatch(/objects_(pkey|by_time)/);
-        expect(nodes.filter((node) => node['Node Type'] === 'Sort').length, name).toBeLessThanOrEqual(sorts);
-      }
-    }
+    const ordered = [...plans].filter(([name]) => name.startsWith('ordered-page'));
+    const sorts = ordered.map(([name, nodes]) => {
+      expect(nodes.map((node) => node['Index Name']).join(), name).toMatch(/_by_key/);
+      expect(nodes.map((node) => node['Index Name']).join(), name).not.toMatch(/objects_(pkey|by_time)/);
+      return nodes.filter((node) => node['Node Type'] === 'Sort').length;
+    });
+    expect(sorts.filter((count) => count === 0)).toHaveLength(2);
+    expect(sorts.filter((count) => count > 0 && count <= 3)).toHaveLength(2);
     for (const name of [...pages, 'purge-oldest', 'find-holders', 'find-in-the-way']) {
       const nodes = plans.get(name) ?? [];
       expect(nodes.map((node) => node['Index Name']).join(), name).toMatch(/_by_time/);

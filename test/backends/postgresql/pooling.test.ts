@@ -1,7 +1,11 @@
 // The backends behind a pooler that gives each transaction to another session of the server.
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ConnectionPool } from '../../../src/backends/postgresql/connection-pool.ts';
+import { lastModifiedField } from '../../../src/core/query/fields.ts';
 import { storedParent } from '../../../src/core/objects/uris.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { describeDatabase } from '../../contract/run-suite.ts';
@@ -42,6 +46,57 @@ test('Each transaction sets its timeouts.', async () => {
   });
 });
 
+test('Names of prepared statements differ with their texts, also between processes that get the sessions of each other.', async () => {
+  const url = await databaseWithTables();
+  const { database, storage } = openPostgres(systemClock, { url });
+  onTestFinished(() => database.close());
+  const unit = await database.begin();
+  const writer = storage.writer(unit);
+  await writer.update(list, 'x', '{}');
+  for (const direction of ['ascending', 'descending'] as const) {
+    await writer.listAll(list, { filters: [], sort: [{ field: lastModifiedField, direction }], limit: 10 });
+  }
+  const ask = { text: 'SELECT name, statement FROM pg_prepared_statements' };
+  const { rows } = await database.within(unit, 'storage').run(ask, []);
+  await unit.commit();
+  expect(rows.filter(([name]) => name!.startsWith('page-'))).toHaveLength(2);
+  for (const [name, text] of rows) {
+    const hash = createHash('sha256').update(text!).digest('base64url').slice(0, 16);
+    expect(name!.endsWith(`-${hash}`), name!).toBe(true);
+    expect(name!.length).toBeLessThan(64);
+  }
+});
+
+describe('A start without the setting names it', () => {
+  test('when the pooler refuses the timeouts of connections, and does not wait.', async () => {
+    // PgBouncer, which has not accepted the client yet.
+    const reason = 'SFATAL\0C08P01\0Munsupported startup parameter: statement_timeout\0\0';
+    const message = `E${String.fromCodePoint(0, 0, 0, reason.length + 4)}${reason}`;
+    const pooler = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end(Buffer.from(message, 'latin1')));
+    }).listen(0, '127.0.0.1');
+    await once(pooler, 'listening');
+    onTestFinished(() => void pooler.close());
+    const { port } = pooler.address() as AddressInfo;
+    const { database } = openPostgres(systemClock, { url: `postgresql://coffer@127.0.0.1:${port}/x` });
+    onTestFinished(() => database.close());
+    const started = database.initializeSchema({ dryRun: true });
+    await expect(started).rejects.toThrow('set postgresql_transaction_pooling');
+    await expect(started).rejects.toMatchObject({ isLasting: true });
+  });
+
+  test('when the pooler drops the timeouts of connections.', async () => {
+    const url = `${await databaseWithTables()}?lock_timeout=0`;
+    const { database } = openPostgres(systemClock, { url });
+    onTestFinished(() => database.close());
+    await expect(database.initializeSchema({ dryRun: true })).rejects.toThrow('set postgresql_transaction_pooling');
+    const pooled = openPostgres(systemClock, { url, isPooled: true });
+    onTestFinished(() => pooled.database.close());
+    expect(await pooled.database.initializeSchema({ dryRun: true })).toEqual([]);
+  });
+});
+
 async function databaseWithTables(): Promise<string> {
   const url = await createDatabase();
   await migrateDatabase(url);
@@ -66,6 +121,14 @@ function describePgbouncer(program: NonNullable<typeof found>): void {
   });
 
   describeDatabase('postgresql behind PgBouncer', (clock) => reused.open(clock));
+
+  test('without the setting, a start fails at once and names it.', async () => {
+    const { database } = openPostgres(systemClock, { url: pooler.url(name) });
+    onTestFinished(() => database.close());
+    const started = database.initializeSchema({ dryRun: true });
+    await expect(started).rejects.toThrow('set postgresql_transaction_pooling');
+    await expect(started).rejects.toMatchObject({ isLasting: true });
+  });
 
   test('serves more units at the same time than it has sessions.', async () => {
     const { database, storage } = openPostgres(systemClock, { url: pooler.url(name), isPooled: true });
