@@ -17,7 +17,7 @@ import type { PurgeOptions } from '../core/lists/purge.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 import { openBlobStore } from '../blobs/open-blob-store.ts';
 import { walkLists } from './walk.ts';
-import { withBackends, write, writeWithRetry } from './units.ts';
+import { withBackends, write } from './units.ts';
 
 /** Empties the cache. Security state stays: emptying a cache must not reset limits on failed logins. */
 export async function flushCache(settings: Settings): Promise<void> {
@@ -82,7 +82,7 @@ async function purgeFrom(
   let count = 0;
   let left = lists;
   while (left.length > 0) {
-    const unit = await writeWithRetry(backends, async ({ storage }) => {
+    const unit = await write(backends, async ({ storage }) => {
       let purged = 0;
       for (const [index, { kind, parent }] of left.entries()) {
         const limit = purgeTombstones - purged;
@@ -107,6 +107,7 @@ export async function deleteCollection(
   let files: readonly string[] = [];
   const outcome = await withBackends(settings, (backends) =>
     write(backends, async (writer) => {
+      files = [];
       if (!isSafeId(bucket)) return 'bucket missing';
       if (!isSafeId(collection)) return 'collection missing';
       const parent = uriBelow('', 'buckets', bucket);

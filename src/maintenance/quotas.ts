@@ -2,7 +2,7 @@
 import { walk } from '../engine/walk.ts';
 import { isOutdated, rebuildBucket, checkBucket, type CounterCheck } from '../plugins/quotas/rebuild.ts';
 import type { Settings } from '../settings/settings.ts';
-import { writeWithRetry, withBackends } from './units.ts';
+import { withBackends, write } from './units.ts';
 
 export interface RebuildOptions {
   /** Whether nothing is written. */
@@ -38,7 +38,7 @@ export async function rebuildQuotas(
         };
         const found = dryRun
           ? (await checkBucket(reader, id, onCounted)).filter(isOutdated)
-          : await writeWithRetry(backends, ({ storage }) => {
+          : await write(backends, ({ storage }) => {
               counted = start;
               return rebuildBucket(storage, id, onCounted);
             });

@@ -7,7 +7,7 @@ import { storedUri } from '../core/objects/uris.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 import { walkEntries, walkLists } from './walk.ts';
-import { writeWithRetry, withBackends } from './units.ts';
+import { withBackends, write } from './units.ts';
 
 /** Lists that one unit of work changes, which holds their locks for a short time only. */
 const listsPerUnit = 20;
@@ -58,7 +58,7 @@ async function isKept(reader: StorageReader, list: ListKey): Promise<boolean> {
 }
 
 function advance(backends: OpenBackends, lists: readonly ListKey[], clock: Clock): Promise<void> {
-  return writeWithRetry(backends, async ({ storage }) => {
+  return write(backends, async ({ storage }) => {
     for (const list of lists) {
       const { timestamp = 0 } = await storage.lock(list);
       const moment = Math.max(clock.now(), timestamp + 1);

@@ -6,8 +6,7 @@ import type { Database, Transaction } from '../contracts/database.ts';
 import { BackendUnavailable, TransactionConflict } from '../contracts/errors.ts';
 import { silentLogger } from '../contracts/logger.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
-import { DatabaseUnit } from '../engine/database-unit.ts';
-import { Retry } from '../engine/retry.ts';
+import { runInUnit } from '../engine/retry.ts';
 import type { Writer } from '../engine/unit-of-work.ts';
 import type { Settings } from '../settings/settings.ts';
 import { prepareSchemas } from './schemas.ts';
@@ -23,36 +22,28 @@ export async function withBackends<T>(settings: Settings, work: (backends: OpenB
   }
 }
 
-/** Runs the work in one transaction over storage and permissions. */
-export async function write<T>(
-  backends: OpenBackends,
-  work: (writer: Writer) => Promise<T>,
-  { contended }: Pick<Retry, 'contended'> = { contended: [] },
-): Promise<T> {
-  const unit = new DatabaseUnit(backends, silentLogger, { contended });
-  try {
-    const result = await work(await unit.writer());
-    await unit.end(true);
-    return result;
-  } finally {
-    await unit.abandon();
-  }
-}
-
 /** A busy service may keep the lock of a SQLite file for a while. */
 const maxAttemptsWhenBusy = 6;
 
-/** Runs the work in one transaction, and repeats it after conflicts and while the backend is busy. */
-export async function writeWithRetry<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
-  const retry = new Retry();
+/**
+ * Runs the work in one transaction over storage and permissions. Repeats it after conflicts and while the backend is busy, but
+ * not when it may have been committed.
+ */
+export async function write<T>(backends: OpenBackends, work: (writer: Writer) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
+    const state = { isCommitting: false };
     try {
-      return await write(backends, work, retry);
+      return await runInUnit(backends, silentLogger, async (unit) => {
+        state.isCommitting = false;
+        const result = await work(await unit.writer());
+        state.isCommitting = true;
+        return result;
+      });
     } catch (error) {
-      const passes = error instanceof BackendUnavailable && !error.isLasting && attempt < maxAttemptsWhenBusy;
-      if (!passes && !retry.allows(error)) throw error;
-      await retry.backOff();
+      const passes = error instanceof BackendUnavailable && !error.isLasting && (!state.isCommitting || error.isUndone);
+      if (!passes || attempt === maxAttemptsWhenBusy) throw error;
     }
+    await pause(attempt);
   }
 }
 
@@ -78,8 +69,12 @@ export async function inUnit<T>(
       await transaction.rollback();
       if (!(error instanceof TransactionConflict) || attempt === maxAttempts) throw error;
     }
-    await wait(firstPauseMs * 2 ** attempt * (0.5 + Math.random() / 2));
+    await pause(attempt);
   }
+}
+
+function pause(attempt: number): Promise<void> {
+  return wait(firstPauseMs * 2 ** attempt * (0.5 + Math.random() / 2));
 }
 
 const firstRefresh = 2000;
