@@ -26,7 +26,7 @@ export function healthChecks(
     [
       'storage',
       async ({ isWriting, reader }) => {
-        requireSound(backends.storage.database);
+        await requireSound(backends.storage.database);
         return isReadonly || isWriting ? readStorage(reader) : writeStorage(backends);
       },
     ],
@@ -34,7 +34,7 @@ export function healthChecks(
   ]);
   if (backends.hasPermissions) {
     checks.set('permission', async ({ isWriting, reader }) => {
-      requireSound(backends.permission.database);
+      await requireSound(backends.permission.database);
       return isReadonly || isWriting ? readPermission(reader) : writePermission(backends);
     });
   }
@@ -45,8 +45,8 @@ export function healthChecks(
 }
 
 /** Throws known damage, also in parts that the check itself does not read. */
-function requireSound(database: Database): void {
-  const damage = database.findDamage?.();
+async function requireSound(database: Database): Promise<void> {
+  const damage = await database.findDamage?.();
   if (damage !== undefined) throw damage;
 }
 

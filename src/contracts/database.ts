@@ -138,10 +138,10 @@ export interface Database {
    */
   refreshStatistics?(): Promise<void>;
   /**
-   * Returns the failure that has shown since the start that the database is damaged, or is no longer where the next start
-   * would look for it; `undefined` for none. Absent: the database server detects damage itself.
+   * Returns the failure that has shown since the start that the database is damaged, may lose data, or is no longer where the
+   * next start would look for it; `undefined` for none. Absent: the database server detects damage itself.
    */
-  findDamage?(): BackendUnavailable | undefined;
+  findDamage?(): BackendUnavailable | undefined | Promise<BackendUnavailable | undefined>;
   /**
    * Returns the size of the data on disk in bytes, with indexes and logs of the database's own. The time taken does not
    * depend on the number of objects. Absent: the database is in memory, or shares its memory with other data.

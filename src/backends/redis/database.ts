@@ -18,7 +18,7 @@ import type { ListOverlay } from './list-overlay.ts';
 import { ListReads } from './list-reads.ts';
 import { verifications, writesEverywhere, type Outcome, type SlotProgram } from './program.ts';
 import { ofOneScript } from './errors.ts';
-import { bringUpToDate } from './schema.ts';
+import { bringUpToDate, findEviction } from './schema.ts';
 import { ListQueue } from './list-queue.ts';
 import { compareLocks } from './lock-order.ts';
 import { LockWaits } from './lock-waits.ts';
@@ -143,6 +143,11 @@ export class RedisDatabase implements Database, UnitHost {
   /** The first start marks an empty database. Other processes may still use an older layout. */
   get needsMigration(): boolean {
     return this.#isOlder;
+  }
+
+  /** The policy of a running server can change. */
+  findDamage(): Promise<BackendUnavailable | undefined> {
+    return findEviction(this.client);
   }
 
   async initializeSchema({ dryRun }: { readonly dryRun: boolean }): Promise<readonly string[]> {

@@ -5,6 +5,9 @@ export type BackendName = 'storage' | 'permission' | 'cache' | 'queue';
 
 /** Errors of credentials. Commands with many arguments are refused to unauthenticated clients with words of their own. */
 const credentials = /NOAUTH |WRONGPASS |NOPERM |unauthenticated/;
+/** What scripts report about a list when some of its keys are missing. */
+export const lostKeys = 'LOSTKEYS keys of a list are missing';
+const loss = /LOSTKEYS /;
 const fullHouse = /max number of clients/;
 
 /** Meanings of the error codes of the server, and what an operator can do. */
@@ -20,6 +23,11 @@ const meanings: readonly (readonly [code: RegExp, what: string, remedy?: string]
   [/TRYAGAIN /, 'the cluster is moving the data'],
   // The node has lost the slot, or has lost contact to other nodes, since the script began.
   [/Script attempted to (?:access a non local key|execute)/, 'the cluster is moving the data'],
+  [
+    loss,
+    'the server has lost a part of the data',
+    'set its maxmemory-policy to noeviction, and restore a backup or delete what is damaged',
+  ],
   [credentials, 'the server refuses the credentials', 'check the URL'],
   [fullHouse, 'the server has no connection left', 'raise its maxclients'],
   [/timed out|ETIMEDOUT|socket timeout/i, 'the server did not respond in time'],
@@ -73,7 +81,8 @@ export function translateError(error: unknown, backend: BackendName, place: stri
   if (known === undefined && !isLoss) return error;
   const [pattern, what = unreachable(text), remedy] = known ?? [];
   const message = `Redis at ${place}: ${remedy === undefined ? what : `${what}; ${remedy}`}`;
-  return new BackendUnavailable(backend, message, { cause: error, reason: what, isLasting: pattern === credentials });
+  const isLasting = pattern === credentials || pattern === loss;
+  return new BackendUnavailable(backend, message, { cause: error, reason: what, isLasting });
 }
 
 function unreachable(text: string): string {

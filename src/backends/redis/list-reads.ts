@@ -4,6 +4,7 @@ import { largeTextChars } from '../../base/json-steps.ts';
 import type { ListState } from '../../core/lists/list-state.ts';
 import type { KeyRows } from '../../core/index/find-entries.ts';
 import type { KeyRange } from '../../core/index/page-ranges.ts';
+import { lostKeys } from './errors.ts';
 import { boundsOf, parseMember } from './index-members.ts';
 import { StoredObject, type ListKey, type StoredEntry } from '../../core/objects/stored.ts';
 import type { RequireRoom } from '../../contracts/storage.ts';
@@ -61,7 +62,19 @@ export interface LeaseOptions {
   readonly reserves: boolean;
 }
 
-const rangeScript = script(`
+/**
+ * Common start of all scripts: the state of the list and its number of objects. Each object has a text and a timestamp. If not,
+ * the server has lost one of the keys, and the list would appear shorter than it is.
+ */
+const readState = `
+local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
+local count = redis.call('ZCARD', KEYS[3])
+if count ~= redis.call('HLEN', KEYS[2]) or (count > 0 and not state[2]) then
+  return redis.error_reply('${lostKeys}')
+end
+`;
+
+const rangeScript = script(`${readState}
 local function walk(key)
   if ARGV[2] == '1' then
     return redis.call('ZREVRANGEBYSCORE', key, ARGV[4], ARGV[3], 'WITHSCORES', 'LIMIT', 0, ARGV[5])
@@ -99,7 +112,6 @@ for n = 1, #ids do
   rows[#rows + 1] = scores[n]
   rows[#rows + 1] = text
 end
-local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], rows, #ids }
 `);
 
@@ -109,7 +121,7 @@ const noLimit = Number.MAX_SAFE_INTEGER;
  * Common part of the head scripts: the state of the list, and the object or tombstone of each id. Texts longer than
  * `longest` are replaced by their lengths.
  */
-const readHead = `
+const readHead = `${readState}
 local function readHead(ids, first, most, keepsFirst, longest)
   local rows, bytes = {}, 0
   for n = first, #ids do
@@ -121,8 +133,7 @@ local function readHead(ids, first, most, keepsFirst, longest)
     rows[#rows + 1] = redis.call('ZSCORE', KEYS[4], ids[n])
     rows[#rows + 1] = text
   end
-  local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
-  return { state[1], state[2], state[3], redis.call('ZCARD', KEYS[3]), redis.call('ZCARD', KEYS[4]), rows }
+  return { state[1], state[2], state[3], count, redis.call('ZCARD', KEYS[4]), rows }
 end
 `;
 
@@ -152,28 +163,26 @@ const leaseMs = 2000;
 /** Time for which a list stays reserved for the process that waits for it. */
 const reservationMs = 50;
 
-const countScript = script(`
+const countScript = script(`${readState}
 local total = 0
 if ARGV[1] ~= 'dead' then total = total + redis.call('ZCOUNT', KEYS[3], ARGV[2], ARGV[3]) end
 if ARGV[1] ~= 'live' then total = total + redis.call('ZCOUNT', KEYS[4], ARGV[2], ARGV[3]) end
-local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], total }
 `);
 
 /** The ids of the entries that have one of the timestamps. */
-const idsAtScript = script(`
+const idsAtScript = script(`${readState}
 local ids = {}
 for n = 1, #ARGV do
   for key = 3, 4 do
     for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[key], ARGV[n], ARGV[n])) do ids[#ids + 1] = id end
   end
 end
-local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], ids }
 `);
 
 /** Members of the indexes in ranges: for each its ends, its limit, and whether it is read from its end. */
-const membersScript = script(`
+const membersScript = script(`${readState}
 local found = {}
 for n = 1, #ARGV, 4 do
   if ARGV[n + 3] == '1' then
@@ -182,14 +191,12 @@ for n = 1, #ARGV, 4 do
     found[#found + 1] = redis.call('ZRANGEBYLEX', KEYS[5], ARGV[n], ARGV[n + 1], 'LIMIT', 0, ARGV[n + 2])
   end
 end
-local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
-return { state[1], state[2], state[3], redis.call('ZCARD', KEYS[3]), found }
+return { state[1], state[2], state[3], count, found }
 `);
 
-const countMembersScript = script(`
+const countMembersScript = script(`${readState}
 local total = 0
 for n = 1, #ARGV, 2 do total = total + redis.call('ZLEXCOUNT', KEYS[5], ARGV[n], ARGV[n + 1]) end
-local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 return { state[1], state[2], state[3], total }
 `);
 

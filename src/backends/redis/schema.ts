@@ -1,4 +1,5 @@
 // The version of the layout of keys, and the requirements for a server that keeps data.
+import { BackendUnavailable } from '../../contracts/errors.ts';
 import { toPrincipals } from '../../core/permissions/principals.ts';
 import type { RedisClient } from './client.ts';
 import { grantsOf, unescapeTag, type Keys } from './keys.ts';
@@ -44,7 +45,8 @@ export async function bringUpToDate(client: RedisClient, keys: Keys, dryRun: boo
       `the Redis database has layout ${String(found)}, this version knows ${layout}: use a newer version`,
     );
   }
-  await requireKeeping(client);
+  const eviction = await findEviction(client);
+  if (eviction !== undefined) throw eviction;
   if (Number(found) === layout) return { lines: [], isOlder: false };
   const isOlder = found !== null;
   const pending = isOlder ? migrations.slice(Number(found) - 1) : [];
@@ -59,16 +61,15 @@ export async function bringUpToDate(client: RedisClient, keys: Keys, dryRun: boo
   return { lines: works.map((work) => `${work} (Redis layout, version ${layout})`), isOlder };
 }
 
-/** Requires a server that never evicts data. Data has no time to live, so only the `allkeys-` policies evict it. */
-async function requireKeeping(client: RedisClient): Promise<void> {
+/** Returns why the server may evict data. Data has no time to live, so only the `allkeys-` policies evict it. */
+export async function findEviction(client: RedisClient): Promise<BackendUnavailable | undefined> {
   const memory = String(await client.read('storage', 'INFO', 'memory'));
   const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? 'noeviction';
   const limit = /^maxmemory:(\d+)/m.exec(memory)?.[1] ?? '0';
-  if (policy.startsWith('allkeys-') && limit !== '0') {
-    throw new Error(
-      `the Redis server evicts data when its memory is full: set maxmemory-policy to noeviction, not ${policy}`,
-    );
-  }
+  if (!policy.startsWith('allkeys-') || limit === '0') return undefined;
+  const what = 'the Redis server evicts data when its memory is full';
+  const message = `${what}: set maxmemory-policy to noeviction, not ${policy}`;
+  return new BackendUnavailable('storage', message, { reason: what, isLasting: true });
 }
 
 /** Migrates from layout 1, which had a set for each principal of a parent, and a set of these principals. */

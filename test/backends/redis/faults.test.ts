@@ -1,6 +1,6 @@
 // The server disappears, stops responding, is full, or becomes a replica: every call ends in bounded time with
 // BackendUnavailable, nothing is half done, and the same objects work again when the server does.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openRedisCache } from '../../../src/backends/redis/cache.ts';
 import { openRedisDatabase, type RedisDatabase } from '../../../src/backends/redis/database.ts';
 import { createRedisPermission } from '../../../src/backends/redis/permission.ts';
@@ -8,8 +8,11 @@ import { createRedisStorage } from '../../../src/backends/redis/storage.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { BackendUnavailable } from '../../../src/contracts/errors.ts';
 import { findRedisAddress } from '../../../src/backends/redis/address.ts';
+import { storedParent } from '../../../src/core/objects/uris.ts';
 import { storedUserId } from '../../../src/core/permissions/principals.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
+import { startTestService } from '../../../src/testing/index.ts';
+import { databaseSettings } from '../../support/backends.ts';
 import { openInspector, RedisProcess } from '../../support/redis.ts';
 import type { ListKey, StorageBackend } from '../../../src/testing/contract/plain-contracts.ts';
 
@@ -189,6 +192,47 @@ describe('a server that refuses', () => {
   it('is refused when it may evict data.', async () => {
     await outside(['CONFIG', 'SET', 'maxmemory', '100mb'], ['CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru']);
     await expect(database.initializeSchema({ dryRun: false })).rejects.toThrow('noeviction');
+  });
+
+  it('makes the heartbeat fail when it may evict data since its policy was changed.', async () => {
+    const service = await startTestService({ settings: databaseSettings('redis', server.url) });
+    onTestFinished(() => service.close());
+    expect((await service.request('GET', '/v1/__heartbeat__')).status).toBe(200);
+    await outside(['CONFIG', 'SET', 'maxmemory', '100mb'], ['CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru']);
+    const { status, body } = await service.request('GET', '/v1/__heartbeat__');
+    expect([status, body]).toEqual([503, { storage: false, permission: false, cache: true }]);
+  });
+
+  it.each(['texts', 'timestamps', 'state'])(
+    'reports a list whose %s were evicted as lost, and not as shorter.',
+    async (part) => {
+      await create('a');
+      const [state, texts, timestamps] = database.keys.list({ ...list, parent: storedParent(list.parent) });
+      await outside(['DEL', { state, texts, timestamps }[part]!]);
+      const isLost = { isLasting: true, reason: 'the server has lost a part of the data' };
+      for (const read of [
+        () => ids(),
+        () => storage.reader.get(list, 'a'),
+        () => storage.reader.countAll(list, { filters: [] }),
+        () => create('b'),
+      ]) {
+        await expect(read()).rejects.toMatchObject(isLost);
+      }
+    },
+  );
+
+  it('deletes a collection with a list that lost its texts.', async () => {
+    const service = await startTestService({ settings: databaseSettings('redis', server.url) });
+    onTestFinished(() => service.close());
+    const ann = service.asUser('ann');
+    for (const uri of ['/v1/buckets/b', '/v1/buckets/b/collections/c', '/v1/buckets/b/collections/c/records/r']) {
+      await ann.request('PUT', uri);
+    }
+    await outside(['DEL', database.keys.list({ ...list, parent: storedParent(list.parent) })[1]]);
+    expect((await ann.request('GET', '/v1/buckets/b/collections/c/records/r')).status).toBe(503);
+    expect((await ann.request('DELETE', '/v1/buckets/b/collections/c')).status).toBe(200);
+    expect((await ann.request('PUT', '/v1/buckets/b/collections/c')).status).toBe(201);
+    expect((await ann.request('GET', '/v1/buckets/b/collections/c/records')).body).toEqual({ data: [] });
   });
 
   it('is refused when a newer version has written it.', async () => {
