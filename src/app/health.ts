@@ -26,16 +26,18 @@ export function healthChecks(
     [
       'storage',
       async ({ isWriting, reader }) => {
+        const works = await (isReadonly || isWriting ? readStorage(reader) : writeStorage(backends));
         await requireSound(backends.storage.database);
-        return isReadonly || isWriting ? readStorage(reader) : writeStorage(backends);
+        return works;
       },
     ],
     ['cache', () => useCache(backends)],
   ]);
   if (backends.hasPermissions) {
     checks.set('permission', async ({ isWriting, reader }) => {
+      const works = await (isReadonly || isWriting ? readPermission(reader) : writePermission(backends));
       await requireSound(backends.permission.database);
-      return isReadonly || isWriting ? readPermission(reader) : writePermission(backends);
+      return works;
     });
   }
   for (const { healthChecks: added } of parts) {
