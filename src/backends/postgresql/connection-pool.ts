@@ -28,6 +28,14 @@ export interface ConnectionOptions {
   readonly isPooled?: boolean | undefined;
 }
 
+/** Maximum times of statements in milliseconds. */
+export interface Timeouts {
+  /** Of one statement. */
+  readonly statementMs: number;
+  /** Of its wait for a lock. */
+  readonly lockMs: number;
+}
+
 /** Maximum time without a response beyond the statement timeout of the server. */
 const maxGraceMs = 5000;
 const idleTimeoutMs = 30_000;
@@ -123,15 +131,15 @@ export class ConnectionPool {
     });
   }
 
-  /** Maximum time that one statement waits for a lock. */
-  get lockMs(): number {
-    return timeouts(this.#options).lockMs;
+  /** Maximum times of statements. */
+  get timeouts(): Timeouts {
+    return timeoutsOf(this.#options);
   }
 
   /** First statement of each transaction, where a pooler keeps no settings in the session. */
   get opening(): Statement | undefined {
     if (this.#options.isPooled !== true) return undefined;
-    const { statementMs, lockMs } = timeouts(this.#options);
+    const { statementMs, lockMs } = this.timeouts;
     return {
       text: `SELECT set_config('statement_timeout', '${statementMs}', true), set_config('lock_timeout', '${lockMs}', true),
         set_config('idle_in_transaction_session_timeout', '${idleInTransactionMs}', true)`,
@@ -269,14 +277,14 @@ function placeOf(url: string): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-function timeouts(options: ConnectionOptions): { readonly statementMs: number; readonly lockMs: number } {
+function timeoutsOf(options: ConnectionOptions): Timeouts {
   const { statementTimeoutSeconds = 30, lockTimeoutSeconds = 10 } = options;
   return { statementMs: Math.ceil(statementTimeoutSeconds * 1000), lockMs: Math.ceil(lockTimeoutSeconds * 1000) };
 }
 
 function configure(options: ConnectionOptions, max: number, min: number): PoolConfig {
   const { url, recycleSeconds = -1, timeoutSeconds = 30, isPooled = false } = options;
-  const { statementMs, lockMs } = timeouts(options);
+  const { statementMs, lockMs } = timeoutsOf(options);
   return {
     connectionString: url,
     max,

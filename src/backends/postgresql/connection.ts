@@ -20,6 +20,8 @@ export interface ScanTarget {
   readonly name: string;
   /** The list whose size says whether it can take long; absent: only the time does. */
   readonly list?: ListKey;
+  /** Whether a client has asked for it, so that it has little time in a unit of work that holds locks. */
+  readonly isOfClient?: boolean;
 }
 
 export interface Statement {

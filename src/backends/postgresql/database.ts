@@ -106,9 +106,9 @@ class OpenDatabase implements PostgresDatabase {
   async begin({ mayShare = false, party }: BeginOptions = {}): Promise<Transaction> {
     this.#requireOpen();
     const connection = await this.#pool.takeForUnit(party);
-    const { opening, lockMs } = this.#pool;
+    const { opening, timeouts } = this.#pool;
     const onEnd = (): void => this.#forget(unit);
-    const unit = new PostgresUnit({ connection, opening, queue: this.#queue, lockMs, mayShare, onEnd });
+    const unit = new PostgresUnit({ connection, opening, queue: this.#queue, timeouts, mayShare, onEnd });
     this.#units.set(unit, new ListLocks(unit));
     return unit;
   }

@@ -2,6 +2,7 @@
 import { BackendError, BackendUnavailable, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
 import type { ServiceError } from '../../core/errors.ts';
 import { tooMuchWork } from '../../core/query/budget.ts';
+import type { ScanTarget } from './connection.ts';
 
 export type BackendName = 'storage' | 'permission' | 'cache';
 
@@ -133,11 +134,20 @@ function isTimeout(error: unknown): boolean {
 /**
  * Returns the error for a scan of a list that the server has stopped after too long; `undefined` for other failures.
  *
- * @param scanned what the statement scans
+ * @param scans what the statement scans
+ * @param whileOthersWait whether it had the time of a client's query in a unit of work that holds locks
  */
-export function asTooMuchWork(error: unknown, scanned: string | undefined): ServiceError | undefined {
-  if (scanned !== 'list' || !isTimeout(error)) return undefined;
-  return tooMuchWork('the database stopped it after too long (postgresql_statement_timeout_seconds)');
+export function asTooMuchWork(
+  error: unknown,
+  scans: ScanTarget | undefined,
+  whileOthersWait = false,
+): ServiceError | undefined {
+  if (scans?.of !== 'list' || !isTimeout(error)) return undefined;
+  const limit =
+    whileOthersWait && scans.isOfClient === true
+      ? 'while others wait (postgresql_lock_timeout_seconds)'
+      : '(postgresql_statement_timeout_seconds)';
+  return tooMuchWork(`the database stopped it after too long ${limit}`);
 }
 
 /** Returns whether a lock was refused. */

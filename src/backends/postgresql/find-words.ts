@@ -39,7 +39,7 @@ export async function countWords(access: Access, list: ListKey, search: WordSear
 /** Searches of one list take turns with each other, apart from its scans: most of them are short. */
 function searchOf(statement: Statement, list: ListKey): Statement {
   const { of, name } = scanTargetOf(list);
-  return { ...statement, scans: { of, name: `words ${name}` } };
+  return { ...statement, scans: { of, name: `words ${name}`, isOfClient: true } };
 }
 
 /** Words have no quotes and no percent signs. */

@@ -3,6 +3,7 @@
 import { TransactionConflict } from '../../contracts/errors.ts';
 import type { ListName } from '../../core/lists/list-key.ts';
 import type { ListKey, StoredObject } from '../../core/objects/stored.ts';
+import type { Timeouts } from './connection-pool.ts';
 import type { Connection, Result, SqlValue, Statement } from './connection.ts';
 import {
   asTooMuchWork,
@@ -18,6 +19,9 @@ import type { ListLock } from './list-lock.ts';
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
 const commit: Statement = { text: 'COMMIT' };
 const rollback: Statement = { text: 'ROLLBACK' };
+
+/** Part of the maximum wait for a lock that the queries of clients have together while the transaction holds locks. */
+const partOfQueries = 1 / 2;
 
 /** An object, and the lists under whose locks it was read. */
 export interface KeptObject {
@@ -69,6 +73,9 @@ export class SharedTransaction {
   readonly claimed = new Set<ListName>();
   readonly #connection: Connection;
   readonly #opening: Statement | undefined;
+  readonly #statementMs: number;
+  /** Time that is left to the queries of clients, for which other writers wait. */
+  #queryMs: number;
   readonly #outcome: Promise<Error | undefined>;
   #settle!: (error: Error | undefined) => void;
   #isOpen = false;
@@ -77,9 +84,11 @@ export class SharedTransaction {
   /** The first failure and its sender. The server refuses all later statements. */
   #failure: Failure | undefined;
 
-  constructor(connection: Connection, opening: Statement | undefined) {
+  constructor(connection: Connection, opening: Statement | undefined, { statementMs, lockMs }: Timeouts) {
     this.#connection = connection;
     this.#opening = opening;
+    this.#statementMs = statementMs;
+    this.#queryMs = Math.min(statementMs, lockMs * partOfQueries);
     this.#outcome = new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -142,12 +151,28 @@ export class SharedTransaction {
 
   async send(backend: BackendName, statement: Statement, values: readonly SqlValue[], by: Sender): Promise<Result> {
     try {
-      return await this.#connection.run(statement, values);
+      return await (isQuery(statement) ? this.#runQuery(statement, values) : this.#connection.run(statement, values));
     } catch (error) {
       const isOpen = this.#isEnding && !isReported(error);
       const translated = this.#translate(error, isOpen, { backend, statement, by });
       this.#failure ??= { error: translated, by, isOpen };
       throw this.failureOf(by) ?? translated;
+    }
+  }
+
+  /** Runs a query of a client in the time that is left. All statements are sent at once. */
+  async #runQuery(statement: Statement, values: readonly SqlValue[]): Promise<Result> {
+    let startedAt: number | undefined;
+    // Statements before it may wait for locks.
+    const start = (): void => void (startedAt = performance.now());
+    // If one of these two fails, so does the query, whose error says why.
+    this.#connection.run(timeoutOf(Math.max(1, this.#queryMs))).then(start, () => {});
+    const running = this.#connection.run(statement, values);
+    this.#connection.run(timeoutOf(this.#statementMs)).catch(() => {});
+    try {
+      return await running;
+    } finally {
+      if (startedAt !== undefined) this.#queryMs -= performance.now() - startedAt;
     }
   }
 
@@ -218,13 +243,22 @@ export class SharedTransaction {
     const failure = translateError(error, backend, this.#connection.place, isReported(error));
     if (isOpen) return failure;
     // The whole unit fails with the statement, and to run it again would not help.
-    const translated = asTooMuchWork(failure, statement.scans?.of) ?? failure;
+    const translated = asTooMuchWork(failure, statement.scans, true) ?? failure;
     if (translated instanceof TransactionConflict || (statement.failsOnLock === true && isLockRefused(error))) {
       return new TransactionConflict(translated.message, { cause: error, lists: by.contended() });
     }
     // Each unit is retried by itself, so that none fails because of another.
     return this.#units === 1 ? translated : new TransactionConflict(translated.message, { cause: translated });
   }
+}
+
+/** Whether the statement is a query of a client that may scan a list. */
+function isQuery({ scans }: Statement): boolean {
+  return scans?.of === 'list' && scans.isOfClient === true;
+}
+
+function timeoutOf(milliseconds: number): Statement {
+  return { text: `SET LOCAL statement_timeout = ${Math.ceil(milliseconds)}` };
 }
 
 /** Returns the name of a unit's savepoint. Each unit has its own, so a rollback never undoes the part of an earlier one. */

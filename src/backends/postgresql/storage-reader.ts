@@ -102,7 +102,7 @@ export class PostgresStorageReader<Reach extends Access = Access> implements Sto
       return Number(row?.[0] ?? 0) + (plan.includeDeleted ? Number(row?.[1] ?? 0) : 0);
     }
     const { text, values } = compileCount(await this.access.dialect(), list, plan);
-    const { rows } = await runScan(this.access, { text, scans: scanTargetOf(list) }, values);
+    const { rows } = await runScan(this.access, { text, scans: scanTargetOf(list, plan.budget) }, values);
     return Number(rows[0]?.[0] ?? 0);
   }
 
@@ -321,7 +321,7 @@ async function askPage(access: Access, { text, values, name, limit, target }: Pa
 
 /** Returns what a read scans, which takes turns: the list, or a page that may be long. */
 function targetOf({ list, query: { filters }, plan }: PlannedPage): ScanTarget {
-  const scanned = scanTargetOf(list);
+  const scanned = scanTargetOf(list, plan.budget);
   if (!isExact(plan)) return scanned;
   // Pages that start at a time are mostly short, even if the whole list is long.
   const start = planSelection({ filters }).range.low > everyTimestamp.low ? 'since' : 'all';

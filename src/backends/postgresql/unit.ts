@@ -4,6 +4,7 @@ import type { ExpectedObjects, Transaction } from '../../contracts/database.ts';
 import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { ListName } from '../../core/lists/list-key.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
+import type { Timeouts } from './connection-pool.ts';
 import type { Connection, Result, SqlValue, Statement } from './connection.ts';
 import type { BackendName } from './errors.ts';
 import type { ExpectedObjectsOfUnit } from './expected-objects.ts';
@@ -18,8 +19,8 @@ export interface UnitOptions {
   /** First statement of each transaction, if any. */
   readonly opening: Statement | undefined;
   readonly queue: ListQueue;
-  /** Maximum time in the queue of a list. */
-  readonly lockMs: number;
+  /** Maximum times; that of a lock is also the one in the queue of a list. */
+  readonly timeouts: Timeouts;
   /** Whether it may share its transaction with others. */
   readonly mayShare: boolean;
   readonly onEnd: () => void;
@@ -81,7 +82,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
 
   constructor(options: UnitOptions) {
     this.#options = options;
-    this.#transaction = new SharedTransaction(options.connection, options.opening);
+    this.#transaction = new SharedTransaction(options.connection, options.opening, options.timeouts);
     this.#mayBeFollowed = options.mayShare;
   }
 
@@ -132,7 +133,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
    * the unit is next.
    */
   enterQueue(list: ListName): void {
-    const { mayShare, queue, lockMs } = this.#options;
+    const { mayShare, queue, timeouts } = this.#options;
     if (!mayShare || this.#transaction.isOpen || this.#queued !== undefined || queue.enter(list, this)) return;
     const timer = setTimeout(() => {
       const reason = 'a lock was not granted in time';
@@ -142,7 +143,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
       });
       this.#transaction.fail(error, this);
       this.#giveUp(error);
-    }, lockMs);
+    }, timeouts.lockMs);
     this.#queued = { list, held: [], turns: [], timer, since: performance.now() };
   }
 

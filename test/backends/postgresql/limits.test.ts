@@ -11,6 +11,7 @@ import { formatAttributes, StoredObject } from '../../../src/core/objects/stored
 import { storedParent, storedUri } from '../../../src/core/objects/uris.ts';
 import { storedUserId, toPrincipal, toPrincipals } from '../../../src/core/permissions/principals.ts';
 import { wordsOf } from '../../../src/core/text/words.ts';
+import { QueryBudget } from '../../../src/core/query/budget.ts';
 import type { Filter } from '../../../src/core/query/ast.ts';
 import { compareValues } from '../../../src/core/query/compare.ts';
 import { matches } from '../../../src/core/query/evaluate.ts';
@@ -339,5 +340,33 @@ describe('a statement that reads a list for too long', () => {
     }
     await lock.rollback();
     expect(await storage.reader.countAll(list, { filters })).toBe(1);
+  });
+
+  test('has less time in a unit that others wait for, and leaves the timeout of other statements as it was', async () => {
+    const url = await createDatabase();
+    await migrateDatabase(url);
+    const holder = open(url);
+    await store(holder, [1, 2]);
+    const { database, storage } = openPostgres(
+      systemClock,
+      { url, statementTimeoutSeconds: 60, lockTimeoutSeconds: 2 },
+      0,
+    );
+    onTestFinished(() => database.close());
+    const page = pageQuery({ filters: [compare('n', 'eq', 1)] });
+    const query = { ...page, budget: new QueryBudget() };
+    await inUnit(database, async (transaction) => {
+      expect((await storage.writer(transaction).listAll(list, query)).entries).toHaveLength(1);
+      const { rows } = await database.within(transaction, 'storage').run({ text: 'SHOW statement_timeout' }, []);
+      expect(rows).toEqual([['1min']]);
+    });
+    const lock = await holder.database.begin();
+    await holder.database.within(lock, 'storage').run({ text: 'LOCK TABLE coffer_objects' }, []);
+    const message = expect.stringMatching(/too much work: .* while others wait \(postgresql_lock_timeout_seconds\)/);
+    const reading = inUnit(database, (transaction) => storage.writer(transaction).deleteAll(list, query));
+    await expect(reading).rejects.toEqual(expect.objectContaining({ key: 'invalidParameters', message }));
+    const ofService = inUnit(database, (transaction) => storage.writer(transaction).listAll(list, page));
+    await expect(ofService).rejects.toThrow('a lock was not granted in time');
+    await lock.rollback();
   });
 });

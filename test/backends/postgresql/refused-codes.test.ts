@@ -74,7 +74,7 @@ test('A connection that is lost during the commit of several units leaves the ou
       /^(?:INSERT|COMMIT)/.test(text) ? broken : Promise.resolve({ rows: [], count: 0, command: '' }),
     release: () => undefined,
   } as unknown as Connection;
-  const transaction = new SharedTransaction(connection, undefined);
+  const transaction = new SharedTransaction(connection, undefined, { statementMs: 1000, lockMs: 1000 });
   const units = [{ contended: () => [] }, { contended: () => [] }];
   transaction.open();
   transaction.addUnit();
