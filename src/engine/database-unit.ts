@@ -113,6 +113,10 @@ export class DatabaseUnit implements UnitOfWork {
     return this.#attempts.ahead.run(key, this.isWriting, work);
   }
 
+  hasAhead(key: string): boolean {
+    return this.#attempts?.ahead.has(key) === true;
+  }
+
   get events(): EventQueue {
     return (this.#events ??= new EventQueue(this.#subscribers, this));
   }

@@ -40,9 +40,6 @@ export function refuseLive({ query, issues }: Context): void {
   if (query.some(([name]) => name === '_live')) issues.push(issueOf('_live', 'only GET of a list has live updates'));
 }
 
-/** Part of the maximum work of a query that is left to a deletion under the lock of its list: it usually takes much less. */
-const partOfDeletion = 1 / 3;
-
 /**
  * Part of the maximum work that is left to the queries of a unit of work, together, while others wait for it: a second or two.
  */
@@ -74,13 +71,8 @@ export function readQuery(
 
 const whileOthersWait = ' while others wait';
 
-/** Returns what is left to the first deletion of a unit of work, which holds no other lock. */
-export function budgetOfDeletion({ maxQueryWork }: EngineOptions): QueryBudget {
-  return new QueryBudget(maxQueryWork * partOfDeletion, whileOthersWait);
-}
-
 /** Returns what is left to the queries of a unit of work that holds locks. */
-function budgetUnderLock(unit: UnitOfWork, options: EngineOptions): QueryBudget {
+export function budgetUnderLock(unit: UnitOfWork, options: EngineOptions): QueryBudget {
   const known = budgetsUnderLock.get(unit);
   if (known !== undefined) return known;
   const budget = new QueryBudget(workUnderLock(options), whileOthersWait);

@@ -1,23 +1,23 @@
 // Finds the objects of a deletion before its list is locked, where that takes long: others wait for the lock, on some backends all
-// writers. Under the lock, these objects and those with a later timestamp are tested again. Only an object that a client wrote
-// meanwhile with a past `last_modified` of its own can be missed.
-import { conditionsOfParsing, workOfEntry } from '../core/query/budget.ts';
+// writers. Under the lock, only objects with a later timestamp are tested. Only an object that a client wrote meanwhile with a past
+// `last_modified` of its own can be missed, or deleted untested in the place of one with the same timestamp.
+import { conditionsOfParsing, isTooMuchWork, workOfEntry } from '../core/query/budget.ts';
 import type { Filter, PageQuery, QueryReport } from '../core/query/ast.ts';
 import { workWeightOf } from '../core/query/evaluate-steps.ts';
-import { isTimestampField, isUniqueField, lastModifiedField } from '../core/query/fields.ts';
+import { idField, isTimestampField, isUniqueField, lastModifiedField } from '../core/query/fields.ts';
 import type { ListQuery } from '../core/query/resolve.ts';
 import { withIndexes } from './list-indexes.ts';
 import { workUnderLock } from './list-query.ts';
 import { requireMatch, type Preconditions } from './preconditions.ts';
 import type { Above, Scope } from './scope.ts';
 import { roomFor } from './stored-work.ts';
-import type { Writer } from './unit-of-work.ts';
+import type { UnitOfWork, Writer } from './unit-of-work.ts';
 import { walk } from './walk.ts';
 
 /** Maximum number of ids that are held. Where there are more, they are searched under the lock. */
 const maxIds = 20_000;
 
-/** Length of an object, in characters, when it is not known. */
+/** Assumed length of an object, in characters. A deletion that then takes too long under the lock runs again. */
 const usualChars = 1000;
 
 const million = 1_000_000;
@@ -53,9 +53,9 @@ export async function selectAhead(
   { query, preconditions, above, ids, report }: DeletionAhead,
 ): Promise<Selected | 'tooMany' | undefined> {
   const { context, list } = scope;
-  if (context.unit.isWriting || query.text !== undefined) return undefined;
+  if (!canSelectAhead(context.unit, query)) return undefined;
+  if (!context.unit.hasAhead(tooLong) && !(await takesLong(scope, query, ids))) return undefined;
   const { filters, sort, after, limit, budget } = query;
-  if (filters.every(({ field }) => isUniqueField(field)) || !(await takesLong(scope, query, ids))) return undefined;
   const reader = context.unit.reader.storage;
   const clock = await reader.resourceTimestamp(list);
   if (clock === undefined) return undefined;
@@ -76,6 +76,30 @@ export async function selectAhead(
     if (cut !== undefined) break;
   }
   return found.size > maxIds ? 'tooMany' : { ids: [...found], cut, clock };
+}
+
+/** Key of the note that a deletion has taken too long under the lock. */
+const tooLong = 'selection of objects to delete';
+
+/** Returns whether the objects of a deletion can be selected before the unit of work locks anything. */
+export function canSelectAhead(unit: UnitOfWork, { filters, text }: ListQuery): boolean {
+  return !unit.isWriting && text === undefined && !filters.every(({ field }) => isUniqueField(field));
+}
+
+/**
+ * Deletes under the lock. If that takes too long although it was expected to be quick, the request is undone and runs again with
+ * a selection ahead.
+ *
+ * @throws WorkAwaited
+ */
+export async function deleteOrSelectAhead<T>(unit: UnitOfWork, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    // The second time it does nothing.
+    if (isTooMuchWork(error)) await unit.ahead(tooLong, () => Promise.resolve());
+    throw error;
+  }
 }
 
 /** Whether the query probably takes longer than all queries of a unit of work that holds locks may. */
@@ -102,20 +126,24 @@ export async function selectAgain(
 ): Promise<PageQuery> {
   const { sort, budget } = query;
   const isOldestFirst = sort[0]?.direction === 'ascending';
-  // What has moved beyond the last one comes after objects that are not among these.
-  const ofCut = (value: number): Filter => ({
+  const ofTime = (operator: 'gt' | 'max' | 'min', value: number): Filter => ({
     field: lastModifiedField,
-    operator: isOldestFirst ? 'max' : 'min',
+    operator,
     value,
   });
-  const filters = cut === undefined ? query.filters : [...query.filters, ofCut(cut)];
-  const allowed = new Set(query.ids ?? ids);
-  const all = new Set(ids.filter((id) => allowed.has(id)));
-  if (cut !== undefined && isOldestFirst) return { ...query, ids: [...all], filters };
-  const written: Filter = { field: lastModifiedField, operator: 'gt', value: clock };
-  const selection = { filters: [...query.filters, written], ids: query.ids, budget };
-  for await (const entries of walk(storage, list, selection, roomFor(context, 'show'))) {
-    for (const { id } of entries) all.add(id);
+  // What has moved beyond the last one comes after objects that are not among these.
+  const reachable = cut === undefined ? [] : [ofTime(isOldestFirst ? 'max' : 'min', cut)];
+  const filters = [...query.filters, ...reachable, ofTime('gt', clock)];
+  const written: string[] = [];
+  for await (const entries of walk(storage, list, { filters, ids: query.ids, budget }, roomFor(context, 'show'))) {
+    for (const { id } of entries) written.push(id);
   }
-  return { ...query, ids: [...all], filters };
+  const allowed = new Set(query.ids ?? ids);
+  const all = new Set([...ids.filter((id) => allowed.has(id)), ...written]);
+  const unchanged = ofTime('max', clock);
+  const isStillWanted: Filter =
+    written.length === 0
+      ? unchanged
+      : { operator: 'or', branches: [[unchanged], [{ field: idField, operator: 'in', values: written }]] };
+  return { ...query, ids: [...all], filters: [...reachable, isStillWanted], budget: undefined };
 }

@@ -67,6 +67,8 @@ export interface UnitOfWork {
    * @throws WorkAwaited
    */
   ahead<T>(key: string, work: () => Promise<T>): Promise<T>;
+  /** Returns whether an earlier attempt at the request has done work of the key ahead. */
+  hasAhead(key: string): boolean;
 
   /** Events so far. Check `hasSubscribers` first: an event without subscribers need not be created. */
   readonly events: EventRecorder;

@@ -41,6 +41,11 @@ export class WorkAhead {
     this.#used.clear();
   }
 
+  /** Returns whether an earlier attempt has done work of the key. */
+  has(key: string): boolean {
+    return (this.#results.get(key)?.length ?? 0) > 0;
+  }
+
   /**
    * Returns the result of work, which is done now unless the request holds locks. The work of several calls with one key in
    * one attempt is done once for each of them.

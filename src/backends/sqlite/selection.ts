@@ -239,8 +239,8 @@ function* testFirst(
   for (const [row] of rows) {
     const sql = 'SELECT id, last_modified, data FROM objects WHERE object = ?';
     const object = new StoredObject(...connection.get<[string, number, string]>(sql, row)!);
-    if (yield* matchesInSteps(object, filters)) matching.push(object.id);
     if (meter.add(object)) yield;
+    if (yield* matchesInSteps(object, filters)) matching.push(object.id);
   }
   meter.finish();
   return rows.length === 0 ? window : { ...window, tested: { above, matching } };

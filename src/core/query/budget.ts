@@ -1,6 +1,6 @@
 // Limits the total work of a query that reads many objects. Each step of it is short, but the sum could keep a process busy for
 // minutes.
-import { invalidParameters, type ServiceError } from '../errors.ts';
+import { invalidParameters, ServiceError } from '../errors.ts';
 import { issueOf } from './parameters.ts';
 
 /** Work on an object besides its text, in characters. */
@@ -57,8 +57,17 @@ export class QueryBudget {
   }
 }
 
+const refusals = new WeakSet<object>();
+
 /** Returns the error for a query that exceeds a limit of work. */
 export function tooMuchWork(limit: string): ServiceError {
   const help = 'declare an index for a condition, add one that selects fewer objects, or use fewer conditions';
-  return invalidParameters([issueOf(null, `the query is too much work: ${limit}; ${help}`)]);
+  const refusal = invalidParameters([issueOf(null, `the query is too much work: ${limit}; ${help}`)]);
+  refusals.add(refusal);
+  return refusal;
+}
+
+/** Returns whether an error is that of a query that exceeds a limit of work. */
+export function isTooMuchWork(error: unknown): boolean {
+  return error instanceof ServiceError && refusals.has(error);
 }

@@ -27,11 +27,12 @@ function* visitWanted<T extends StoredEntry>(
   const meter = new WorkMeter(plan.residual, plan.budget);
   for (const entry of entries) {
     if (ids?.has(entry.id) === false) continue;
+    // Noted before the test: one object may be all of the work.
+    if (meter.add(entry)) yield;
     if (meter.isLong(entry) ? yield* wantedInSteps(entry, plan) : isWanted(entry, plan)) {
       const rest = visit(entry);
       if (rest !== undefined) yield* rest;
     }
-    if (meter.add(entry)) yield;
   }
   meter.finish();
 }

@@ -14,7 +14,7 @@ import { finishDeletions } from '../delete-objects.ts';
 import { announceRead } from '../events/announce.ts';
 import type { ServiceResponse } from '../exchange.ts';
 import { HeldEntry, settleWith } from '../held-entry.ts';
-import { budgetOfDeletion, deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
+import { budgetUnderLock, deprecationHeaders, readListParameters, readQuery, staleToken } from '../list-query.ts';
 import { requireOpenList } from '../visibility.ts';
 import { newNonce, nextPageUrl } from '../pages.ts';
 import { readPreconditions, requireMatch } from '../preconditions.ts';
@@ -23,7 +23,7 @@ import { reportFor, withIndexes } from '../list-indexes.ts';
 import { findAbove, holdAbove, requireNoIssues, type Scope } from '../scope.ts';
 import { roomForObjects } from '../stored-work.ts';
 import { bindSearch, searchPage, type BoundSearch } from '../text-search.ts';
-import { selectAgain, selectAhead } from '../select-ahead.ts';
+import { canSelectAhead, deleteOrSelectAhead, selectAgain, selectAhead } from '../select-ahead.ts';
 import type { Reader, Writer } from '../unit-of-work.ts';
 import { warnOfFilters } from '../warnings.ts';
 
@@ -45,7 +45,8 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
       ? undefined
       : await selectAhead(scope, { query: resolved, preconditions, above: found, ids, report });
   const ahead = search === 'tooMany' ? undefined : search;
-  const isFirst = !context.unit.isWriting;
+  const mayRunAgain =
+    search !== 'tooMany' && !(resolved instanceof ServiceError) && canSelectAhead(context.unit, resolved);
   const writer = await context.unit.writer();
   const [above, locked] = await Promise.all([holdAbove(scope, writer), writer.storage.lock(list)]);
   const tookLong = search !== undefined || (ids?.length ?? 0) > manyShared;
@@ -54,7 +55,7 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const timestamp = locked.timestamp ?? (await writer.storage.touch(list));
   requireMatch(preconditions, timestamp);
   if (resolved instanceof ServiceError) throw resolved;
-  const query = isFirst ? { ...resolved, budget: budgetOfDeletion(options) } : resolved;
+  const query = { ...resolved, budget: budgetUnderLock(context.unit, options) };
   if (query.token !== undefined) await consumeNonce(scope, query.token.nonce, timestamp);
 
   const { sort, limit } = query;
@@ -62,17 +63,13 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const bound = query.text && (await bindSearch(scope, above, query.text));
   const deleteSelected = async (left: number): Promise<DeletedPage> =>
     deletePage(scope, writer, await withIndexes(scope, above, { ...selected, limit: left }));
-  const { deletions, more } =
-    bound !== undefined
-      ? await deleteFound(scope, writer, selected, bound)
-      : ahead === undefined
-        ? await deleteSelected(limit)
-        : await deleteAhead(
-            scope,
-            writer,
-            await selectAgain(scope, writer, selected, ahead),
-            ahead.cut === undefined ? undefined : deleteSelected,
-          );
+  const deleteAll = async (): Promise<DeletedPage> => {
+    if (bound !== undefined) return deleteFound(scope, writer, selected, bound);
+    if (ahead === undefined) return deleteSelected(limit);
+    const others = ahead.cut === undefined ? undefined : deleteSelected;
+    return deleteAhead(scope, writer, await selectAgain(scope, writer, selected, ahead), others);
+  };
+  const { deletions, more } = await (mayRunAgain ? deleteOrSelectAhead(context.unit, deleteAll) : deleteAll());
   await finishDeletions(scope, writer, timestamp, deletions);
   if (deletions.length === 0) await announceRead(scope, [], timestamp);
   const newest = deletions.reduce((highest, { tombstone }) => Math.max(highest, tombstone.lastModified), 0);

@@ -84,7 +84,7 @@ export const requestSettings = {
   ),
   max_query_work: setting(
     integer({ min: 1 }),
-    'Maximum work of one query of a list, in millions of characters. Each object that is tested counts its length and 100, times the number of conditions and 5. A twentieth of it is left to all queries of a batch together that come after its first write, because other writers wait for them.',
+    'Maximum work of one query of a list, in millions of characters. Each object that is tested counts its length and 100, times the number of conditions and 5. A twentieth of it is left to all queries of a request together that run while it holds locks, because other writers wait for them: those of a batch after its first write, and the part of a deletion that cannot be done before.',
     { default: 30_000 },
   ),
   max_search_chars: setting(integer({ min: 1 }), 'Maximum length of a text query (`_q`), in characters.', {
