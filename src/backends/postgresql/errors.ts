@@ -131,8 +131,11 @@ function isTimeout(error: unknown): boolean {
   return error instanceof BackendUnavailable && codeOf(error.cause) === '57014';
 }
 
+/** Code of a pattern that the server refuses: long ones become regular expressions. */
+const tooComplex = '2201B';
+
 /**
- * Returns the error for a scan of a list that the server has stopped after too long; `undefined` for other failures.
+ * Returns the error for a scan of a list that the server has stopped after too long, or refuses; `undefined` for other failures.
  *
  * @param scans what the statement scans
  * @param whileOthersWait whether it had the time of a client's query in a unit of work that holds locks
@@ -142,6 +145,7 @@ export function asTooMuchWork(
   scans: ScanTarget | undefined,
   whileOthersWait = false,
 ): ServiceError | undefined {
+  if (codeOf(error) === tooComplex) return tooMuchWork('a pattern is too long for the database');
   if (scans?.of !== 'list' || !isTimeout(error)) return undefined;
   const limit =
     whileOthersWait && scans.isOfClient === true

@@ -24,8 +24,7 @@ export function fieldSql(context: SqlContext, source: Source, field: Field): str
   if (path[0] === 'id' || path[0] === 'last_modified' || path.length > maxPathLength) return undefined;
   if (source === 'tombstones') return path.length === 1 && path[0] === 'deleted' ? `'true'::jsonb` : undefined;
   // By key and not by path, since a path reads digits as positions in arrays.
-  const read = (): string =>
-    `(e.attributes${path.map((key) => ` -> ${context.parameters.add(key, 'text')}`).join('')})`;
+  const read = (): string => `(e.attributes${path.map((key) => ` -> ${context.parameters.addKey(key)}`).join('')})`;
   return context.values?.field(path, read) ?? read();
 }
 
@@ -103,7 +102,7 @@ function compileElements(context: SqlContext, expression: string, filters: reado
     if (filter.operator === 'like') throw new TypeError('Elements of arrays are not searched.');
     const { path } = filter.field;
     if (path.length > maxPathLength) return String(matchesFilter(undefined, filter));
-    const steps = path.map((key) => ` -> ${context.parameters.add(key, 'text')}`).join('');
+    const steps = path.map((key) => ` -> ${context.parameters.addKey(key)}`).join('');
     return conditionSql(context, `(a.${name}${steps})`, filter);
   };
   const conditions = filters.map(compile).join(' AND ') || 'true';
@@ -139,9 +138,7 @@ function searchedText(context: SqlContext, source: Source, field: Field, express
   if (isTimestampField(field)) return 'e.last_modified::text';
   if (source === 'tombstones') return `'true'`;
   const last = field.path.length - 1;
-  const steps = field.path.map(
-    (key, index) => ` ${index === last ? '->>' : '->'} ${context.parameters.add(key, 'text')}`,
-  );
+  const steps = field.path.map((key, index) => ` ${index === last ? '->>' : '->'} ${context.parameters.addKey(key)}`);
   return `CASE jsonb_typeof(${expression}) WHEN 'string' THEN ${expression} #>> '{}'
     ELSE e.data::json${steps.join('')} END`;
 }

@@ -10,11 +10,22 @@ export interface Compiled {
 
 export class Parameters {
   readonly #values: SqlValue[] = [];
+  readonly #keys = new Map<string, string>();
 
   /** Adds a value and returns its placeholder in the SQL text. */
   add(value: SqlValue, type: 'text' | 'bytea' | 'text[]' | 'bigint' | 'jsonb' | 'jsonb[]'): string {
     this.#values.push(value);
     return `$${this.#values.length}::${type}`;
+  }
+
+  /** Adds a key of a path. Equal keys share a parameter: many long paths would have more keys than a statement can have parameters. */
+  addKey(key: string): string {
+    let placeholder = this.#keys.get(key);
+    if (placeholder === undefined) {
+      placeholder = this.add(key, 'text');
+      this.#keys.set(key, placeholder);
+    }
+    return placeholder;
   }
 
   /** Returns the finished statement, with the values that it uses. */
