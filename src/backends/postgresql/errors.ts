@@ -2,7 +2,6 @@
 import { BackendError, BackendUnavailable, TransactionConflict, UnstorableText } from '../../contracts/errors.ts';
 import type { ServiceError } from '../../core/errors.ts';
 import { tooMuchWork } from '../../core/query/budget.ts';
-import type { ScanTarget } from './connection.ts';
 
 export type BackendName = 'storage' | 'permission' | 'cache';
 
@@ -142,7 +141,7 @@ const tooComplex = '2201B';
  */
 export function asTooMuchWork(
   error: unknown,
-  scans: ScanTarget | undefined,
+  scans: { readonly of: string; readonly isOfClient?: boolean } | undefined,
   whileOthersWait = false,
 ): ServiceError | undefined {
   if (codeOf(error) === tooComplex) return tooMuchWork('a pattern is too long for the database');
