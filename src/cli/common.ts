@@ -128,6 +128,11 @@ export function requireDurable(settings: Settings): Settings {
   );
 }
 
+/** @throws Exit with the code for settings that forbid writes */
+export function requireWritable(settings: Settings, code: number = exitCodes.failed): void {
+  if (settings.get('readonly')) throw new Exit(code, 'readonly is true: use a configuration that may write');
+}
+
 /** Options of commands that fill a backend. */
 export interface TransferOptions {
   readonly resume?: true;

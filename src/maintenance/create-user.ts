@@ -13,12 +13,6 @@ export interface NewUser {
   readonly password: string;
 }
 
-/** Returns why no account can be created with these settings; `undefined` when one can. */
-export function findObstacle(settings: Settings): 'readonly' | 'no plugin' | undefined {
-  if (settings.get('readonly')) return 'readonly';
-  return settings.get('includes').includes('accounts') ? undefined : 'no plugin';
-}
-
 /** Whether an account may have this name. */
 export function isUserName(settings: Settings, name: string): boolean {
   return isAccountName(name, settings.get('max_id_length'));

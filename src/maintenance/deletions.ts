@@ -102,8 +102,7 @@ async function purgeFrom(
 export async function deleteCollection(
   settings: Settings,
   { bucket, collection }: { readonly bucket: string; readonly collection: string },
-): Promise<'done' | 'readonly' | 'bucket missing' | 'collection missing'> {
-  if (settings.get('readonly')) return 'readonly';
+): Promise<'done' | 'bucket missing' | 'collection missing'> {
   let files: readonly string[] = [];
   const outcome = await withBackends(settings, (backends) =>
     write(backends, async (writer) => {

@@ -20,9 +20,7 @@ export interface RebuildOptions {
 export async function rebuildQuotas(
   settings: Settings,
   { dryRun, onProgress, onWrong }: RebuildOptions,
-): Promise<number | 'readonly' | 'not included'> {
-  if (settings.get('readonly')) return 'readonly';
-  if (!settings.get('includes').includes('quotas')) return 'not included';
+): Promise<number> {
   return withBackends(settings, async (backends) => {
     const { reader } = backends.storage;
     const kinds = await reader.countKinds();

@@ -1,16 +1,8 @@
 // Sends a mail from the command line, to test the mail settings.
 import { silentLogger } from '../contracts/logger.ts';
 import type { MailMessage } from '../contracts/mailer.ts';
-import { isMailbox } from '../base/mail-addresses.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openMailer } from '../backends/open-mailer.ts';
-
-/** Failures are thrown, so nothing is logged. */
-
-/** Whether mail can be sent to this address. */
-export function isRecipient(text: string): boolean {
-  return isMailbox(text);
-}
 
 /**
  * Sends a test mail.

@@ -6,7 +6,7 @@ import type { Finding } from '../../maintenance/check-backends.ts';
 import { findConfigFile, type Examined } from '../../settings/load.ts';
 import { describeProblem, SettingsError } from '../../settings/problems.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { examineWith, loadDurable, namedFile, withConfig, type CommonOptions } from '../common.ts';
+import { examineWith, loadDurable, namedFile, requireWritable, withConfig, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { printError, print } from '../terminal.ts';
 
@@ -61,9 +61,7 @@ function parseCount(given: string): number {
 
 async function acceptSecrets(options: CheckOptions): Promise<void> {
   const settings = loadDurable(options, 'service');
-  if (settings.get('readonly')) {
-    throw new Exit(exitCodes.failed, 'readonly is true: use a configuration that may write');
-  }
+  requireWritable(settings);
   await (await import('../../maintenance/check-backends.ts')).acceptSecrets(settings);
   if (options.quiet !== true) print('ok       secrets: the current ones are accepted as the secrets of the data');
 }

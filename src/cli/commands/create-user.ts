@@ -1,7 +1,7 @@
 // `coffer create-user`: creates an account, such as that of the first administrator.
 import { Command } from 'commander';
 import type { Settings } from '../../settings/settings.ts';
-import { loadDurable, type CommonOptions } from '../common.ts';
+import { loadDurable, requireWritable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { printError, print, Prompt } from '../terminal.ts';
 
@@ -30,14 +30,11 @@ export function createUserCommand(): Command {
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<UserOptions>();
       const settings = loadDurable(options, 'accounts');
-      const { createUser, findObstacle } = await import('../../maintenance/create-user.ts');
-      switch (findObstacle(settings)) {
-        case 'readonly':
-          throw new Exit(exitCodes.createUserReadonly, 'readonly is true: use a configuration that may write');
-        case 'no plugin':
-          throw new Exit(exitCodes.createUserNoPlugin, 'the plugin accounts is not in includes; add it');
-        case undefined:
+      requireWritable(settings, exitCodes.createUserReadonly);
+      if (!settings.get('includes').includes('accounts')) {
+        throw new Exit(exitCodes.createUserNoPlugin, 'the plugin accounts is not in includes; add it');
       }
+      const { createUser } = await import('../../maintenance/create-user.ts');
       const user = await completeUser(options, settings);
       await createUser(settings, user);
       if (options.quiet !== true) print(`The account ${user.username} is ready.`);

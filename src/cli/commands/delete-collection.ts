@@ -1,6 +1,6 @@
 // `coffer delete-collection`: deletes a collection with its records, without tombstones and events.
 import { Command } from 'commander';
-import { loadDurable, type CommonOptions } from '../common.ts';
+import { loadDurable, requireWritable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { print } from '../terminal.ts';
 
@@ -29,14 +29,14 @@ export function deleteCollectionCommand(): Command {
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<DeleteOptions>();
       const { bucket, collection } = options;
+      const settings = loadDurable(options);
+      requireWritable(settings, exitCodes.deleteCollectionReadonly);
       const { deleteCollection } = await import('../../maintenance/deletions.ts');
-      const outcome = await deleteCollection(loadDurable(options), { bucket, collection });
+      const outcome = await deleteCollection(settings, { bucket, collection });
       switch (outcome) {
         case 'done':
           if (options.quiet !== true) print(`Deleted /buckets/${bucket}/collections/${collection}.`);
           return;
-        case 'readonly':
-          throw new Exit(exitCodes.deleteCollectionReadonly, 'readonly is true: use a configuration that may write');
         case 'bucket missing':
           throw new Exit(exitCodes.deleteCollectionBucketMissing, `the bucket ${bucket} does not exist`);
         case 'collection missing':

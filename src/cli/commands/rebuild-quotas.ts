@@ -1,7 +1,7 @@
 // `coffer rebuild-quotas`: recounts the contents of buckets and collections.
 import { Command } from 'commander';
 import type { RebuildOptions } from '../../maintenance/quotas.ts';
-import { loadDurable, type CommonOptions } from '../common.ts';
+import { loadDurable, requireWritable, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { withProgress } from '../progress.ts';
 import { print } from '../terminal.ts';
@@ -30,22 +30,21 @@ export function rebuildQuotasCommand(): Command {
 }
 
 async function rebuild(options: RebuildCommandOptions): Promise<void> {
+  const settings = loadDurable(options);
+  requireWritable(settings, exitCodes.rebuildQuotasReadonly);
+  if (!settings.get('includes').includes('quotas')) {
+    throw new Exit(exitCodes.rebuildQuotasNotIncluded, 'the plugin quotas is not in includes, so it has no counters');
+  }
   const { rebuildQuotas } = await import('../../maintenance/quotas.ts');
   const dryRun = options.dryRun === true;
   const lines: string[] = [];
   const outcome = await withProgress(options.quiet, (update) =>
-    rebuildQuotas(loadDurable(options), {
+    rebuildQuotas(settings, {
       dryRun,
       onProgress: (objects, total) => update?.('objects', objects, total),
       onWrong: (recount) => lines.push(describe(recount)),
     }),
   );
-  if (outcome === 'readonly') {
-    throw new Exit(exitCodes.rebuildQuotasReadonly, 'readonly is true: use a configuration that may write');
-  }
-  if (outcome === 'not included') {
-    throw new Exit(exitCodes.rebuildQuotasNotIncluded, 'the plugin quotas is not in includes, so it has no counters');
-  }
   if (options.quiet === true) return;
   for (const line of lines) print(line);
   const counters = outcome === 1 ? '1 counter' : `${outcome} counters`;

@@ -1,7 +1,6 @@
 // `coffer resync`: makes every client synchronise in full.
 import { Command } from 'commander';
-import { loadDurable, type CommonOptions } from '../common.ts';
-import { Exit, exitCodes } from '../exit-codes.ts';
+import { loadDurable, requireWritable, type CommonOptions } from '../common.ts';
 import { print } from '../terminal.ts';
 
 const examples = `
@@ -23,9 +22,7 @@ export function resyncCommand(): Command {
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>();
       const settings = loadDurable(options);
-      if (settings.get('readonly')) {
-        throw new Exit(exitCodes.failed, 'readonly is true: use a configuration that may write');
-      }
+      requireWritable(settings);
       const { resyncAll } = await import('../../maintenance/resync.ts');
       const count = await resyncAll(settings);
       if (options.quiet !== true) print(`Clients of ${count} lists will synchronise in full.`);

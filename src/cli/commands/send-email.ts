@@ -1,5 +1,6 @@
 // `coffer send-email`: sends a test mail.
 import { Command } from 'commander';
+import { isMailbox } from '../../base/mail-addresses.ts';
 import { loadWith, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { print } from '../terminal.ts';
@@ -18,8 +19,8 @@ export function sendEmailCommand(): Command {
     .addHelpText('after', examples)
     .action(async (recipient: string, _options, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions>();
-      const { isRecipient, sendTestMail } = await import('../../maintenance/send-email.ts');
-      if (!isRecipient(recipient)) throw new Exit(exitCodes.usage, `${recipient} is not an e-mail address`);
+      const { sendTestMail } = await import('../../maintenance/send-email.ts');
+      if (!isMailbox(recipient)) throw new Exit(exitCodes.usage, `${recipient} is not an e-mail address`);
       await sendTestMail(loadWith(options, {}, { purpose: 'other' }), recipient);
       if (options.quiet !== true) print(`Sent a mail to ${recipient}.`);
     });
