@@ -6,19 +6,15 @@ import { isTombstone, type ListKey, type StoredEntry } from '../../core/objects/
 import { Growth, inUnit } from '../../maintenance/units.ts';
 import { compareTimes, sizeOf, walkEntries, walkLists, walkPairs } from '../../maintenance/walk.ts';
 
-export interface ListCopyOptions {
+export interface PartOptions {
   /** Whether the target may contain data. */
   readonly resumes: boolean;
-  /** Called with the number of entries done since the last call. */
-  readonly onProgress: (entries: number) => void;
+  /** Called with the number of entries, or of objects and users with permissions, done since the last call. */
+  readonly onProgress: (count: number) => void;
 }
 
 /** Makes the lists of the target equal to those of the source; returns the number of entries written or removed. */
-export async function copyLists(
-  source: StorageBackend,
-  target: StorageBackend,
-  options: ListCopyOptions,
-): Promise<number> {
+export async function copyLists(source: StorageBackend, target: StorageBackend, options: PartOptions): Promise<number> {
   const { resumes, onProgress } = options;
   const writes = new Restorations(source, target, options);
   for await (const list of walkLists(source.reader)) {
@@ -31,7 +27,8 @@ export async function copyLists(
     const pairs = walkPairs(walkEntries(source.reader, list), walkEntries(target.reader, list), compareTimes);
     for await (const [ours, theirs] of pairs) {
       if (ours === undefined) await writes.add(list, list.timestamp, { gone: theirs.id });
-      else if (theirs === undefined || !isSame(ours, theirs)) await writes.add(list, list.timestamp, { put: ours });
+      else if (theirs === undefined || !isSameEntry(ours, theirs))
+        await writes.add(list, list.timestamp, { put: ours });
       else onProgress(1);
     }
   }
@@ -61,7 +58,8 @@ async function copyHorizons(source: StorageBackend, target: StorageBackend): Pro
   if (late.length > 0) await raise();
 }
 
-function isSame(a: StoredEntry, b: StoredEntry): boolean {
+/** Returns whether two entries have the same id, timestamp and contents. */
+export function isSameEntry(a: StoredEntry, b: StoredEntry): boolean {
   if (a.id !== b.id || a.lastModified !== b.lastModified) return false;
   return isTombstone(a) ? isTombstone(b) : !isTombstone(b) && a.text === b.text;
 }
@@ -92,7 +90,7 @@ class Restorations {
   #characters = 0;
   written = 0;
 
-  constructor(source: StorageBackend, target: StorageBackend, { resumes, onProgress }: ListCopyOptions) {
+  constructor(source: StorageBackend, target: StorageBackend, { resumes, onProgress }: PartOptions) {
     this.#source = source;
     this.#target = target;
     this.#onWritten = onProgress;

@@ -1,22 +1,16 @@
 // Copies permission entries and memberships.
 import type { ObjectPermissions, PermissionBackend } from '../../contracts/permission.ts';
 import type { Principal } from '../../core/permissions/principals.ts';
+import type { PartOptions } from './copy-lists.ts';
 import { digestMemberships, formatPermissions } from './digest.ts';
 import { Growth, inUnit } from '../../maintenance/units.ts';
 import { walkMemberships, walkPermissions } from '../../maintenance/walk.ts';
-
-export interface PermissionCopyOptions {
-  /** Whether the target may contain data. */
-  readonly resumes: boolean;
-  /** Called with the number of objects and users done since the last call. */
-  readonly onProgress: (count: number) => void;
-}
 
 /** Makes the permissions of the target equal to those of the source. */
 export async function copyPermissions(
   source: PermissionBackend,
   target: PermissionBackend,
-  options: PermissionCopyOptions,
+  options: PartOptions,
 ): Promise<void> {
   if (options.resumes) await removeOthers(source, target);
   await copyEntries(source, target, options);
@@ -26,7 +20,7 @@ export async function copyPermissions(
 async function copyEntries(
   source: PermissionBackend,
   target: PermissionBackend,
-  { resumes, onProgress }: PermissionCopyOptions,
+  { resumes, onProgress }: PartOptions,
 ): Promise<void> {
   const growth = new Growth(target.database);
   for await (const page of walkPermissions(source.reader)) {
@@ -78,7 +72,7 @@ async function removeOthers(source: PermissionBackend, target: PermissionBackend
 async function copyMemberships(
   source: PermissionBackend,
   target: PermissionBackend,
-  { resumes, onProgress }: PermissionCopyOptions,
+  { resumes, onProgress }: PartOptions,
 ): Promise<void> {
   if (resumes) {
     const [ours, theirs] = await Promise.all([digestMemberships(source.reader), digestMemberships(target.reader)]);

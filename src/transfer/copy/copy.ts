@@ -8,7 +8,7 @@ import type { OpenStores } from '../../contracts/open-backends.ts';
 import { carryFingerprints, fingerprintList } from '../../maintenance/secret-fingerprints.ts';
 import { copyLists } from './copy-lists.ts';
 import { copyPermissions } from './copy-permissions.ts';
-import { CopyRefused, describePlace, openPlace } from './places.ts';
+import { CopyRefused, describePlace, withPlace } from './places.ts';
 import { forgetIndexes, renewIndexes } from '../../maintenance/indexes.ts';
 import { inUnit } from '../../maintenance/units.ts';
 import { verify, type Verification, type VerifyOptions } from './verify.ts';
@@ -51,17 +51,9 @@ export async function copyStores(options: CopyOptions): Promise<CopyResult> {
   ];
   options.onPlaces?.(describePlace(from), describePlace(to));
   if (describePlace(from) === describePlace(to)) throw new CopyRefused('the source and the target are the same place');
-  const source = await openPlace(from, { creates: false });
-  try {
-    const target = await openPlace(to, { creates: options.mode !== 'verify' });
-    try {
-      return await copyBetween(source, target, options);
-    } finally {
-      await target.close();
-    }
-  } finally {
-    await source.close();
-  }
+  return withPlace(from, { creates: false }, (source) =>
+    withPlace(to, { creates: options.mode !== 'verify' }, (target) => copyBetween(source, target, options)),
+  );
 }
 
 /** Copies between open stores, as `copyStores` does. */

@@ -67,27 +67,19 @@ export async function digestPermissions(
   reader: PermissionReader,
   onRead: (objects: number) => void = () => {},
 ): Promise<SetDigest> {
-  const digest = new RunningPermissionsDigest();
+  const sum = new DigestSum();
   for await (const page of walkPermissions(reader)) {
-    digest.add(page);
+    addPermissions(sum, page);
     onRead(page.length);
   }
-  return digest.result();
+  return sum.result();
 }
 
-/** Computes the digest of permissions, in any order. */
-export class RunningPermissionsDigest {
-  readonly #sum = new DigestSum();
-
-  add(page: readonly ObjectEntries[]): void {
-    for (const { objectId, permissions } of page) {
-      const entries = sortEntries(permissions);
-      if (entries.length > 0) this.#sum.add(JSON.stringify([objectId, entries]));
-    }
-  }
-
-  result(): SetDigest {
-    return this.#sum.result();
+/** Adds objects with their permission entries to a digest. */
+export function addPermissions(sum: DigestSum, page: readonly ObjectEntries[]): void {
+  for (const { objectId, permissions } of page) {
+    const entries = sortEntries(permissions);
+    if (entries.length > 0) sum.add(JSON.stringify([objectId, entries]));
   }
 }
 
@@ -96,26 +88,18 @@ export async function digestMemberships(
   reader: PermissionReader,
   onRead: (users: number) => void = () => {},
 ): Promise<SetDigest> {
-  const digest = new RunningMembershipsDigest();
+  const sum = new DigestSum();
   for await (const page of walkMemberships(reader)) {
-    digest.add(page);
+    addMemberships(sum, page);
     onRead(page.length);
   }
-  return digest.result();
+  return sum.result();
 }
 
-/** Computes the digest of memberships, in any order. */
-export class RunningMembershipsDigest {
-  readonly #sum = new DigestSum();
-
-  add(page: readonly Memberships[]): void {
-    for (const { userId, principals } of page) {
-      if (principals.length > 0) this.#sum.add(JSON.stringify([userId, inOrder(principals)]));
-    }
-  }
-
-  result(): SetDigest {
-    return this.#sum.result();
+/** Adds users with their principals to a digest. */
+export function addMemberships(sum: DigestSum, page: readonly Memberships[]): void {
+  for (const { userId, principals } of page) {
+    if (principals.length > 0) sum.add(JSON.stringify([userId, inOrder(principals)]));
   }
 }
 

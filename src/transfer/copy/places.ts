@@ -56,12 +56,25 @@ function describeBackend(settings: Settings, kind: 'storage' | 'permission'): st
 }
 
 /**
- * Opens a place, and checks whether it can be used.
+ * Opens a place for a piece of work, checks whether it can be used, and closes it after the work.
  *
  * @param options.creates whether tables are created or upgraded
  * @throws CopyRefused with the end that is wrong
  */
-export async function openPlace(place: Place, { creates }: { readonly creates: boolean }): Promise<OpenStores> {
+export async function withPlace<T>(
+  place: Place,
+  options: { readonly creates: boolean },
+  work: (stores: OpenStores) => Promise<T>,
+): Promise<T> {
+  const stores = await openPlace(place, options);
+  try {
+    return await work(stores);
+  } finally {
+    await stores.close();
+  }
+}
+
+async function openPlace(place: Place, { creates }: { readonly creates: boolean }): Promise<OpenStores> {
   const { name, settings } = place;
   for (const kind of ['storage', 'permission'] as const) {
     const backend = findBackend(settings, builtInBackends, kind);

@@ -9,7 +9,7 @@ import { readVersion } from '../../settings/version.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
 import { emptyStore, isEmptyStore } from '../copy/copy.ts';
 import { digestList, digestPermissions } from '../copy/digest.ts';
-import { CopyRefused, openPlace, type Place } from '../copy/places.ts';
+import { CopyRefused, withPlace, type Place } from '../copy/places.ts';
 import { walkLists, walkPairs } from '../../maintenance/walk.ts';
 import { keepFingerprints, readFingerprints } from '../../maintenance/secret-fingerprints.ts';
 import {
@@ -100,25 +100,22 @@ export async function importFrom(
   // The file is checked before tables are created.
   const checked = await checkExport(path);
   return withStores({ name: 'target', settings }, { creates: options.mode !== 'verify' }, (stores) =>
-    importChecked(path, checked, stores, options),
+    importStores(path, stores, options, checked),
   );
 }
 
-/** Imports into open stores, as `importFrom` does. */
+/**
+ * Imports into open stores, as `importFrom` does.
+ *
+ * @param known the result of `checkExport`, if it is known
+ */
 export async function importStores(
   path: string,
   stores: OpenStores,
-  options: ImportFileOptions,
-): Promise<ImportFileResult> {
-  return importChecked(path, await checkExport(path), stores, options);
-}
-
-async function importChecked(
-  path: string,
-  checked: CheckedExport,
-  stores: OpenStores,
   { mode, verifies = mode === 'verify', onProgress = () => {} }: ImportFileOptions,
+  known?: CheckedExport,
 ): Promise<ImportFileResult> {
+  const checked = known ?? (await checkExport(path));
   const { header, summary } = checked;
   if (summary.permissions + summary.memberships > 0 && !stores.hasPermissions) {
     throw new ExportRefused('the file has permissions, but the target has no permission backend');
@@ -215,12 +212,7 @@ async function withStores<T>(
   work: (stores: OpenStores) => Promise<T>,
 ): Promise<T> {
   try {
-    const stores = await openPlace(place, options);
-    try {
-      return await work(stores);
-    } finally {
-      await stores.close();
-    }
+    return await withPlace(place, options, work);
   } catch (error) {
     if (error instanceof CopyRefused) throw new ExportRefused(error.message, { cause: error });
     throw error;

@@ -6,7 +6,7 @@ import { toPrincipal, type Principal } from '../../core/permissions/principals.t
 import type { Stores } from '../../engine/unit-of-work.ts';
 import { walkEntries, walkLists, walkMemberships } from '../../maintenance/walk.ts';
 import { bucketOfGroup, membersIn } from '../../resources/group.ts';
-import { DigestSum, RunningMembershipsDigest, type SetDigest } from '../copy/digest.ts';
+import { addMemberships, DigestSum, type SetDigest } from '../copy/digest.ts';
 
 /** A group with its members; a deleted group has none. */
 export interface Group {
@@ -54,7 +54,7 @@ export async function compareGroups({
   storage,
   permission,
 }: Stores): Promise<{ readonly followGroups: boolean; readonly others: SetDigest }> {
-  const [wanted, found, others] = [new DigestSum(), new DigestSum(), new RunningMembershipsDigest()];
+  const [wanted, found, others] = [new DigestSum(), new DigestSum(), new DigestSum()];
   for await (const list of walkLists(storage.reader)) {
     if (list.kind !== 'group') continue;
     for await (const entry of walkEntries(storage.reader, list)) {
@@ -63,7 +63,7 @@ export async function compareGroups({
     }
   }
   for await (const page of walkMemberships(permission.reader)) {
-    others.add(withoutGroups(page));
+    addMemberships(others, withoutGroups(page));
     for (const { userId, principals } of page) {
       for (const uri of principals) {
         if (bucketOfGroup(uri) !== undefined) found.add(JSON.stringify([userId, uri]));

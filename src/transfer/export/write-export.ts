@@ -3,7 +3,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { ListSummary } from '../../contracts/storage.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
-import { RunningListDigest, RunningMembershipsDigest, RunningPermissionsDigest } from '../copy/digest.ts';
+import { addMemberships, addPermissions, DigestSum, RunningListDigest } from '../copy/digest.ts';
 import { readState, walkEntryPages, walkLists, walkMemberships, walkPermissions } from '../../maintenance/walk.ts';
 import { fingerprintList } from '../../maintenance/secret-fingerprints.ts';
 import { withoutGroups } from './group-memberships.ts';
@@ -42,8 +42,8 @@ class Writing {
   readonly #sink: ExportSink;
   readonly #options: WriteOptions;
   readonly #hash: Hash = createHash('sha256');
-  readonly #permissions = new RunningPermissionsDigest();
-  readonly #memberships = new RunningMembershipsDigest();
+  readonly #permissions = new DigestSum();
+  readonly #memberships = new DigestSum();
   #kept = '';
   #lists = 0;
   #objects = 0;
@@ -67,13 +67,13 @@ class Writing {
     for await (const list of walkLists(storage.reader)) await this.#writeList(list, total);
     let done = 0;
     for await (const page of walkPermissions(permission.reader)) {
-      this.#permissions.add(page);
+      addPermissions(this.#permissions, page);
       await this.#write(page.map(formatPermissionsLine).join(''));
       onProgress('permissions', (done += page.length), undefined);
     }
     for await (const all of walkMemberships(permission.reader)) {
       const page = withoutGroups(all);
-      this.#memberships.add(page);
+      addMemberships(this.#memberships, page);
       await this.#write(page.map(formatMembershipsLine).join(''));
     }
     await this.#flush();

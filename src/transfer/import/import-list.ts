@@ -4,6 +4,7 @@ import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { formatAttributes, isTombstone, StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import { newestFirst } from '../../core/query/sort.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
+import { isSameEntry } from '../copy/copy-lists.ts';
 import { formatPermissions } from '../copy/digest.ts';
 import { compareTimes, sizeOf, walkEntries, walkPairs } from '../../maintenance/walk.ts';
 import { withMembers } from '../../resources/group.ts';
@@ -251,9 +252,4 @@ async function readSeen(
     if (found === undefined) findings.unseen.push(list.uriOf(id));
   }
   return seen;
-}
-
-function isSameEntry(a: StoredEntry, b: StoredEntry): boolean {
-  if (a.id !== b.id || a.lastModified !== b.lastModified) return false;
-  return isTombstone(a) ? isTombstone(b) : !isTombstone(b) && a.text === b.text;
 }

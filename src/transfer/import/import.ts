@@ -8,7 +8,7 @@ import { forgetIndexes, renewIndexes } from '../../maintenance/indexes.ts';
 import { compareText } from '../../core/query/compare.ts';
 import type { OpenStores } from '../../contracts/open-backends.ts';
 import { isEmptyStore } from '../copy/copy.ts';
-import { CopyRefused, openPlace } from '../copy/places.ts';
+import { CopyRefused, withPlace } from '../copy/places.ts';
 import { KindSummary, type Compared } from '../copy/verify.ts';
 import { importAccounts } from './accounts.ts';
 import { ApiRules } from './api-rules.ts';
@@ -55,12 +55,9 @@ export interface ImportResult {
  */
 export async function importWith(settings: Settings, options: ImportOptions): Promise<ImportResult> {
   try {
-    const target = await openPlace({ name: 'target', settings }, { creates: options.mode !== 'verify' });
-    try {
-      return await importInto(target, settings, options);
-    } finally {
-      await target.close();
-    }
+    return await withPlace({ name: 'target', settings }, { creates: options.mode !== 'verify' }, (target) =>
+      importInto(target, settings, options),
+    );
   } catch (error) {
     if (error instanceof CopyRefused) throw new ImportRefused(error.message, { cause: error });
     throw error;
