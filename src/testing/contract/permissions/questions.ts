@@ -19,106 +19,67 @@ async function seedObjects(write: PermissionProbe['write']): Promise<void> {
   });
 }
 
-type CheckRow = readonly [string, readonly string[], readonly (readonly [string, string])[], boolean];
+/** Name, principals, entries such as `/buckets/a read`, and whether one of them allows a principal. */
+type CheckRow = readonly [string, readonly string[], readonly string[], boolean];
 
 const checks: readonly CheckRow[] = [
-  ['a principal in the entry is allowed', ['zoe'], [['/buckets/a', 'read']], true],
+  ['a principal in the entry is allowed', ['zoe'], ['/buckets/a read'], true],
   // Proves S-081.
-  ['a principal in another entry is not allowed', ['zoe'], [['/buckets/a', 'write']], false],
+  ['a principal in another entry is not allowed', ['zoe'], ['/buckets/a write'], false],
   // Proves S-081.
-  ['any of the principals is enough', ['x', 'y', 'tom'], [['/buckets/a', 'write']], true],
+  ['any of the principals is enough', ['x', 'y', 'tom'], ['/buckets/a write'], true],
   // Proves S-081.
-  [
-    'any of the entries suffices',
-    ['zoe'],
-    [
-      ['/x', 'read'],
-      ['/buckets/a', 'write'],
-      ['/buckets/a', 'read'],
-    ],
-    true,
-  ],
-  [
-    'an entry above or below does not count',
-    ['g'],
-    [
-      ['/buckets/a', 'write'],
-      ['/buckets/a/collections/c', 'write'],
-    ],
-    false,
-  ],
-  ['no principal is never allowed', [], [['/buckets/a', 'read']], false],
+  ['any of the entries suffices', ['zoe'], ['/x read', '/buckets/a write', '/buckets/a read'], true],
+  ['an entry above or below does not count', ['g'], ['/buckets/a write', '/buckets/a/collections/c write'], false],
+  ['no principal is never allowed', [], ['/buckets/a read'], false],
   ['no entry never allows', ['zoe'], [], false],
-  ['unknown objects allow no principal', ['zoe'], [['/unknown', 'read']], false],
-  [
-    'wildcards in an object id stand for themselves',
-    ['zoe'],
-    [
-      ['/buckets/*', 'read'],
-      ['/buckets/_', 'read'],
-      ['%', 'read'],
-    ],
-    false,
-  ],
+  ['unknown objects allow no principal', ['zoe'], ['/unknown read'], false],
+  ['wildcards in an object id stand for themselves', ['zoe'], ['/buckets/* read', '/buckets/_ read', '% read'], false],
 ];
 
-type AccessRow = readonly [
-  string,
-  readonly string[],
-  readonly (readonly [string, string])[],
-  boolean,
-  Record<string, string[]>,
-];
+/** Name, principals, patterns such as `/buckets/* read`, whether they include children, and what is found. */
+type AccessRow = readonly [string, readonly string[], readonly string[], boolean, Record<string, string[]>];
 
 const c = '/buckets/a/collections/c';
 const accesses: readonly AccessRow[] = [
   ['no pattern finds nothing', ['zoe'], [], true, {}],
-  ['no principal finds nothing', [], [['*', 'read']], true, {}],
-  ['an exact id is found', ['zoe'], [[c, 'read']], true, { [c]: ['read'] }],
-  ['an exact id is found without children', ['zoe'], [[c, 'read']], false, { [c]: ['read'] }],
-  ['the objects of a list are found', ['zoe'], [[`${c}/records/*`, 'read']], true, { [`${c}/records/r`]: ['read'] }],
+  ['no principal finds nothing', [], ['* read'], true, {}],
+  ['an exact id is found', ['zoe'], [`${c} read`], true, { [c]: ['read'] }],
+  ['an exact id is found without children', ['zoe'], [`${c} read`], false, { [c]: ['read'] }],
+  ['the objects of a list are found', ['zoe'], [`${c}/records/* read`], true, { [`${c}/records/r`]: ['read'] }],
   [
     'the objects of a list are found without children',
     ['zoe'],
-    [[`${c}/records/*`, 'read']],
+    [`${c}/records/* read`],
     false,
     { [`${c}/records/r`]: ['read'] },
   ],
   [
     'several permissions are found together',
     ['zoe'],
-    [
-      [`${c}/records/*`, 'read'],
-      [`${c}/records/*`, 'write'],
-    ],
+    [`${c}/records/* read`, `${c}/records/* write`],
     true,
     { [`${c}/records/r`]: ['read', 'write'] },
   ],
   [
     'several principals are found together',
     ['g', 'tom'],
-    [
-      [`${c}/records/*`, 'read'],
-      [`${c}/records/*`, 'write'],
-    ],
+    [`${c}/records/* read`, `${c}/records/* write`],
     false,
     { [`${c}/records/r`]: ['write'], [`${c}/records/s`]: ['read'] },
   ],
   [
     'several patterns are found together',
     ['g', 'tom'],
-    [
-      ['/buckets/*', 'write'],
-      ['/buckets/a/collections/*', 'read'],
-    ],
+    ['/buckets/* write', '/buckets/a/collections/* read'],
     false,
     { '/buckets/a': ['write'], [c]: ['read'] },
   ],
-  ['a star without children stops at a slash', ['zoe'], [['/buckets/*', 'read']], false, { '/buckets/a': ['read'] }],
+  ['a star without children stops at a slash', ['zoe'], ['/buckets/* read'], false, { '/buckets/a': ['read'] }],
   [
     'a star with children stands for any text',
     ['zoe'],
-    [['/buckets/a*', 'read']],
+    ['/buckets/a* read'],
     true,
     {
       '/buckets/a': ['read'],
@@ -131,7 +92,7 @@ const accesses: readonly AccessRow[] = [
   [
     'a star in the middle stands for any text',
     ['zoe'],
-    [['/buckets/*/records/*', 'read']],
+    ['/buckets/*/records/* read'],
     true,
     {
       [`${c}/records/r`]: ['read'],
@@ -139,57 +100,48 @@ const accesses: readonly AccessRow[] = [
       '/buckets/ab/collections/c/records/u': ['read'],
     },
   ],
-  ['a star in the middle without children stops at a slash', ['zoe'], [['/buckets/*/records/*', 'read']], false, {}],
+  ['a star in the middle without children stops at a slash', ['zoe'], ['/buckets/*/records/* read'], false, {}],
   [
     'stars in several segments are found without children',
     ['zoe'],
-    [['/buckets/*/collections/c/records/*', 'read']],
+    ['/buckets/*/collections/c/records/* read'],
     false,
     { [`${c}/records/r`]: ['read'], '/buckets/ab/collections/c/records/u': ['read'] },
   ],
   [
     'part of a segment may be a star',
     ['zoe', 'tom'],
-    [['/buckets/a/collections/*/records/*', 'write']],
+    ['/buckets/a/collections/*/records/* write'],
     false,
     { [`${c}/records/r`]: ['write'] },
   ],
-  ['an underscore in a pattern is no wildcard', ['zoe'], [['/buckets/a/collections/_/records/*', 'read']], true, {}],
+  ['an underscore in a pattern is no wildcard', ['zoe'], ['/buckets/a/collections/_/records/* read'], true, {}],
   [
     'an underscore in a pattern stands for itself',
     ['zoe'],
-    [['/buckets/a/collections/c_/records/*', 'read']],
+    ['/buckets/a/collections/c_/records/* read'],
     false,
     { '/buckets/a/collections/c_/records/t': ['read'] },
   ],
-  ['a percent sign in a pattern is no wildcard', ['zoe'], [['/buckets/%', 'read']], true, {}],
-  [
-    'a dot and brackets in a pattern stand for themselves',
-    ['zoe'],
-    [
-      ['/buckets/.', 'read'],
-      ['/buckets/[a]', 'read'],
-    ],
-    true,
-    {},
-  ],
-  ['a question mark in a pattern stands for itself', ['zoe'], [['/buckets/?', 'read']], true, {}],
-  ['a pattern without a star finds nothing deeper', ['zoe'], [['/buckets/a/collections', 'read']], true, {}],
-  ['a longer pattern does not find a shorter id', ['zoe'], [[`${c}/*/x`, 'read']], true, {}],
-  [
-    'the same pattern twice is the same',
-    ['zoe'],
-    [
-      [c, 'read'],
-      [c, 'read'],
-    ],
-    true,
-    { [c]: ['read'] },
-  ],
+  ['a percent sign in a pattern is no wildcard', ['zoe'], ['/buckets/% read'], true, {}],
+  ['a dot and brackets in a pattern stand for themselves', ['zoe'], ['/buckets/. read', '/buckets/[a] read'], true, {}],
+  ['a question mark in a pattern stands for itself', ['zoe'], ['/buckets/? read'], true, {}],
+  ['a pattern without a star finds nothing deeper', ['zoe'], ['/buckets/a/collections read'], true, {}],
+  ['a longer pattern does not find a shorter id', ['zoe'], [`${c}/*/x read`], true, {}],
+  ['the same pattern twice is the same', ['zoe'], [`${c} read`, `${c} read`], true, { [c]: ['read'] }],
 ];
 
-function patterns(bound: readonly (readonly [string, string])[]): readonly BoundPattern[] {
-  return bound.map(([pattern, permission]) => ({ pattern, permission }));
+function patterns(...bound: readonly string[]): readonly BoundPattern[] {
+  return bound.map(inTwo).map(([pattern, permission]) => ({ pattern, permission }));
+}
+
+function entriesOf(bound: readonly string[]): readonly { readonly objectId: string; readonly permission: string }[] {
+  return bound.map(inTwo).map(([objectId, permission]) => ({ objectId, permission }));
+}
+
+function inTwo(text: string): readonly [string, string] {
+  const [place = '', permission = ''] = text.split(' ');
+  return [place, permission];
 }
 
 function plain(found: ReadonlyMap<string, ReadonlySet<string>>): Record<string, string[]> {
@@ -212,16 +164,16 @@ const memberChecks: readonly (readonly [
   name: string,
   principals: readonly string[],
   memberOf: string,
-  bound: readonly (readonly [string, string])[],
+  bound: readonly string[],
   expected: boolean,
 ])[] = [
-  ['a principal of the user is enough', [], 'acme:kim', [[`${c}/records/r`, 'write']], true],
-  ['a principal besides those of the user is enough', ['zoe'], 'acme:kim', [[c, 'read']], true],
-  ['a principal of system.Authenticated is enough', ['unknown'], 'acme:lee', [['/buckets/a', 'write']], true],
-  ['a principal of system.Authenticated counts for users without any', [], 'acme:new', [['/buckets/a', 'write']], true],
-  ['principals of another user do not count', ['unknown'], 'acme:lee', [[`${c}/records/r`, 'write']], false],
-  ['a user is no principal of its own', [], 'zoe', [['/buckets/a', 'read']], false],
-  ['principals of the user grant no other permission', [], 'acme:kim', [[`${c}/records/r`, 'create']], false],
+  ['a principal of the user is enough', [], 'acme:kim', [`${c}/records/r write`], true],
+  ['a principal besides those of the user is enough', ['zoe'], 'acme:kim', [`${c} read`], true],
+  ['a principal of system.Authenticated is enough', ['unknown'], 'acme:lee', ['/buckets/a write'], true],
+  ['a principal of system.Authenticated counts for users without any', [], 'acme:new', ['/buckets/a write'], true],
+  ['principals of another user do not count', ['unknown'], 'acme:lee', [`${c}/records/r write`], false],
+  ['a user is no principal of its own', [], 'zoe', ['/buckets/a read'], false],
+  ['principals of the user grant no other permission', [], 'acme:kim', [`${c}/records/r create`], false],
   ['without entries principals of the user grant nothing', [], 'acme:kim', [], false],
 ];
 
@@ -230,14 +182,14 @@ export const questionCases: readonly PermissionCase[] = [
   ...checks.map(([name, principals, bound, expected]) =>
     permissionCase(name, async ({ write, reader }) => {
       await seedObjects(write);
-      const entries = bound.map(([objectId, permission]) => ({ objectId, permission }));
+      const entries = entriesOf(bound);
       assert.equal(await reader.checkPermission(principals, entries), expected);
     }),
   ),
   ...memberChecks.map(([name, principals, memberOf, bound, expected]) =>
     permissionCase(`in a check with a user, ${name}`, async ({ write, reader }) => {
       await seedMembers(write);
-      const entries = bound.map(([objectId, permission]) => ({ objectId, permission }));
+      const entries = entriesOf(bound);
       assert.equal(await reader.checkPermission(principals, entries, memberOf), expected);
       await write(async (writer) =>
         assert.equal(await writer.checkPermission(principals, entries, memberOf), expected),
@@ -269,12 +221,12 @@ export const questionCases: readonly PermissionCase[] = [
     });
     assert.equal(await reader.checkPermission([], entries, 'acme:kim'), true);
     assert.equal(await reader.checkPermission([], entries, 'acme:lee'), false);
-    const bound = patterns([['/buckets/a', 'read']]);
+    const bound = patterns('/buckets/a read');
     assert.equal((await reader.getAccessibleObjects([], { bound, memberOf: 'acme:kim' })).size, 1);
   }),
   permissionCase('accessible objects of a user are those of the principals too', async ({ write, reader }) => {
     await seedMembers(write);
-    const bound = patterns([['/buckets/*', 'write']]);
+    const bound = patterns('/buckets/* write');
     assert.deepEqual(plain(await reader.getAccessibleObjects([], { bound, memberOf: 'acme:kim' })), {
       '/buckets/a': ['write'],
       '/buckets/a/collections/d': ['write'],
@@ -295,10 +247,7 @@ export const questionCases: readonly PermissionCase[] = [
         return { objectId: `${folder}/${n}`, permissions: { read, ...(n % 2 === 0 ? { write: ['g', 'kim'] } : {}) } };
       });
       await write((writer) => writer.addToAces(entries));
-      const bound = patterns([
-        [`${folder}/*`, 'read'],
-        [`${folder}/*`, 'write'],
-      ]);
+      const bound = patterns(`${folder}/* read`, `${folder}/* write`);
       const all = await reader.getAccessibleObjects(['kim', 'g', 'system.Everyone'], { bound, withChildren: false });
       for (const limit of [1, 2, 13, 39, 40, 41, 1000]) {
         const options = { bound, withChildren: false, limit };
@@ -308,7 +257,7 @@ export const questionCases: readonly PermissionCase[] = [
         if (limit > 40) assert.deepEqual(plain(found), plain(all));
       }
       // Objects that a pattern refuses do not count.
-      const some = patterns([[`${folder}/3*`, 'read']]);
+      const some = patterns(`${folder}/3* read`);
       assert.equal(
         (await reader.getAccessibleObjects(['kim'], { bound: some, withChildren: false, limit: 11 })).size,
         11,
@@ -331,7 +280,7 @@ export const questionCases: readonly PermissionCase[] = [
     // Proves S-078, S-079.
     permissionCase(`accessible objects: ${name}`, async ({ write, reader }) => {
       await seedObjects(write);
-      const found = await reader.getAccessibleObjects(principals, { bound: patterns(bound), withChildren });
+      const found = await reader.getAccessibleObjects(principals, { bound: patterns(...bound), withChildren });
       assert.deepEqual(plain(found), expected);
     }),
   ),
@@ -367,7 +316,7 @@ export const questionCases: readonly PermissionCase[] = [
   }),
   permissionCase('patterns include children by default', async ({ write, reader }) => {
     await seedObjects(write);
-    const bound = patterns([['/buckets/*', 'write']]);
+    const bound = patterns('/buckets/* write');
     assert.deepEqual(plain(await reader.getAccessibleObjects(['g'], { bound })), {
       '/buckets/a/collections/d': ['write'],
       [`${c}/records/r`]: ['write'],
