@@ -1,6 +1,7 @@
 // Cases about the object above a list that a unit writes to. A unit that changes this object and touches the list comes
 // completely before a writer, which sees the change, or completely after it. Declared indexes depend on this.
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TransactionConflict } from '../../../contracts/errors.ts';
 import type { TransactionCase, TransactionContext } from '../contract-case.ts';
 import { pageQuery, records } from '../storage/storage-probe.ts';
@@ -55,12 +56,6 @@ async function idsIn({ storage }: { readonly storage: Pick<StorageWriter, 'listA
 async function settle({ database, storage }: TransactionContext): Promise<void> {
   // Readers of a database in this process may wait for the unit that is open.
   for (let n = 0; n < 10; n++) await (database.isRemote ? storage.reader.get(collections, 'fruits') : nextTurn());
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }
 
 /** Requires that each record which the declaration has not found was written as it declares. */

@@ -1,5 +1,6 @@
 // The case about units that write below several parents, for databases that make such writes visible in one step.
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TransactionCase, TransactionContext } from '../contract-case.ts';
 import { inUnit } from '../unit-of-work.ts';
 
@@ -29,12 +30,6 @@ async function look(context: TransactionContext): Promise<void> {
       least = n;
     }
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }
 
 /** The promise of `atomicAcrossParents`. */

@@ -1,6 +1,7 @@
 // Cases about shared locks on an object during writes below it. A deletion of the object or of a parent happens before or
 // after these writes, never between them.
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TransactionCase, TransactionContext } from '../contract-case.ts';
 import { records } from '../storage/storage-probe.ts';
 import { inUnit } from '../unit-of-work.ts';
@@ -46,12 +47,6 @@ async function deleteWithChildren(context: TransactionContext, list: ListKey, id
     await permission.deleteObjectPermissions([uri]);
     await storage.deleteChildren(uri);
     await permission.deletePermissionsBelow(uri);
-  });
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
   });
 }
 

@@ -1,6 +1,7 @@
 // The contract of a database whose storage and permissions share transactions: all or nothing, invisible until the commit,
 // and one after another when they lock the same list.
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { IntegrityError } from '../../../contracts/errors.ts';
 import type { Ability, TransactionCase, TransactionContext } from '../contract-case.ts';
 import { callOrderCases } from './call-order.ts';
@@ -268,12 +269,6 @@ async function increment(context: TransactionContext, pause: () => Promise<void>
     await pause();
     const n = object === undefined ? 0 : Number(object.attributes['n']);
     await storage.update(records, 'counter', `{"n":${n + 1}}`);
-  });
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
   });
 }
 
