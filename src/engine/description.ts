@@ -64,6 +64,11 @@ export function nameInReference(reference: string): string | undefined {
   return reference.startsWith(namedPrefix) ? reference.slice(namedPrefix.length) : undefined;
 }
 
+/** Returns the schema of an object that has all of these members. */
+export function objectWith(properties: JsonObject): JsonObject {
+  return { type: 'object', properties, required: Object.keys(properties) };
+}
+
 /** Creates the description of a parameter in the query string. */
 export function queryParameter(name: string, description: string, schema: JsonObject): DescribedParameter {
   return { name, in: 'query', description, schema };

@@ -3,7 +3,7 @@
 import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../base/json.ts';
 import { dialectOf } from '../core/schema/keyword.ts';
 import type { CompiledKind } from './compiled-kind.ts';
-import { namedSchema, type DescribedResponse, type OperationDescription } from './description.ts';
+import { namedSchema, objectWith, type DescribedResponse, type OperationDescription } from './description.ts';
 import {
   aboutFilters,
   deletionHeaders,
@@ -42,12 +42,8 @@ const commonSchemas: Readonly<Record<string, JsonObject>> = {
     properties: { id, last_modified: lastModified, deleted: { type: 'boolean', enum: [true] } },
     required: ['id', 'last_modified', 'deleted'],
   },
-  Tombstones: {
-    type: 'object',
-    properties: { data: { type: 'array', items: namedSchema('Tombstone') } },
-    required: ['data'],
-  },
-  DeletedObject: { type: 'object', properties: { data: namedSchema('Tombstone') }, required: ['data'] },
+  Tombstones: objectWith({ data: { type: 'array', items: namedSchema('Tombstone') } }),
+  DeletedObject: objectWith({ data: namedSchema('Tombstone') }),
   JsonPatch: {
     type: 'array',
     description: 'Operations of JSON Patch (RFC 6902) on a document with the members `data` and `permissions`.',
@@ -251,26 +247,14 @@ function kindSchemas(kind: CompiledKind, name: string): Record<string, JsonObjec
       ...envelope({ type: 'object', properties: shown, additionalProperties: true }, granted),
       required: ['data'],
     },
-    [`${name}List`]: {
-      type: 'object',
-      properties: {
-        data: {
-          type: 'array',
-          items: {
-            allOf: [
-              stored,
-              {
-                type: 'object',
-                properties: { deleted: { type: 'boolean', description: 'True for a tombstone.' } },
-              },
-            ],
-          },
-        },
-      },
-      required: ['data'],
-    },
+    [`${name}List`]: objectWith({ data: { type: 'array', items: { allOf: [stored, tombstoneMark] } } }),
   };
 }
+
+const tombstoneMark = {
+  type: 'object',
+  properties: { deleted: { type: 'boolean', description: 'True for a tombstone.' } },
+};
 
 /** Keywords with another meaning or place in a description. */
 const ownKeywords: ReadonlySet<string> = new Set(['$schema', '$comment', 'definitions', '$defs']);

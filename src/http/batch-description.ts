@@ -1,6 +1,6 @@
 // The description of the batch endpoint.
 import type { JsonObject } from '../base/json.ts';
-import { namedSchema, swaggerKeyword, type OperationDescription } from '../engine/description.ts';
+import { namedSchema, objectWith, swaggerKeyword, type OperationDescription } from '../engine/description.ts';
 
 const entryMembers: JsonObject = {
   method: { type: 'string', enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE'] },
@@ -38,21 +38,13 @@ export function describeBatch(maxRequests: number): OperationDescription {
         required: ['requests'],
         additionalProperties: false,
       },
-      BatchResponse: {
-        type: 'object',
-        properties: { responses: { type: 'array', items: namedSchema('BatchEntryResponse') } },
-        required: ['responses'],
-      },
-      BatchEntryResponse: {
-        type: 'object',
-        properties: {
-          status: { type: 'integer' },
-          path: { type: 'string' },
-          headers: { type: 'object', additionalProperties: { type: 'string' } },
-          body: { description: 'The body: JSON, or a string when it is not JSON.' },
-        },
-        required: ['status', 'path', 'headers', 'body'],
-      },
+      BatchResponse: objectWith({ responses: { type: 'array', items: namedSchema('BatchEntryResponse') } }),
+      BatchEntryResponse: objectWith({
+        status: { type: 'integer' },
+        path: { type: 'string' },
+        headers: { type: 'object', additionalProperties: { type: 'string' } },
+        body: { description: 'The body: JSON, or a string when it is not JSON.' },
+      }),
     },
   };
 }

@@ -6,7 +6,7 @@ import { requireAllowed, requireGranted } from '../engine/access.ts';
 import { anonymous } from '../engine/caller.ts';
 import type { CompiledKind } from '../engine/compiled-kind.ts';
 import type { Context } from '../engine/context.ts';
-import type { OperationDescription } from '../engine/description.ts';
+import { objectWith, type OperationDescription } from '../engine/description.ts';
 import { forReading, type Endpoint } from '../engine/endpoint.ts';
 import type { ServiceResponse } from '../engine/exchange.ts';
 import { openReport } from '../engine/index-report.ts';
@@ -50,9 +50,7 @@ function describe(): OperationDescription {
   const data = { type: 'array', items: { type: 'object', properties } };
   return {
     summary: 'Returns the states of the indexes that a collection declares.',
-    responses: {
-      200: { description: 'The states.', schema: { type: 'object', properties: { data }, required: ['data'] } },
-    },
+    responses: { 200: { description: 'The states.', schema: objectWith({ data }) } },
     errors: [404],
   };
 }

@@ -5,7 +5,7 @@ import type { StorageWriter } from '../contracts/storage.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { ListParent } from '../core/objects/uris.ts';
 import type { Context } from '../engine/context.ts';
-import type { OperationDescription } from '../engine/description.ts';
+import { objectWith, type OperationDescription } from '../engine/description.ts';
 import { forReading, plainText, type Endpoint, type Operation } from '../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../engine/exchange.ts';
 import { deletionHeaders } from '../engine/list-parameters.ts';
@@ -218,29 +218,24 @@ function readPayload(body: string): JsonObject | undefined {
 const text = { type: 'string' };
 const count = { type: 'integer', minimum: 0 };
 
-function dataOf(data: JsonObject): JsonObject {
-  return { type: 'object', properties: { data }, required: ['data'] };
-}
-
 function describeWebhooks(): OperationDescription {
-  const properties = { name: text, url: text, pending: count, failed: count };
-  const schema = dataOf({ type: 'array', items: { type: 'object', properties, required: Object.keys(properties) } });
+  const items = objectWith({ name: text, url: text, pending: count, failed: count });
   return {
     summary: 'Returns the configured webhooks, and the numbers of their deliveries.',
-    responses: { 200: { description: 'The webhooks.', schema } },
+    responses: { 200: { description: 'The webhooks.', schema: objectWith({ data: { type: 'array', items } }) } },
   };
 }
 
 function describeFailures(): OperationDescription {
-  const properties = {
+  const items = objectWith({
     id: text,
     created: count,
     attempts: count,
     reason: text,
     body_bytes: count,
     event: { type: ['object', 'null'] },
-  };
-  const schema = dataOf({ type: 'array', items: { type: 'object', properties, required: Object.keys(properties) } });
+  });
+  const schema = objectWith({ data: { type: 'array', items } });
   return {
     summary: 'Returns failed deliveries of a webhook.',
     parameters: [describeLimit(maxPage, pageByDefault), describedToken],
@@ -250,8 +245,7 @@ function describeFailures(): OperationDescription {
 }
 
 function describeMove(summary: string, details?: string): OperationDescription {
-  const properties = { count, more: { type: 'boolean' } };
-  const schema = dataOf({ type: 'object', properties, required: Object.keys(properties) });
+  const schema = objectWith({ data: objectWith({ count, more: { type: 'boolean' } }) });
   return {
     summary,
     ...(details === undefined ? {} : { details }),

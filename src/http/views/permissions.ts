@@ -15,7 +15,7 @@ import { isConfirmed, isNamedBySettings, refusal, type AccessRule } from '../../
 import { completeCaller, type Caller } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Context } from '../../engine/context.ts';
-import type { OperationDescription } from '../../engine/description.ts';
+import { objectWith, type OperationDescription } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
 import { aboutFilters, listParameters, pageHeaders, totalHeaders } from '../../engine/list-parameters.ts';
@@ -81,11 +81,7 @@ function describeGet(kinds: readonly CompiledKind[]): OperationDescription {
     },
     required: ['uri', 'resource_name', 'permissions'],
   };
-  const schema: JsonObject = {
-    type: 'object',
-    properties: { data: { type: 'array', items: entry } },
-    required: ['data'],
-  };
+  const schema = objectWith({ data: { type: 'array', items: entry } });
   return {
     summary: 'Returns the permissions of the caller, one entry for each object.',
     details: aboutFilters,

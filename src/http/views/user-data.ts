@@ -12,7 +12,7 @@ import { isNamed, refusal } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { CompiledKind } from '../../engine/compiled-kind.ts';
 import type { Context } from '../../engine/context.ts';
-import type { OperationDescription } from '../../engine/description.ts';
+import { objectWith, type OperationDescription } from '../../engine/description.ts';
 import { plainText, type Endpoint } from '../../engine/endpoint.ts';
 import { announceChanges } from '../../engine/events/announce.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
@@ -60,8 +60,7 @@ export function userDataEndpoints(options: UserDataOptions): readonly Endpoint[]
 }
 
 function describeUserData(): OperationDescription {
-  const data = { type: 'object', properties: { principal: { type: 'string' } }, required: ['principal'] };
-  const schema = { type: 'object', properties: { data }, required: ['data'] };
+  const schema = objectWith({ data: objectWith({ principal: { type: 'string' } }) });
   return {
     summary: 'Deletes the objects that only the user can write, and removes the user from groups and permissions.',
     responses: { 200: { description: 'The user.', schema } },

@@ -1,6 +1,6 @@
 // Plugin `attachments`: a record can have a file, which is deleted with the record. See docs/guides/attachments.md.
 import type { JsonObject } from '../../base/json.ts';
-import type { OperationDescription } from '../../engine/description.ts';
+import { objectWith, type OperationDescription } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import { preconditionHeaders } from '../../engine/list-parameters.ts';
 import type { UnitOfWork } from '../../engine/unit-of-work.ts';
@@ -118,14 +118,13 @@ function describeUpload(): OperationDescription {
     properties: { attachment: { type: 'string', format: 'binary' }, data: json, permissions: json },
     required: ['attachment'],
   };
-  const properties = {
+  const schema = objectWith({
     filename: { type: 'string' },
     location: { type: 'string' },
     hash: { type: 'string' },
     mimetype: { type: 'string' },
     size: { type: 'integer' },
-  };
-  const schema = { type: 'object', properties, required: ['filename', 'location', 'hash', 'mimetype', 'size'] };
+  });
   return {
     summary: 'Stores a file and attaches it to the record, which is created if it does not exist.',
     parameters: preconditionHeaders,

@@ -11,7 +11,7 @@ import { lastModifiedField } from '../../core/query/fields.ts';
 import { parseParameters } from '../../core/query/parameters.ts';
 import { requireAllowed, requireGranted } from '../../engine/access.ts';
 import type { Context } from '../../engine/context.ts';
-import { queryParameter, type OperationDescription } from '../../engine/description.ts';
+import { objectWith, queryParameter, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import type { ResponseHeaders, ServiceResponse } from '../../engine/exchange.ts';
 import { listParameters } from '../../engine/list-parameters.ts';
@@ -47,7 +47,8 @@ export function changesetEndpoint(service: ChangesService): Endpoint {
 
 function describe(): OperationDescription {
   const object = { type: 'object', additionalProperties: true };
-  const properties = { metadata: object, timestamp: { type: 'integer' }, changes: { type: 'array', items: object } };
+  const changes = { type: 'array', items: object };
+  const schema = objectWith({ metadata: object, timestamp: { type: 'integer' }, changes });
   return {
     summary: 'Returns the attributes of a collection and the changes of its records in one response.',
     parameters: [
@@ -60,10 +61,7 @@ function describe(): OperationDescription {
       ...listParameters.filter(({ name }) => name === '_since' || name === '_limit'),
     ],
     responses: {
-      200: {
-        description: 'The changes.',
-        schema: { type: 'object', properties, required: ['metadata', 'timestamp', 'changes'] },
-      },
+      200: { description: 'The changes.', schema },
       204: { description: 'Only for `monitor/changes`: `_expected` is older than `_since`.' },
       307: {
         description:

@@ -5,7 +5,7 @@ import type { SortKey } from '../../core/query/ast.ts';
 import { idField, lastModifiedField } from '../../core/query/fields.ts';
 import type { ListTraits } from '../../core/query/resolve.ts';
 import type { Context } from '../../engine/context.ts';
-import { queryParameter, type OperationDescription } from '../../engine/description.ts';
+import { objectWith, queryParameter, type OperationDescription } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import {
@@ -75,11 +75,7 @@ function describeGet(): OperationDescription {
     },
     required: ['id', 'last_modified'],
   };
-  const schema = {
-    type: 'object',
-    properties: { data: { type: 'array', items: entry } },
-    required: ['data'],
-  };
+  const schema = objectWith({ data: { type: 'array', items: entry } });
   return {
     summary: 'Returns the newest change of each monitored collection.',
     details: aboutFilters,

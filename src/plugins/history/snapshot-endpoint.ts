@@ -9,7 +9,7 @@ import { newestFirst } from '../../core/query/sort.ts';
 import { isAllowed, isNamed, requireAllowed, requireGranted } from '../../engine/access.ts';
 import { anonymous } from '../../engine/caller.ts';
 import type { Context } from '../../engine/context.ts';
-import type { OperationDescription } from '../../engine/description.ts';
+import { objectWith, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint, type ParameterRule } from '../../engine/endpoint.ts';
 import type { ServiceResponse } from '../../engine/exchange.ts';
 import type { Objects } from '../../engine/objects.ts';
@@ -49,10 +49,10 @@ function describe(): OperationDescription {
     required: ['id', 'last_modified'],
     additionalProperties: true,
   };
-  const properties = { data: { type: 'array', items: record } };
+  const schema = objectWith({ data: { type: 'array', items: record } });
   return {
     summary: 'Returns the records of a collection as they were at a moment.',
-    responses: { 200: { description: 'The records.', schema: { type: 'object', properties, required: ['data'] } } },
+    responses: { 200: { description: 'The records.', schema } },
     errors: [404, 413],
   };
 }

@@ -9,7 +9,7 @@ import { messageOf } from '../../base/message-of.ts';
 import type { Logger } from '../../contracts/logger.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Context } from '../../engine/context.ts';
-import type { OperationDescription } from '../../engine/description.ts';
+import { objectWith, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { readPlainParameters } from '../../engine/plain-parameters.ts';
@@ -209,31 +209,24 @@ export function backupEndpoint(backups: Backups): Endpoint {
   };
 }
 
-const stateSchema: JsonObject = {
-  type: 'object',
-  properties: {
-    is_available: { type: 'boolean' },
-    is_running: { type: 'boolean' },
-    error: { type: ['string', 'null'] },
-    advice: { type: ['string', 'null'] },
-  },
-  required: ['is_available', 'is_running', 'error', 'advice'],
-};
+const stateSchema = objectWith({
+  is_available: { type: 'boolean' },
+  is_running: { type: 'boolean' },
+  error: { type: ['string', 'null'] },
+  advice: { type: ['string', 'null'] },
+});
 
 function describeList(): OperationDescription {
-  const backup = { name: { type: 'string' }, created: { type: 'integer' }, size_bytes: { type: 'integer' } };
-  const items = { type: 'object', properties: backup, required: Object.keys(backup) };
-  const properties = { data: { type: 'array', items }, state: stateSchema };
+  const items = objectWith({ name: { type: 'string' }, created: { type: 'integer' }, size_bytes: { type: 'integer' } });
+  const schema = objectWith({ data: { type: 'array', items }, state: stateSchema });
   return {
     summary: 'Returns the backups, newest first.',
-    responses: {
-      200: { description: 'The backups.', schema: { type: 'object', properties, required: ['data', 'state'] } },
-    },
+    responses: { 200: { description: 'The backups.', schema } },
   };
 }
 
 function describeStart(): OperationDescription {
-  const schema = { type: 'object', properties: { state: stateSchema }, required: ['state'] };
+  const schema = objectWith({ state: stateSchema });
   return {
     summary: 'Starts a backup of the database.',
     responses: { 202: { description: 'The backup has begun.', schema } },

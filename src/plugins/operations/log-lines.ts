@@ -1,7 +1,7 @@
 // `GET /operations/log`: the newest lines of the log of all processes.
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { Context } from '../../engine/context.ts';
-import { queryParameter, type OperationDescription } from '../../engine/description.ts';
+import { objectWith, queryParameter, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { deletionHeaders } from '../../engine/list-parameters.ts';
@@ -100,19 +100,16 @@ function formatRetention(all: readonly LogRetention[]): JsonObject {
 
 function describe(): OperationDescription {
   const integer = { type: 'integer' };
-  const line = {
+  const items = objectWith({
     id: { type: 'string' },
     time: integer,
     level: { type: 'string', enum: logLevels },
     pid: integer,
     message: { type: 'string' },
     fields: { type: 'object' },
-  };
-  const retention = { oldest: { type: ['integer', 'null'] }, bytes: integer, limit_bytes: integer };
-  const properties = {
-    data: { type: 'array', items: { type: 'object', properties: line, required: Object.keys(line) } },
-    retention: { type: 'object', properties: retention, required: Object.keys(retention) },
-  };
+  });
+  const retention = objectWith({ oldest: { type: ['integer', 'null'] }, bytes: integer, limit_bytes: integer });
+  const schema = objectWith({ data: { type: 'array', items }, retention });
   return {
     summary: 'Returns recent lines of the log, newest first.',
     parameters: [
@@ -124,12 +121,6 @@ function describe(): OperationDescription {
       describeLimit(maxPage, pageByDefault),
       describedToken,
     ],
-    responses: {
-      200: {
-        description: 'The lines.',
-        schema: { type: 'object', properties, required: ['data', 'retention'] },
-        headers: deletionHeaders,
-      },
-    },
+    responses: { 200: { description: 'The lines.', schema, headers: deletionHeaders } },
   };
 }

@@ -1,7 +1,7 @@
 // `GET /operations/overview`: current figures of all processes and of the stores, and their series.
 import type { JsonObject } from '../../base/json.ts';
 import type { Context } from '../../engine/context.ts';
-import { describeDocument } from '../../engine/description.ts';
+import { describeDocument, objectWith } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { readPlainParameters } from '../../engine/plain-parameters.ts';
@@ -59,11 +59,7 @@ export function overviewEndpoint(options: OverviewOptions): Endpoint {
   };
   const describe = (): ReturnType<typeof describeDocument> =>
     describeDocument('Returns figures about the service: now, in the last hour, and in the last day.', 'The figures.', {
-      data: {
-        type: 'object',
-        properties: Object.fromEntries(members.map((name) => [name, { type: 'object' }])),
-        required: members,
-      },
+      data: objectWith(Object.fromEntries(members.map((name) => [name, { type: 'object' }]))),
     });
   return {
     name: 'operations-overview',

@@ -1,7 +1,7 @@
 // `GET /operations/settings`: the settings in effect with their sources. Secret values are hidden.
 import type { JsonObject } from '../../base/json.ts';
 import type { Context } from '../../engine/context.ts';
-import type { OperationDescription } from '../../engine/description.ts';
+import { objectWith, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { readPlainParameters } from '../../engine/plain-parameters.ts';
@@ -41,7 +41,7 @@ function formatSetting(setting: EffectiveSetting): JsonObject {
 function describe(): OperationDescription {
   const text = { type: 'string' };
   const optional = { type: ['string', 'null'] };
-  const properties = {
+  const items = objectWith({
     name: text,
     value: optional,
     is_hidden: { type: 'boolean' },
@@ -50,9 +50,8 @@ function describe(): OperationDescription {
     section: optional,
     description: optional,
     default: optional,
-  };
-  const items = { type: 'object', properties, required: Object.keys(properties) };
-  const schema = { type: 'object', properties: { data: { type: 'array', items } }, required: ['data'] };
+  });
+  const schema = objectWith({ data: { type: 'array', items } });
   return {
     summary: 'Returns the settings in effect, with their sources. Secret values are hidden.',
     responses: { 200: { description: 'The settings.', schema } },

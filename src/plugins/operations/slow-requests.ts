@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Observation, RequestObservation } from '../../contracts/observer.ts';
 import type { Context } from '../../engine/context.ts';
-import type { OperationDescription } from '../../engine/description.ts';
+import { objectWith, type OperationDescription } from '../../engine/description.ts';
 import { forReading, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { describeLimit, limitOf, readPlainParameters } from '../../engine/plain-parameters.ts';
@@ -103,7 +103,7 @@ export function slowEndpoint(askProcesses: () => Promise<readonly SlowRequest[]>
 function describe(): OperationDescription {
   const text = { type: 'string' };
   const optional = { type: ['string', 'null'] };
-  const properties = {
+  const items = objectWith({
     time: { type: 'integer' },
     milliseconds: { type: 'number' },
     method: text,
@@ -116,9 +116,8 @@ function describe(): OperationDescription {
     request_id: text,
     batch_entries: { type: ['integer', 'null'] },
     plan: optional,
-  };
-  const items = { type: 'object', properties, required: Object.keys(properties) };
-  const schema = { type: 'object', properties: { data: { type: 'array', items } }, required: ['data'] };
+  });
+  const schema = objectWith({ data: { type: 'array', items } });
   return {
     summary: 'Returns the slowest requests of the last hour.',
     parameters: [describeLimit(maxPage, pageByDefault)],

@@ -4,7 +4,7 @@ import type { StorageReader } from '../../contracts/storage.ts';
 import type { ListKey } from '../../core/objects/stored.ts';
 import type { ListParent } from '../../core/objects/uris.ts';
 import type { Context } from '../../engine/context.ts';
-import type { OperationDescription } from '../../engine/description.ts';
+import { objectWith, type OperationDescription } from '../../engine/description.ts';
 import { forReading, plainText, type Endpoint } from '../../engine/endpoint.ts';
 import { jsonResponse, type ServiceResponse } from '../../engine/exchange.ts';
 import { deletionHeaders } from '../../engine/list-parameters.ts';
@@ -109,9 +109,9 @@ function describe(): OperationDescription {
     type: 'object',
     properties: { max_bytes: optional, max_items: optional, max_bytes_per_item: optional },
   };
-  const properties = { uri: { type: 'string' }, collections: optional, records: count, size_bytes: count, limits };
-  const items = { type: 'object', properties, required: Object.keys(properties) };
-  const schema = { type: 'object', properties: { data: { type: 'array', items } }, required: ['data'] };
+  const uri = { type: 'string' };
+  const items = objectWith({ uri, collections: optional, records: count, size_bytes: count, limits });
+  const schema = objectWith({ data: { type: 'array', items } });
   return {
     summary: 'Returns usage and limits of buckets and collections.',
     parameters: [describeLimit(maxPage, pageByDefault), describedToken],
