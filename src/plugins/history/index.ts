@@ -2,41 +2,36 @@
 // past time. See docs/guides/history.md.
 import type { JsonValue } from '../../base/json.ts';
 import { definePlugin } from '../../http/plugin.ts';
-import { setting } from '../../settings/definition.ts';
+import { inSection, setting } from '../../settings/definition.ts';
 import { integer, list } from '../../settings/readers.ts';
 import { historyKind } from './kind.ts';
 import { idsByKind, objectUris, recordedKinds } from './object-uris.ts';
 import { recordChanges, type RecorderOptions } from './recorder.ts';
 import { snapshotEndpoint } from './snapshot-endpoint.ts';
 
-const section = 'History';
-
-const settings = {
+const settings = inSection('History', {
   'history.exclude_resources': setting(
     objectUris(),
     'Objects whose changes are not recorded, including everything in them. Shown in the root view.',
-    { default: [], section },
+    { default: [] },
   ),
-  'history.exclude_user_ids': setting(list('user ids'), 'Users whose changes are not recorded.', {
-    default: [],
-    section,
-  }),
+  'history.exclude_user_ids': setting(list('user ids'), 'Users whose changes are not recorded.', { default: [] }),
   'history.auto_trim_max_count': setting(
     integer({ min: -1 }),
     'Maximum number of entries per bucket and kind of object, such as record; older entries are deleted. 0 or less means unlimited.',
-    { default: -1, section },
+    { default: -1 },
   ),
   'history.auto_trim_threshold': setting(
     integer({ min: 0 }),
     'Number of entries above the maximum before old ones are deleted. A higher value trims less often.',
-    { default: 100, section },
+    { default: 100 },
   ),
   'history.auto_trim_user_ids': setting(
     list('user ids'),
     'Users whose changes trim the history; only their own entries are deleted. Empty means all users.',
-    { default: [], section },
+    { default: [] },
   ),
-};
+});
 
 export const history = definePlugin({
   name: 'history',

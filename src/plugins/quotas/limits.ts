@@ -1,7 +1,7 @@
 // Limits of buckets and collections in the settings. The most specific name applies. Ids come from requests, so the
 // cache of limits is bounded.
 import { LRUCache } from 'lru-cache';
-import { setting, type Setting } from '../../settings/definition.ts';
+import { inSection, setting, type Setting } from '../../settings/definition.ts';
 import { family, type SettingsFamily } from '../../settings/families.ts';
 import { integer } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -13,15 +13,14 @@ export interface Limits {
   readonly maxBytesPerItem: number | undefined;
 }
 
-const section = 'Quotas';
 const count = integer({ min: 0 });
 
 /** Returns the setting of a limit without a default. */
 function limit(sentence: string): Setting<number | undefined> {
-  return setting<number | undefined>(count, `${sentence} Not set means unlimited.`, { default: undefined, section });
+  return setting<number | undefined>(count, `${sentence} Not set means unlimited.`, { default: undefined });
 }
 
-export const quotaSettings = {
+export const quotaSettings = inSection('Quotas', {
   'quotas.bucket_max_bytes': limit(
     'Maximum total size of a bucket, in bytes: its own attributes, groups, collections and records.',
   ),
@@ -36,9 +35,9 @@ export const quotaSettings = {
   'quotas.collection_max_bytes_per_item': setting<number | undefined>(
     count,
     'Maximum size of one record, or of the collection itself, in bytes. Not set means the limit of the bucket.',
-    { default: undefined, section },
+    { default: undefined },
   ),
-};
+});
 
 export const quotaFamilies: readonly SettingsFamily[] = [
   family({

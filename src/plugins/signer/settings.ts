@@ -1,87 +1,79 @@
 // Settings of the plugin, with overrides for source buckets and collections.
-import { setting, type SettingsTable, type ValueOf, type ValuesOf } from '../../settings/definition.ts';
+import { inSection, setting, type SettingsTable, type ValueOf, type ValuesOf } from '../../settings/definition.ts';
 import type { SettingsFamily } from '../../settings/families.ts';
 import { dottedChoice, duration, flag, list, optional, text, url } from '../../settings/readers.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { isPattern, matchesPattern, patternFamily } from './patterns.ts';
 import { resourcesReader, type Place } from './routes.ts';
 
-const section = 'Signing';
-
-export const signerSettings = {
+export const signerSettings = inSection('Signing', {
   'signer.resources': setting(
     resourcesReader,
     'Collections to sign, one line each: source, optional preview, and destination. The URIs of a line are either all buckets or all collections; a bucket stands for all its collections.',
-    { default: [], section },
+    { default: [] },
   ),
   'signer.to_review_enabled': setting(
     flag(),
     'Requires a review request of an editor and the approval of another user, a reviewer, before records are signed.',
-    { default: false, section },
+    { default: false },
   ),
   'signer.editors_group': setting(
     text('a group id, optionally with {bucket_id} and {collection_id}'),
     'Group whose members can request reviews.',
-    { default: '{collection_id}-editors', section },
+    { default: '{collection_id}-editors' },
   ),
   'signer.reviewers_group': setting(
     text('a group id, optionally with {bucket_id} and {collection_id}'),
     'Group whose members can approve.',
-    { default: '{collection_id}-reviewers', section },
+    { default: '{collection_id}-reviewers' },
   ),
   'signer.allow_floats': setting(
     flag(),
     'Accepts numbers with a fraction or an exponent in signed records. Clients that format such numbers differently cannot verify the signature.',
-    { default: false, section },
+    { default: false },
   ),
   'signer.auto_create_resources': setting(
     flag(),
     'Creates source buckets, and collections that have their own line, at start.',
-    { default: false, section },
+    { default: false },
   ),
   'signer.auto_create_resources_principals': setting(
     list('principals'),
     'Principals with write permission on sources created at start.',
-    { default: ['system.Authenticated'], section },
+    { default: ['system.Authenticated'] },
   ),
   'signer.hard_delete_destination_on_source_deletion': setting(
     flag(),
     'Deletes preview and destination with their source. If false, they are emptied and signed, so that clients receive the deletions.',
-    { default: false, section },
+    { default: false },
   ),
   'signer.signer_backend': setting(
     dottedChoice(['local_ecdsa', 'autograph'], { isDeprecated: false }),
     'Signing backend: keys in files, or an Autograph server.',
-    { default: 'local_ecdsa', section },
+    { default: 'local_ecdsa' },
   ),
   'signer.ecdsa.private_key': setting(optional(text('a file')), 'File with the private key: curve P-384, PEM format.', {
     default: undefined,
-    section,
   }),
   'signer.ecdsa.public_key': setting(
     optional(text('a file')),
     'File with the public key. The start fails if it does not match the private key.',
-    { default: undefined, section },
+    { default: undefined },
   ),
-  'signer.autograph.server_url': setting(optional(url()), 'URL of the Autograph server.', {
-    default: undefined,
-    section,
-  }),
+  'signer.autograph.server_url': setting(optional(url()), 'URL of the Autograph server.', { default: undefined }),
   'signer.autograph.hawk_id': setting(optional(text()), 'Hawk id of this service at the Autograph server.', {
     default: undefined,
-    section,
   }),
   'signer.autograph.hawk_secret': setting(optional(text()), 'Hawk key for the id.', {
     default: undefined,
     isSecret: true,
-    section,
   }),
   'signer.autograph.timeout_seconds': setting(
     duration({ min: 0.001, max: 300 }),
     'Time limit for a response of the Autograph server, in seconds. The collections being signed stay locked during this time.',
-    { default: 10, section },
+    { default: 10 },
   ),
-} satisfies SettingsTable;
+});
 
 type Table = typeof signerSettings;
 /** Names without the prefix `signer.`. */
