@@ -5,8 +5,8 @@ import { passwordParameters, readParameters } from '../../http/authentication/pa
 import { definePlugin, type PluginHost } from '../../http/plugin.ts';
 import { accountKind } from './account-kind.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
-import { createPasswords, PreparedHashes, type Passwords } from './passwords.ts';
-import { AccountsPolicy } from './policy.ts';
+import { createPasswords, PreparedHashes } from './passwords.ts';
+import { AccountsPolicy, type AccountsPolicyOptions } from './policy.ts';
 import { accountSettings } from './settings.ts';
 import { checkSettings } from './start-checks.ts';
 import { Throttle } from './throttle.ts';
@@ -18,7 +18,7 @@ export const accounts = definePlugin({
   settings: accountSettings,
   setup(host) {
     const { settings } = host;
-    const order = checkSettings(settings);
+    const isFollowed = checkSettings(settings);
     const own = settings.read(accountSettings);
     const passwords = createPasswords({
       cost: own.account_hash_cost,
@@ -44,7 +44,7 @@ export const accounts = definePlugin({
         }),
       ],
       actions: validation?.actions ?? [],
-      policies: { AccountsPolicy: policyFactory(host, { passwords, temporary: codes?.temporary, ...order }) },
+      policies: { AccountsPolicy: policyFactory(host, { passwords, temporary: codes?.temporary, isFollowed }) },
       capabilities: {
         accounts: {
           description: 'Users have accounts with names and passwords, which they manage themselves.',
@@ -57,11 +57,7 @@ export const accounts = definePlugin({
   },
 });
 
-interface PolicyParts {
-  readonly passwords: Passwords;
-  readonly temporary: OneTimeCodes | undefined;
-  readonly isFollowed: boolean;
-}
+type PolicyParts = Pick<AccountsPolicyOptions, 'passwords' | 'temporary' | 'isFollowed'>;
 
 function policyFactory({ settings, cache, securityState, stores }: PluginHost, parts: PolicyParts): PolicyFactory {
   const secret = settings.get('userid_hmac_secret');

@@ -5,18 +5,14 @@ import type { Settings } from '../../settings/settings.ts';
 import { policyName } from './account.ts';
 import { accountSettings } from './settings.ts';
 
-export interface PolicyOrder {
-  /** Whether a policy after `account` accepts Basic credentials too. */
-  readonly isFollowed: boolean;
-}
-
 /**
  * Checks the settings of accounts.
  *
+ * @returns whether a policy after `account` accepts Basic credentials too
  * @throws Error for settings that do not fit together
  */
-export function checkSettings(settings: Settings): PolicyOrder {
-  const order = checkPolicies(settings);
+export function checkSettings(settings: Settings): boolean {
+  const isFollowed = checkPolicies(settings);
   const own = settings.read(accountSettings);
   const writers = own.account_write_principals;
   const strangers = own.account_create_principals.filter(
@@ -28,10 +24,10 @@ export function checkSettings(settings: Settings): PolicyOrder {
         'Authenticated users have only their own account, so principals that create other accounts must be in both.',
     );
   }
-  return order;
+  return isFollowed;
 }
 
-function checkPolicies(settings: Settings): PolicyOrder {
+function checkPolicies(settings: Settings): boolean {
   const policies = settings.get('multiauth.policies').map((name) => ({ name, use: implementationOf(settings, name) }));
   const accounts = policies.findIndex(({ use }) => use === 'AccountsPolicy');
   if (accounts === -1) {
@@ -54,7 +50,7 @@ function checkPolicies(settings: Settings): PolicyOrder {
         'accounts. Give that policy another name.',
     );
   }
-  return { isFollowed: basic !== -1 };
+  return basic !== -1;
 }
 
 /** Returns the policy class that the setting `use` names, or that the policy name implies. */
