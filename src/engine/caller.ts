@@ -34,16 +34,15 @@ export const anonymous: Caller = {
   principal: EVERYONE,
 };
 
-/** Creates an authenticated caller without groups other than the given principals. */
-export function authenticatedCaller(userId: UserId, given: readonly Principal[], profile?: JsonObject): Caller {
-  const principals = principalsOf(userId, given);
+/** Creates an authenticated caller without groups. */
+export function authenticatedCaller(userId: UserId): Caller {
+  const principals = principalsOf(userId, []);
   return {
     userId,
     knownPrincipals: principals,
     memberOf: undefined,
     allPrincipals: () => Promise.resolve(principals),
     principal: userId,
-    profile,
   };
 }
 

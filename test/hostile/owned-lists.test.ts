@@ -240,7 +240,7 @@ describe('the owner of a list', () => {
     ...(parentOf === undefined ? {} : { parentOf }),
   });
   const ownerOf = (parent: string | undefined): string =>
-    compileOwnedList(kind(() => parent))!.ownerOf(authenticatedCaller(storedUserId('u'), []));
+    compileOwnedList(kind(() => parent))!.ownerOf(authenticatedCaller(storedUserId('u')));
 
   it('is one segment without wildcards, whatever the plugin returns', () => {
     for (const text of ['a/b', '*', 'a*', '..', '%', '{task_id}', 'ü\0\n', '?', "'", 'a:b', '/', '\\']) {

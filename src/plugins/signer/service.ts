@@ -23,7 +23,7 @@ export interface SignerService {
 export const pluginUserId = formatUserId('plugin', 'remote-settings');
 
 /** Compared by identity, so that no user id can impersonate the plugin. */
-export const pluginCaller: Caller = authenticatedCaller(pluginUserId, []);
+export const pluginCaller: Caller = authenticatedCaller(pluginUserId);
 
 /** Work on the collections of one route, inside the unit of work of a request. */
 export interface Work {
