@@ -256,6 +256,16 @@ export class RequestBody {
     return this.#value;
   }
 
+  /** Returns the JSON value; `undefined` for an empty body, and for one that is not JSON, which the handler refuses. */
+  parseQuietly(): JsonValue | undefined {
+    try {
+      return this.isEmpty ? undefined : this.parse();
+    } catch (error) {
+      if (error instanceof JsonSyntaxError) return undefined;
+      throw error;
+    }
+  }
+
   /**
    * Returns the JSON value as `parse` does, in steps if the body is large.
    *

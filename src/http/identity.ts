@@ -1,5 +1,5 @@
 // Identifies the caller of a request: calls the configured policies in order; the first user id wins.
-import { JsonSyntaxError, type JsonObject, type JsonValue } from '../base/json.ts';
+import { type JsonObject, type JsonValue } from '../base/json.ts';
 import type { AuthenticationPolicy, OnceCredentials } from '../contracts/authentication.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import { formatUserId, toPrincipals, type Principal, type UserId } from '../core/permissions/principals.ts';
@@ -157,19 +157,9 @@ async function authenticateOnce(
   { headers, method, body, clientAddress: address }: ServiceRequest,
   path: string,
 ): Promise<{ readonly known: Known; readonly credentials: OnceCredentials } | undefined> {
-  const readBody = (): JsonValue | undefined => (body.isEmpty || body.isLarge ? undefined : parseQuietly(body));
+  const readBody = (): JsonValue | undefined => (body.isLarge ? undefined : body.parseQuietly());
   const found = await policy.authenticateOnce?.({ headers, address }, { method, path, readBody });
   return found && { known: { userId: formatUserId(policy.name, found.id) }, credentials: found.credentials };
-}
-
-/** Parses a body; `undefined` when it is not JSON, which the handler refuses. */
-function parseQuietly(body: ServiceRequest['body']): JsonValue | undefined {
-  try {
-    return body.parse();
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function ignore(): void {

@@ -1,7 +1,7 @@
 // Plugin `default_bucket`: `/buckets/default` is an alias of a bucket owned by the caller. The bucket and its
 // collections are created on first use.
-import { getKey, isJsonObject, JsonSyntaxError, setKey } from '../../base/json.ts';
-import type { JsonObject, MutableJsonObject } from '../../base/json.ts';
+import { getKey, isJsonObject, setKey } from '../../base/json.ts';
+import type { MutableJsonObject } from '../../base/json.ts';
 import { TransactionConflict } from '../../contracts/errors.ts';
 import { invalidParameters, notFound, ServiceError } from '../../core/errors.ts';
 import type { ObjectId } from '../../core/objects/object-id.ts';
@@ -132,25 +132,13 @@ async function requireBucket(
 
 /** Replaces the id `default` in the body of a request to the bucket itself, and refuses it in other requests. */
 function replaceAliasInBody(request: ServiceRequest, bucketId: string | undefined): ServiceRequest {
-  const body = parseQuietly(request.body);
-  const data = body === undefined ? undefined : getKey(body, 'data');
-  if (body === undefined || !isJsonObject(data) || getKey(data, 'id') !== 'default') return request;
+  const body = request.body.parseQuietly();
+  const data = isJsonObject(body) ? getKey(body, 'data') : undefined;
+  if (!isJsonObject(body) || !isJsonObject(data) || getKey(data, 'id') !== 'default') return request;
   if (bucketId === undefined) throw defaultIsNoId('body');
   const replaced: MutableJsonObject = { ...body };
   setKey(replaced, 'data', { ...data, id: bucketId });
   return { ...request, body: RequestBody.ofValue(replaced) };
-}
-
-/** Parses the body, and returns `undefined` for invalid JSON, which the engine refuses after the permission check. */
-function parseQuietly(body: RequestBody): JsonObject | undefined {
-  if (body.isEmpty) return undefined;
-  try {
-    const value = body.parse();
-    return isJsonObject(value) ? value : undefined;
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function defaultIsNoId(location: 'path' | 'body'): ServiceError {
