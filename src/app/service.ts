@@ -4,7 +4,6 @@ import { openBackends } from '../backends/open-backends.ts';
 import { openMailer } from '../backends/open-mailer.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { openBlobStore } from '../blobs/open-blob-store.ts';
-import type { AuthenticationPolicy } from '../contracts/authentication.ts';
 import type { Logger } from '../contracts/logger.ts';
 import type { OpenBackends } from '../contracts/open-backends.ts';
 import type { AuthorizationPolicy } from '../engine/access.ts';
@@ -23,13 +22,13 @@ import { compareSecrets } from '../maintenance/secret-fingerprints.ts';
 import { openObservation, type Observation } from '../observability/observation.ts';
 import { SettingsError } from '../settings/problems.ts';
 import type { Settings } from '../settings/settings.ts';
-import { createEndpoints, idRulesOf } from './endpoints.ts';
+import { createEndpoints, idRulesOf, type EndpointSources } from './endpoints.ts';
 import { Faults } from './faults.ts';
 import { createKinds, kindSettings } from './kinds.ts';
-import { createIndexing, indexingSubscriber } from './indexing.ts';
-import type { IndexBuilder } from '../engine/index-builder.ts';
+import { indexingSubscriber } from './indexing.ts';
+import { IndexBuilder } from '../engine/index-builder.ts';
 import { createLive, createLiveSessions } from './live.ts';
-import { createListeners, type ConfiguredListeners } from './listeners.ts';
+import { createListeners } from './listeners.ts';
 import { createCors, dispatchOptions, engineOptions } from './options.ts';
 import { findUnreadSettings, requirePlugins, setUpPlugins, startAll, stopAll } from './plugins.ts';
 import { createAuthorization, createPolicies } from './policies.ts';
@@ -128,7 +127,7 @@ export async function assemble(
   const backends = { ...opened, commits: live, order };
   // Plugins are set up before the kinds are known, because they declare some of them.
   const kinds = new Map<string, CompiledKind>();
-  const indexing = createIndexing(settings, opened, kinds, logger);
+  const indexing = settings.get('readonly') ? undefined : new IndexBuilder({ stores: opened, kinds, logger });
   const host = createHost(options, backends, kinds, { live, indexing });
   const parts = await setUpPlugins(plugins, host, faults);
   observation.addPlugins(parts);
@@ -219,15 +218,7 @@ async function fillKinds(
   return { ofKinds, isComplete: compiled !== undefined };
 }
 
-interface Assembled {
-  readonly host: PluginHost;
-  readonly backends: OpenBackends;
-  readonly plugins: readonly Plugin[];
-  readonly parts: readonly PluginParts[];
-  readonly kinds: ReadonlyMap<string, CompiledKind>;
-  readonly ofKinds: KindSettings;
-  readonly policies: readonly AuthenticationPolicy[];
-  readonly listeners: ConfiguredListeners;
+interface Assembled extends EndpointSources {
   readonly observation: Observation;
   readonly indexing: IndexBuilder | undefined;
 }
