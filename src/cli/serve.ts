@@ -2,6 +2,7 @@
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Service } from '../app/service.ts';
+import { codeOf } from '../base/system-errors.ts';
 import type { Settings } from '../settings/settings.ts';
 import { formatBanner, wantsBanner } from './banner.ts';
 import { Exit, exitCodes } from './exit-codes.ts';
@@ -83,12 +84,11 @@ async function listen(service: Service): Promise<string> {
     return await service.listen();
   } catch (error) {
     await service.close();
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
     // The error names the port: either of the two can fail.
     const at = { host: service.settings.get('host'), port: service.settings.get('http_port'), ...placeOf(error) };
     const { host, port } = at;
     const means = port === service.settings.get('http_port') ? '--port' : 'admin_port';
-    switch (code) {
+    switch (codeOf(error)) {
       case 'EADDRINUSE':
         throw new Exit(
           exitCodes.failed,

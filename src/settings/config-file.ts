@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, relative, resolve } from 'node:path';
+import { codeOf } from '../base/system-errors.ts';
 import type { FileEntry } from './layers.ts';
 import { interpolate, InterpolationError, parseIni, type IniDocument, type IniEntry, type IniSection } from './ini.ts';
 import { bareKey, SettingsError, type Problem } from './problems.ts';
@@ -51,7 +52,7 @@ function readBytes(path: string, user?: string): { readonly bytes: Buffer; reado
   try {
     return { bytes: readFileSync(path), modified: statSync(path).mtime };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = codeOf(error) || 'unknown error';
     const reason = code === 'ENOENT' ? 'the file does not exist' : `the file cannot be read (${code})`;
     throw new SettingsError([
       { message: reason, from: `${user === undefined ? '' : `${user}: `}configuration file ${path}` },

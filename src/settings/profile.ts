@@ -97,7 +97,7 @@ function readingSecret<T>(path: string, read: () => T): T {
     return read();
   } catch (error) {
     if (error instanceof SettingsError) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = codeOf(error) || 'unknown error';
     const message = `the secret cannot be stored in ${path} (${code}); set SVC_USERID_HMAC_SECRET, or start in a writable folder`;
     throw new SettingsError([{ name: 'userid_hmac_secret', message }]);
   }
@@ -128,7 +128,7 @@ function createSecret(folder: string, path: string): string {
   try {
     linkSync(draft, path);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(draft, { force: true });
   }

@@ -6,6 +6,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { builtInBackends } from '../../backends/built-in-backends.ts';
 import { examineSettings } from '../../backends/load-settings.ts';
 import type { BuiltInBackend } from '../../contracts/backend-module.ts';
+import { codeOf } from '../../base/system-errors.ts';
 import { namesOf } from '../../settings/backend-description.ts';
 import { coreFamilies } from '../../settings/families.ts';
 import { findNamedFile } from '../../settings/load.ts';
@@ -147,7 +148,7 @@ function writeNewFile(path: string, text: string): void {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = codeOf(error) || 'unknown error';
     const reason = code === 'EEXIST' ? 'exists already; move it away first' : `cannot be written (${code})`;
     throw new Exit(exitCodes.failed, `${path} ${reason}`);
   }

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { Command } from 'commander';
+import { codeOf } from '../../base/system-errors.ts';
 import type { CommonOptions } from '../common.ts';
 import { credentialHeaders, withCredentials, type CredentialOptions } from '../credentials.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
@@ -96,7 +97,7 @@ function write(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = codeOf(error) || 'unknown error';
     throw new Exit(exitCodes.failed, `${file} cannot be written (${code})`);
   }
 }

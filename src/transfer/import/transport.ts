@@ -3,6 +3,7 @@
 import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
+import { codeOf } from '../../base/system-errors.ts';
 
 /** An import that cannot start or continue, with a message for the operator. */
 export class ImportRefused extends Error {}
@@ -233,9 +234,5 @@ const networkCodes: ReadonlySet<string> = new Set([
 /** Whether a request with this error may succeed when it is repeated. `HPE_` begins the codes of responses that are not HTTP. */
 function isNetworkError(error: unknown): error is Error {
   const code = codeOf(error);
-  return code !== undefined && (networkCodes.has(code) || code.startsWith('HPE_'));
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return networkCodes.has(code) || code.startsWith('HPE_');
 }
