@@ -6,6 +6,7 @@ import type { PagePosition, Selection, SortKey } from '../core/query/ast.ts';
 import { idField, lastModifiedField } from '../core/query/fields.ts';
 import { newestFirst, positionOf } from '../core/query/sort.ts';
 
+/** The order that every backend has an index for. */
 export const oldestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
 export const byId: readonly SortKey[] = [{ field: idField, direction: 'ascending' }];

@@ -1,7 +1,6 @@
 // What is decided before the stream of a list opens: what it shows, and from which timestamp.
 import { invalidParameters, ServiceError } from '../core/errors.ts';
 import { formatEtag } from '../core/objects/etag.ts';
-import type { SortKey } from '../core/query/ast.ts';
 import { lastModifiedField } from '../core/query/fields.ts';
 import { issueOf, parseTimestamp, timestampForm, type ListParameters } from '../core/query/parameters.ts';
 import type { ListAccess } from '../engine/access.ts';
@@ -10,6 +9,7 @@ import { resyncHeader } from '../engine/missed-deletions.ts';
 import type { Presentation } from '../engine/page-text.ts';
 import { findAbove, requireTimestamp, type Scope } from '../engine/scope.ts';
 import { bindSearch } from '../engine/text-search.ts';
+import { oldestFirst } from '../engine/walk.ts';
 import { parseCursor, type Cursor } from './cursor.ts';
 
 /** A list that is about to be followed. */
@@ -74,5 +74,3 @@ async function requireKnownDeletions({ context, list }: Scope, cursor: number, c
     headers: { [resyncHeader]: formatEtag(page.horizon) },
   });
 }
-
-const oldestFirst: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];

@@ -2,9 +2,8 @@
 import type { Memberships, ObjectEntries, PermissionReader, WalkPage } from '../contracts/permission.ts';
 import type { ListSummary, Page, StorageReader } from '../contracts/storage.ts';
 import { isTombstone, type ListKey, type StoredEntry } from '../core/objects/stored.ts';
-import type { SortKey } from '../core/query/ast.ts';
-import { lastModifiedField } from '../core/query/fields.ts';
 import { stateKind } from '../engine/index-states.ts';
+import { oldestFirst } from '../engine/walk.ts';
 import { fingerprintList } from './secret-fingerprints.ts';
 
 /** Number of lists, objects or users in a page. */
@@ -12,9 +11,6 @@ export const pageSize = 1000;
 /** Maximum characters of JSON in a page, estimated by the objects before. */
 const pageCharacters = 4_000_000;
 const firstPageSize = 50;
-
-/** The order that every backend has an index for. */
-const byTime: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
 
 /** Kinds of lists that a store keeps about itself: fingerprints of secrets, and the states of its indexes. */
 const ownKinds: readonly string[] = [fingerprintList.kind, stateKind];
@@ -35,7 +31,7 @@ export async function readState(
   reader: StorageReader,
   { kind, parent }: ListKey,
 ): Promise<Pick<Page, 'timestamp' | 'horizon'>> {
-  const { timestamp, horizon } = await reader.listAll({ kind, parent }, { filters: [], sort: byTime, limit: 1 });
+  const { timestamp, horizon } = await reader.listAll({ kind, parent }, { filters: [], sort: oldestFirst, limit: 1 });
   return { timestamp, horizon };
 }
 
@@ -69,7 +65,7 @@ export async function* walkEntryPages(
       filters: [],
       ids,
       includeDeleted: true,
-      sort: byTime,
+      sort: oldestFirst,
       after,
       limit,
       maxBytes: pageCharacters,

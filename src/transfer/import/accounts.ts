@@ -4,9 +4,9 @@ import { getKey } from '../../base/json.ts';
 import type { ObjectPermissions } from '../../contracts/permission.ts';
 import { isTombstone, StoredObject, type StoredEntry } from '../../core/objects/stored.ts';
 import { latestImportedTimestamp } from '../../core/objects/timestamps.ts';
-import type { SortKey } from '../../core/query/ast.ts';
 import { lastModifiedField } from '../../core/query/fields.ts';
 import type { Stores } from '../../engine/unit-of-work.ts';
+import { oldestFirst } from '../../engine/walk.ts';
 import { compareTimes } from '../../maintenance/walk.ts';
 import { accountList, accountPrincipal, accountUri } from '../../plugins/accounts/account.ts';
 import { formatPermissions } from '../copy/digest.ts';
@@ -101,8 +101,6 @@ async function compare({ storage, permission }: Stores, account: StoredObject): 
   return formatPermissions(permissions) === formatPermissions(owned(account.id)) ? 'same' : 'older';
 }
 
-const byTime: readonly SortKey[] = [{ field: lastModifiedField, direction: 'ascending' }];
-
 /** Finds timestamps that no other account has, for accounts in the order of their timestamps. */
 class FreeTimestamps {
   readonly #target: Stores;
@@ -125,7 +123,7 @@ class FreeTimestamps {
   /** Whether no account but this one has the timestamp. */
   async #isFree(timestamp: number, id: string): Promise<boolean> {
     const filter = { field: lastModifiedField, operator: 'eq', value: timestamp } as const;
-    const query = { filters: [filter], includeDeleted: true, sort: byTime, limit: 1 };
+    const query = { filters: [filter], includeDeleted: true, sort: oldestFirst, limit: 1 };
     const [holder] = (await this.#target.storage.reader.listAll(accountList, query)).entries;
     return holder === undefined || holder.id === id;
   }
