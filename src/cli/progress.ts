@@ -47,7 +47,7 @@ export class Progress {
   finish(): void {
     if (this.#label === '') return;
     const seconds = (this.#now() - this.#startedAt) / 1000;
-    const summary = `${this.#label}: ${format(this.#done)} in ${formatSeconds(seconds)}`;
+    const summary = `${this.#label}: ${formatCount(this.#done)} in ${formatSeconds(seconds)}`;
     this.#output.write(this.#isDrawn ? `\r\x1b[K${summary}\n` : `${summary}\n`);
     this.#isDrawn = false;
     this.#label = '';
@@ -72,9 +72,9 @@ export class Progress {
     if (total !== undefined && total > 0) {
       const share = Math.min(1, this.#done / total);
       parts.push(formatBar(share));
-      parts.push(`${format(this.#done)} of ${format(total)},`);
-    } else parts.push(`${format(this.#done)},`);
-    parts.push(`${format(Math.round(rate))}/s`);
+      parts.push(`${formatCount(this.#done)} of ${formatCount(total)},`);
+    } else parts.push(`${formatCount(this.#done)},`);
+    parts.push(`${formatCount(Math.round(rate))}/s`);
     if (total !== undefined && rate > 0 && total > this.#done) {
       parts.push(`- about ${formatSeconds((total - this.#done) / rate)} left`);
     }
@@ -102,7 +102,8 @@ export function formatBar(share: number): string {
   return `[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${Math.floor(share * 100)} %`;
 }
 
-function format(count: number): string {
+/** Returns a number with separators of thousands. */
+export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }
 

@@ -4,10 +4,6 @@ import type { JsonValue } from '../base/json.ts';
 import { ServiceError } from '../core/errors.ts';
 import type { MemoryAccount, ServiceRequest } from '../engine/exchange.ts';
 
-export interface BatchSizeOptions {
-  readonly maxBytes: number;
-}
-
 /** Maximum size of the defaults in all entries that needs no reservation. */
 const smallBytes = 65_536;
 /** Memory per byte of an entry besides its response: the text to store. */
@@ -20,7 +16,7 @@ const responseStepBytes = 1_048_576;
 const bytesOfValue = 8;
 
 /** @throws ServiceError requestTooLarge */
-export function requireFitting(bytes: number, { maxBytes }: BatchSizeOptions): void {
+export function requireFitting(bytes: number, maxBytes: number): void {
   if (bytes <= maxBytes) return;
   const message = `The entries of the batch are larger than ${maxBytes} bytes together, each with the defaults that it takes over.`;
   throw new ServiceError('requestTooLarge', { message });
@@ -60,7 +56,7 @@ export class BatchSize implements MemoryAccount {
   #reserved = 0;
   #refusal: ServiceError | undefined;
 
-  constructor({ maxBytes }: BatchSizeOptions, request: ServiceRequest) {
+  constructor(maxBytes: number, request: ServiceRequest) {
     this.#maxBytes = maxBytes;
     this.#request = request;
   }

@@ -79,7 +79,7 @@ export function batchEndpoint(options: BatchOptions): Endpoint {
 async function runBatch(options: BatchOptions, context: Context): Promise<ServiceResponse> {
   const parts: string[] = [];
   let chars = 0;
-  const size = new BatchSize(options, context.request);
+  const size = new BatchSize(options.maxBytes, context.request);
   const outer = outerHeaders(context.request.headers);
   const loading = context.request.body.load();
   if (loading !== undefined) await loading;
@@ -151,7 +151,7 @@ function parseBatch(body: RequestBody, options: BatchOptions): ParsedBatch {
     throw invalidParameters([...issues, issue('requests', `expected at most ${options.maxRequests} requests`)]);
   }
   const defaultsBytes = isJsonObject(defaults) ? jsonWeight(defaults, options.maxBytes) * requests.length : 0;
-  requireFitting(body.length + defaultsBytes, options);
+  requireFitting(body.length + defaultsBytes, options.maxBytes);
   const merged = requests.map((request: JsonValue, index) => {
     const own = withLowerNames(request, `requests.${index}`, complain);
     const whole = isJsonObject(own) && isJsonObject(defaults) ? mergeDefaults(own, defaults) : own;

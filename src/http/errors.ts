@@ -78,8 +78,7 @@ function asServiceError(error: unknown): ServiceError {
 }
 
 function unavailable(sentence: string, cause: Error): ServiceError {
-  const key: ErrorKey = 'backendUnavailable';
-  return new ServiceError(key, { message: `${sentence} The request may be retried.`, cause });
+  return new ServiceError('backendUnavailable', { message: `${sentence} The request may be retried.`, cause });
 }
 
 /** Returns the public reason of a backend, otherwise the class or code of the cause; never a message of a driver. */

@@ -1,4 +1,5 @@
 // Sizes of recent large responses by path, which predict the size of the next response to the same path.
+import { pathOf } from './request-host.ts';
 
 /** Maximum number of paths. */
 const maxPaths = 1000;
@@ -33,9 +34,4 @@ export class ResponseSizes {
     const [oldest] = this.#byPath.keys();
     this.#byPath.delete(oldest!);
   }
-}
-
-function pathOf(target: string): string {
-  const mark = target.indexOf('?');
-  return mark === -1 ? target : target.slice(0, mark);
 }

@@ -2,8 +2,9 @@
 // and URLs lose what may be a credential.
 import { formatValue, type Setting, type SettingsTable } from './definition.ts';
 import type { SettingsFamily } from './families.ts';
-import type { EnvironmentLayer, Given, Layer } from './layers.ts';
+import type { Given, Layer } from './layers.ts';
 import { soundsSecret } from './resolve.ts';
+import type { Sources } from './checks.ts';
 
 /** Where a value comes from; `program`: the code that embeds the service. */
 export type SettingSource = 'default' | 'profile' | 'file' | 'environment' | 'command line' | 'program';
@@ -21,14 +22,9 @@ export interface EffectiveSetting {
   readonly default: string | undefined;
 }
 
-interface EffectiveSources {
-  readonly layers: readonly Layer[];
-  readonly environments: readonly EnvironmentLayer[];
-}
-
 /** Returns all settings of the tables, and given ones of other names, in the order of their names. */
 export function listEffective(
-  { layers, environments }: EffectiveSources,
+  { layers, environments }: Sources,
   tables: readonly SettingsTable[],
   families: readonly SettingsFamily[],
 ): readonly EffectiveSetting[] {

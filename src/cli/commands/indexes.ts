@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { ListedIndexes } from '../../maintenance/indexes.ts';
 import { loadDurable, type CommonOptions } from '../common.ts';
-import { formatBar, withProgress } from '../progress.ts';
+import { formatBar, formatCount, withProgress } from '../progress.ts';
 import { print } from '../terminal.ts';
 
 interface IndexesOptions extends CommonOptions {
@@ -49,8 +49,8 @@ function describe({ list, indexes }: ListedIndexes): readonly string[] {
     const bar = status === 'building' && total > 0 ? ` ${formatBar(Math.min(1, done / total))}` : '';
     const parts = [
       `${status}${bar}`,
-      `${format(done)} of ${format(total)} objects`,
-      `about ${format(sizeBytes)} bytes`,
+      `${formatCount(done)} of ${formatCount(total)} objects`,
+      `about ${formatCount(sizeBytes)} bytes`,
       lastUsed === null
         ? 'never used'
         : `last used ${new Date(lastUsed).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length)}Z`,
@@ -58,8 +58,4 @@ function describe({ list, indexes }: ListedIndexes): readonly string[] {
     const duplicates = status === 'failed' ? `; ${index.duplicates.join(' and ')} have the same values` : '';
     return `${name}: ${index.name}${index.isUnique ? ' (unique)' : ''}: ${parts.join(', ')}${duplicates}`;
   });
-}
-
-function format(count: number): string {
-  return count.toLocaleString('en-US');
 }

@@ -1,7 +1,7 @@
 // DELETE on a list: deletes one page of the objects that the caller may delete.
 import { createHash } from 'node:crypto';
 import { runFromNow } from '../../base/steps.ts';
-import type { Deletion } from '../../contracts/storage.ts';
+import type { DeletedPage, Deletion } from '../../contracts/storage.ts';
 import { keyOfList } from '../../core/lists/list-key.ts';
 import { formatEntry, StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -196,11 +196,6 @@ function withoutText({ old, tombstone }: Deletion): Deletion {
 
 /** Characters that need no reservation. */
 const smallChars = 65_536;
-
-interface DeletedPage {
-  readonly deletions: readonly Deletion[];
-  readonly more: boolean;
-}
 
 const purpose = 'list-deletion';
 

@@ -7,6 +7,7 @@ import { formatAttributes, StoredObject, type ListKey } from '../../core/objects
 import { listFolder, type ObjectUri } from '../../core/objects/uris.ts';
 import type { Filter } from '../../core/query/ast.ts';
 import { idField } from '../../core/query/fields.ts';
+import { byId } from '../../engine/walk.ts';
 
 /** A file by its name in the store and the record in its URL. */
 export interface FileOfRecord {
@@ -45,11 +46,7 @@ export async function readReferences(
     { field: idField, operator: 'min', value: `${hashOf(file.location)}.` },
     { field: idField, operator: 'lt', value: `${hashOf(file.location)}/` },
   ];
-  const { entries } = await storage.listAll(listOf(file), {
-    filters,
-    sort: [{ field: idField, direction: 'ascending' }],
-    limit,
-  });
+  const { entries } = await storage.listAll(listOf(file), { filters, sort: byId, limit });
   return entries.flatMap((entry) => {
     const uri = entry instanceof StoredObject ? entry.attributes['record_uri'] : undefined;
     return typeof uri === 'string' ? [uri] : [];
