@@ -1,9 +1,8 @@
 // `GET /buckets/monitor/collections/changes/records`: one public entry for each monitored collection, with the
 // timestamp of its records. The list is computed, not stored.
 import { invalidParameters } from '../../core/errors.ts';
-import type { SortKey } from '../../core/query/ast.ts';
-import { idField, lastModifiedField } from '../../core/query/fields.ts';
 import type { ListTraits } from '../../core/query/resolve.ts';
+import { newestFirst } from '../../core/query/sort.ts';
 import type { Context } from '../../engine/context.ts';
 import { objectWith, queryParameter, type OperationDescription } from '../../engine/description.ts';
 import type { Endpoint } from '../../engine/endpoint.ts';
@@ -20,16 +19,16 @@ import { readParameters, readQuery } from '../../engine/list-query.ts';
 import { isUnchanged, readPreconditions, requireMatch } from '../../engine/preconditions.ts';
 import { timestampHeaders } from '../../engine/respond.ts';
 import { virtualPage } from '../../engine/virtual-list.ts';
+import { byId } from '../../engine/walk.ts';
 import { warningHeader } from '../../engine/warnings.ts';
 import { cachingOf, parameter, respondWithoutChanges } from './caching.ts';
 import { isComplete, newestTimestamp } from './monitored-collections.ts';
 import type { ChangesService } from './service.ts';
 
-const byId: SortKey = { field: idField, direction: 'ascending' };
 const traits: ListTraits = {
   knownFields: ['id', 'last_modified', 'bucket', 'collection', 'host'],
   uniqueFields: ['id'],
-  tieBreakers: [{ field: lastModifiedField, direction: 'descending' }, byId],
+  tieBreakers: [...newestFirst, ...byId],
 };
 
 export const monitorCollection = { bucket: 'monitor', collection: 'changes' };
