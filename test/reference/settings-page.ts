@@ -1,25 +1,16 @@
 // The reference page of all settings, generated from the tables and the families.
-import type { BackendSettings } from './backend-settings.ts';
-import { environmentName, formatValue, type Setting, type SettingsTable } from './definition.ts';
-import { coreFamilies, type SettingsFamily } from './families.ts';
-import { defaultFiles } from './load.ts';
-import { profileValues } from './profile.ts';
-import { coreSettingsFor, tablesOfBackends } from './table.ts';
+import { loadAllBuiltIn } from '../../src/app/built-in-plugins.ts';
+import { builtInBackends } from '../../src/backends/built-in-backends.ts';
+import { environmentName, formatValue, type Setting, type SettingsTable } from '../../src/settings/definition.ts';
+import { coreFamilies } from '../../src/settings/families.ts';
+import { defaultFiles } from '../../src/settings/load.ts';
+import { profileValues } from '../../src/settings/profile.ts';
+import { coreSettingsFor, tablesOfBackends } from '../../src/settings/table.ts';
 
-/** Settings of a plugin. */
-export interface AddedSettings {
-  readonly settings?: SettingsTable;
-  readonly families?: readonly SettingsFamily[];
-}
-
-/**
- * Returns the text of `docs/reference/settings.md`.
- *
- * @param backends built-in backends, whose settings follow the choice of backends
- * @param plugins built-in plugins, whose settings follow all others
- */
-export function formatReference(backends: readonly BackendSettings[], plugins: readonly AddedSettings[] = []): string {
-  const core: readonly (readonly [string, Setting<unknown>])[] = Object.entries(coreSettingsFor(backends));
+/** Returns the text of `docs/reference/settings.md`. Settings of backends follow their choice, those of plugins all others. */
+export async function formatReference(): Promise<string> {
+  const plugins = await loadAllBuiltIn();
+  const core: readonly (readonly [string, Setting<unknown>])[] = Object.entries(coreSettingsFor(builtInBackends));
   const end = core.findLastIndex(([, { section }]) => section === 'Connection pools') + 1;
   const families = [...coreFamilies, ...plugins.flatMap((plugin) => plugin.families ?? [])];
   const added = (tables: readonly SettingsTable[]) => tables.flatMap((table) => Object.entries(table));
@@ -27,7 +18,7 @@ export function formatReference(backends: readonly BackendSettings[], plugins: r
   const entries = [
     ...new Map([
       ...core.slice(0, end),
-      ...added(tablesOfBackends(backends)),
+      ...added(tablesOfBackends(builtInBackends)),
       ...core.slice(end),
       ...added(plugins.map(({ settings }) => settings ?? {})),
     ]),

@@ -1,7 +1,7 @@
 // The reference page of the parameters of authentication policies, generated from their tables.
-import { bearerParameters } from '../http/authentication/bearer.ts';
-import { openidParameters } from '../plugins/openid/parameters.ts';
-import { formatValue, type Setting, type SettingsTable } from '../settings/definition.ts';
+import { bearerParameters } from '../../src/http/authentication/bearer.ts';
+import { openidParameters } from '../../src/plugins/openid/parameters.ts';
+import { formatValue, type Setting, type SettingsTable } from '../../src/settings/definition.ts';
 
 const policies: readonly (readonly [use: string, sentence: string, table: SettingsTable])[] = [
   ['BearerPolicy', 'Accepts OAuth 2.0 tokens that a remote server verifies.', bearerParameters],
