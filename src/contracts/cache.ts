@@ -1,4 +1,4 @@
-// Short-lived values that all processes share: one-time tokens, verified logins, counters. Writes are independent of the unit
+// Short-lived values that all processes share: one-time tokens, verified logins, rate limits. Writes are independent of the unit
 // of work. The cache may evict any entry at any time.
 import type { JsonValue } from '../base/json.ts';
 
@@ -14,18 +14,11 @@ export interface CacheBackend {
   /** Removes and returns the value. Of concurrent calls exactly one gets it, the others `undefined`. */
   delete(key: string): Promise<JsonValue | undefined>;
   /**
-   * Adds an integer, which may be negative, to a stored number and returns the sum. An absent or expired key counts as 0 and
-   * gets the time to live; an existing key keeps its own. Concurrent calls are all counted. Only for keys with such sums.
-   */
-  increment(key: string, by: number, ttlSeconds: number): Promise<number>;
-  /**
    * Advances a stored point in time: stores `max(stored, from) + by` with the time to live, and returns it. An absent or
    * expired key counts as `from`. Concurrent calls are all counted. Numbers are integers below 2^53. Only for keys with such
    * points in time.
    */
   advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number>;
-  /** Returns the remaining seconds, or a negative number when the key is absent. */
-  ttl(key: string): Promise<number>;
   /** Sets the time to live of an existing key; no error when it is absent. */
   expire(key: string, ttlSeconds: number): Promise<void>;
   flush(): Promise<void>;

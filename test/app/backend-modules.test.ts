@@ -50,18 +50,11 @@ export const openCache = ({ clock }) => {
     async set(key, value, ttlSeconds) { values.set(key, { value: copy(value), until: clock.now() + ttlSeconds * 1000 }); },
     async get(key) { return copy(live(key)?.value); },
     async delete(key) { const found = live(key); values.delete(key); return found?.value; },
-    async increment(key, by, ttlSeconds) {
-      const found = live(key);
-      if (found === undefined) values.set(key, { value: by, until: clock.now() + ttlSeconds * 1000 });
-      else found.value += by;
-      return live(key).value;
-    },
     async advance(key, by, from, ttlSeconds) {
       const value = Math.max(from, live(key)?.value ?? from) + by;
       values.set(key, { value, until: clock.now() + ttlSeconds * 1000 });
       return value;
     },
-    async ttl(key) { const found = live(key); return found === undefined ? -2 : (found.until - clock.now()) / 1000; },
     async expire(key, ttlSeconds) {
       const found = live(key);
       if (found !== undefined) found.until = clock.now() + ttlSeconds * 1000;

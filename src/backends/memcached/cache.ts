@@ -91,19 +91,6 @@ class MemcachedCache implements CacheBackend {
     }
   }
 
-  async increment(key: string, by: number, ttlSeconds: number): Promise<number> {
-    const slot = this.#slot(key);
-    for (;;) {
-      const found = await this.#find(slot);
-      const old = found?.live;
-      const sum = old === undefined ? by : Number(old.text) + by;
-      const seconds = old === undefined ? ttlSeconds : (old.expiresAt - this.#clock.now()) / 1000;
-      const cached = old === undefined ? this.#cached(String(sum), ttlSeconds) : { ...old, text: String(sum) };
-      const line = await slot.store(found === undefined ? 'add' : 'cas', cached, seconds, found?.cas);
-      if (line === 'STORED') return sum;
-    }
-  }
-
   async advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number> {
     const slot = this.#slot(key);
     for (;;) {
@@ -113,11 +100,6 @@ class MemcachedCache implements CacheBackend {
       const line = await slot.store(found === undefined ? 'add' : 'cas', cached, ttlSeconds, found?.cas);
       if (line === 'STORED') return moment;
     }
-  }
-
-  async ttl(key: string): Promise<number> {
-    const live = (await this.#find(this.#slot(key)))?.live;
-    return live === undefined ? -1 : (live.expiresAt - this.#clock.now()) / 1000;
   }
 
   async expire(key: string, ttlSeconds: number): Promise<void> {

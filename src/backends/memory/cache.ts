@@ -67,23 +67,11 @@ class MemoryCache implements CacheBackend {
     return cached === undefined ? undefined : parseStoredJson(cached.text);
   }
 
-  async increment(key: string, by: number, ttlSeconds: number): Promise<number> {
-    const cached = this.#find(key);
-    const sum = (cached === undefined ? 0 : Number(cached.text)) + by;
-    await this.set(key, sum, cached === undefined ? ttlSeconds : (cached.expiresAt - this.#clock.now()) / 1000);
-    return sum;
-  }
-
   async advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number> {
     const cached = this.#find(key);
     const moment = Math.max(from, cached === undefined ? from : Number(cached.text)) + by;
     await this.set(key, moment, ttlSeconds);
     return moment;
-  }
-
-  async ttl(key: string): Promise<number> {
-    const cached = this.#find(key);
-    return cached === undefined ? -1 : (cached.expiresAt - this.#clock.now()) / 1000;
   }
 
   async expire(key: string, ttlSeconds: number): Promise<void> {

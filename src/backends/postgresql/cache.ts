@@ -27,14 +27,6 @@ const setValue = quick(
 );
 const getValue = quick('cache-get', 'SELECT value FROM coffer_cache WHERE key = $1 AND expires_at > $2');
 const takeValue = quick('cache-take', 'DELETE FROM coffer_cache WHERE key = $1 RETURNING value, expires_at');
-const addToValue = quick(
-  'cache-add',
-  `INSERT INTO coffer_cache AS held (key, value, expires_at) VALUES ($1, $2::bigint::text, $3)
-  ON CONFLICT (key) DO UPDATE SET
-    value = CASE WHEN held.expires_at > $4 THEN (held.value::bigint + excluded.value::bigint)::text ELSE excluded.value END,
-    expires_at = CASE WHEN held.expires_at > $4 THEN held.expires_at ELSE excluded.expires_at END
-  RETURNING value`,
-);
 const advanceValue = quick(
   'cache-advance',
   `INSERT INTO coffer_cache AS held (key, value, expires_at) VALUES ($1, ($2::bigint + $3::bigint)::text, $4)
@@ -44,7 +36,6 @@ const advanceValue = quick(
     expires_at = excluded.expires_at
   RETURNING value`,
 );
-const getExpiry = quick('cache-expiry', 'SELECT expires_at FROM coffer_cache WHERE key = $1');
 const setExpiry = quick('cache-expire', 'UPDATE coffer_cache SET expires_at = $2 WHERE key = $1 AND expires_at > $3');
 const purgeExpired = prepared(
   'cache-purge',
@@ -91,23 +82,11 @@ class PostgresCache implements CacheBackend {
     return row === undefined || Number(row[1]) <= this.#clock.now() ? undefined : parseStoredJson(row[0]!);
   }
 
-  async increment(key: string, by: number, ttlSeconds: number): Promise<number> {
-    const [row] = await this.#run(addToValue, [this.#key(key), by, this.#expiry(ttlSeconds), this.#clock.now()]);
-    if (++this.#writes % writesPerPurge === 0) await this.#run(purgeExpired, [this.#clock.now()]);
-    return Number(row![0]);
-  }
-
   async advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number> {
     const values = [this.#key(key), by, from, this.#expiry(ttlSeconds), this.#clock.now()];
     const [row] = await this.#run(advanceValue, values);
     if (++this.#writes % writesPerPurge === 0) await this.#run(purgeExpired, [this.#clock.now()]);
     return Number(row![0]);
-  }
-
-  async ttl(key: string): Promise<number> {
-    const [row] = await this.#run(getExpiry, [this.#key(key)]);
-    const left = row === undefined ? 0 : Number(row[0]) - this.#clock.now();
-    return left > 0 ? left / 1000 : -1;
   }
 
   async expire(key: string, ttlSeconds: number): Promise<void> {

@@ -29,21 +29,6 @@ redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1
 `);
 
-/** Adds to a sum, or starts it. ARGV: the addend, the time, and expiry and time to live of a new sum. */
-const incrementScript = script(`
-local found = redis.call('GET', KEYS[1])
-if found then
-  local colon = string.find(found, ':', 1, true)
-  if tonumber(string.sub(found, 1, colon - 1)) > tonumber(ARGV[2]) then
-    local sum = tonumber(string.sub(found, colon + 1)) + tonumber(ARGV[1])
-    redis.call('SET', KEYS[1], string.sub(found, 1, colon) .. string.format('%.0f', sum), 'KEEPTTL')
-    return sum
-  end
-end
-redis.call('SET', KEYS[1], ARGV[3] .. ':' .. ARGV[1], 'PX', ARGV[4])
-return tonumber(ARGV[1])
-`);
-
 /** Advances an instant. ARGV: the milliseconds to add, the earliest start, the time, and expiry and time to live. */
 const advanceScript = script(`
 local found = redis.call('GET', KEYS[1])
@@ -96,23 +81,11 @@ class RedisCache implements CacheBackend {
     return this.#value(await this.#client.call('cache', 'GETDEL', this.#prefix + key));
   }
 
-  async increment(key: string, by: number, ttlSeconds: number): Promise<number> {
-    const milliseconds = Math.max(Math.ceil(ttlSeconds * 1000), 1);
-    const now = this.#clock.now();
-    const values = [String(by), String(now), String(now + milliseconds), milliseconds];
-    return Number(await this.#client.run('cache', incrementScript, [this.#prefix + key], values));
-  }
-
   async advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number> {
     const milliseconds = Math.max(Math.ceil(ttlSeconds * 1000), 1);
     const now = this.#clock.now();
     const values = [String(by), String(from), String(now), String(now + milliseconds), milliseconds];
     return Number(await this.#client.run('cache', advanceScript, [this.#prefix + key], values));
-  }
-
-  async ttl(key: string): Promise<number> {
-    const cached = this.#parse(await this.#client.read('cache', 'GET', this.#prefix + key));
-    return cached === undefined ? -1 : (cached.expiresAt - this.#clock.now()) / 1000;
   }
 
   async expire(key: string, ttlSeconds: number): Promise<void> {

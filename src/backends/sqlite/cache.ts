@@ -90,26 +90,6 @@ class SqliteCache implements CacheBackend {
     });
   }
 
-  increment(key: string, by: number, ttlSeconds: number): Promise<number> {
-    return this.#file.run((connection) => {
-      const [row] = connection.all<[string]>(
-        `INSERT INTO cache (key, value, expires_at) VALUES (?, CAST(CAST(? AS INTEGER) AS TEXT), ?)
-        ON CONFLICT (key) DO UPDATE SET
-          value = CASE WHEN expires_at > ? THEN CAST(CAST(value AS INTEGER) + CAST(excluded.value AS INTEGER) AS TEXT)
-            ELSE excluded.value END,
-          expires_at = CASE WHEN expires_at > ? THEN expires_at ELSE excluded.expires_at END
-        RETURNING value`,
-        this.#prefix + key,
-        by,
-        this.#expiry(ttlSeconds),
-        this.#clock.now(),
-        this.#clock.now(),
-      );
-      if (++this.#writes % writesPerPurge === 0) this.#purge(connection);
-      return Number(row![0]);
-    });
-  }
-
   advance(key: string, by: number, from: number, ttlSeconds: number): Promise<number> {
     return this.#file.run((connection) => {
       const [row] = connection.all<[string]>(
@@ -129,14 +109,6 @@ class SqliteCache implements CacheBackend {
       );
       if (++this.#writes % writesPerPurge === 0) this.#purge(connection);
       return Number(row![0]);
-    });
-  }
-
-  ttl(key: string): Promise<number> {
-    return this.#file.run((connection) => {
-      const row = connection.get<[number]>('SELECT expires_at FROM cache WHERE key = ?', this.#prefix + key);
-      const left = row === undefined ? 0 : row[0] - this.#clock.now();
-      return left > 0 ? left / 1000 : -1;
     });
   }
 

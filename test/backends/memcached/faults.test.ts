@@ -93,7 +93,7 @@ describe('A memcached server', () => {
       clock: createTestClock(),
     });
     await own.pause();
-    const outcomes = await Promise.allSettled([cache.get('a'), cache.set('b', 1, 60), cache.increment('c', 1, 60)]);
+    const outcomes = await Promise.allSettled([cache.get('a'), cache.set('b', 1, 60), cache.advance('c', 1, 0, 60)]);
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ reason: { reason: 'the server did not answer in time' } });
     }
