@@ -58,9 +58,6 @@ export interface PermissionReader {
   /** Returns the principals of the user and those of `system.Authenticated`; for unknown users only the latter. */
   getUserPrincipals(userId: UserId): Promise<ReadonlySet<Principal>>;
 
-  /** Returns the principals of one entry; empty when it does not exist. */
-  getObjectPermissionPrincipals(objectId: ObjectUri, permission: string): Promise<ReadonlySet<Principal>>;
-
   /** Returns the union of the principals of all given entries. */
   getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<Principal>>;
 
@@ -93,10 +90,10 @@ export interface PermissionReader {
     options?: AccessibleOptions,
   ): Promise<ReadonlyMap<ObjectUri, ReadonlySet<string>>>;
 
-  /** Returns the entries of an object, only the named ones when names are given; `{}` for none. */
-  getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions>;
+  /** Returns the entries of an object; `{}` for none. */
+  getObjectPermissions(objectId: ObjectUri): Promise<ObjectPermissions>;
 
-  /** Returns the result of `getObjectPermissions` for several objects, in the order of the ids. */
+  /** Returns the entries of several objects in the order of the ids, only the named ones when names are given. */
   getObjectsPermissions(
     objectIds: readonly ObjectUri[],
     permissions?: readonly string[],

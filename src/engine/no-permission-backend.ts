@@ -8,7 +8,6 @@ const noPrincipals: ReadonlySet<Principal> = new Set();
 
 const reader: PermissionReader = {
   getUserPrincipals: () => Promise.resolve(noPrincipals),
-  getObjectPermissionPrincipals: () => Promise.resolve(noPrincipals),
   getAuthorizedPrincipals: () => Promise.resolve(noPrincipals),
   checkPermission: () => Promise.resolve(false),
   getAccessibleObjects: () => Promise.resolve(new Map()),

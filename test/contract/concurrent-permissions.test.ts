@@ -135,7 +135,7 @@ describe.each(names.map((name) => [name, backends[name]!] as const))('on %s', (_
     const seen = new Set<number>();
     const look = async (): Promise<void> => {
       const least = written;
-      const { read = [] } = await reader.getObjectPermissions(collection, ['read']);
+      const { read = [] } = await reader.getObjectPermissions(collection);
       const most = begun;
       const state = Number(read.find((each) => each.startsWith('state-'))?.slice('state-'.length));
       seen.add(state);

@@ -160,12 +160,6 @@ function anyRead(start: number): fc.Arbitrary<Call<Readers>> {
     ],
     [
       1,
-      call('getObjectPermissionPrincipals', fc.tuple(objectIds, permissions), ({ permission }: Readers, ...args) =>
-        permission.getObjectPermissionPrincipals(...args),
-      ),
-    ],
-    [
-      1,
       call('getAuthorizedPrincipals', fc.tuple(bound), ({ permission }: Readers, entries) =>
         permission.getAuthorizedPrincipals(entries),
       ),

@@ -50,10 +50,6 @@ class MemoryPermissionReader implements PermissionReader {
     return this.access.run(() => new Set(this.grants.givenTo(userId).flatMap((principals) => [...principals])));
   }
 
-  getObjectPermissionPrincipals(objectId: ObjectUri, permission: string): Promise<ReadonlySet<Principal>> {
-    return this.access.run(() => new Set(this.grants.entriesOf(objectId)?.get(permission)));
-  }
-
   getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<Principal>> {
     return this.access.run(() => {
       const principals = new Set<Principal>();
@@ -89,8 +85,8 @@ class MemoryPermissionReader implements PermissionReader {
     return this.access.walk(findAccessible(this.grants, principals, options));
   }
 
-  getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions> {
-    return this.access.run(() => this.permissionsOf(objectId, permissions));
+  getObjectPermissions(objectId: ObjectUri): Promise<ObjectPermissions> {
+    return this.access.run(() => this.permissionsOf(objectId, undefined));
   }
 
   getObjectsPermissions(

@@ -105,10 +105,6 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
     return new Set(rows.map(([principal]) => toPrincipal(principal!)));
   }
 
-  getObjectPermissionPrincipals(objectId: ObjectUri, permission: string): Promise<ReadonlySet<Principal>> {
-    return this.getAuthorizedPrincipals([{ objectId, permission }]);
-  }
-
   async getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<Principal>> {
     if (bound.length === 0) return new Set();
     const { rows } = await this.access.run(readPrincipals, boundColumns(bound));
@@ -150,8 +146,8 @@ export class PostgresPermissionReader<Reach extends Access = Access> implements 
       : findAccessible(this.access, all, bound, { withChildren, limit, requireRoom });
   }
 
-  async getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions> {
-    return (await this.getObjectsPermissions([objectId], permissions))[0]!;
+  async getObjectPermissions(objectId: ObjectUri): Promise<ObjectPermissions> {
+    return (await this.getObjectsPermissions([objectId]))[0]!;
   }
 
   async getObjectsPermissions(

@@ -62,10 +62,6 @@ export class RedisPermissionReader implements PermissionReader {
     return (await this.#look([], userId)).principals;
   }
 
-  async getObjectPermissionPrincipals(objectId: ObjectUri, permission: string): Promise<ReadonlySet<Principal>> {
-    return this.getAuthorizedPrincipals([{ objectId, permission }]);
-  }
-
   async getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<Principal>> {
     const entries = await this.#load(bound.map(({ objectId }) => objectId));
     const principals = new Set<Principal>();
@@ -121,8 +117,8 @@ export class RedisPermissionReader implements PermissionReader {
     return found;
   }
 
-  async getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions> {
-    return (await this.getObjectsPermissions([objectId], permissions))[0]!;
+  async getObjectPermissions(objectId: ObjectUri): Promise<ObjectPermissions> {
+    return (await this.getObjectsPermissions([objectId]))[0]!;
   }
 
   async getObjectsPermissions(

@@ -41,8 +41,8 @@ export class CommittedPermissionReader extends SqlitePermissionReader {
     });
   }
 
-  override getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions> {
-    return this.access.read((connection, cache) => entrySteps(connection, cache, objectId, permissions));
+  override getObjectPermissions(objectId: ObjectUri): Promise<ObjectPermissions> {
+    return this.access.read((connection, cache) => entrySteps(connection, cache, objectId));
   }
 
   override async getUserPrincipals(userId: UserId): Promise<ReadonlySet<Principal>> {
@@ -60,13 +60,12 @@ function* entrySteps(
   connection: Connection,
   cache: ReadCache | undefined,
   objectId: ObjectUri,
-  permissions: readonly string[] | undefined,
 ): Steps<ObjectPermissions> {
-  if (cache !== undefined && permissions === undefined) {
+  if (cache !== undefined) {
     const entries = recallEntries(connection, cache, objectId);
     if (!(entries instanceof TooMany)) return entries;
   }
-  return yield* readEntries(connection, objectId, permissions);
+  return yield* readEntries(connection, objectId);
 }
 
 /** An entry of an object with too many principals to cache. */

@@ -35,10 +35,6 @@ export class SqlitePermissionReader implements PermissionReader {
     return this.access.read((connection) => readPrincipals(connection, userId));
   }
 
-  getObjectPermissionPrincipals(objectId: ObjectUri, permission: string): Promise<ReadonlySet<Principal>> {
-    return this.getAuthorizedPrincipals([{ objectId, permission }]);
-  }
-
   getAuthorizedPrincipals(bound: readonly BoundPermission[]): Promise<ReadonlySet<Principal>> {
     return this.access.run((connection) => {
       const principals = new Set<Principal>();
@@ -74,8 +70,8 @@ export class SqlitePermissionReader implements PermissionReader {
     });
   }
 
-  getObjectPermissions(objectId: ObjectUri, permissions?: readonly string[]): Promise<ObjectPermissions> {
-    return this.access.read((connection) => readEntries(connection, objectId, permissions));
+  getObjectPermissions(objectId: ObjectUri): Promise<ObjectPermissions> {
+    return this.access.read((connection) => readEntries(connection, objectId));
   }
 
   getObjectsPermissions(
@@ -192,14 +188,10 @@ function* readManyEntries(
 }
 
 /** Returns the existing entries of one object. */
-export function* readEntries(
-  connection: Connection,
-  objectId: ObjectUri,
-  permissions: readonly string[] | undefined,
-): Steps<ObjectPermissions> {
+export function* readEntries(connection: Connection, objectId: ObjectUri): Steps<ObjectPermissions> {
   const rows = readEntryRows(connection, objectId, rowsPerStep);
   const all = rows.length < rowsPerStep ? rows : yield* readRestOfEntries(connection, objectId, rows);
-  return groupEntries(all, permissions);
+  return groupEntries(all, undefined);
 }
 
 /** Returns the given rows and, in steps, all rows after them. */

@@ -64,7 +64,7 @@ const kept: readonly PermissionCase[] = [
     assert.deepEqual(await entries('/all'), all);
     for (const text of oddTexts) {
       assert.deepEqual(await entries(uriOf(text)), { read: ['zoe'] });
-      const found = await reader.getObjectPermissionPrincipals('/all', text);
+      const found = await reader.getAuthorizedPrincipals([{ objectId: '/all', permission: text }]);
       assert.deepEqual([...found], [`who may ${text}`]);
       await write((writer) => writer.deletePermissionsBelow(uriOf(text)));
       assert.deepEqual(await entries(`${uriOf(text)}/groups/g`), {});
@@ -80,8 +80,6 @@ const kept: readonly PermissionCase[] = [
 
 const reads: Readonly<Record<string, (reader: PermissionReader, text: string) => Promise<unknown>>> = {
   getUserPrincipals: (reader, text) => reader.getUserPrincipals(text),
-  'getObjectPermissionPrincipals of an object': (reader, text) => reader.getObjectPermissionPrincipals(text, 'read'),
-  'getObjectPermissionPrincipals of a permission': (reader, text) => reader.getObjectPermissionPrincipals(object, text),
   'getAuthorizedPrincipals of an object': (reader, text) =>
     reader.getAuthorizedPrincipals([{ objectId: text, permission: 'read' }]),
   'getAuthorizedPrincipals of a permission': (reader, text) =>
@@ -102,7 +100,6 @@ const reads: Readonly<Record<string, (reader: PermissionReader, text: string) =>
   'getAccessibleObjects of a member': (reader, text) =>
     reader.getAccessibleObjects([], { bound: [{ pattern: '/buckets/*', permission: 'read' }], memberOf: text }),
   'getObjectPermissions of an object': (reader, text) => reader.getObjectPermissions(uriOf(text)),
-  'getObjectPermissions of a permission': (reader, text) => reader.getObjectPermissions(object, [text]),
   'getObjectsPermissions of an object': (reader, text) => reader.getObjectsPermissions([uriOf(text)]),
   'getObjectsPermissions of a permission': (reader, text) => reader.getObjectsPermissions([object], [text]),
 };

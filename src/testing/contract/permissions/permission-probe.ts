@@ -10,7 +10,7 @@ export interface PermissionProbe {
   /** Principals of a user, sorted. */
   readonly principals: (userId: string) => Promise<readonly string[]>;
   /** Entries of an object with sorted principals. */
-  readonly entries: (objectId: string, permissions?: readonly string[]) => Promise<ObjectPermissions>;
+  readonly entries: (objectId: string) => Promise<ObjectPermissions>;
 }
 
 /** Creates a case whose body works with a probe. */
@@ -28,8 +28,8 @@ function createProbe({ database, permission }: PermissionContext): PermissionPro
     async principals(userId) {
       return [...(await reader.getUserPrincipals(userId))].toSorted();
     },
-    async entries(objectId, permissions) {
-      return sortedEntries(await reader.getObjectPermissions(objectId, permissions));
+    async entries(objectId) {
+      return sortedEntries(await reader.getObjectPermissions(objectId));
     },
   };
 }

@@ -324,7 +324,7 @@ export const questionCases: readonly PermissionCase[] = [
   }),
   permissionCase('later writes do not change a result that was returned', async ({ write, reader }) => {
     await seedObjects(write);
-    const principals = await reader.getObjectPermissionPrincipals('/buckets/a', 'read');
+    const principals = await reader.getAuthorizedPrincipals([{ objectId: '/buckets/a', permission: 'read' }]);
     const accessible = await reader.getAccessibleObjects(['tom']);
     const entries = await reader.getObjectPermissions('/buckets/a');
     await write((writer) => writer.flush());
