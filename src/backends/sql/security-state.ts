@@ -3,10 +3,25 @@
 import type { Clock } from '../../base/clock.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
 import type { SecurityEntry, SecurityKey, SecurityState, SecurityStateLimits } from '../../contracts/security-state.ts';
+import type { SqlTable } from './table.ts';
 
 const table = 'coffer_security_state';
 /** Number of inserts between two deletions of expired entries. */
 const insertsPerPurge = 50;
+
+type SecurityStatement =
+  | 'increment'
+  | 'put'
+  | 'add'
+  | 'get'
+  | 'decrement'
+  | 'removeLast'
+  | 'replace'
+  | 'take'
+  | 'remove'
+  | 'countOf'
+  | 'purge'
+  | 'flush';
 
 /** Inserts unless a limit is reached. A live entry is exempt from the limits. */
 function inserting(onConflict: string): string {
@@ -26,49 +41,32 @@ function inserting(onConflict: string): string {
     RETURNING 1`;
 }
 
-/** Statements by name. Parameters: purpose, key, and those that the methods below pass. */
-export const securityStatements = {
-  increment: inserting(`
-      value = CASE WHEN held.expires_at > $6 THEN CAST(CAST(held.value AS integer) + 1 AS text) ELSE excluded.value END,
-      expires_at = CASE WHEN held.expires_at > $6 THEN held.expires_at ELSE excluded.expires_at END
-    WHERE held.expires_at <= $6 OR CAST(held.value AS integer) < $9`),
-  put: inserting('value = excluded.value, expires_at = excluded.expires_at'),
-  add: inserting('value = excluded.value, expires_at = excluded.expires_at WHERE held.expires_at <= $6'),
-  get: `SELECT value, expires_at FROM ${table} WHERE purpose = $1 AND key = $2 AND expires_at > $3`,
-  decrement: `UPDATE ${table} SET value = CAST(CAST(value AS integer) - 1 AS text)
-    WHERE purpose = $1 AND key = $2 AND expires_at > $3 AND CAST(value AS integer) > 0`,
-  removeLast: `DELETE FROM ${table} WHERE purpose = $1 AND key = $2 AND value = '1' RETURNING 1`,
-  replace: `UPDATE ${table} SET value = $4 WHERE purpose = $1 AND key = $2 AND value = $3 AND expires_at > $5 RETURNING 1`,
-  take: `DELETE FROM ${table} WHERE purpose = $1 AND key = $2 AND value = $3 AND expires_at > $4 RETURNING 1`,
-  remove: `DELETE FROM ${table} WHERE purpose = $1 AND key = $2`,
-  countOf: `SELECT count(*) FROM ${table} WHERE purpose = $1 AND requester = $2 AND expires_at > $3`,
-  flush: `DELETE FROM ${table}`,
-} as const;
-
-export type SecurityStatement = keyof typeof securityStatements | 'purge';
-type Value = string | number | null;
-
-/** The parts that differ between the databases. */
-export interface SecurityTable {
-  readonly name: string;
-  readonly needsMigration?: boolean;
-  /**
-   * Runs one of `securityStatements`. `purge` deletes a thousand expired entries of a purpose and returns a row for each.
-   */
-  run(statement: SecurityStatement, values: readonly Value[]): Promise<readonly (readonly Value[])[]>;
-  initializeSchema(options: { readonly dryRun: boolean }): Promise<readonly string[]>;
-  close(): Promise<void>;
-}
-
 /**
- * Returns the statement `purge`.
+ * Returns the statements by name. Parameters: purpose, key, and those that the methods below pass.
  *
  * @param locking clause that keeps two processes from waiting for each other's deletions
  */
-export function purgeStatement(locking = ''): string {
-  return `DELETE FROM ${table} WHERE purpose = $1 AND key IN (
+export function securityStatements(locking = ''): Readonly<Record<SecurityStatement, string>> {
+  return {
+    increment: inserting(`
+      value = CASE WHEN held.expires_at > $6 THEN CAST(CAST(held.value AS integer) + 1 AS text) ELSE excluded.value END,
+      expires_at = CASE WHEN held.expires_at > $6 THEN held.expires_at ELSE excluded.expires_at END
+    WHERE held.expires_at <= $6 OR CAST(held.value AS integer) < $9`),
+    put: inserting('value = excluded.value, expires_at = excluded.expires_at'),
+    add: inserting('value = excluded.value, expires_at = excluded.expires_at WHERE held.expires_at <= $6'),
+    get: `SELECT value, expires_at FROM ${table} WHERE purpose = $1 AND key = $2 AND expires_at > $3`,
+    decrement: `UPDATE ${table} SET value = CAST(CAST(value AS integer) - 1 AS text)
+    WHERE purpose = $1 AND key = $2 AND expires_at > $3 AND CAST(value AS integer) > 0`,
+    removeLast: `DELETE FROM ${table} WHERE purpose = $1 AND key = $2 AND value = '1' RETURNING 1`,
+    replace: `UPDATE ${table} SET value = $4 WHERE purpose = $1 AND key = $2 AND value = $3 AND expires_at > $5 RETURNING 1`,
+    take: `DELETE FROM ${table} WHERE purpose = $1 AND key = $2 AND value = $3 AND expires_at > $4 RETURNING 1`,
+    remove: `DELETE FROM ${table} WHERE purpose = $1 AND key = $2`,
+    countOf: `SELECT count(*) FROM ${table} WHERE purpose = $1 AND requester = $2 AND expires_at > $3`,
+    purge: `DELETE FROM ${table} WHERE purpose = $1 AND key IN (
     SELECT key FROM ${table} WHERE purpose = $1 AND expires_at <= $2 LIMIT 1000 ${locking}
-  ) RETURNING 1`;
+  ) RETURNING 1`,
+    flush: `DELETE FROM ${table}`,
+  };
 }
 
 export interface SqlSecurityStateOptions extends SecurityStateLimits {
@@ -78,12 +76,12 @@ export interface SqlSecurityStateOptions extends SecurityStateLimits {
 export class SqlSecurityState implements SecurityState {
   readonly name: string;
   readonly needsMigration: boolean;
-  readonly #table: SecurityTable;
+  readonly #table: SqlTable<SecurityStatement>;
   readonly #clock: Clock;
   readonly #limits: SecurityStateLimits;
   #inserts = 0;
 
-  constructor(target: SecurityTable, { clock, ...limits }: SqlSecurityStateOptions) {
+  constructor(target: SqlTable<SecurityStatement>, { clock, ...limits }: SqlSecurityStateOptions) {
     this.name = target.name;
     this.needsMigration = target.needsMigration ?? false;
     this.#table = target;

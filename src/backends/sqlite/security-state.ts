@@ -1,13 +1,7 @@
 // The contract of security state in a SQLite file of its own, so that a request can count and take codes while its unit of
 // work is the writer of the database.
 import type { SecurityState } from '../../contracts/security-state.ts';
-import {
-  purgeStatement,
-  securityStatements,
-  SqlSecurityState,
-  type SecurityStatement,
-  type SqlSecurityStateOptions,
-} from '../sql/security-state.ts';
+import { securityStatements, SqlSecurityState, type SqlSecurityStateOptions } from '../sql/security-state.ts';
 import { CompanionFile } from './companion-file.ts';
 import { companionPath } from './database-path.ts';
 import { securityStateMigrations } from './schema.ts';
@@ -18,14 +12,6 @@ export interface SqliteSecurityStateOptions extends SqlSecurityStateOptions {
   /** Maximum size in bytes of a file that is checked completely when it is opened; default 0. */
   readonly maxCheckedBytes?: number;
 }
-
-/** The statements with parameters as SQLite numbers them. */
-const statements = new Map<SecurityStatement, string>(
-  Object.entries({ ...securityStatements, purge: purgeStatement() }).map(([name, text]) => [
-    name as SecurityStatement,
-    text.replaceAll('$', '?'),
-  ]),
-);
 
 /**
  * Opens the file. The state survives restarts and crashes of the process; a power loss may take the last seconds.
@@ -42,16 +28,8 @@ export function openSqliteSecurityState({
     migrations: securityStateMigrations,
     backend: 'storage',
     maxCheckedBytes,
+    statements: securityStatements(),
     loss: 'limits on failed logins start anew, and keys that were sent have to be sent again',
   });
-  const target = {
-    name: 'sqlite',
-    run: (statement: SecurityStatement, values: readonly (string | number | null)[]) =>
-      file.run((connection) =>
-        connection.all<readonly (string | number | null)[]>(statements.get(statement)!, ...values),
-      ),
-    initializeSchema: (how: { readonly dryRun: boolean }) => file.initializeSchema(how),
-    close: async () => file.close(),
-  };
-  return new SqlSecurityState(target, options);
+  return new SqlSecurityState(file, options);
 }
