@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { JsonObject } from '../../src/base/json.ts';
+import { runAtOnce } from '../../src/base/steps.ts';
 import { keysOf, parseIndexes } from '../../src/core/index/definition.ts';
 import { formatAttributes, StoredObject, type ListKey, type StoredEntry } from '../../src/core/objects/stored.ts';
 import { storedParent } from '../../src/core/objects/uris.ts';
@@ -15,7 +16,13 @@ import {
   scoreField,
 } from '../../src/core/query/fields.ts';
 import { comparePositions, newestFirst } from '../../src/core/query/sort.ts';
-import { parseTextQuery, scoreText, type TextQuery, type TextSearch } from '../../src/core/text/text-query.ts';
+import {
+  parseTextQuery,
+  scoreInSteps,
+  SearchBudget,
+  type TextQuery,
+  type TextSearch,
+} from '../../src/core/text/text-query.ts';
 import { countMatches, searchPage, type BoundSearch } from '../../src/engine/text-search.ts';
 import type { StorageWriter } from '../../src/testing/contract/plain-contracts.ts';
 import { inUnitOf } from '../../src/testing/contract/unit-of-work.ts';
@@ -158,11 +165,13 @@ function select(
   { filters, ids, sort }: PageQuery,
   search: TextSearch,
 ): readonly string[] {
+  const scoreOf = (entry: StoredEntry): number | undefined =>
+    runAtOnce(scoreInSteps(entry, search, new SearchBudget()));
   const position = (entry: StoredEntry): PagePosition =>
-    sort.map(({ field }) => (isScoreField(field) ? scoreText(entry, search) : readEntryField(entry, field)));
+    sort.map(({ field }) => (isScoreField(field) ? scoreOf(entry) : readEntryField(entry, field)));
   return entries
     .filter((entry) => entry instanceof StoredObject && matches(entry, filters) && ids?.includes(entry.id) !== false)
-    .filter((entry) => scoreText(entry, search) !== undefined)
+    .filter((entry) => scoreOf(entry) !== undefined)
     .toSorted((a, b) => comparePositions(position(a), position(b), sort))
     .map(({ id }) => id);
 }

@@ -5,16 +5,11 @@ import { createMemoryDatabase } from '../../src/backends/memory/database.ts';
 import { createMemoryStorage } from '../../src/backends/memory/storage.ts';
 import { StoredObject, formatAttributes } from '../../src/core/objects/stored.ts';
 import { storedParent } from '../../src/core/objects/uris.ts';
+import { runAtOnce } from '../../src/base/steps.ts';
 import { keysOf, parseIndexes } from '../../src/core/index/definition.ts';
 import { parseField, scoreField } from '../../src/core/query/fields.ts';
 import { newestFirst } from '../../src/core/query/sort.ts';
-import {
-  parseTextQuery,
-  scoreInSteps,
-  scoreText,
-  SearchBudget,
-  type TextSearch,
-} from '../../src/core/text/text-query.ts';
+import { parseTextQuery, scoreInSteps, SearchBudget, type TextSearch } from '../../src/core/text/text-query.ts';
 import { countMatches, searchPage, type BoundSearch } from '../../src/engine/text-search.ts';
 import type { PageQuery } from '../../src/core/query/ast.ts';
 import type { StorageReader } from '../../src/contracts/storage.ts';
@@ -144,7 +139,8 @@ describe('a search for common words', () => {
         const object = new StoredObject('a', 1, formatAttributes({ title: words.join(' ') }));
         const search = { fields: [parseField('title')], wanted: [{ words: wanted, isPrefix }], excluded: [] };
         const score = found === 0 ? undefined : Math.round((found / (found + 1 + words.length / 50)) * 1e6) / 1e6;
-        expect(scoreText(object, search as unknown as TextSearch)).toBe(score);
+        const scoring = scoreInSteps(object, search as unknown as TextSearch, new SearchBudget());
+        expect(runAtOnce(scoring)).toBe(score);
       }),
     );
   });

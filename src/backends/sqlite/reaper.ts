@@ -19,13 +19,12 @@ const chunkMs = 10;
 export class Reaper {
   readonly #queue: WriterQueue;
   readonly #checkpoints: Pick<Checkpoints, 'ended'>;
-  readonly #pace: Pace;
+  readonly #pace = new Pace();
   #rows = firstRows;
 
-  constructor(queue: WriterQueue, checkpoints: Pick<Checkpoints, 'ended'>, pace: Pace = new Pace()) {
+  constructor(queue: WriterQueue, checkpoints: Pick<Checkpoints, 'ended'>) {
     this.#queue = queue;
     this.#checkpoints = checkpoints;
-    this.#pace = pace;
   }
 
   /** Returns the pause before the next chunk. */

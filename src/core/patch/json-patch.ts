@@ -10,22 +10,15 @@ import { equalInSteps } from '../query/compare.ts';
 import { formatPointer, parseArrayIndex } from './json-pointer.ts';
 import type { Operation } from './operations.ts';
 
-export interface PatchLimits {
-  /** Maximum growth by `copy` operations, in characters of text; each value and key counts as one more. */
-  readonly maxGrowthChars: number;
-  /** Maximum number of values that are visited or copied, so that no patch occupies the process for long. */
-  readonly maxWork: number;
-  /** Maximum number of nesting levels of the result; the outermost counts as one. */
-  readonly maxDepth: number;
-}
+/** Maximum growth by `copy` operations, in characters of text; each value and key counts as one more. */
+const maxGrowthChars = 10_485_760;
+/** Maximum number of values that are visited or copied, so that no patch occupies the process for long. */
+const maxWork = 10_000_000;
+/** Maximum number of nesting levels of the result; the outermost counts as one. */
+const maxDepth = 500;
 
-export interface PatchOptions {
-  readonly limits?: PatchLimits;
-  /** Converts a value before it is put at a path; throws to refuse it. */
-  readonly adopt?: (path: readonly string[], value: JsonValue) => JsonValue;
-}
-
-export const defaultPatchLimits: PatchLimits = { maxGrowthChars: 10_485_760, maxWork: 10_000_000, maxDepth: 500 };
+/** Converts a value before it is put at a path; throws to refuse it. */
+export type Adopt = (path: readonly string[], value: JsonValue) => JsonValue;
 
 /**
  * Returns the document after all operations, in order.
@@ -35,9 +28,9 @@ export const defaultPatchLimits: PatchLimits = { maxGrowthChars: 10_485_760, max
 export function* applyOperations(
   document: JsonValue,
   operations: readonly Operation[],
-  options: PatchOptions = {},
+  adopt: Adopt = (_path, value) => value,
 ): Steps<JsonValue> {
-  const patcher = new Patcher(document, options);
+  const patcher = new Patcher(document, adopt);
   for (const [index, operation] of operations.entries()) {
     try {
       yield* patcher.apply(operation);
@@ -61,18 +54,16 @@ const arrayShiftCost = 1 / 64;
 
 class Patcher {
   #root: { document: JsonValue };
-  readonly #limits: PatchLimits;
-  readonly #adopt: (path: readonly string[], value: JsonValue) => JsonValue;
+  readonly #adopt: Adopt;
   /** Containers that this patch created and that occur once in the document. They may be changed in place. */
   #owned = new Set<Container>();
   readonly #budget = new StepBudget();
   #work = 0;
   #growth = 0;
 
-  constructor(document: JsonValue, options: PatchOptions) {
+  constructor(document: JsonValue, adopt: Adopt) {
     this.#root = { document };
-    this.#limits = options.limits ?? defaultPatchLimits;
-    this.#adopt = options.adopt ?? ((_path, value) => value);
+    this.#adopt = adopt;
   }
 
   get document(): JsonValue {
@@ -98,7 +89,7 @@ class Patcher {
       case 'copy': {
         const value = this.#find(requireFrom(operation));
         this.#growth += yield* this.#measure(value, 0);
-        if (this.#growth > this.#limits.maxGrowthChars) fail('the result would be too large');
+        if (this.#growth > maxGrowthChars) fail('the result would be too large');
         // The value now occurs twice, and so do those of its containers that belonged to the patch.
         this.#owned = new Set();
         yield* this.#add(operation.path, value);
@@ -206,7 +197,7 @@ class Patcher {
     if (typeof value === 'string') return value.length + 1;
     const isArray = Array.isArray(value);
     if (!isArray && !isJsonObject(value)) return 8;
-    if (level >= this.#limits.maxDepth) fail('the result would be nested too deep');
+    if (level >= maxDepth) fail('the result would be nested too deep');
     let chars = 1;
     if (isArray) {
       for (const item of value as readonly JsonValue[]) chars += yield* this.#measure(item, level + 1);
@@ -218,7 +209,7 @@ class Patcher {
 
   #spend(work: number): void {
     this.#work += work;
-    if (this.#work > this.#limits.maxWork) fail('the patch takes too much work');
+    if (this.#work > maxWork) fail('the patch takes too much work');
   }
 }
 

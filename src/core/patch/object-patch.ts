@@ -6,7 +6,7 @@ import { getKey, isJsonObject, type JsonObject, type JsonValue } from '../../bas
 import type { Steps } from '../../base/steps.ts';
 import { invalidParameters, type ServiceError } from '../errors.ts';
 import { toPrincipals, type Principal } from '../permissions/principals.ts';
-import { applyOperations, type PatchLimits } from './json-patch.ts';
+import { applyOperations } from './json-patch.ts';
 import type { Operation } from './operations.ts';
 
 export type PermissionEntries = Readonly<Record<string, readonly Principal[]>>;
@@ -31,18 +31,14 @@ export interface PatchResult {
  *
  * @throws ServiceError invalidParameters when an operation fails or the result is not an object with permissions
  */
-export function* patchObject(
-  target: PatchTarget,
-  operations: readonly Operation[],
-  limits?: PatchLimits,
-): Steps<PatchResult> {
+export function* patchObject(target: PatchTarget, operations: readonly Operation[]): Steps<PatchResult> {
   const { permissionNames } = target;
   for (const operation of operations) requireKnownTarget(operation, permissionNames);
   const before = permissionsValue(target);
   const document = yield* applyOperations(
     { data: target.data, permissions: before },
     operations.map((operation) => completeOperation(operation, permissionNames)),
-    { adopt: (path, value) => adoptValue(path, value, permissionNames), ...(limits && { limits }) },
+    (path, value) => adoptValue(path, value, permissionNames),
   );
   const data = isJsonObject(document) ? (getKey(document, 'data') ?? {}) : {};
   if (!isJsonObject(data)) throw refusal('data', 'expected an object');

@@ -59,8 +59,6 @@ export interface Inheritance {
    * @param endpointKind kind of the called endpoint, which names the settings; default: the kind itself
    */
   rule(kind: string, permission: string, endpointKind?: string): PermissionRule;
-  /** Returns the permission names that objects of the kind can store; none for unknown kinds. */
-  storableNames(kind: string): ReadonlySet<string>;
 }
 
 /**
@@ -76,7 +74,6 @@ export function createInheritance(kinds: readonly PermissionKind[]): Inheritance
     for (const entries of Object.values(kind.permissions?.granted ?? {}))
       requireReachable(kind, entries, byName, names);
   }
-  const none: ReadonlySet<string> = new Set();
   return {
     rule(kind, permission, endpointKind = kind) {
       const key = `${endpointKind} ${kind} ${permission}`;
@@ -88,7 +85,6 @@ export function createInheritance(kinds: readonly PermissionKind[]): Inheritance
       }
       return rule;
     },
-    storableNames: (kind) => names.get(kind) ?? none,
   };
 }
 

@@ -50,16 +50,6 @@ export function positionOfValue(value: JsonObject, sort: readonly SortKey[]): Pa
   return sort.map((key) => readField(value, key.field));
 }
 
-/** Whether the entry comes strictly after the position. */
-export function isAfter(entry: StoredEntry, sort: readonly SortKey[], position: PagePosition): boolean {
-  for (let i = 0; i < sort.length; i++) {
-    const key = sort[i]!;
-    const difference = compareValues(readEntryField(entry, key.field), position[i]);
-    if (difference !== 0) return inDirection(key, difference) > 0;
-  }
-  return false;
-}
-
 /** Returns one page of a list of plain values, which has no tombstones. */
 export function* selectValues<T extends JsonObject>(
   values: readonly T[],

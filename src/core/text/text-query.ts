@@ -1,6 +1,6 @@
 // Text search: the query of the parameter `_q`, which objects match it, and how well.
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { runAtOnce, type Steps } from '../../base/steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import { charsOf, isTombstone, type StoredEntry } from '../objects/stored.ts';
 import type { Field } from '../query/ast.ts';
 import { charsOfSearchWork, type QueryBudget } from '../query/budget.ts';
@@ -139,11 +139,6 @@ const searchStep = 50_000;
 const workOfObject = 1000;
 /** Comparisons of words that take the time of a character. */
 const comparisonsPerChar = 4;
-
-/** Returns how well an object matches, as `scoreInSteps` does. */
-export function scoreText(entry: StoredEntry, search: TextSearch): number | undefined {
-  return runAtOnce(scoreInSteps(entry, search, new SearchBudget()));
-}
 
 /**
  * Returns how well an object matches, a number above 0; `undefined` when it does not match, as tombstones never do. More

@@ -12,7 +12,7 @@ import { toPrincipal, toPrincipals } from '../../../src/core/permissions/princip
 import type { Filter, PageQuery, SortKey } from '../../../src/core/query/ast.ts';
 import { matches } from '../../../src/core/query/evaluate.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
-import { compareEntries, isAfter, positionOf } from '../../../src/core/query/sort.ts';
+import { compareEntries, comparePositions, positionOf } from '../../../src/core/query/sort.ts';
 import { wordsOf } from '../../../src/core/text/words.ts';
 import { createTestClock } from '../../../src/testing/index.ts';
 import { inRolledBackUnit, inUnit } from '../../../src/testing/contract/unit-of-work.ts';
@@ -58,7 +58,7 @@ function sortBy(...names: readonly string[]): readonly SortKey[] {
 function answerByTheBook({ filters, sort, after, limit, includeDeleted = false }: PageQuery): readonly StoredEntry[] {
   return entries
     .filter((entry) => (includeDeleted || !isTombstone(entry)) && matches(entry, filters))
-    .filter((entry) => after === undefined || isAfter(entry, sort, after))
+    .filter((entry) => after === undefined || comparePositions(positionOf(entry, sort), after, sort) > 0)
     .toSorted(compareEntries(sort))
     .slice(0, limit);
 }

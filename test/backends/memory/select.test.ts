@@ -7,7 +7,7 @@ import { storedParent } from '../../../src/core/objects/uris.ts';
 import type { Filter, PageQuery } from '../../../src/core/query/ast.ts';
 import { matches } from '../../../src/core/query/evaluate.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
-import { compareEntries, isAfter } from '../../../src/core/query/sort.ts';
+import { compareEntries, comparePositions, positionOf } from '../../../src/core/query/sort.ts';
 import { createTestClock } from '../../../src/testing/index.ts';
 import { anyFilter, anyQuery, changeOf, keysOfText, type Change } from '../../contract/queries.ts';
 
@@ -18,7 +18,7 @@ function selectSimply(entries: readonly StoredEntry[], query: PageQuery): { ids:
   const { ids, filters, sort, after, limit } = query;
   const found = entries
     .filter((entry) => (ids === undefined || ids.includes(entry.id)) && matches(entry, filters))
-    .filter((entry) => after === undefined || isAfter(entry, sort, after))
+    .filter((entry) => after === undefined || comparePositions(positionOf(entry, sort), after, sort) > 0)
     .toSorted(compareEntries(sort));
   return { ids: found.slice(0, limit).map(({ id }) => id), more: found.length > limit };
 }

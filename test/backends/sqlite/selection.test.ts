@@ -12,7 +12,7 @@ import { storedParent } from '../../../src/core/objects/uris.ts';
 import type { Filter, PageQuery, SortKey } from '../../../src/core/query/ast.ts';
 import { matches } from '../../../src/core/query/evaluate.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
-import { compareEntries, isAfter, positionOf } from '../../../src/core/query/sort.ts';
+import { compareEntries, comparePositions, positionOf } from '../../../src/core/query/sort.ts';
 import { Connection, type SqlValue } from '../../../src/backends/sqlite/connection.ts';
 import { findList } from '../../../src/backends/sqlite/lists.ts';
 import { selectPage } from '../../../src/backends/sqlite/page.ts';
@@ -166,7 +166,7 @@ function selectByReference(entries: readonly StoredEntry[], query: PageQuery): r
     .filter((entry) => query.includeDeleted === true || !isTombstone(entry))
     .filter((entry) => ids === undefined || ids.includes(entry.id))
     .filter((entry) => matches(entry, filters))
-    .filter((entry) => after === undefined || isAfter(entry, query.sort, after))
+    .filter((entry) => after === undefined || comparePositions(positionOf(entry, query.sort), after, query.sort) > 0)
     .toSorted(compareEntries(query.sort));
 }
 

@@ -96,11 +96,6 @@ describe('inheritance', () => {
     ]);
   });
 
-  it('returns the permissions that an object can store, without computed ones', () => {
-    expect([...inheritance.storableNames('collection')]).toEqual(['read', 'write', 'record:create']);
-    expect(inheritance.storableNames('nothing').size).toBe(0);
-  });
-
   it('returns the same rule again', () => {
     expect(inheritance.rule('record', 'read')).toBe(inheritance.rule('record', 'read', 'record'));
   });

@@ -17,7 +17,7 @@ import {
   type PagePlan,
   type SelectionPlan,
 } from '../../../src/core/query/plan-page.ts';
-import { compareEntries, isAfter } from '../../../src/core/query/sort.ts';
+import { compareEntries, comparePositions, positionOf } from '../../../src/core/query/sort.ts';
 import { anyQuery, changeOf } from '../../contract/queries.ts';
 import { inExtent } from '../../support/extent.ts';
 
@@ -53,7 +53,7 @@ function selectAll(
 function selectPage(entries: readonly StoredEntry[], query: PageQuery): readonly string[] {
   const { sort, after, limit } = query;
   return selectAll(entries, query)
-    .filter((entry) => after === undefined || isAfter(entry, sort, after))
+    .filter((entry) => after === undefined || comparePositions(positionOf(entry, sort), after, sort) > 0)
     .toSorted(compareEntries(sort))
     .slice(0, limit)
     .map(({ id }) => id);
@@ -89,7 +89,9 @@ function readPlan(entries: readonly StoredEntry[], plan: PagePlan): readonly str
   const page =
     plan.by === 'time' || plan.by === 'id'
       ? wanted
-      : wanted.filter((entry) => after === undefined || isAfter(entry, sort, after)).toSorted(compareEntries(sort));
+      : wanted
+          .filter((entry) => after === undefined || comparePositions(positionOf(entry, sort), after, sort) > 0)
+          .toSorted(compareEntries(sort));
   return page.slice(0, limit).map(({ id }) => id);
 }
 
