@@ -101,18 +101,23 @@ function operations.register()
   call('ZADD', shard .. 'k:' .. kind, 0, place)
 end
 local function raiseHorizon(meta, timestamp)
-  local horizon = tonumber(call('HGET', meta, 'h') or '0')
+  local horizon = tonumber(call('HGET', meta, 'h') or '') or 0
   call('HSET', meta, 'h', format(${rule.horizon('horizon', 'timestamp')}))
 end
+local function latest(key)
+  return tonumber(call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2]) or 0
+end
+-- The server may have lost any of the keys. A list with lost keys can be deleted, which is what an operator does about it.
 local function emptyList(tag, kind)
-  local meta, live, dead = tag .. 'm:' .. kind, tag .. 't:' .. kind, tag .. 'd:' .. kind
-  if call('EXISTS', live, dead) > 0 then
-    local clock = tonumber(call('HGET', meta, 'c'))
-    if call('EXISTS', live) == 1 then clock = ${rule.emptied('clock', 'now')} end
+  local meta, objects, live, dead = tag .. 'm:' .. kind, tag .. 'o:' .. kind, tag .. 't:' .. kind, tag .. 'd:' .. kind
+  local hasLive = call('EXISTS', live, objects) > 0
+  if hasLive or call('EXISTS', dead) == 1 then
+    local clock = tonumber(call('HGET', meta, 'c') or '') or math.max(now, latest(live), latest(dead))
+    if hasLive then clock = ${rule.emptied('clock', 'now')} end
     call('HSET', meta, 'c', format(clock), 'v', version)
     raiseHorizon(meta, clock)
   end
-  unlink(tag .. 'o:' .. kind, live, dead, tag .. 'i:' .. kind, tag .. 'x:' .. kind)
+  unlink(objects, live, dead, tag .. 'i:' .. kind, tag .. 'x:' .. kind)
 end
 function operations.empty()
   local tag, kind = take(), take()

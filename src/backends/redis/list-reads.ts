@@ -63,13 +63,14 @@ export interface LeaseOptions {
 }
 
 /**
- * Common start of all scripts: the state of the list and its number of objects. Each object has a text and a timestamp. If not,
- * the server has lost one of the keys, and the list would appear shorter than it is.
+ * Common start of all scripts: the state of the list and its number of objects. Each object has a text and a timestamp, and
+ * each list that has entries a version. If not, the server has lost one of the keys, and the list would appear shorter than it is,
+ * or give a timestamp again.
  */
 const readState = `
 local state = redis.call('HMGET', KEYS[1], 'c', 'v', 'h')
 local count = redis.call('ZCARD', KEYS[3])
-if count ~= redis.call('HLEN', KEYS[2]) or (count > 0 and not state[2]) then
+if count ~= redis.call('HLEN', KEYS[2]) or (not state[2] and redis.call('EXISTS', KEYS[3], KEYS[4]) > 0) then
   return redis.error_reply('${lostKeys}')
 end
 `;

@@ -221,20 +221,6 @@ describe('a server that refuses', () => {
     },
   );
 
-  it('deletes a collection with a list that lost its texts.', async () => {
-    const service = await startTestService({ settings: databaseSettings('redis', server.url) });
-    onTestFinished(() => service.close());
-    const ann = service.asUser('ann');
-    for (const uri of ['/v1/buckets/b', '/v1/buckets/b/collections/c', '/v1/buckets/b/collections/c/records/r']) {
-      await ann.request('PUT', uri);
-    }
-    await outside(['DEL', database.keys.list({ ...list, parent: storedParent(list.parent) })[1]]);
-    expect((await ann.request('GET', '/v1/buckets/b/collections/c/records/r')).status).toBe(503);
-    expect((await ann.request('DELETE', '/v1/buckets/b/collections/c')).status).toBe(200);
-    expect((await ann.request('PUT', '/v1/buckets/b/collections/c')).status).toBe(201);
-    expect((await ann.request('GET', '/v1/buckets/b/collections/c/records')).body).toEqual({ data: [] });
-  });
-
   it('is refused when a newer version has written it.', async () => {
     await outside(['HSET', '{coffer:~0}schema', 'layout', '99']);
     await expect(database.initializeSchema({ dryRun: true })).rejects.toThrow('newer version');
