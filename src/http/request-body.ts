@@ -19,7 +19,7 @@ const bytesOfTurn = 1_000_000;
 const bytesOfStep = 131_072;
 
 /** Methods whose bodies are ignored. */
-const bodyless: readonly (string | undefined)[] = ['GET', 'HEAD', 'TRACE'];
+const bodyless: readonly (string | undefined)[] = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'];
 
 /**
  * Returns the body of a request; without a promise when it is empty. The handlers of forms with files read and limit them as

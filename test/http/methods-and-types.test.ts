@@ -116,6 +116,19 @@ describeScenarios('media types', [
     headers: { 'Content-Encoding': 'gzip' },
     status: 201,
   },
+  ...['GET', 'DELETE', 'OPTIONS'].map((method) => ({
+    name: `The body of ${method} is ignored, whatever its type, encoding and length.`,
+    given: ['record'],
+    request: `${method} {R}/r`,
+    raw: 'x'.repeat(1_500_000),
+    headers: {
+      'Content-Type': 'application/xml',
+      'Content-Encoding': 'gzip',
+      Origin: 'https://app.example',
+      'Access-Control-Request-Method': 'GET',
+    },
+    status: 200,
+  })),
   {
     name: 'Patch types are for PATCH only.',
     given: ['collection'],
