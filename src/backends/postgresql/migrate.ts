@@ -45,13 +45,15 @@ async function requireUnicode(connection: Connection): Promise<void> {
 }
 
 /**
- * Refuses a pooler that drops the timeouts of a connection. It would drop the rest of the session as well, or let requests wait
- * for locks without a limit. No connection asks for a limit of 0.
+ * Refuses connections whose requests would wait for locks without a limit: a pooler drops the timeouts, and the rest of the
+ * session as well, or the URL asks for a limit of 0.
  */
 async function requireTimeouts(connection: Connection): Promise<void> {
   const [row] = (await connection.run({ text: 'SHOW lock_timeout' })).rows;
   if (row?.[0] !== '0') return;
-  throw new BackendError(`PostgreSQL at ${connection.place}: a pooler drops the timeouts of connections; ${pooling}`);
+  throw new BackendError(
+    `PostgreSQL at ${connection.place}: lock_timeout is 0. Remove it from the URL. A pooler drops it too; ${pooling}`,
+  );
 }
 
 async function listPending(connection: Connection, component: Component): Promise<readonly string[]> {

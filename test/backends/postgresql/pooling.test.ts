@@ -86,11 +86,13 @@ describe('A start without the setting names it', () => {
     await expect(started).rejects.toMatchObject({ isLasting: true });
   });
 
-  test('when the pooler drops the timeouts of connections.', async () => {
+  test('when the pooler drops the timeouts of connections, or the URL asks for none.', async () => {
     const url = `${await databaseWithTables()}?lock_timeout=0`;
     const { database } = openPostgres(systemClock, { url });
     onTestFinished(() => database.close());
-    await expect(database.initializeSchema({ dryRun: true })).rejects.toThrow('set postgresql_transaction_pooling');
+    await expect(database.initializeSchema({ dryRun: true })).rejects.toThrow(
+      /lock_timeout is 0\. Remove it from the URL\. .*behind a pooler, set postgresql_transaction_pooling/,
+    );
     const pooled = openPostgres(systemClock, { url, isPooled: true });
     onTestFinished(() => pooled.database.close());
     expect(await pooled.database.initializeSchema({ dryRun: true })).toEqual([]);
