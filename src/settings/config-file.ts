@@ -1,4 +1,4 @@
-// Reads a configuration file, INI or TOML, as a flat list of settings with their positions.
+// Reads a configuration file, INI or TOML, as lists of settings with their positions, one list for each section.
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, relative, resolve } from 'node:path';
@@ -20,9 +20,11 @@ export interface FileIdentity {
 
 export interface ConfigFile {
   readonly identity: FileIdentity;
-  readonly entries: readonly FileEntry[];
-  /** Settings from `[server:main]`, the section of another program; used when no other source sets them. */
-  readonly fallbacks: readonly FileEntry[];
+  /**
+   * The entries of the section with the settings, then of the sections that it uses, and last of `[server:main]`, the section
+   * of another program. Earlier ones win.
+   */
+  readonly sections: readonly (readonly FileEntry[])[];
   readonly warnings: readonly string[];
   /** Unusable lines and values; the entries are the others. */
   readonly problems: readonly Problem[];
@@ -43,7 +45,8 @@ export function readConfigFile(path: string): ConfigFile {
   };
   const content = decode(bytes, name);
   if (extname(path).toLowerCase() === '.toml') {
-    return { identity, ...readToml(content, name), fallbacks: [], warnings: [] };
+    const { entries, problems } = readToml(content, name);
+    return { identity, sections: [entries], problems, warnings: [] };
   }
   return { identity, ...readIni(content, name, resolve(path)) };
 }
@@ -76,12 +79,10 @@ function readIni(content: string, name: string, path: string): Omit<ConfigFile, 
   const file = reader.open(content, name, path);
   const section = chooseSection(file, reader.problems);
   if (section !== undefined) reader.read(file, section);
-  const { entries, problems } = reader;
   return {
-    entries,
-    problems,
-    fallbacks: readServerSection(file),
-    warnings: [...describeUnread(file, section), ...reader.files.flatMap(describeUnusedDefaults)],
+    sections: [...reader.sections, readServerSection(file)],
+    problems: reader.problems,
+    warnings: [...describeUnread(file, section), ...describeUnusedDefaults(reader.files)],
   };
 }
 
@@ -95,8 +96,9 @@ interface IniFile {
 
 /** Collects the entries of a section and, as PasteDeploy does, of the section that its entry `use` names. */
 class SectionReader {
-  readonly entries: FileEntry[] = [];
+  readonly sections: FileEntry[][] = [];
   readonly problems: Problem[] = [];
+  /** The files in the order of their use. */
   readonly files: IniFile[] = [];
   readonly #read = new Set<string>();
   /** Names of files in messages are relative to this folder. */
@@ -115,17 +117,20 @@ class SectionReader {
     return file;
   }
 
-  /** Adds the entries of the section that were not found in an earlier one. */
+  /** Adds the entries of the section whose keys no earlier one has. Values may refer to `[DEFAULT]` of each file so far. */
   read(file: IniFile, section: IniSection): void {
     this.#read.add(`[${section.name}] ${file.path}`);
-    const earlier = new Set(this.entries.map(({ key }) => bareKey(key)));
+    const earlier = new Set(this.sections.flat().map(({ key }) => bareKey(key)));
+    const entries: FileEntry[] = [];
+    this.sections.push(entries);
+    const defaults = this.files.toReversed().flatMap(({ document }) => entriesOf(document, 'DEFAULT'));
     let use: FileEntry | undefined;
     for (const entry of section.entries) {
-      const text = expand(entry, section.entries, file, this.problems);
+      const text = expand(entry, [...section.entries, ...defaults], file, this.problems);
       if (text === undefined) continue;
       const read = { key: entry.key, text, from: `${file.name} line ${entry.line}` };
       if (entry.key === 'use' && !/^(?:egg|call):/.test(text)) use = read;
-      else if (!earlier.has(bareKey(entry.key))) this.entries.push(read);
+      else if (!earlier.has(bareKey(entry.key))) entries.push(read);
     }
     if (use !== undefined) this.#readUsed(file, use);
   }
@@ -159,12 +164,18 @@ function describeUnread({ name, document }: IniFile, section: IniSection | undef
 }
 
 /** Returns a warning about entries of `[DEFAULT]` that no `%(name)s` refers to. They set nothing. */
-function describeUnusedDefaults({ name, document }: IniFile): readonly string[] {
-  const texts = document.sections.flatMap(({ entries }) => entries.map(({ text }) => text));
-  const unused = entriesOf(document, 'DEFAULT').filter(({ key }) => !texts.some((text) => text.includes(`%(${key})s`)));
-  if (unused.length === 0) return [];
-  const names = unused.map(({ key }) => key).join(', ');
-  return [`${name}: [DEFAULT] is not read, except where a value refers to it, so these have no effect: ${names}`];
+function describeUnusedDefaults(files: readonly IniFile[]): readonly string[] {
+  const texts = files
+    .flatMap(({ document }) => document.sections.flatMap(({ entries }) => entries))
+    .map(({ text }) => text);
+  return files.flatMap(({ name, document }) => {
+    const unused = entriesOf(document, 'DEFAULT').filter(
+      ({ key }) => !texts.some((text) => text.includes(`%(${key})s`)),
+    );
+    if (unused.length === 0) return [];
+    const names = unused.map(({ key }) => key).join(', ');
+    return [`${name}: [DEFAULT] is not read, except where a value refers to it, so these have no effect: ${names}`];
+  });
 }
 
 /** Whether a section follows our rules. Other programs have different ones: uWSGI repeats keys, for example. */
@@ -206,14 +217,14 @@ function entriesOf(document: IniDocument, name: string): readonly IniEntry[] {
 
 function expand(
   entry: IniEntry,
-  siblings: readonly IniEntry[],
-  { name, path, document }: IniFile,
+  named: readonly IniEntry[],
+  { name, path }: IniFile,
   problems: Problem[],
 ): string | undefined {
   const find = (wanted: string): string | undefined => {
     if (wanted === 'here') return dirname(path).replaceAll('%', '%%');
     if (wanted === '__file__') return path.replaceAll('%', '%%');
-    return [...siblings, ...entriesOf(document, 'DEFAULT')].find(({ key }) => key === wanted)?.text;
+    return named.find(({ key }) => key === wanted)?.text;
   };
   try {
     return interpolate(entry.text, find);
@@ -227,13 +238,14 @@ function expand(
 /** Reads port and host of the web server from a configuration file of Kinto. */
 function readServerSection(file: IniFile): readonly FileEntry[] {
   const siblings = entriesOf(file.document, 'server:main');
+  const named = [...siblings, ...entriesOf(file.document, 'DEFAULT')];
   return [
     ['port', 'http_port'],
     ['host', 'host'],
   ].flatMap(([theirs, ours]) => {
     const entry = siblings.find(({ key }) => key === theirs);
     // A value that cannot be expanded refers to command-line variables of another program.
-    const text = entry === undefined ? undefined : expand(entry, siblings, file, []);
+    const text = entry === undefined ? undefined : expand(entry, named, file, []);
     if (entry === undefined || text === undefined) return [];
     return [{ key: ours!, text, from: `${file.name} line ${entry.line}` }];
   });

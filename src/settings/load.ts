@@ -160,7 +160,7 @@ function shorter(a: string, b: string): string {
 function layersOfFile(file: ConfigFile, report: Report): readonly Layer[] {
   report.problems.push(...file.problems);
   report.warnings.push(...file.warnings);
-  return [fileLayer(file.entries, report), fileLayer(file.fallbacks, report)];
+  return file.sections.map((entries) => fileLayer(entries, report));
 }
 
 interface Place {

@@ -5,7 +5,7 @@ import { readConfigFile } from './config-file.ts';
 import type { Setting, SettingsTable } from './definition.ts';
 import { findReasonToIgnore, type SettingsFamily } from './families.ts';
 import { canHoldKey, formatAssignment, formatComment, type FileFormat } from './file-format.ts';
-import { fileLayer, type Given } from './layers.ts';
+import { fileLayer, type Given, type Layer } from './layers.ts';
 import type { Problem } from './problems.ts';
 import { emptyReport } from './resolve.ts';
 import type { Reader } from './readers.ts';
@@ -35,15 +35,10 @@ const endSection = 'Without effect';
 export function rewriteConfigFile(path: string, options: RewriteOptions): Rewritten {
   const file = readConfigFile(path);
   const report = emptyReport();
-  const main = fileLayer(file.entries, report);
-  const others = fileLayer(file.fallbacks, report);
-  const keys = [...main.keys, ...others.keys.filter((key) => main.find(key) === undefined)];
+  const layers = file.sections.map((entries) => fileLayer(entries, report));
   const problems: Problem[] = [...file.problems, ...report.problems];
   const writer = new Writer(options, problems);
-  for (const key of keys) {
-    const given = main.find(key) ?? others.find(key);
-    if (given !== undefined) writer.take(key, given);
-  }
+  for (const layer of layers) writer.takeAll(layer);
   writer.adviseOnAccess();
   return { text: writer.finish(basename(path)), problems };
 }
@@ -75,7 +70,16 @@ class Writer {
     this.#sections.set(endSection, []);
   }
 
-  take(given: string, { name, text, from }: Given): void {
+  /** Takes the settings of a layer that no earlier one sets under any spelling. */
+  takeAll(layer: Layer): void {
+    const earlier = new Set(this.#written.keys());
+    for (const key of layer.keys) {
+      const given = layer.find(key);
+      if (given !== undefined && !earlier.has(this.#known.get(key)?.key ?? key)) this.#take(key, given);
+    }
+  }
+
+  #take(given: string, { name, text, from }: Given): void {
     const reason = findReasonToIgnore(given);
     const known = this.#known.get(given);
     const family = this.#families.find(({ pattern }) => pattern.test(given));

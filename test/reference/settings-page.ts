@@ -97,9 +97,11 @@ that are \`false\`.
 
 In INI files, the settings are in the section \`[app:main]\`, otherwise \`[main]\`, \`[coffer]\`, \`[svc]\` or \`[settings]\`,
 otherwise before the first section. Lines that start with \`#\` or \`;\` are comments. Indented lines continue a value.
-\`%(here)s\` is the folder of the file, \`%(name)s\` another value of the section, and \`%%\` a percent sign. \`port\` and \`host\`
-of a section \`[server:main]\` apply when no other source sets them. \`use = config:FILE\`, \`use = config:FILE#NAME\` and
-\`use = NAME\` add the settings of another file or of a section \`[app:NAME]\`. The settings of the section itself win.
+\`%(here)s\` is the folder of the file, \`%(name)s\` another value of the section or of \`[DEFAULT]\`, and \`%%\` a percent
+sign. \`port\` and \`host\` of a section \`[server:main]\` apply when no other source sets them. \`use = config:FILE\`,
+\`use = config:FILE#NAME\` and \`use = NAME\` add the settings of another file or of a section \`[app:NAME]\`. The settings of the
+section itself win, also over other names of the same settings. Values of a used file may refer to \`[DEFAULT]\` of the
+file that uses it.
 
 In TOML files, the settings may be in a table \`[coffer]\` or \`[svc]\`. Nested tables are names with dots.
 

@@ -5,6 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { loadAllBuiltIn } from '../../src/app/built-in-plugins.ts';
 import type { SettingsFamily } from '../../src/settings/families.ts';
 import { loadSettings } from '../../src/backends/load-settings.ts';
+import { rewriteConfigFile } from '../../src/settings/rewrite.ts';
+import { coreSettingsFor } from '../../src/settings/table.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { changesSettings } from '../../src/plugins/changes/settings.ts';
 import { objectUris } from '../../src/plugins/history/object-uris.ts';
@@ -260,6 +262,37 @@ describe('The line `use`', () => {
     const other = { 'base.ini': shared, 'middle.ini': '[app:x]\nuse = config:base.ini#kinto\nbackoff = 3\n' };
     const settings = loadFiles({ 'child.ini': `[app:main]\nuse = config:middle.ini#x\n${own}`, ...other });
     expect([settings.get('readonly'), settings.get('backoff'), settings.get('paginate_by')]).toEqual([true, 3, 8]);
+  });
+
+  test('adds no other spelling of a setting of the section.', () => {
+    const files = {
+      'base.ini': '[app:main]\nkinto.user_hmac_secret = y\nhttp_port = 7\n',
+      'child.ini': `[app:main]\nuse = config:base.ini\n${own}[server:main]\nport = 8\n`,
+    };
+    const settings = loadFiles(files);
+    expect([settings.get('userid_hmac_secret'), settings.get('http_port')]).toEqual(['x', 7]);
+    const { text } = rewriteConfigFile(join(folderWith(files), 'child.ini'), {
+      format: 'ini',
+      tables: [coreSettingsFor([])],
+      families,
+    });
+    const written = text.split('\n').filter((line) => /^(?:userid_hmac_secret|http_port)/.test(line));
+    expect(written).toEqual(['http_port = 7', 'userid_hmac_secret = x']);
+    const twice = {
+      'base.ini': 'user_hmac_secret = y\nuserid_hmac_secret = z\n',
+      'child.ini': 'use = config:base.ini\n',
+    };
+    expect(problemsOf(() => loadFiles(twice)).message).toContain('conflicts with');
+  });
+
+  test('lets values of a used file refer to [DEFAULT] of its own, and then of the file that uses it.', () => {
+    const settings = loadFiles({
+      'child.ini': `[DEFAULT]\nsize = 9\ntitle = outer\n[app:main]\nuse = config:middle.ini\n${own}`,
+      'middle.ini': '[app:main]\nuse = config:base.ini\n',
+      'base.ini': '[DEFAULT]\nsize = 7\n[app:main]\nbackoff = %(size)s\nproject_name = %(title)s\n',
+    });
+    expect([settings.get('backoff'), settings.get('project_name')]).toEqual([7, 'outer']);
+    expect(settings.warnings).not.toContainEqual(expect.stringContaining('title'));
   });
 
   test('is refused, with its place, when it names nothing or leads back.', () => {
