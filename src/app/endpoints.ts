@@ -71,6 +71,7 @@ export function createEndpoints(sources: EndpointSources, liveSessions: LiveSess
     batchEndpoint({
       maxRequests: settings.get('batch_max_requests') ?? 0,
       maxBytes: settings.get('batch_max_bytes'),
+      maxHeaderBytes: settings.get('max_header_size'),
       versionPrefix: engine.versionPrefix,
     }),
     ...(liveSessions === undefined ? [] : [manyLists(engine, resources, kinds), liveSessions.endpoint]),

@@ -21,6 +21,7 @@ import {
 } from '../engine/exchange.ts';
 import { describeBatch } from './batch-description.ts';
 import { runEntry } from './batch-entry.ts';
+import { findHeadersFault } from './batch-headers.ts';
 import { BatchSize, jsonWeight, requireFitting } from './batch-size.ts';
 import { smallBytes } from './request-memory.ts';
 import { parseTarget } from './target.ts';
@@ -30,6 +31,8 @@ export interface BatchOptions {
   readonly maxRequests: number;
   /** Maximum size in bytes of all entries with inherited defaults, and of all responses. */
   readonly maxBytes: number;
+  /** Maximum size in bytes of the headers of an entry with inherited defaults. */
+  readonly maxHeaderBytes: number;
   /** `/v1`, or `/api/v1` with a path prefix. */
   readonly versionPrefix: string;
 }
@@ -144,7 +147,7 @@ function parseBatch(body: RequestBody, options: BatchOptions): ParsedBatch {
   const unknown = Object.keys(value).find((key) => key !== 'requests' && key !== 'defaults');
   if (unknown !== undefined) complain('', `unknown member ${quoteText(unknown)}`);
   const defaults = withLowerNames(getKey(value, 'defaults') ?? {}, 'defaults', complain);
-  checkEntry(defaults, 'defaults', complain, true);
+  checkEntry(defaults, 'defaults', complain, { ...options, isDefault: true });
   const requests = getKey(value, 'requests');
   if (!Array.isArray(requests)) throw invalidParameters([...issues, issue('requests', listOfRequests)]);
   if (options.maxRequests > 0 && requests.length > options.maxRequests) {
@@ -155,7 +158,7 @@ function parseBatch(body: RequestBody, options: BatchOptions): ParsedBatch {
   const merged = requests.map((request: JsonValue, index) => {
     const own = withLowerNames(request, `requests.${index}`, complain);
     const whole = isJsonObject(own) && isJsonObject(defaults) ? mergeDefaults(own, defaults) : own;
-    checkEntry(whole, `requests.${index}`, complain, false);
+    checkEntry(whole, `requests.${index}`, complain, { ...options, isDefault: false });
     return whole;
   });
   if (issues.length > 0) throw invalidParameters(issues);
@@ -180,7 +183,7 @@ function checkEntry(
   value: JsonValue,
   name: string,
   complain: (name: string, text: string) => void,
-  isDefault: boolean,
+  { isDefault, maxHeaderBytes }: { readonly isDefault: boolean; readonly maxHeaderBytes: number },
 ): void {
   if (!isJsonObject(value)) return complain(name, 'expected an object');
   const unknown = Object.keys(value).find((key) => !entryKeys.includes(key));
@@ -192,16 +195,10 @@ function checkEntry(
   if (method !== undefined && !(typeof method === 'string' && methods.includes(method))) {
     complain(`${name}.method`, `expected one of ${methods.join(' ')}`);
   }
-  if (headers !== undefined && !(isJsonObject(headers) && Object.values(headers).every(isHeaderValue))) {
-    complain(`${name}.headers`, 'expected an object of texts');
-  }
+  const fault = headers === undefined ? undefined : findHeadersFault(headers, maxHeaderBytes);
+  if (fault !== undefined) complain(`${name}.headers`, fault);
   const isPatchList = Array.isArray(body) && typeOf(headers) === 'application/json-patch+json';
   if (body !== undefined && !isJsonObject(body) && !isPatchList) complain(`${name}.body`, 'expected an object');
-}
-
-function isHeaderValue(value: JsonValue): boolean {
-  // oxlint-disable-next-line no-control-regex -- control characters are what must not get through
-  return typeof value === 'string' && !/[\0-\x08\n-\x1f\x7f]/.test(value);
 }
 
 interface Members {

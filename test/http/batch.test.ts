@@ -237,6 +237,16 @@ const faults: readonly (readonly [string, string, string])[] = [
   ['a method in lower case', '{"requests":[{"path":"/","method":"get"}]}', 'requests.0.method'],
   ['headers that are no object', '{"requests":[{"path":"/","headers":[]}]}', 'requests.0.headers'],
   ['a header that is a number', '{"requests":[{"path":"/","headers":{"a":1}}]}', 'requests.0.headers'],
+  [
+    'headers larger than those of a request',
+    `{"requests":[{"path":"/","headers":{"a":"${'x'.repeat(32_768)}"}}]}`,
+    'requests.0.headers',
+  ],
+  [
+    'headers that are too large with the defaults',
+    `{"defaults":{"headers":{"a":"${'x'.repeat(20_000)}"}},"requests":[{"path":"/","headers":{"b":"${'é'.repeat(10_000)}"}}]}`,
+    'requests.0.headers',
+  ],
   ['a body that is a text', '{"requests":[{"path":"/","method":"POST","body":"x"}]}', 'requests.0.body'],
   ['a body that is a list', '{"requests":[{"path":"/","method":"POST","body":[]}]}', 'requests.0.body'],
   ['defaults that are no object', '{"defaults":1,"requests":[]}', 'defaults'],

@@ -7,6 +7,8 @@ import { passwordParameters, readParameters } from './parameters.ts';
 
 /** Maximum number of cached users. */
 const maxKnown = 1000;
+/** Maximum length of a cached header. The cache keeps headers that clients choose. */
+const maxCachedChars = 1024;
 
 /** Returns the policy. Its user ids equal those of Kinto: `basicauth:` + hex(HMAC-SHA256(secret, "user:password")). */
 export function basicPolicy(context: PolicyContext): AuthenticationPolicy {
@@ -24,7 +26,7 @@ export function basicPolicy(context: PolicyContext): AuthenticationPolicy {
         const credentials = parseBasic(authorization);
         if (credentials === undefined) return undefined;
         userId = basicUserId(secret, credentials);
-        known.set(authorization, userId);
+        if (authorization.length <= maxCachedChars) known.set(authorization, userId);
       }
       return userId;
     },

@@ -29,9 +29,13 @@ export const requestSettings = {
     { default: 104_857_600 },
   ),
   max_body_size: setting(integer({ min: 1 }), 'Maximum size in bytes of a request body.', { default: 10_485_760 }),
-  max_header_size: setting(integer({ min: 1024 }), 'Maximum size in bytes of the request line and the headers.', {
-    default: 32_768,
-  }),
+  max_header_size: setting(
+    integer({ min: 1024 }),
+    'Maximum size in bytes of the request line and the headers, and of the headers of a batch entry.',
+    {
+      default: 32_768,
+    },
+  ),
   max_json_depth: setting(integer({ min: 1, max: maxStoredDepth }), 'Maximum nesting depth of JSON in a request.', {
     default: 500,
   }),
