@@ -11,6 +11,8 @@ import { findText } from '../../src/core/query/find-text.ts';
 import { parseSelector, defaultSelectorLimits } from '../../src/core/query/selector.ts';
 import { validateAgainst } from '../../src/core/schema/validate.ts';
 import { wordsOf } from '../../src/core/text/words.ts';
+import { hashWithScrypt, matchesScrypt } from '../../src/plugins/accounts/scrypt-hash.ts';
+import { cleanFilename, storedName } from '../../src/plugins/attachments/file-name.ts';
 import { startTestService } from '../../src/testing/index.ts';
 
 describe('long texts', () => {
@@ -47,6 +49,23 @@ describe('long texts', () => {
       expect(wordsOf(`a${marks.repeat(500_000)}b`)).toHaveLength(1);
     }
     expect(wordsOf('\ufdfa'.repeat(100_000))).toHaveLength(33_334);
+  });
+
+  it('cannot slow down the normalization of passwords', async () => {
+    const password = `b${'\u0301'.repeat(250_000)}${'\u0323'.repeat(250_000)}`;
+    const hash = await hashWithScrypt(password, 10);
+    expect(await matchesScrypt(password, hash)).toBe(true);
+    expect(await matchesScrypt(password.slice(1), hash)).toBe(false);
+    expect(await matchesScrypt(password.slice(0, -1), hash)).toBe(false);
+  });
+
+  it('cannot slow down the cleaning of file names', () => {
+    const given = `b${'\u0301'.repeat(250_000)}${'\u0323'.repeat(250_000)}.txt`;
+    const filename = cleanFilename(given);
+    expect(filename).toBe(`b${'\u0301'.repeat(30)}.txt`);
+    const rules = { folder: '', randomizes: false, pattern: '{filename}', keepsOldFiles: false, maxSizeBytes: 0 };
+    const parts = { filename: given, recordId: 'r', ids: { bucket: 'b', collection: 'c' }, now: 0 };
+    expect(storedName(rules, parts)).toBe('b.txt');
   });
 
   it('cannot slow down references of schemas', () => {
@@ -128,7 +147,7 @@ describe('selectors on long values', () => {
   });
 });
 
-describe('Authorization headers of batch entries', () => {
+describe('Authorization headers of batch entries, with a high limit of headers', () => {
   const encode = (text: string): string => Buffer.from(text).toString('base64url');
   const many = (text: string): string => text.repeat(Math.floor(600_000 / text.length));
 
@@ -141,11 +160,14 @@ describe('Authorization headers of batch entries', () => {
     ['padding in credentials', `Basic ${many('=')}x`],
     ['colons in credentials', `Basic ${Buffer.from(many(':')).toString('base64')}`],
     ['a long name', `Basic ${Buffer.from(`${many('a')} :x`).toString('base64')}`],
+    ['a long password', `Basic ${Buffer.from(`zoe:${many('y')}`).toString('base64')}`],
+    ['marks in a password', `Basic ${Buffer.from(`zoe:b${many('\u0301\u0323')}`).toString('base64')}`],
   ])('cannot slow down a service with all policies: %s', async (_name, authorization) => {
     const policies = { one: 'OpenIDConnectPolicy', two: 'OpenIDConnectPolicy', account: 'AccountsPolicy' };
     const service = await startTestService({
       settings: {
         includes: 'openid accounts',
+        max_header_size: '2000000',
         'multiauth.policies': Object.keys(policies).join(' '),
         ...Object.fromEntries(Object.entries(policies).map(([name, use]) => [`multiauth.policy.${name}.use`, use])),
         // Nothing listens there. Tokens are refused before the provider is needed.

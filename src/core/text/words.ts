@@ -1,5 +1,6 @@
 // Splits texts into words for text search, in the same way for stored texts and for queries. All backends store these words, so
 // the objects that match a query are the same everywhere.
+import { limitMarks } from './marks.ts';
 
 declare const isWord: unique symbol;
 
@@ -42,17 +43,11 @@ export function isUnspaced(word: string): boolean {
   return unspacedWord.test(word);
 }
 
-/**
- * More marks in a row than any script has; the rest of them is dropped. To normalize a run takes quadratic time. The two
- * letters decompose to marks.
- */
-const manyMarks = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu;
-
 /** Some letters stand for whole phrases. What is longer after they were replaced is ignored. */
 const maxFoldedChars = 200_000;
 
 function fold(text: string): string {
-  const decomposed = text.replace(manyMarks, '$1').normalize('NFKD').slice(0, maxFoldedChars);
+  const decomposed = limitMarks(text).normalize('NFKD').slice(0, maxFoldedChars);
   const upper = decomposed.replace(accents, '').toUpperCase();
   // A capital sigma has two small forms. The accents of some letters appear only in lower case.
   return upper.toLowerCase().normalize('NFKD').replace(accents, '').replaceAll('ς', 'σ').normalize('NFC');

@@ -8,6 +8,9 @@ import { partyOf } from '../../http/address-group.ts';
 import { matchesBcrypt } from './bcrypt-hash.ts';
 import { hashWithScrypt, matchesScrypt, unmatchableHash } from './scrypt-hash.ts';
 
+/** Maximum length of a password. Longer ones match nothing, and their checks take no longer. */
+export const maxPasswordChars = 4096;
+
 /** The client whose password is hashed or checked. */
 export interface PasswordClient {
   /** Address of the client, where it is known. */
@@ -57,11 +60,11 @@ export function createPasswords({ cost, ...limits }: TaskLimitOptions & { readon
 }
 
 async function check(password: string, hash: string | undefined, decoy: string): Promise<boolean> {
-  if (hash !== undefined) {
+  if (hash !== undefined && password.length <= maxPasswordChars) {
     const matches = (await matchesBcrypt(password, hash)) ?? (await matchesScrypt(password, hash));
     if (matches !== undefined) return matches;
   }
-  await matchesScrypt(password, decoy);
+  await matchesScrypt('', decoy);
   return false;
 }
 

@@ -5,6 +5,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AuthenticationPolicy, Credentials, OnceIdentity, OnceRequest } from '../../contracts/authentication.ts';
 import type { CacheBackend } from '../../contracts/cache.ts';
+import { BackendUnavailable } from '../../contracts/errors.ts';
 import type { StorageReader } from '../../contracts/storage.ts';
 import { getKey, isJsonObject } from '../../base/json.ts';
 import { ServiceError } from '../../core/errors.ts';
@@ -128,7 +129,8 @@ export class AccountsPolicy implements AuthenticationPolicy {
     try {
       isRight = await passwords.matches(login.password, hash, { address, isKnown: attempt.isKnown });
     } catch (error) {
-      await attempt.takeBack();
+      // The password was not checked. A check that fails counts, because the password may be the cause.
+      if (error instanceof BackendUnavailable) await attempt.takeBack();
       throw error;
     }
     if (isRight) await attempt.succeed();

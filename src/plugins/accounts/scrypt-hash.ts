@@ -1,6 +1,7 @@
 // Password hashes as texts: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. They contain their cost, so old hashes stay valid when
 // the cost is raised.
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { limitMarks } from '../../core/text/marks.ts';
 
 interface ScryptHash {
   /** log2 of the cost. */
@@ -54,9 +55,8 @@ export async function matchesScrypt(password: string, text: string): Promise<boo
 function derive(password: string, { ln, r, p, salt }: Omit<ScryptHash, 'hash'>, length: number): Promise<Buffer> {
   const cost = 2 ** ln;
   return new Promise((resolve, reject) => {
-    // Normalized, because keyboards encode the same letters differently.
     scrypt(
-      password.normalize('NFC'),
+      normalizePassword(password),
       salt,
       length,
       { cost, blockSize: r, parallelization: p, maxmem: 256 * r * (cost + p + 2) },
@@ -66,6 +66,14 @@ function derive(password: string, { ln, r, p, salt }: Omit<ScryptHash, 'hash'>, 
       },
     );
   });
+}
+
+/**
+ * Normalizes a password, because keyboards encode the same letters differently. One with more marks in a row than texts have
+ * stays: to drop some of them would make different passwords equal.
+ */
+function normalizePassword(password: string): string {
+  return limitMarks(password) === password ? password.normalize('NFC') : password;
 }
 
 function formatHash({ ln, r, p, salt, hash }: ScryptHash): string {

@@ -2,6 +2,7 @@
 // addresses and reset passwords.
 import { inSection, setting } from '../../settings/definition.ts';
 import { flag, integer, list, regexp, text } from '../../settings/readers.ts';
+import { maxPasswordChars } from './passwords.ts';
 import { maxHashCost } from './scrypt-hash.ts';
 
 const logins = inSection('Accounts', {
@@ -36,7 +37,7 @@ const logins = inSection('Accounts', {
     },
   ),
   account_password_max_length: setting(
-    integer({ min: 1, max: 4096 }),
+    integer({ min: 1, max: maxPasswordChars }),
     'Maximum number of characters of a new password.',
     {
       default: 1000,

@@ -1,6 +1,7 @@
 // Names of files: the cleaned name that the client gave, and the name in the store, which contains only safe
 // characters.
 import { randomUUID } from 'node:crypto';
+import { limitMarks } from '../../core/text/marks.ts';
 import { extensionOf, isExecutable } from './file-types.ts';
 import type { CollectionIds, FileRules } from './rules.ts';
 
@@ -16,7 +17,7 @@ const defaultExtension = '.bin';
  * remains.
  */
 export function cleanFilename(given: string): string {
-  const base = given.normalize('NFC').split(/[/\\]/).at(-1) ?? '';
+  const base = limitMarks(given).normalize('NFC').split(/[/\\]/).at(-1) ?? '';
   const readable = base.replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, '').trim();
   if (/^\.*$/.test(readable)) return '';
   return shorten(readable, maxShownLength);
@@ -90,7 +91,7 @@ function safeFilename(filename: string, extension: string): string {
 
 /** Returns one part of a path: ASCII letters, digits, `_`, `-` and inner dots, with limited length. */
 function safePart(text: string): string {
-  const plain = text
+  const plain = limitMarks(text)
     .normalize('NFKD')
     .replaceAll(/\s+/g, '_')
     .replaceAll(/[^A-Za-z0-9_.-]/g, '');

@@ -225,6 +225,29 @@ describe('imported hashes', () => {
     expect(await logIn(service, 'zoe', 'new')).toBe(200);
   });
 
+  it('a password of megabytes in a batch is refused, and one that is too long counts as a failure.', async () => {
+    const door = openDoor();
+    const service = await startAccounts({ plugins: [door.plugin], settings: strict });
+    await importAccount(door.stores(), 'zoe', { password: await hashBcrypt('right', 4) });
+    const send = (chars: number): Promise<TestResponse> => {
+      const headers = { Authorization: basic('zoe', 'y'.repeat(chars)) };
+      return service.request('POST', '/v1/batch', { body: { requests: [{ path: '/accounts', headers }] } });
+    };
+    const refused = await send(3_000_000);
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { details: [{ location: 'body', name: 'requests.0.headers' }] },
+    });
+    for (const [chars, status] of [
+      [20_001, 401],
+      [20_002, 401],
+      [20_003, 401],
+      [20_004, 429],
+    ] as const) {
+      expect(await send(chars)).toMatchObject({ status: 200, body: { responses: [{ status }] } });
+    }
+  });
+
   it.each([
     '',
     'plain',

@@ -6,6 +6,7 @@ import { addressGroup, networkOf, partyOf } from '../../../src/http/address-grou
 import { fillTemplate } from '../../../src/base/template.ts';
 import { placeholdersOf } from '../../../src/plugins/accounts/mail-template.ts';
 import { matchesBcrypt } from '../../../src/plugins/accounts/bcrypt-hash.ts';
+import { createPasswords, maxPasswordChars } from '../../../src/plugins/accounts/passwords.ts';
 import {
   hashWithScrypt,
   matchesScrypt,
@@ -75,6 +76,30 @@ describe('hashes of passwords', () => {
     expect(await matchesBcrypt('x', `$2b$14$${'a'.repeat(53)}`)).toBe(false);
     for (const cost of ['03', '15', '16', '31']) {
       expect(await matchesBcrypt('x', `$2b$${cost}$${'a'.repeat(53)}`)).toBeUndefined();
+    }
+  });
+
+  it('a bcrypt hash is of the first 72 bytes of a password, whatever its length.', async () => {
+    for (const start of [
+      'y'.repeat(72),
+      '\u00e9'.repeat(36),
+      `${'y'.repeat(68)}\u{1f511}`,
+      `${'y'.repeat(71)}\u{1f511}`,
+    ]) {
+      const hash = await hashBcrypt(`${start}end`, 4);
+      expect(await matchesBcrypt(`${start}end`, hash)).toBe(true);
+      expect(await matchesBcrypt(`x${start}`, hash)).toBe(false);
+      expect(await matchesBcrypt(start + 'y'.repeat(3_000_000), hash)).toBe(true);
+    }
+  });
+
+  it('a password that is too long matches nothing.', async () => {
+    const { matches } = createPasswords({ cost: 10, atOnce: 1, waiting: 1 });
+    const client = { address: undefined };
+    for (const hash of [hashWithScrypt, (password: string) => hashBcrypt(password, 4)]) {
+      const [longest, tooLong] = [maxPasswordChars, maxPasswordChars + 1].map((length) => 'y'.repeat(length));
+      expect(await matches(longest!, await hash(longest!, 10), client)).toBe(true);
+      expect(await matches(tooLong!, await hash(tooLong!, 10), client)).toBe(false);
     }
   });
 
