@@ -61,6 +61,11 @@ export interface AuthenticationPolicy {
   /** `false` when the policy reads other headers than `Authorization`; it is then called for requests without that header too. */
   readonly usesAuthorizationHeader?: boolean;
   /**
+   * `true` when any credentials of its scheme are a user. It is not called when an earlier policy cannot check them now, because
+   * they may be those of another user.
+   */
+  readonly acceptsAnyCredentials?: boolean;
+  /**
    * Returns the user id without prefix, alone or with a profile; `undefined` when the credentials are absent, malformed or
    * wrong. Returns no promise when no I/O is needed.
    *

@@ -109,6 +109,7 @@ export class Identities {
   async #authenticate({ headers, clientAddress: address }: ServiceRequest): Promise<Known | undefined> {
     let failure: BackendUnavailable | undefined;
     for (const policy of this.#policies) {
+      if (failure !== undefined && policy.acceptsAnyCredentials === true) continue;
       const earlier = this.#batch?.failed.get(policy);
       if (earlier !== undefined) {
         failure ??= earlier;

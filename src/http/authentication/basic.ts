@@ -19,6 +19,7 @@ export function basicPolicy(context: PolicyContext): AuthenticationPolicy {
   return {
     name,
     challenge: `Basic realm="${realm}"`,
+    acceptsAnyCredentials: true,
     authenticate({ headers: { authorization } }) {
       if (authorization === undefined) return undefined;
       let userId = known.get(authorization);

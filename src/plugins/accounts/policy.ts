@@ -28,7 +28,7 @@ export interface AccountsPolicyOptions {
   readonly cacheTtlSeconds: number;
   /** Maximum length of an account id; 0 means unlimited. */
   readonly maxIdLength: number;
-  /** Whether a later policy accepts Basic credentials of other users, so that an unknown name is not a failed login. */
+  /** Whether a later policy accepts Basic credentials of other users, so that unknown names are passed on above the limits. */
   readonly isFollowed: boolean;
   /** Temporary passwords; `undefined` if disabled. */
   readonly temporary: OneTimeCodes | undefined;
@@ -119,25 +119,27 @@ export class AccountsPolicy implements AuthenticationPolicy {
     // Repeated wrong credentials are not counted again, so a client with an old password does not lock the account.
     const refused = digest(fingerprint, 'refused');
     if ((await cache.get(refused)) === true) return false;
+    // Credentials of an account are never passed on unchecked: the right password would become another user.
+    const isPassedOn = isFollowed && hash === undefined;
     const attempt = await throttle.begin(login.user, address);
     if ('retryAfterSeconds' in attempt) {
       await cache.delete(key);
-      if (isFollowed) return false;
+      if (isPassedOn) return false;
       throw new ServiceError('clientAtCapacity', { headers: { 'Retry-After': String(attempt.retryAfterSeconds) } });
     }
     let isRight: boolean;
     try {
       isRight = await passwords.matches(login.password, hash, { address, isKnown: attempt.isKnown });
     } catch (error) {
-      // The password was not checked. A check that fails counts, because the password may be the cause.
-      if (error instanceof BackendUnavailable) await attempt.takeBack();
+      // A check that fails counts, because the password may be the cause.
+      if (!(error instanceof BackendUnavailable)) throw error;
+      // The queue is full, and the password was not checked.
+      await attempt.takeBack();
+      if (isPassedOn) return false;
       throw error;
     }
     if (isRight) await attempt.succeed();
-    else {
-      if (isFollowed && hash === undefined) await attempt.takeBack();
-      await cache.set(refused, true, cacheTtlSeconds);
-    }
+    else await cache.set(refused, true, cacheTtlSeconds);
     return isRight;
   }
 }

@@ -19,7 +19,7 @@ interface Setup {
   readonly checks: () => number;
 }
 
-async function setUp(): Promise<Setup> {
+async function setUp({ isFollowed = false } = {}): Promise<Setup> {
   const clock = createTestClock();
   const cache = createMemoryCache({ clock });
   const state = createMemorySecurityState({ clock, maxEntries: 1000, maxEntriesPerRequester: 1000 });
@@ -52,7 +52,7 @@ async function setUp(): Promise<Setup> {
     }),
     cacheTtlSeconds: 30,
     maxIdLength: 512,
-    isFollowed: false,
+    isFollowed,
     temporary: undefined,
   });
   return {
@@ -113,6 +113,14 @@ describe('the accounts policy', () => {
       expect(await ask(name, 'x')).toBeUndefined();
     }
     expect(checks()).toBe(0);
+  });
+
+  it('passes unknown names on without a check above the limit of their address.', async () => {
+    const { ask, checks } = await setUp({ isFollowed: true });
+    for (let n = 0; n < 110; n++) expect(await ask(`nobody${n}`, 'x', '192.0.2.1')).toBeUndefined();
+    expect(checks()).toBe(100);
+    expect(await ask('nobody', 'x', '192.0.2.2')).toBeUndefined();
+    expect(checks()).toBe(1);
   });
 
   it('checks a login from a known address before guesses that wait, whatever their number of addresses.', async () => {

@@ -1,0 +1,56 @@
+// Accounts with the Basic policy after them, which accepts any credentials as a user of its own.
+import { expect, it } from 'vitest';
+import type { TestService } from '../../../src/testing/index.ts';
+import { basic, logIn, signUp, startAccounts } from './service.ts';
+
+const followed = {
+  'multiauth.policies': 'account basicauth',
+  account_login_failures_per_account: '3',
+  account_login_failures_per_address: '5',
+};
+
+/** Returns the status, and the policy of the user: `account` or `basicauth`. */
+async function identify(
+  service: TestService,
+  id: string,
+  password: string,
+  address = '192.0.2.1',
+): Promise<readonly [status: number, policy: string | undefined]> {
+  const headers = { Authorization: basic(id, password), 'X-Forwarded-For': address };
+  const { status, body } = await service.request('GET', '/v1/', { headers });
+  return [status, (body as { user?: { id: string } }).user?.id.split(':')[0]];
+}
+
+it('the right password is no other user above the limit of failed logins.', async () => {
+  const service = await startAccounts({ settings: followed });
+  await signUp(service, 'zoe', 'right');
+  expect(await identify(service, 'zoe', 'right')).toEqual([200, 'account']);
+  for (const n of [1, 2, 3]) expect(await identify(service, 'zoe', `wrong ${n}`)).toEqual([200, 'basicauth']);
+  for (const guess of ['wrong 4', 'right']) expect(await identify(service, 'zoe', guess)).toEqual([429, undefined]);
+  const body = { data: {} };
+  const headers = { Authorization: basic('zoe', 'right'), 'X-Forwarded-For': '192.0.2.1' };
+  expect((await service.request('PUT', '/v1/buckets/b', { headers, body })).status).toBe(429);
+});
+
+it('the right password is no other user while too many passwords wait.', async () => {
+  const queue = { account_hashes_at_once: '1', account_hashes_waiting: '0', account_hash_cost: '14' };
+  const service = await startAccounts({ settings: { ...followed, ...queue } });
+  await signUp(service, 'zoe', 'right');
+  const requests = ['zoe', 'zoe'].map((id) => ({ path: '/', headers: { Authorization: basic(id, 'right') } }));
+  const answers = await Promise.all([
+    ...[1, 2, 3, 4].map((n) => identify(service, 'zoe', 'right', `192.0.2.${n}`)),
+    service.request('POST', '/v1/batch', { headers: { 'X-Forwarded-For': '192.0.2.9' }, body: { requests } }),
+  ]);
+  const text = JSON.stringify(answers);
+  expect(text).toContain('503');
+  expect(text).not.toContain('basicauth:');
+  expect(text).not.toContain('"basicauth"]');
+});
+
+it('unknown names count against the limit of their address, and stay users of the Basic policy.', async () => {
+  const service = await startAccounts({ settings: followed });
+  await signUp(service, 'zoe', 'right');
+  for (const n of [1, 2, 3, 4, 5, 6]) expect(await identify(service, `nobody${n}`, 'x')).toEqual([200, 'basicauth']);
+  expect(await logIn(service, 'zoe', 'right')).toBe(429);
+  expect(await logIn(service, 'zoe', 'right', '192.0.2.2')).toBe(200);
+});
