@@ -45,13 +45,12 @@ export class AccountsPolicy implements AuthenticationPolicy {
    * one check.
    */
   readonly #checks = new Map<string, Map<string, Promise<boolean>>>();
-  /** Cache keys whose lifetime was extended recently, so that not every request does it. */
-  readonly #renewed: LRUCache<string, true>;
+  /** Cache keys whose lifetime was extended within a quarter of it, so that not every request does it. */
+  readonly #renewed = new LRUCache<string, true>({ max: 10_000 });
 
   constructor(options: AccountsPolicyOptions) {
     this.#options = options;
     this.challenge = `Basic realm="${options.realm}"`;
-    this.#renewed = new LRUCache({ max: 10_000, ttl: Math.max(1, options.cacheTtlSeconds * 250) });
   }
 
   async authenticate({ headers, address }: Credentials): Promise<string | undefined> {
@@ -68,7 +67,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
     const fingerprint = digest(`${accountSecret}${hash ?? ''}`, login.password);
     const isQuick = !wasBeingChecked && !this.#checks.has(key);
     let isRight = isQuick && hash !== undefined && equalDigests(verified, fingerprint);
-    if (isRight) this.#renew(key);
+    if (isRight) this.#renew(key, cacheTtlSeconds);
     else {
       isRight = await this.#checkOnce(login, { key, hash, fingerprint, address });
       if (isRight) await cache.set(key, fingerprint, cacheTtlSeconds);
@@ -94,11 +93,11 @@ export class AccountsPolicy implements AuthenticationPolicy {
     return maxIdLength > 0 && login.user.length > maxIdLength ? undefined : login;
   }
 
-  #renew(key: string): void {
+  #renew(key: string, ttlSeconds: number): void {
     if (this.#renewed.has(key)) return;
-    this.#renewed.set(key, true);
+    this.#renewed.set(key, true, { ttl: Math.max(1, ttlSeconds * 250) });
     // The request does not wait. If this fails, the next slow check only comes earlier.
-    this.#options.cache.expire(key, this.#options.cacheTtlSeconds).catch(() => this.#renewed.delete(key));
+    this.#options.cache.expire(key, ttlSeconds).catch(() => this.#renewed.delete(key));
   }
 
   #checkOnce(login: Login, given: Given): Promise<boolean> {
@@ -115,10 +114,13 @@ export class AccountsPolicy implements AuthenticationPolicy {
   }
 
   async #check(login: Login, { key, hash, fingerprint, address }: Given): Promise<boolean> {
-    const { cache, passwords, throttle, isFollowed, cacheTtlSeconds } = this.#options;
+    const { cache, passwords, throttle, isFollowed } = this.#options;
     // Repeated wrong credentials are not counted again, so a client with an old password does not lock the account.
     const refused = digest(fingerprint, 'refused');
-    if ((await cache.get(refused)) === true) return false;
+    if ((await cache.get(refused)) === true) {
+      this.#renew(refused, throttle.windowSeconds);
+      return false;
+    }
     // Credentials of an account are never passed on unchecked: the right password would become another user.
     const isPassedOn = isFollowed && hash === undefined;
     const attempt = await throttle.begin(login.user, address);
@@ -139,7 +141,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
       throw error;
     }
     if (isRight) await attempt.succeed();
-    else await cache.set(refused, true, cacheTtlSeconds);
+    else await cache.set(refused, true, throttle.windowSeconds);
     return isRight;
   }
 }

@@ -45,6 +45,11 @@ export class Throttle {
     this.#options = options;
   }
 
+  /** Time for which a failure counts. */
+  get windowSeconds(): number {
+    return this.#options.windowSeconds;
+  }
+
   /** Begins an attempt, or returns the seconds until the next one is allowed. */
   async begin(id: string, address: string | undefined): Promise<Attempt | { readonly retryAfterSeconds: number }> {
     const place = address === undefined ? undefined : addressGroup(address);

@@ -91,6 +91,18 @@ describe('the accounts policy', () => {
     expect(checks()).toBe(1);
   });
 
+  it('does not count a wrong password again while it is repeated within the window.', async () => {
+    const { ask, checks, clock } = await setUp();
+    for (const seconds of [0, 200, 250]) {
+      clock.advance(seconds * 1000);
+      expect(await ask('zoe', 'old')).toBeUndefined();
+    }
+    expect(checks()).toBe(1);
+    clock.advance(301_000);
+    expect(await ask('zoe', 'old')).toBeUndefined();
+    expect(checks()).toBe(1);
+  });
+
   it('refuses a wrong password without affecting a cached right one.', async () => {
     const { ask, checks } = await setUp();
     await ask('zoe', 'right');
