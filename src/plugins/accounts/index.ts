@@ -26,6 +26,7 @@ export const accounts = definePlugin({
       waiting: own.account_hashes_waiting,
     });
     const codes = own.account_validation ? oneTimeCodes(host) : undefined;
+    const throttle = createThrottle(host);
     const validation = codes === undefined ? undefined : createValidation(host, codes);
     return {
       kinds: [
@@ -44,7 +45,21 @@ export const accounts = definePlugin({
         }),
       ],
       actions: validation?.actions ?? [],
-      policies: { AccountsPolicy: policyFactory(host, { passwords, temporary: codes?.temporary, isFollowed }) },
+      subscribers: [
+        {
+          name: 'accounts',
+          on: 'AfterResourceChanged',
+          kinds: ['account'],
+          actions: ['update', 'delete'],
+          // After the commit: until then, the former owner can log in.
+          async handle({ action, changes }) {
+            for (const { new: account, caller } of changes) {
+              if (action === 'delete' || caller.once !== undefined) await throttle.forgetAddresses(account.id);
+            }
+          },
+        },
+      ],
+      policies: { AccountsPolicy: policyFactory(host, { passwords, throttle, temporary: codes?.temporary, isFollowed }) },
       capabilities: {
         accounts: {
           description: 'Users have accounts with names and passwords, which they manage themselves.',
@@ -57,9 +72,19 @@ export const accounts = definePlugin({
   },
 });
 
-type PolicyParts = Pick<AccountsPolicyOptions, 'passwords' | 'temporary' | 'isFollowed'>;
+type PolicyParts = Pick<AccountsPolicyOptions, 'passwords' | 'throttle' | 'temporary' | 'isFollowed'>;
 
-function policyFactory({ settings, cache, securityState, stores }: PluginHost, parts: PolicyParts): PolicyFactory {
+function createThrottle({ settings, securityState }: PluginHost): Throttle {
+  const own = settings.read(accountSettings);
+  return new Throttle(securityState, settings.get('userid_hmac_secret'), {
+    windowSeconds: own.account_login_window_seconds,
+    failuresPerAccount: own.account_login_failures_per_account,
+    failuresPerAddress: own.account_login_failures_per_address,
+    knownAddressesPerAccount: own.account_known_addresses_max,
+  });
+}
+
+function policyFactory({ settings, cache, stores }: PluginHost, parts: PolicyParts): PolicyFactory {
   const secret = settings.get('userid_hmac_secret');
   const own = settings.read(accountSettings);
   return (context) =>
@@ -69,12 +94,6 @@ function policyFactory({ settings, cache, securityState, stores }: PluginHost, p
       secret,
       cache,
       storage: stores.storage.reader,
-      throttle: new Throttle(securityState, secret, {
-        windowSeconds: own.account_login_window_seconds,
-        failuresPerAccount: own.account_login_failures_per_account,
-        failuresPerAddress: own.account_login_failures_per_address,
-        knownAddressesPerAccount: own.account_known_addresses_max,
-      }),
       cacheTtlSeconds: own.account_cache_ttl_seconds,
       maxIdLength: settings.get('max_id_length'),
     });

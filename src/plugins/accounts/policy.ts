@@ -63,16 +63,16 @@ export class AccountsPolicy implements AuthenticationPolicy {
     const [account, verified] = await Promise.all([storage.get(accountList, login.user), cache.get(key)]);
     const password = account === undefined ? undefined : getKey(account.attributes, 'password');
     const hash = typeof password === 'string' ? password : undefined;
+    const isValidated = account !== undefined && getKey(account.attributes, 'validated') !== false;
     // Bound to the hash, so that the cache entry becomes invalid when any process changes the password.
     const fingerprint = digest(`${accountSecret}${hash ?? ''}`, login.password);
     const isQuick = !wasBeingChecked && !this.#checks.has(key);
     let isRight = isQuick && hash !== undefined && equalDigests(verified, fingerprint);
     if (isRight) this.#renew(key, cacheTtlSeconds);
     else {
-      isRight = await this.#checkOnce(login, { key, hash, fingerprint, address });
+      isRight = await this.#checkOnce(login, { key, hash, isValidated, fingerprint, address });
       if (isRight) await cache.set(key, fingerprint, cacheTtlSeconds);
     }
-    const isValidated = account === undefined || getKey(account.attributes, 'validated') !== false;
     return isRight && isValidated ? login.user : undefined;
   }
 
@@ -113,7 +113,7 @@ export class AccountsPolicy implements AuthenticationPolicy {
     return check;
   }
 
-  async #check(login: Login, { key, hash, fingerprint, address }: Given): Promise<boolean> {
+  async #check(login: Login, { key, hash, isValidated, fingerprint, address }: Given): Promise<boolean> {
     const { cache, passwords, throttle, isFollowed } = this.#options;
     // Repeated wrong credentials are not counted again, so a client with an old password does not lock the account.
     const refused = digest(fingerprint, 'refused');
@@ -140,7 +140,8 @@ export class AccountsPolicy implements AuthenticationPolicy {
       if (isPassedOn) return false;
       throw error;
     }
-    if (isRight) await attempt.succeed();
+    if (isRight && isValidated) await attempt.succeed();
+    else if (isRight) await attempt.takeBack();
     else await cache.set(refused, true, throttle.windowSeconds);
     return isRight;
   }
@@ -150,6 +151,8 @@ interface Given {
   /** Cache key of the account and address. */
   readonly key: string;
   readonly hash: string | undefined;
+  /** Before this, the account may be of a stranger who knows the e-mail address. */
+  readonly isValidated: boolean;
   readonly fingerprint: string;
   readonly address: string | undefined;
 }

@@ -4,7 +4,11 @@
 // Guessing must not lock the owner out. So each known address of an account has its own counter for that account, which
 // attempts from other addresses do not change. These counters have a purpose of their own, which entries of unknown
 // addresses cannot fill.
-import type { SecurityEntry, SecurityState } from '../../contracts/security-state.ts';
+//
+// Known addresses belong to one owner: a value that is replaced when the account is deleted or its password is reset is part
+// of their keys.
+import { randomUUID } from 'node:crypto';
+import type { SecurityEntry, SecurityKey, SecurityState } from '../../contracts/security-state.ts';
 import { SecurityStateFull } from '../../contracts/errors.ts';
 import { addressGroup, requesterOf } from '../../http/address-group.ts';
 import { digest } from './account-cache.ts';
@@ -53,13 +57,14 @@ export class Throttle {
   /** Begins an attempt, or returns the seconds until the next one is allowed. */
   async begin(id: string, address: string | undefined): Promise<Attempt | { readonly retryAfterSeconds: number }> {
     const place = address === undefined ? undefined : addressGroup(address);
-    const known = this.#knownAddress(id, place ?? '');
+    const owner = await this.#ownerOf(id);
+    const known = this.#knownAddress(owner, place ?? '');
     const isKnown = place !== undefined && (await this.#state.get(known)) !== undefined;
     const counted: SecurityEntry[] = [];
     const takeBack = async (): Promise<void> => {
       for (const entry of counted.splice(0)) await this.#state.decrement(entry);
     };
-    for (const { entry, limit } of this.#counters(id, address, isKnown)) {
+    for (const { entry, limit } of this.#counters({ id, owner, isKnown }, address)) {
       const retryAfterSeconds = await this.#count(entry, limit);
       if (retryAfterSeconds === undefined) counted.push(entry);
       else {
@@ -75,6 +80,23 @@ export class Throttle {
         if (place !== undefined && !isKnown) await this.#remember(known);
       },
     };
+  }
+
+  /** Makes all addresses of an account unknown, for its next owner. */
+  async forgetAddresses(id: string): Promise<void> {
+    // At most one for each account. It lasts as long as any address that was known before.
+    const entry = { ...this.#ownerKey(id), requester: undefined, isBoundElsewhere: true };
+    await this.#state.put(entry, randomUUID(), knownSeconds);
+  }
+
+  /** Returns a text that identifies the owner of an account, not only its id. */
+  async #ownerOf(id: string): Promise<string> {
+    const value = await this.#state.get(this.#ownerKey(id));
+    return value === undefined ? id : `${id} ${value}`;
+  }
+
+  #ownerKey(id: string): SecurityKey {
+    return { purpose: 'account-owner', key: this.#key('owner-of', id) };
   }
 
   /** Counts a failure in advance. Returns `undefined`, or the seconds until the next attempt is allowed. */
@@ -99,12 +121,15 @@ export class Throttle {
     }
   }
 
-  #counters(id: string, address: string | undefined, isKnown: boolean): readonly Counter[] {
+  #counters(
+    { id, owner, isKnown }: { readonly id: string; readonly owner: string; readonly isKnown: boolean },
+    address: string | undefined,
+  ): readonly Counter[] {
     const { failuresPerAccount, failuresPerAddress } = this.#options;
     const place = address === undefined ? undefined : addressGroup(address);
     if (isKnown) {
-      const key = this.#key('pair', `${place} ${id}`);
-      const entry = { purpose: 'known-login', key, requester: this.#key('owner', id), isBoundElsewhere: true };
+      const key = this.#key('pair', `${place} ${owner}`);
+      const entry = { purpose: 'known-login', key, requester: this.#key('owner', owner), isBoundElsewhere: true };
       return failuresPerAccount > 0 ? [{ entry, limit: failuresPerAccount }] : [];
     }
     const requester = requesterOf(address);
@@ -116,11 +141,11 @@ export class Throttle {
   }
 
   /** Known addresses count against the share of the account, to which only its owner can add. */
-  #knownAddress(id: string, place: string): SecurityEntry {
+  #knownAddress(owner: string, place: string): SecurityEntry {
     return {
       purpose: 'known-address',
-      key: this.#key('familiar', `${place} ${id}`),
-      requester: this.#key('owner', id),
+      key: this.#key('familiar', `${place} ${owner}`),
+      requester: this.#key('owner', owner),
       maxPerRequester: this.#options.knownAddressesPerAccount,
       isBoundElsewhere: true,
     };

@@ -65,6 +65,31 @@ describe('forgotten passwords', () => {
     expect(await logIn(service, zoe, 'new')).toBe(200);
   });
 
+  it('only the owner of the address makes addresses known, and loses those of others with a new password.', async () => {
+    const { service, sink } = await start({
+      account_login_failures_per_account: '3',
+      account_known_addresses_max: '2',
+      account_cache_ttl_seconds: '0',
+    });
+    const guessFrom = async (address: string, from: number): Promise<readonly number[]> => [
+      await logIn(service, zoe, `guess ${from}`, address),
+      await logIn(service, zoe, `guess ${from + 1}`, address),
+      await logIn(service, zoe, `guess ${from + 2}`, address),
+      await logIn(service, zoe, `guess ${from + 3}`, address),
+    ];
+    // A stranger signs up with the address, and uses all places for known addresses.
+    await signUp(service, zoe, 'right');
+    for (const n of [1, 2]) expect(await logIn(service, zoe, 'right', `198.51.100.${n}`)).toBe(401);
+    await activate(service, zoe, (await sink.received(1))[0]!.text);
+    expect(await logIn(service, zoe, 'right', '192.0.2.7')).toBe(200);
+    expect(await guessFrom('198.51.100.1', 0)).toEqual([401, 401, 401, 429]);
+    expect(await logIn(service, zoe, 'right', '192.0.2.7')).toBe(200);
+    await requestReset(service, zoe);
+    const { text: temporary } = (await sink.received(3))[2]!;
+    expect((await change(service, zoe, temporary, { data: { password: 'new' } })).status).toBe(200);
+    expect(await logIn(service, zoe, 'new', '192.0.2.7')).toBe(429);
+  });
+
   it('a refused request does not use a temporary password up.', async () => {
     const { service, sink } = await startWithAccount();
     await requestReset(service, zoe);

@@ -75,8 +75,24 @@ describe('limits on failed logins', () => {
     expect(await logIn(service, 'zoe', 'right', '198.51.100.1')).toBe(429);
     expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(200);
     // A known address has a limit too.
-    for (const n of [1, 2, 3]) expect(await logIn(service, 'zoe', `wrong ${n}`, '192.0.2.7')).toBe(401);
+    for (const n of [1, 2, 3]) expect(await logIn(service, 'zoe', `mistake ${n}`, '192.0.2.7')).toBe(401);
     expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(429);
+  });
+
+  it('the next owner of a name does not inherit the known addresses of the former one.', async () => {
+    const settings = { ...strict, account_cache_ttl_seconds: '0', account_known_addresses_max: '2' };
+    const service = await startAccounts({ settings });
+    await signUp(service, 'zoe', 'squat');
+    for (const n of [1, 2]) expect(await logIn(service, 'zoe', 'squat', `198.51.100.${n}`)).toBe(200);
+    const headers = { Authorization: basic('zoe', 'squat') };
+    expect((await service.request('DELETE', '/v1/accounts/zoe', { headers })).status).toBe(200);
+    await signUp(service, 'zoe', 'right');
+    // The owner has places for known addresses, and the former one has the budget of unknown addresses.
+    expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(200);
+    const guess = (n: number): Promise<number> => logIn(service, 'zoe', `guess ${n}`, `198.51.100.${1 + (n % 2)}`);
+    for (const n of [1, 2, 3]) expect(await guess(n)).toBe(401);
+    for (const n of [4, 5]) expect(await guess(n)).toBe(429);
+    expect(await logIn(service, 'zoe', 'right', '192.0.2.7')).toBe(200);
   });
 
   it('an address has a failure limit for all accounts together, existing or not.', async () => {
