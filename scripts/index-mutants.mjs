@@ -280,7 +280,7 @@ export const indexMutants = [
   {
     ...text,
     name: 'long runs of marks are kept',
-    file: 'src/core/text/words.ts',
+    file: 'src/core/text/marks.ts',
     find: ".replace(manyMarks, '$1')",
     replace: '',
     tests: 'test/core/text/words.test.ts',

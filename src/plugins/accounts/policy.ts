@@ -151,7 +151,7 @@ interface Given {
   /** Cache key of the account and address. */
   readonly key: string;
   readonly hash: string | undefined;
-  /** Before this, the account may be of a stranger who knows the e-mail address. */
+  /** Without a confirmed address, the account may have been created by another person than the owner of the address. */
   readonly isValidated: boolean;
   readonly fingerprint: string;
   readonly address: string | undefined;
