@@ -1,11 +1,16 @@
 // Finds the objects of a deletion before its list is locked, where that takes long: others wait for the lock, on some backends all
-// writers. Under the lock, only objects with a later timestamp are tested. Only an object that a client wrote meanwhile with a past
-// `last_modified` of its own can be missed, or deleted untested in the place of one with the same timestamp.
+// writers. Under the lock, those whose timestamp has changed and those with a later one are tested. Only an object that a client
+// wrote meanwhile with a past `last_modified` of its own can be missed, or deleted untested when it has the timestamp of before.
+import { inChunks } from '../base/in-chunks.ts';
+import { runFromNow } from '../base/steps.ts';
+import type { StoredEntry } from '../core/objects/stored.ts';
 import { conditionsOfParsing, isTooMuchWork, workOfEntry } from '../core/query/budget.ts';
 import type { Filter, PageQuery, QueryReport } from '../core/query/ast.ts';
 import { workWeightOf } from '../core/query/evaluate-steps.ts';
-import { idField, isTimestampField, isUniqueField, lastModifiedField } from '../core/query/fields.ts';
+import { isTimestampField, isUniqueField, lastModifiedField } from '../core/query/fields.ts';
+import { planSelection } from '../core/query/plan-page.ts';
 import type { ListQuery } from '../core/query/resolve.ts';
+import { filterWanted } from '../core/query/select-among.ts';
 import { withIndexes } from './list-indexes.ts';
 import { workUnderLock } from './list-query.ts';
 import { requireMatch, type Preconditions } from './preconditions.ts';
@@ -17,18 +22,19 @@ import { walk } from './walk.ts';
 /** Maximum number of ids that are held. Where there are more, they are searched under the lock. */
 const maxIds = 20_000;
 
+/** Number of selected objects that are read at once under the lock. Long pages of many ids would find all of them for each page. */
+const idsAtOnce = 100;
+
 /** Assumed length of an object, in characters. A deletion that then takes too long under the lock runs again. */
 const usualChars = 1000;
 
 const million = 1_000_000;
 
 export interface Selected {
-  readonly ids: readonly string[];
-  /**
-   * Timestamp of the last of these objects, where there may be more, which are not needed unless some of these do not match any
-   * longer. `undefined`: there are no more.
-   */
-  readonly cut: number | undefined;
+  /** Timestamps of the objects by id. */
+  readonly timestamps: ReadonlyMap<string, number>;
+  /** The last of these objects, where there may be more after it. `undefined`: there are no more. */
+  readonly cut: StoredEntry | undefined;
   /** Clock of the list before the search. What was written meanwhile has a later timestamp, unless the client chose a past one. */
   readonly clock: number;
 }
@@ -63,19 +69,19 @@ export async function selectAhead(
   const isByTime = isTimestampField(sort[0]?.field);
   const selection = await withIndexes(scope, above, { filters, ids, budget, report });
   const wanted = (isByTime ? Math.min(limit, maxIds) : maxIds) + 1;
-  const found = new Set<string>();
-  let cut: number | undefined;
+  const timestamps = new Map<string, number>();
+  let cut: StoredEntry | undefined;
   const pages = walk(reader, list, selection, roomFor(context, 'show'), isByTime ? { sort, start: after } : {});
   for await (const entries of pages) {
-    for (const { id, lastModified } of entries) {
-      found.add(id);
-      if (found.size < wanted) continue;
-      cut = lastModified;
+    for (const entry of entries) {
+      timestamps.set(entry.id, entry.lastModified);
+      if (timestamps.size < wanted) continue;
+      cut = entry;
       break;
     }
     if (cut !== undefined) break;
   }
-  return found.size > maxIds ? 'tooMany' : { ids: [...found], cut, clock };
+  return cut !== undefined && !isByTime ? 'tooMany' : { timestamps, cut, clock };
 }
 
 /** Key of the note that a deletion has taken too long under the lock. */
@@ -114,7 +120,7 @@ async function takesLong(
 }
 
 /**
- * Returns the query of the objects that were selected ahead and of those written since, for the locked list.
+ * Returns the query of the objects that were selected ahead and still match, and of those written since, for the locked list.
  *
  * @param query its `ids` are those that the caller may delete now; `undefined`: all
  */
@@ -122,28 +128,34 @@ export async function selectAgain(
   { list, context }: Scope,
   { storage }: Writer,
   query: PageQuery,
-  { ids, cut, clock }: Selected,
+  { timestamps, cut, clock }: Selected,
 ): Promise<PageQuery> {
-  const { sort, budget } = query;
-  const isOldestFirst = sort[0]?.direction === 'ascending';
+  const { sort, filters, budget } = query;
   const ofTime = (operator: 'gt' | 'max' | 'min', value: number): Filter => ({
     field: lastModifiedField,
     operator,
     value,
   });
   // What has moved beyond the last one comes after objects that are not among these.
-  const reachable = cut === undefined ? [] : [ofTime(isOldestFirst ? 'max' : 'min', cut)];
-  const filters = [...query.filters, ...reachable, ofTime('gt', clock)];
-  const written: string[] = [];
-  for await (const entries of walk(storage, list, { filters, ids: query.ids, budget }, roomFor(context, 'show'))) {
-    for (const { id } of entries) written.push(id);
+  const isOldestFirst = sort[0]?.direction === 'ascending';
+  const reachable = cut === undefined ? [] : [ofTime(isOldestFirst ? 'max' : 'min', cut.lastModified)];
+  const allowed = query.ids && new Set(query.ids);
+  const isAllowed = (id: string): boolean => allowed?.has(id) !== false;
+  const ids = new Set<string>();
+  const requireRoom = roomFor(context, 'show');
+  const plan = planSelection({ filters, budget });
+  for (const some of inChunks([...timestamps.keys()].filter(isAllowed), idsAtOnce)) {
+    for await (const entries of walk(storage, list, { filters: [], ids: some }, requireRoom)) {
+      const isUnchanged = ({ id, lastModified }: StoredEntry): boolean => lastModified === timestamps.get(id);
+      const changed = entries.filter((entry) => !isUnchanged(entry));
+      const matching = await runFromNow(filterWanted(changed, plan), 'urgent');
+      for (const { id } of [...entries.filter(isUnchanged), ...matching]) ids.add(id);
+    }
   }
-  const allowed = new Set(query.ids ?? ids);
-  const all = new Set([...ids.filter((id) => allowed.has(id)), ...written]);
-  const unchanged = ofTime('max', clock);
-  const isStillWanted: Filter =
-    written.length === 0
-      ? unchanged
-      : { operator: 'or', branches: [[unchanged], [{ field: idField, operator: 'in', values: written }]] };
-  return { ...query, ids: [...all], filters: [...reachable, isStillWanted], budget: undefined };
+  // By time, and not by ids: most of them were not written.
+  const written = { filters: [...filters, ...reachable, ofTime('gt', clock)], budget };
+  for await (const entries of walk(storage, list, written, requireRoom)) {
+    for (const { id } of entries) if (isAllowed(id)) ids.add(id);
+  }
+  return { ...query, ids: [...ids], filters: reachable, budget: undefined };
 }

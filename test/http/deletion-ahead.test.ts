@@ -21,16 +21,16 @@ const idsOf = (body: unknown): readonly string[] =>
 
 forEachBackend(({ name, start }) => {
   describe.each([
-    ['selected ahead', lowWork],
-    ['selected under the lock', {}],
-  ])(`objects of a deletion, %s, on ${name}`, (_, settings) => {
+    ['selected ahead', true],
+    ['selected under the lock', false],
+  ])(`objects of a deletion, %s, on ${name}`, (_, isAhead) => {
     const { plugin, stores } = openDoor();
     let service: TestService;
     const ask = (method: string, path: string, body?: object): ReturnType<TestService['request']> =>
       service.request(method, path, { auth: 'alice', ...(body === undefined ? {} : { body }) });
 
     beforeAll(async () => {
-      service = await start({ plugins: [plugin], settings });
+      service = await start({ plugins: [plugin], settings: isAhead ? lowWork : {} });
       await ask('PUT', '/v1/buckets/b');
       await ask('PUT', `/v1${collection}`);
     });
@@ -90,48 +90,74 @@ forEachBackend(({ name, start }) => {
       expect(await left()).toEqual(['r1']);
     });
 
-    it('fill their page, and are continued, when some do not match any longer', async () => {
-      for (const changed of [1, 3]) {
-        await fill(Object.fromEntries(ten.map((id) => [id, 1])));
-        const kept = ten.slice(-changed);
-        const { body, headers } = await deleteDuring('?n=1&_limit=2', async (writer) => {
-          for (const id of kept) await writer.update(list, id, '{"n":2}');
-        });
-        expect(idsOf(body).toSorted()).toEqual(ten.slice(-changed - 2, -changed));
-        await deletePages(headers['next-page']);
-        expect(await left()).toEqual(kept);
+    it('are continued when some do not match any longer, also after a page without objects', async () => {
+      for (const order of ['', '&_sort=last_modified,n']) {
+        for (const changed of [1, 2, 3]) {
+          await fill(Object.fromEntries(ten.map((id) => [id, 1])));
+          const inOrder = order === '' ? ten.toReversed() : ten;
+          const { body, headers } = await deleteDuring(`?n=1&_limit=2${order}`, async (writer) => {
+            for (const id of inOrder.slice(0, changed)) await writer.update(list, id, '{"n":2}');
+          });
+          // One more than the page is selected.
+          const end = isAhead ? 3 : changed + 2;
+          expect(idsOf(body)).toEqual(inOrder.slice(changed, end));
+          expect((await deletePages(headers['next-page'])).flat()).toEqual(inOrder.slice(end));
+          expect(await left()).toEqual(inOrder.slice(0, changed).toSorted());
+        }
       }
     });
+
+    it.each(['', '&_sort=n', '&_sort=last_modified', '&_limit=8', '&_sort=last_modified&_limit=8'])(
+      'are not those that do not match any longer, with a past timestamp of their own (%s)',
+      async (order) => {
+        await fill(Object.fromEntries(ten.map((id) => [id, 1])));
+        const before = (await ask('GET', `${records}?n=1&_sort=id`)).body as {
+          readonly data: readonly { readonly last_modified: number }[];
+        };
+        const times = before.data.map((object) => object.last_modified);
+        const newest = times.at(-1)!;
+        await ask('PUT', `${records}/x0`, { data: { n: 9, last_modified: newest + 1000 } });
+        const { status, body, headers } = await deleteDuring(`?n=1${order}`, async (writer) => {
+          await writer.update(list, 'r1', '{"n":2}', newest + 5);
+          for (const id of ['r2', 'r3', 'r4', 'r5']) await writer.delete(list, id);
+          await writer.create(list, 'r2', '{"n":2}', newest - 1_000_000);
+          // Still matches.
+          await writer.create(list, 'r3', '{"n":1}', newest + 7);
+          // Has the timestamp of another one that was found.
+          await writer.create(list, 'r4', '{"n":2}', times[5]);
+        });
+        const pages = [idsOf(body), ...(await deletePages(headers['next-page']))];
+        expect([status, pages.flat().toSorted()]).toEqual([200, ['r0', 'r3', 'r6', 'r7', 'r8', 'r9']]);
+        expect(await left()).toEqual(['r1', 'r2', 'r4']);
+      },
+    );
 
     it('are not skipped when the oldest become the newest', async () => {
       await fill(Object.fromEntries(ten.map((id) => [id, 1])));
       const { body, headers } = await deleteDuring('?n=1&_sort=last_modified&_limit=3', async (writer) => {
         for (const id of ['r0', 'r1']) await writer.update(list, id, '{"n":1,"m":1}');
       });
-      expect(idsOf(body)).toEqual(['r2', 'r3', 'r4']);
-      expect((await deletePages(headers['next-page'])).flat()).toEqual(['r5', 'r6', 'r7', 'r8', 'r9', 'r0', 'r1']);
+      const pages = [idsOf(body), ...(await deletePages(headers['next-page']))];
+      expect(pages.flat()).toEqual(['r2', 'r3', 'r4', 'r5', 'r6', 'r7', 'r8', 'r9', 'r0', 'r1']);
       expect(await left()).toEqual([]);
     });
 
     it.each([
-      { order: 'last_modified', moved: [0, 1], by: 1, expected: [2, 3, 4], rest: [5, 6, 7, 8, 9, 0, 1] },
-      { order: '-last_modified', moved: [9, 8], by: -1_000_000, expected: [7, 6, 5], rest: [4, 3, 2, 1, 0, 8, 9] },
-    ])(
-      'are the first when others get timestamps of their own ($order)',
-      async ({ order, moved, by, expected, rest }) => {
-        await fill(Object.fromEntries(ten.map((id) => [id, 1])));
-        const newest = Number((await ask('GET', `${records}?_limit=1`)).headers['etag']!.replaceAll('"', ''));
-        await ask('PUT', `${records}/x0`, { data: { n: 9, last_modified: newest + 1000 } });
-        const { body, headers } = await deleteDuring(`?n=1&_sort=${order}&_limit=3`, async (writer) => {
-          for (const [n, id] of moved.entries()) {
-            await writer.delete(list, `r${id}`);
-            await writer.create(list, `r${id}`, '{"n":1}', newest + by + n);
-          }
-        });
-        const pages = [idsOf(body), (await deletePages(headers['next-page'])).flat()];
-        expect(pages).toEqual([expected, rest].map((page) => page.map((n) => `r${n}`)));
-      },
-    );
+      { order: 'last_modified', moved: [0, 1], by: 1, expected: [2, 3, 4, 5, 6, 7, 8, 9, 0, 1] },
+      { order: '-last_modified', moved: [9, 8], by: -1_000_000, expected: [7, 6, 5, 4, 3, 2, 1, 0, 8, 9] },
+    ])('are the first when others get timestamps of their own ($order)', async ({ order, moved, by, expected }) => {
+      await fill(Object.fromEntries(ten.map((id) => [id, 1])));
+      const newest = Number((await ask('GET', `${records}?_limit=1`)).headers['etag']!.replaceAll('"', ''));
+      await ask('PUT', `${records}/x0`, { data: { n: 9, last_modified: newest + 1000 } });
+      const { body, headers } = await deleteDuring(`?n=1&_sort=${order}&_limit=3`, async (writer) => {
+        for (const [n, id] of moved.entries()) {
+          await writer.delete(list, `r${id}`);
+          await writer.create(list, `r${id}`, '{"n":1}', newest + by + n);
+        }
+      });
+      const pages = [idsOf(body), ...(await deletePages(headers['next-page']))];
+      expect(pages.flat()).toEqual(expected.map((n) => `r${n}`));
+    });
 
     it.each(['', '&_sort=m', '&_sort=id&_limit=3', '&_sort=last_modified&_limit=3'])(
       'are all that match all the time, however often they are changed (%s)',

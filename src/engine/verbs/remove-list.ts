@@ -61,13 +61,12 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const { sort, limit } = query;
   const selected = { ...query, ids: allowed, report: ahead === undefined ? report : undefined };
   const bound = query.text && (await bindSearch(scope, above, query.text));
-  const deleteSelected = async (left: number): Promise<DeletedPage> =>
-    deletePage(scope, writer, await withIndexes(scope, above, { ...selected, limit: left }));
   const deleteAll = async (): Promise<DeletedPage> => {
     if (bound !== undefined) return deleteFound(scope, writer, selected, bound);
-    if (ahead === undefined) return deleteSelected(limit);
-    const others = ahead.cut === undefined ? undefined : deleteSelected;
-    return deleteAhead(scope, writer, await selectAgain(scope, writer, selected, ahead), others);
+    if (ahead === undefined) return deletePage(scope, writer, await withIndexes(scope, above, selected));
+    const page = await deletePage(scope, writer, await selectAgain(scope, writer, selected, ahead));
+    // Some may not match any longer. To fill the page with others would take long under the lock.
+    return ahead.cut === undefined ? page : { ...page, more: true };
   };
   const { deletions, more } = await (mayRunAgain ? deleteOrSelectAhead(context.unit, deleteAll) : deleteAll());
   await finishDeletions(scope, writer, timestamp, deletions);
@@ -76,11 +75,11 @@ export async function removeList(scope: Scope): Promise<ServiceResponse> {
   const headers = timestampHeaders(newest === 0 ? timestamp : newest, deprecationHeaders(parameters, options));
   if (report !== undefined) headers['Query-Plan'] = report.format();
   if (deletions.length === 0) warnOfFilters(headers, context.query);
-  const last = deletions.at(-1);
+  const last = deletions.at(-1)?.old ?? ahead?.cut;
   if (more && last !== undefined) {
     const nonce = await issueNonce(scope);
     const offset = (query.token?.offset ?? 0) + deletions.length;
-    const next = { sort, limit, position: await runFromNow(positionInSteps(last.old, sort), 'urgent'), offset };
+    const next = { sort, limit, position: await runFromNow(positionInSteps(last, sort), 'urgent'), offset };
     try {
       headers['Next-Page'] = nextPageUrl(context, options, next, nonce);
     } catch (error) {
@@ -153,26 +152,6 @@ async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): 
     if (chars > smallChars) context.request.memory?.reserveNow(chars);
     if (!page.more || last === undefined || deletions.length >= limit) return { deletions, more: page.more };
   }
-}
-
-/**
- * Deletes one page of the objects that were selected ahead.
- *
- * @param deleteOthers deletes others that match, up to a number; absent: there were none
- */
-async function deleteAhead(
-  scope: Scope,
-  writer: Writer,
-  query: PageQuery,
-  deleteOthers: ((left: number) => Promise<DeletedPage>) | undefined,
-): Promise<DeletedPage> {
-  const page = await deletePage(scope, writer, query);
-  const left = query.limit - page.deletions.length;
-  if (deleteOthers === undefined) return page;
-  if (left === 0) return { ...page, more: true };
-  // Some do not match any longer, so others complete the page.
-  const { deletions, more } = await deleteOthers(left);
-  return { deletions: [...page.deletions, ...deletions], more };
 }
 
 /** Deletes one page of the objects that a search finds. */
