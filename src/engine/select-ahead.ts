@@ -7,8 +7,8 @@ import type { StoredEntry } from '../core/objects/stored.ts';
 import { conditionsOfParsing, isTooMuchWork, workOfEntry } from '../core/query/budget.ts';
 import type { Filter, PageQuery, QueryReport } from '../core/query/ast.ts';
 import { workWeightOf } from '../core/query/evaluate-steps.ts';
-import { isTimestampField, isUniqueField, lastModifiedField } from '../core/query/fields.ts';
-import { planSelection } from '../core/query/plan-page.ts';
+import { isTimestampField, lastModifiedField } from '../core/query/fields.ts';
+import { isExact, planPage, planSelection } from '../core/query/plan-page.ts';
 import type { ListQuery } from '../core/query/resolve.ts';
 import { filterWanted } from '../core/query/select-among.ts';
 import { withIndexes } from './list-indexes.ts';
@@ -88,8 +88,8 @@ export async function selectAhead(
 const tooLong = 'selection of objects to delete';
 
 /** Returns whether the objects of a deletion can be selected before the unit of work locks anything. */
-export function canSelectAhead(unit: UnitOfWork, { filters, text }: ListQuery): boolean {
-  return !unit.isWriting && text === undefined && !filters.every(({ field }) => isUniqueField(field));
+export function canSelectAhead(unit: UnitOfWork, { text }: ListQuery): boolean {
+  return !unit.isWriting && text === undefined;
 }
 
 /**
@@ -111,11 +111,12 @@ export async function deleteOrSelectAhead<T>(unit: UnitOfWork, work: () => Promi
 /** Whether the query probably takes longer than all queries of a unit of work that holds locks may. */
 async function takesLong(
   { context, list, options }: Scope,
-  { filters }: ListQuery,
+  query: ListQuery,
   ids: readonly string[] | undefined,
 ): Promise<boolean> {
+  if (isExact(planPage({ ...query, ids }))) return false;
   const objects = ids?.length ?? (await context.unit.reader.storage.countAll(list, { filters: [] }));
-  const work = objects * (usualChars + workOfEntry) * (conditionsOfParsing + workWeightOf(filters));
+  const work = objects * (usualChars + workOfEntry) * (conditionsOfParsing + workWeightOf(query.filters));
   return work > workUnderLock(options) * million;
 }
 

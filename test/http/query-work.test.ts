@@ -114,6 +114,38 @@ forEachBackend(({ name, start }) => {
       },
     );
 
+    it('is that of a read for deletions in any order, with conditions on ids, and of shared records', async () => {
+      const other = await start({ settings: { max_query_work: '3' } });
+      const as = (auth: string, method: string, path: string, body?: object): ReturnType<TestService['request']> =>
+        other.request(method, path, { auth, ...(body === undefined ? {} : { body }) });
+      const { body } = await as('bob', 'GET', '/v1/');
+      const bob = (body as { readonly user: { readonly id: string } }).user.id;
+      const conditions = Array.from({ length: 10 }, (_, n) => `not_x${n}=1`).join('&');
+      const write = { method: 'PUT', path: '/buckets/b' };
+      const fill = Array.from({ length: 24 }, (_, n) => ({
+        method: 'PUT',
+        path: `${records}/r${n}`,
+        body: { data: { n, text: 'tea '.repeat(500) }, permissions: { write: [bob] } },
+      }));
+      await as('alice', 'PUT', '/v1/buckets/b');
+      await as('alice', 'PUT', collection);
+      const queries = ['', '?_since=1', '?_sort=text', '?like_id=r*', '?not_id=x&_sort=-id', `?${conditions}`];
+      for (const [auth, query] of [...queries.map((each) => ['alice', each]), ['bob', `?${conditions}`]] as const) {
+        await as('alice', 'POST', '/v1/batch', { requests: fill });
+        const { text } = await as(auth, 'DELETE', records + query);
+        expect([auth, query, text.match(/"deleted":true/g)?.length, text.slice(0, 90)]).toEqual([
+          auth,
+          query,
+          24,
+          expect.any(String),
+        ]);
+      }
+      await as('alice', 'POST', '/v1/batch', { requests: fill });
+      const requests = [write, { method: 'DELETE', path: `${records}?_since=1` }];
+      expect((await as('alice', 'POST', '/v1/batch', { requests })).text).toMatch(/"deleted":true/);
+      await other.close();
+    });
+
     it('is not too much for many conditions with long paths, and the length of a pattern is no fault of the service', async () => {
       const other = await start({ settings: { postgresql_memory_mb: '0' } });
       const request = (requests: readonly object[]): ReturnType<TestService['request']> =>

@@ -4,7 +4,7 @@ import { StoredObject } from '../../core/objects/stored.ts';
 import type { Direction, Filter } from '../../core/query/ast.ts';
 import { workOfEntry, type QueryBudget } from '../../core/query/budget.ts';
 import { longestAtOnce, matchesInSteps, weightOf, workWeightOf, WorkMeter } from '../../core/query/evaluate-steps.ts';
-import type { PagePlan, SelectionPlan } from '../../core/query/plan-page.ts';
+import { budgetOf, type PagePlan, type SelectionPlan } from '../../core/query/plan-page.ts';
 import type { TimestampRange } from '../../core/query/timestamp-range.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { liveCondition, tombstoneCondition, type Condition } from './filter-sql.ts';
@@ -64,8 +64,7 @@ export interface CompiledSelection extends Window {
 /** Compiles a plan. Tables are left out when none of their rows can match. */
 export function compileSelection(list: ListRow, plan: SelectionPlan | PagePlan): CompiledSelection {
   const { range, residual, includeDeleted } = plan;
-  // An order by time needs no work on the objects.
-  const budget = plan.by === 'time' && residual.length === 0 ? undefined : plan.budget;
+  const budget = budgetOf(plan);
   const names: readonly TableName[] = [
     ...(list.live > 0 ? (['objects'] as const) : []),
     ...(includeDeleted && list.dead > 0 ? (['tombstones'] as const) : []),

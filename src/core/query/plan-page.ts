@@ -148,8 +148,13 @@ export function* wantedInSteps(entry: StoredEntry, { range, residual }: Conditio
 }
 
 /** Whether an index delivers the page in its order, and nothing but the page. */
-export function isExact({ by, residual }: PagePlan): boolean {
+export function isExact({ by, residual }: PagePlan | SelectionPlan): boolean {
   return (by === 'time' || by === 'id') && residual.length === 0;
+}
+
+/** Returns the budget that the work on the entries of a plan is noted in; `undefined` when their attributes are not read. */
+export function budgetOf(plan: PagePlan | SelectionPlan): QueryBudget | undefined {
+  return isExact(plan) ? undefined : plan.budget;
 }
 
 /** Whether the plan reads the whole list, whose size backends keep. */

@@ -4,7 +4,7 @@ import type { EntryPage } from '../objects/page-text.ts';
 import type { StoredEntry, StoredObject } from '../objects/stored.ts';
 import { WorkMeter } from './evaluate-steps.ts';
 import { FirstEntries } from './first-entries.ts';
-import { isWanted, wantedInSteps, type PagePlan, type SelectionPlan } from './plan-page.ts';
+import { budgetOf, isWanted, wantedInSteps, type PagePlan, type SelectionPlan } from './plan-page.ts';
 
 /** Returns the page of a plan. For one that reads the index by id, the objects have to be those of its range. */
 export function* selectAmong(objects: Iterable<StoredObject>, plan: PagePlan): Steps<EntryPage<StoredObject>> {
@@ -24,7 +24,7 @@ function* visitWanted<T extends StoredEntry>(
   visit: (entry: T) => Steps<void> | undefined,
 ): Steps<void> {
   const ids = plan.by === 'lookup' ? new Set(plan.ids) : undefined;
-  const meter = new WorkMeter(plan.residual, plan.budget);
+  const meter = new WorkMeter(plan.residual, budgetOf(plan));
   for (const entry of entries) {
     if (ids?.has(entry.id) === false) continue;
     // Noted before the test: one object may be all of the work.
