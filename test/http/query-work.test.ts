@@ -167,6 +167,13 @@ forEachBackend(({ name, start }) => {
       const long = await request([find({ text: { $like: 'a'.repeat(50_000) } })]);
       expect(isTimed ? [200, 400] : [200]).toContain(long.status);
       expect(long.text).toMatch(isTimed ? /too much work: a pattern is too long/ : /"data":\[\]/);
+      // The other entries of the batch take effect.
+      const write = { method: 'PUT', path: `${records}/r2`, body: { data: { text: 'tea' } } };
+      const last = { path: `${records}?id=r2` };
+      const { body } = await request([write, find({ text: { $like: 'a'.repeat(50_000) } }), last]);
+      const { responses } = body as { readonly responses: readonly { readonly status: number }[] };
+      expect(responses.map(({ status }) => status)).toEqual([201, isTimed ? 400 : 200, 200]);
+      expect((await request([last])).text).toMatch(/"id":"r2"/);
       await other.close();
     });
 

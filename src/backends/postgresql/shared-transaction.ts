@@ -19,6 +19,9 @@ import type { ListLock } from './list-lock.ts';
 const begin: Statement = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
 const commit: Statement = { text: 'COMMIT' };
 const rollback: Statement = { text: 'ROLLBACK' };
+const beginQuery: Statement = { text: 'SAVEPOINT coffer_query' };
+const undoQuery: Statement = { text: 'ROLLBACK TO SAVEPOINT coffer_query' };
+const endQuery: Statement = { text: 'RELEASE SAVEPOINT coffer_query' };
 
 /** Part of the maximum wait for a lock that the queries of clients have together while the transaction holds locks. */
 const partOfQueries = 1 / 2;
@@ -81,6 +84,8 @@ export class SharedTransaction {
   #isOpen = false;
   #isEnding = false;
   #units = 1;
+  /** Number of statements that were sent. */
+  #sent = 0;
   /** The first failure and its sender. The server refuses all later statements. */
   #failure: Failure | undefined;
 
@@ -150,9 +155,14 @@ export class SharedTransaction {
   }
 
   async send(backend: BackendName, statement: Statement, values: readonly SqlValue[], by: Sender): Promise<Result> {
+    const number = ++this.#sent;
     try {
       return await (isQuery(statement) ? this.#runQuery(statement, values) : this.#connection.run(statement, values));
     } catch (error) {
+      if (isQuery(statement) && number === this.#sent) {
+        const refusal = await this.#undoQuery(statement, backend, error);
+        if (refusal !== undefined) throw refusal;
+      }
       const isOpen = this.#isEnding && !isReported(error);
       const translated = this.#translate(error, isOpen, { backend, statement, by });
       this.#failure ??= { error: translated, by, isOpen };
@@ -165,15 +175,31 @@ export class SharedTransaction {
     let startedAt: number | undefined;
     // Statements before it may wait for locks.
     const start = (): void => void (startedAt = performance.now());
-    // If one of these two fails, so does the query, whose error says why.
+    // If one of these fails, so does the query, whose error says why.
+    this.#connection.run(beginQuery).catch(() => {});
     this.#connection.run(timeoutOf(Math.max(1, this.#queryMs))).then(start, () => {});
     const running = this.#connection.run(statement, values);
     this.#connection.run(timeoutOf(this.#statementMs)).catch(() => {});
+    this.#connection.run(endQuery).catch(() => {});
     try {
       return await running;
     } finally {
       if (startedAt !== undefined) this.#queryMs -= performance.now() - startedAt;
     }
+  }
+
+  /**
+   * Undoes a query of a client that took too long or that the server refuses, so that the transaction can go on. No statement may
+   * have been sent after it, which would have failed too. Returns the error; `undefined` after other failures.
+   */
+  async #undoQuery({ scans }: Statement, backend: BackendName, error: unknown): Promise<Error | undefined> {
+    if (this.hasFailed || !isReported(error)) return undefined;
+    const refusal = asTooMuchWork(translateError(error, backend, this.#connection.place, true), scans, true);
+    if (refusal === undefined) return undefined;
+    const undoing = this.#connection.run(undoQuery);
+    const ending = this.#connection.run(endQuery);
+    const [undone] = await Promise.allSettled([undoing, ending]);
+    return undone.status === 'fulfilled' ? refusal : undefined;
   }
 
   /** Undoes the part of the last unit; returns whether that was possible. */

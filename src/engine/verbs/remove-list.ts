@@ -6,6 +6,7 @@ import { keyOfList } from '../../core/lists/list-key.ts';
 import { formatEntry, StoredObject, type ListKey } from '../../core/objects/stored.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { PageQuery } from '../../core/query/ast.ts';
+import { isTooMuchWork } from '../../core/query/budget.ts';
 import type { ListQuery } from '../../core/query/resolve.ts';
 import { positionInSteps } from '../../core/query/sort.ts';
 import { bytesOfShared, requireListAccess, type ListAccess } from '../access.ts';
@@ -142,7 +143,11 @@ async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): 
   let chars = 0;
   for (;;) {
     const left = limit - deletions.length;
-    const page = await storage.deleteAll(list, { ...query, limit: left });
+    const page = await storage.deleteAll(list, { ...query, limit: left }).catch((error: unknown) => {
+      // What is deleted already is the page: other entries of a batch are committed, so it cannot be undone alone.
+      if (deletions.length === 0 || !isTooMuchWork(error)) throw error;
+      return { deletions: [], more: true };
+    });
     const last = page.deletions.at(-1);
     for (const deletion of page.deletions) {
       const isKept = isLookedAt || deletion === last;
@@ -158,14 +163,14 @@ async function deletePage(scope: Scope, { storage }: Writer, query: PageQuery): 
 async function deleteFound(scope: Scope, writer: Writer, query: PageQuery, bound: BoundSearch): Promise<DeletedPage> {
   const { entries, more } = await searchPage(writer.storage, scope.list, query, bound);
   const ids = entries.map(({ id }) => id);
-  const { deletions } = await deletePage(scope, writer, {
+  const page = await deletePage(scope, writer, {
     ...query,
     filters: [],
     ids,
     after: undefined,
     report: undefined,
   });
-  return { deletions, more };
+  return { ...page, more: more || page.more };
 }
 
 /** Drops the text of a deleted object that neither hooks nor subscribers need. */
