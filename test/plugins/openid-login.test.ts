@@ -37,7 +37,8 @@ function settings(): Record<string, string> {
     'multiauth.policy.other.header_type': 'Token',
     http_scheme: 'https',
     http_host: 'store.test',
-    openid_allowed_callbacks: 'https://admin.example.org https://*.apps.example.org https://shared.example.org/kinto',
+    openid_allowed_callbacks:
+      'https://admin.example.org https://*.apps.example.org https://shared.example.org/kinto https://store.test/app',
   };
 }
 
@@ -422,6 +423,15 @@ describe('a service without http_host', () => {
     expect((await service.request('GET', path, { headers })).status).toBe(307);
     expect((await service.request('GET', path, { headers })).body).toMatchObject(unknownState);
   });
+
+  it('sends no tokens to its own paths by another loopback name.', async () => {
+    for (const host of ['localhost', '127.0.0.1', '127.9.9.9', '[::1]', 'app.localhost']) {
+      const own = `http://${host}:8888`;
+      expect((await ask({ Host: 'localhost:8888' }, `${own}/v1/buckets/b?t=`)).status).toBe(400);
+      expect((await ask({ Host: 'localhost:8888' }, `${own}/v1/admin/#t=`)).status).toBe(307);
+      expect((await ask({ Host: 'localhost:8888' }, `http://${host}:3000/?t=`)).status).toBe(307);
+    }
+  });
 });
 
 describe('the query of a login', () => {
@@ -435,6 +445,8 @@ describe('the query of a login', () => {
 
   it.each([
     'https://store.test/v1/admin/#tokens=',
+    'https://store.test/v1/admin/#/auth/x/',
+    'https://store.test/app/?t=',
     'http://localhost:3000/#tokens=',
     'http://127.0.0.1/?t=',
     'http://127.8.9.1:1/',
@@ -472,6 +484,16 @@ describe('the query of a login', () => {
     'https://apps.example.org/',
     'https://evilapps.example.org/',
     'https://evil.example#.apps.example.org/',
+    'https://store.test/',
+    'https://store.test/#t=',
+    'https://store.test/v1/admin/',
+    'https://store.test/v1/admin/?t=',
+    'https://store.test/v1/administrators#',
+    'https://store.test/v1/admin/..%2fopenid/real/login?callback=http://localhost/&scope=openid#',
+    'https://store.test/v1/admin/../openid/real/login?callback=http://localhost/&scope=',
+    'https://store.test/v1/openid/real/login?callback=http://localhost/&scope=openid#',
+    'https://store.test/openid/real/login?callback=http://localhost/&scope=openid#',
+    'https://store.test/v1/buckets/b?t=',
     'https://shared.example.org/',
     'https://shared.example.org/kinto',
     'https://shared.example.org/kintoevil/#',
@@ -493,6 +515,27 @@ describe('the query of a login', () => {
   it('names the setting in the message about a callback that is not allowed.', async () => {
     const { body } = await login(service, { callback: 'https://evil.example/', scope: 'openid email' });
     expect(body).toMatchObject({ message: 'the callback is not in openid_allowed_callbacks' });
+  });
+
+  it('needs an entry with a path for a callback at the service itself, except in the console.', async () => {
+    const broad = { ...settings(), openid_allowed_callbacks: '* https://*.test https://store.test' };
+    const open = await startTestService({ settings: broad });
+    try {
+      const elsewhere = await login(open, { callback: 'https://evil.example/', scope: 'openid email' });
+      expect(elsewhere.status).toBe(307);
+      for (const path of ['/v1/buckets/b?t=', '/v1/openid/other/login?callback=http://localhost/&scope=', '/app#t=']) {
+        const { status, body } = await login(open, { callback: `https://store.test${path}`, scope: 'openid email' });
+        expect([status, body]).toMatchObject([
+          400,
+          {
+            message:
+              'expected https://store.test/v1/admin/#tokens=, or a URL below an entry with a path in openid_allowed_callbacks',
+          },
+        ]);
+      }
+    } finally {
+      await open.close();
+    }
   });
 
   it('adds a path to a callback without one, so that the token cannot become part of the host.', async () => {

@@ -1,12 +1,21 @@
 // Authentication with access tokens, failures of providers, and caching
 // (docs/guides/authentication.md#openid-connect).
 import { createHmac } from 'node:crypto';
+import { pipeline, Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startTestService, type TestService, type TestServiceOptions } from '../../src/testing/index.ts';
 import { client, startOpenidProvider } from '../support/openid-provider.ts';
-import { makeKey, respond, ScriptedProvider, sign, type Answer, type Key } from '../support/scripted-provider.ts';
+import {
+  makeKey,
+  respond,
+  ScriptedProvider,
+  sign,
+  signText,
+  type Answer,
+  type Key,
+} from '../support/scripted-provider.ts';
 
 const audience = 'https://store.test/';
 
@@ -59,6 +68,20 @@ async function ask(token: string, scheme = 'Bearer'): Promise<string | number | 
   const { status, body } = await service!.request('GET', '/v1/', { headers: { Authorization: `${scheme} ${token}` } });
   return status === 200 ? (body as { user?: { id: string } }).user?.id : status;
 }
+
+const hang = (): void => {
+  // Never responds.
+};
+
+const redirect: Answer = (_request, response) => response.writeHead(302, { Location: '/elsewhere' }).end();
+
+/** Sends text without end. */
+const flow: Answer = (_request, response) => {
+  const chunks = function* (): Generator<string> {
+    for (;;) yield ' '.repeat(65_536);
+  };
+  pipeline(Readable.from(chunks()), response, () => undefined);
+};
 
 /** Keeps the answers to calls until the test releases them. */
 function holdAnswers(): { readonly pending: (() => void)[]; readonly arrived: (count: number) => Promise<void> } {
@@ -205,6 +228,14 @@ describe('a token for an audience', () => {
     },
   );
 
+  it('is refused if its expiry is no number of seconds.', async () => {
+    const withExpiry = (exp: string): Promise<string> =>
+      signText(JSON.stringify(claims({ exp: 'EXP' })).replace('"EXP"', exp), key);
+    expect(await ask(await withExpiry('1e11'))).toBe('main:ann');
+    for (const exp of ['1e999', '-1e999', 'null', '"soon"', '{}'])
+      expect([exp, await ask(await withExpiry(exp))]).toEqual([exp, undefined]);
+  });
+
   it('is accepted within the clock tolerance.', async () => {
     const seconds = Math.floor(now / 1000);
     expect(await ask(await sign(claims({ exp: seconds - 20 }), key))).toBe('main:ann');
@@ -271,14 +302,22 @@ describe('a token for an audience', () => {
     expect(await ask(await sign(claims(), next))).toBe('main:ann');
   });
 
-  it.each<readonly [string, unknown]>([
-    ['an error', undefined],
+  it.each<readonly [string, Answer]>([
+    ['an error', respond(500, {})],
     ['no keys', { keys: 'none' }],
-    ['a page', '<html>'],
+    ['a page', respond(200, '<html>')],
+    [
+      'ten thousand keys',
+      { keys: Array.from({ length: 10_000 }, (_, n) => ({ kty: 'oct', kid: `k${n}`, k: 'AAAA' })) },
+    ],
+    ['a redirect', redirect],
+    ['nothing', hang],
+    ['text without end', flow],
   ])('gets 503 if the URL of the keys returns %s.', async (_what, answer) => {
     const good = provider.answers.get('/keys')!;
-    provider.answers.set('/keys', answer === undefined ? respond(500, {}) : respond(200, answer));
+    provider.answers.set('/keys', answer);
     for (let n = 0; n < 5; n++) expect(await ask(await sign(claims({ n }), key))).toBe(503);
+    expect(provider.count('/elsewhere')).toBe(0);
     // A failure is remembered for a short time: any client can send such tokens.
     expect(provider.count('/keys')).toBe(1);
     provider.answers.set('/keys', good);
@@ -307,6 +346,14 @@ describe('the user of a token', () => {
     await start();
     provider.answers.set('/me', respond(200, answer));
     expect(await ask('opaque')).toBe(expected);
+  });
+
+  it('is identified by all digits of a number in a token.', async () => {
+    await start({ audience, use_userinfo: 'false' });
+    for (const digits of ['12345678901234567890', '12345678901234567891']) {
+      const text = JSON.stringify(claims({ sub: 'SUB' })).replace('"SUB"', digits);
+      expect(await ask(await signText(text, key))).toBe(`main:${digits}`);
+    }
   });
 
   it('has no e-mail address that the provider has not verified.', async () => {
@@ -391,14 +438,10 @@ describe('the cache of tokens', () => {
 });
 
 describe('a failing provider', () => {
-  const hang = (): void => {
-    // Never responds.
-  };
-
   it.each<readonly [string, Answer]>([
     ['is broken', respond(500, {})],
     ['is overloaded', respond(429, {})],
-    ['redirects', (_request, response) => response.writeHead(302, { Location: '/elsewhere' }).end()],
+    ['redirects', redirect],
     ['does not answer', hang],
     ['never stops answering', (_request, response) => void response.writeHead(200).write('{"sub":')],
     ['breaks off', (request) => void request.socket.destroy()],
@@ -501,6 +544,19 @@ describe('a failing provider', () => {
     expect(await ask('t')).toBe('main:ann');
   });
 
+  it.each<readonly [string, Answer]>([
+    ['without end', flow],
+    ['that is too long', respond(200, ' '.repeat(300_000))],
+    ['elsewhere', redirect],
+    ['that never arrives', hang],
+  ])('with a description %s causes 503 for its users only.', async (_what, answer) => {
+    provider.answers.set('/.well-known/openid-configuration', answer);
+    await start({}, { settings: { 'multiauth.policies': 'main basicauth' } });
+    expect(await ask('t')).toBe(503);
+    expect((await service!.request('GET', '/v1/', { auth: 'bob' })).status).toBe(200);
+    expect(provider.count('/elsewhere')).toBe(0);
+  });
+
   it('that hangs at start does not prevent the start.', async () => {
     provider.answers.set('/.well-known/openid-configuration', hang);
     await start();
@@ -525,7 +581,7 @@ describe('an invalid configuration', () => {
     await expect(start(parameters)).rejects.toThrow(message);
   });
 
-  it.each<readonly [string, object, RegExp]>([
+  it.each<readonly [string, Readonly<Record<string, undefined | string>>, RegExp]>([
     ['names another issuer', { issuer: 'https://evil.example' }, /describes the issuer "https:\/\/evil\.example"/],
     ['has no login', { authorization_endpoint: undefined }, /no usable authorization_endpoint/],
     ['has no TLS', { userinfo_endpoint: 'http://id.example.org/me' }, /no usable userinfo_endpoint/],
@@ -534,6 +590,24 @@ describe('an invalid configuration', () => {
   ])('is reported at start if the metadata of the provider %s.', async (_what, changes, message) => {
     provider.answers.set('/.well-known/openid-configuration', provider.metadata(changes));
     await expect(start({ audience })).rejects.toThrow(message);
+  });
+
+  it.each([
+    ['token_endpoint', 'http://127.0.0.1:6379/'],
+    ['userinfo_endpoint', 'http://localhost:9200/_all'],
+    ['jwks_uri', 'http://[::1]:2375/containers/json'],
+  ])('is reported at start if a provider on another machine names this one as its %s.', async (name, address) => {
+    const issuer = 'https://id.example.org';
+    const local = Object.entries(provider.metadata({ issuer }));
+    const remote = Object.fromEntries(local.map(([member, url]) => [member, url?.replace(provider.issuer, issuer)]));
+    const fetched = vi.spyOn(globalThis, 'fetch');
+    onTestFinished(() => fetched.mockRestore());
+    fetched.mockResolvedValue(Response.json({ ...remote, [name]: address }));
+    await expect(start({ audience, issuer })).rejects.toThrow(
+      `no usable ${name}: expected a URL that starts with https`,
+    );
+    fetched.mockResolvedValue(Response.json({ ...remote, [name]: address }));
+    await start({ audience, issuer, allow_http: 'true' });
   });
 
   it('ignores a trailing slash of the issuer, but tokens must match the provider exactly.', async () => {

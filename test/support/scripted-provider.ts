@@ -2,7 +2,15 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTHeaderParameters } from 'jose';
+import {
+  CompactSign,
+  exportJWK,
+  generateKeyPair,
+  SignJWT,
+  type CryptoKey,
+  type JWK,
+  type JWTHeaderParameters,
+} from 'jose';
 
 export interface Key {
   readonly id: string | undefined;
@@ -46,7 +54,7 @@ export class ScriptedProvider {
     return provider;
   }
 
-  metadata(changes: object = {}): object {
+  metadata(changes: Readonly<Record<string, string | undefined>> = {}): Record<string, string | undefined> {
     const { issuer } = this;
     return {
       issuer,
@@ -105,5 +113,12 @@ export function sign(
 ): Promise<string> {
   return new SignJWT(claims)
     .setProtectedHeader({ alg: key.publicJwk.alg!, ...(key.id === undefined ? {} : { kid: key.id }), ...header })
+    .sign(key.privateKey);
+}
+
+/** A signed token with this text as its claims. */
+export function signText(claims: string, key: Key): Promise<string> {
+  return new CompactSign(new TextEncoder().encode(claims))
+    .setProtectedHeader({ alg: key.publicJwk.alg!, ...(key.id === undefined ? {} : { kid: key.id }) })
     .sign(key.privateKey);
 }

@@ -78,13 +78,20 @@ export function parameterName({ name }: PolicyContext, key: string): string {
   return `multiauth.policy.${name}.${key}`;
 }
 
-/** Returns why the URL of a remote server is refused; `undefined` when it is accepted. */
-export function findAddressFault(address: string, allowHttp: boolean): string | undefined {
+/**
+ * Returns why the URL of a remote server is refused; `undefined` when it is accepted.
+ *
+ * @param source URL of the server that named the address, if it is not from the operator. Only a server on this machine may lead
+ *   to others on this machine without TLS.
+ */
+export function findAddressFault(address: string, allowHttp: boolean, source = address): string | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return 'expected a URL that starts with https://';
   if (url.username !== '' || url.password !== '') return 'expected a URL without user name and password';
-  if (url.protocol === 'http:' && !allowHttp && !isLoopbackName(url.hostname)) {
-    return 'expected a URL that starts with https://, because this one is on another machine (allow_http permits it)';
+  const isLocal = [url, new URL(source)].every(({ hostname }) => isLoopbackName(hostname));
+  if (url.protocol === 'http:' && !allowHttp && !isLocal) {
+    const what = source === address ? 'this one' : 'this one or the server that names it';
+    return `expected a URL that starts with https://, because ${what} is on another machine (allow_http permits it)`;
   }
   return undefined;
 }

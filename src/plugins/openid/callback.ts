@@ -1,12 +1,17 @@
 // Validation of callback URLs, which receive a token after a login. The URL comes from a link that an attacker may have
-// written. So only the service itself, loopback addresses, and URLs in a setting are accepted.
+// written. So only the console of the service, loopback addresses, and URLs in a setting are accepted.
 import { isLoopbackName } from '../../http/allowed-hosts.ts';
 
 /** Maximum number of characters of a callback URL. */
 const maxCallbackLength = 2048;
 
-/** One entry of `openid_allowed_callbacks`. */
-export type CallbackRule = (url: URL) => boolean;
+/**
+ * One entry of `openid_allowed_callbacks`.
+ *
+ * @param isOwn whether the URL is at the service itself, whose log and redirects could disclose the token. Only entries with a
+ *   path allow such a URL.
+ */
+export type CallbackRule = (url: URL, isOwn: boolean) => boolean;
 
 /**
  * Compiles `openid_allowed_callbacks`.
@@ -22,7 +27,7 @@ const wildcard = '*.';
 const placeholder = 'wildcard.invalid.';
 
 function compileRule(entry: string): CallbackRule {
-  if (entry === '*') return () => true;
+  if (entry === '*') return (_callback, isOwn) => !isOwn;
   const isWild = entry.includes(`://${wildcard}`);
   const pattern = entry.replace(`://${wildcard}`, isWild ? `://${placeholder}` : '');
   const url = URL.canParse(pattern) ? new URL(pattern) : undefined;
@@ -31,7 +36,9 @@ function compileRule(entry: string): CallbackRule {
     throw new Error(`openid_allowed_callbacks contains ${entry}. Use URLs such as https://admin.example.org.`);
   }
   const suffix = isWild ? `.${url.hostname.slice(placeholder.length)}` : undefined;
-  return (callback) => {
+  const hasPath = !isWild && url.pathname !== '/';
+  return (callback, isOwn) => {
+    if (isOwn && !hasPath) return false;
     if (callback.protocol !== url.protocol || callback.port !== url.port) return false;
     const { hostname } = callback;
     const isHost = suffix === undefined ? hostname === url.hostname : hostname.endsWith(suffix);
@@ -61,23 +68,51 @@ export function findOwnOrigin(origin: string, isHostConfigured: boolean): string
   return isHostConfigured || isLoopbackName(new URL(origin).hostname) ? new URL(origin).origin : undefined;
 }
 
+/** Where the service is. */
+export interface OwnPlace {
+  /** Origin of the service, as `findOwnOrigin` returns it. */
+  readonly origin: string;
+  /** `/v1` */
+  readonly versionPrefix: string;
+}
+
 /**
  * Returns the normalised URL if it may receive a token, or the reason why not. The URL always has a path, so that the
  * appended token cannot become part of the host.
- *
- * @param origin origin of the service itself
  */
 export function readCallback(
   text: string,
-  origin: string,
+  own: OwnPlace,
   rules: readonly CallbackRule[],
 ): { readonly address: string } | { readonly fault: string } {
   if (text.length > maxCallbackLength) return { fault: `expected at most ${maxCallbackLength} characters` };
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return { fault: 'expected an http or https URL' };
   if (url.username !== '' || url.password !== '') return { fault: 'expected a URL without user and password' };
-  const isAllowed = url.origin === origin || isLoopbackName(url.hostname) || rules.some((rule) => rule(url));
   // Percent-encoding lengthens some URLs, and they must fit into a cookie.
   if (url.href.length > maxCallbackLength) return { fault: `expected at most ${maxCallbackLength} characters` };
-  return isAllowed ? { address: url.href } : { fault: 'the callback is not in openid_allowed_callbacks' };
+  const isOwn = isAtService(url, own.origin);
+  if (isOwn ? isConsole(url, own) : isLoopbackName(url.hostname)) return { address: url.href };
+  if (rules.some((rule) => rule(url, isOwn))) return { address: url.href };
+  const console = `${own.origin}${own.versionPrefix}/admin/#tokens=`;
+  return {
+    fault: isOwn
+      ? `expected ${console}, or a URL below an entry with a path in openid_allowed_callbacks`
+      : 'the callback is not in openid_allowed_callbacks',
+  };
+}
+
+/** Whether requests to the URL reach the service. A service at one loopback name answers at all of them. */
+function isAtService(url: URL, origin: string): boolean {
+  const own = new URL(origin);
+  if (url.origin === own.origin) return true;
+  return url.port === own.port && [url, own].every(({ hostname }) => isLoopbackName(hostname));
+}
+
+/**
+ * Whether the console receives the token, in the fragment, which no request contains. A redirect passes the fragment on: other
+ * paths of the service, such as logins, could lead to another host.
+ */
+function isConsole(url: URL, { versionPrefix }: OwnPlace): boolean {
+  return url.href.includes('#') && isBelow(url, `${versionPrefix}/admin`);
 }

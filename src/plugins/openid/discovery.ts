@@ -90,8 +90,8 @@ export class Discovery {
   #readAddress(document: JsonObject, key: string, isRequired: boolean): string {
     const address = getKey(document, key);
     if (address === undefined && !isRequired) return '';
-    const fault =
-      typeof address === 'string' ? findAddressFault(address, this.#parameters.allow_http) : 'it is missing';
+    const { allow_http: allowHttp, issuer } = this.#parameters;
+    const fault = typeof address === 'string' ? findAddressFault(address, allowHttp, issuer) : 'it is missing';
     if (fault !== undefined) throw new ProviderMismatch(`${this.url} has no usable ${key}: ${fault}.`);
     return address as string;
   }

@@ -17,7 +17,7 @@ import { handleToken } from './token-exchange.ts';
 const settings = {
   openid_allowed_callbacks: setting(
     list('origins such as https://admin.example.org, or URLs whose subpaths are allowed'),
-    'Callback URLs that may receive tokens after a login, in addition to this service and loopback addresses. https://*.example.org allows all subdomains of example.org. * allows any URL, so an attacker whose link a user follows gets the token.',
+    'Callback URLs that may receive tokens after a login, in addition to the console of this service and loopback addresses. https://*.example.org allows all subdomains of example.org. * allows any URL, so an attacker whose link a user follows gets the token. Other pages at the origin of this service need an entry with a path.',
     { default: [], section: 'OpenID Connect' },
   ),
 };

@@ -5,7 +5,6 @@ import {
   errors,
   jwtVerify,
   type JSONWebKeySet,
-  type JWTPayload,
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
 } from 'jose';
@@ -49,21 +48,21 @@ export class KeySet {
   }
 
   /**
-   * Returns the claims of a token that fits the options and is signed by a key of the set. Keys come only from this URL,
-   * whatever the token contains.
+   * Requires a token to fit the options and to be signed by a key of the set. Keys come only from this URL, whatever the token
+   * contains.
    *
    * @throws BackendUnavailable without keys; errors of `jwtVerify`
    */
-  async verify(url: string, token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
+  async verify(url: string, token: string, options: JWTVerifyOptions): Promise<void> {
     const age = this.#keys === undefined ? Infinity : Math.abs(this.#clock.now() - this.#keys.fetchedAt);
     const keys = this.#keys === undefined || age > maxAgeMs ? await this.#fetch(url) : this.#keys;
     try {
-      return await verifyWith(keys, token, options);
+      await verifyWith(keys, token, options);
     } catch (error) {
       if (!isOfUnknownKey(error)) throw error;
       const newer = await this.#findNewer(url, keys);
       if (newer === undefined) throw error;
-      return verifyWith(newer, token, options);
+      await verifyWith(newer, token, options);
     }
   }
 
@@ -110,16 +109,17 @@ export class KeySet {
 }
 
 /** Verifies with the key that the token names, or with each key that fits. Providers may publish keys without ids. */
-async function verifyWith({ find }: Keys, token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
+async function verifyWith({ find }: Keys, token: string, options: JWTVerifyOptions): Promise<void> {
   try {
-    return (await jwtVerify(token, find, options)).payload;
+    await jwtVerify(token, find, options);
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
     let failure: unknown = error;
     let tried = 0;
     for await (const key of error) {
       try {
-        return (await jwtVerify(token, key, options)).payload;
+        await jwtVerify(token, key, options);
+        return;
       } catch (cause) {
         if (!isOfUnknownKey(cause)) throw cause;
         failure = cause;

@@ -32,7 +32,7 @@ export async function handleLogin(
 ): Promise<ServiceResponse> {
   const { parameters, name } = provider;
   const cookieSite = cookieScope(options, context, provider);
-  const { callback, scope, prompt } = readQuery(context, options.rules, { parameters, origin: cookieSite.origin });
+  const { callback, scope, prompt } = readQuery(context, options, { parameters, origin: cookieSite.origin });
   const metadata = await provider.describe();
   const state = randomBytes(parameters.state_length).toString('hex');
   const verifier = randomBytes(32).toString('base64url');
@@ -89,12 +89,12 @@ export function secretRedirect(location: string, cookies: readonly string[]): Se
 
 function readQuery(
   context: Context,
-  rules: readonly CallbackRule[],
+  { rules, versionPrefix }: LoginOptions,
   { parameters, origin }: { readonly parameters: Provider['parameters']; readonly origin: string },
 ): { readonly callback: string; readonly scope: string; readonly prompt: string | undefined } {
   const issues: Issue[] = [];
   const given = requireOnce(context, 'callback', issues);
-  const callback = readCallback(given, origin, rules);
+  const callback = readCallback(given, { origin, versionPrefix }, rules);
   if (given !== '' && 'fault' in callback) issues.push(inQuery('callback', callback.fault));
   const scope = requireOnce(context, 'scope', issues);
   if (scope !== '' && (!scopeForm.test(scope) || scope.length > maxScopeLength)) {

@@ -1,8 +1,8 @@
 // The authentication policy of one provider. With an audience, the token is verified locally first. Then the provider
 // returns the user information.
 import { createHmac } from 'node:crypto';
-import { decodeJwt, errors, type JWTPayload } from 'jose';
-import { parseJson, type JsonObject } from '../../base/json.ts';
+import { errors } from 'jose';
+import { isJsonObject, JsonSyntaxError, parseJson, type JsonObject } from '../../base/json.ts';
 import { withoutSlashesAtEnd } from '../../base/slashes-at-end.ts';
 import type {
   Authenticated,
@@ -135,7 +135,7 @@ export class Provider implements AuthenticationPolicy {
   async #verifySignature(token: string, { issuer, jwksUri }: Metadata): Promise<JsonObject | undefined> {
     const { audience, algorithms, clock_tolerance_seconds: clockTolerance } = this.parameters;
     try {
-      const payload = await this.#keys.verify(jwksUri, token, {
+      await this.#keys.verify(jwksUri, token, {
         issuer,
         audience,
         algorithms: [...algorithms],
@@ -143,7 +143,7 @@ export class Provider implements AuthenticationPolicy {
         currentDate: new Date(this.#context.clock.now()),
         requiredClaims: ['exp'],
       });
-      return asJson(payload);
+      return parseClaims(token);
     } catch (error) {
       if (error instanceof BackendUnavailable) throw error;
       // Other errors are in the token or in its key. Only a wrong key is logged.
@@ -157,7 +157,7 @@ export class Provider implements AuthenticationPolicy {
 
 function readClaims(token: string): JsonObject | undefined {
   try {
-    return asJson(decodeJwt(token));
+    return parseClaims(token);
   } catch (error) {
     if (error instanceof errors.JOSEError) return undefined;
     throw error;
@@ -169,11 +169,19 @@ function readIssuer(token: string): string | undefined {
   return typeof issuer === 'string' ? issuer : undefined;
 }
 
-/** Converts claims to JSON of the service, and refuses text that no backend can store. */
-function asJson(payload: JWTPayload): JsonObject {
+/**
+ * Returns the claims of a JWT with all digits, as the signed text has them.
+ *
+ * @throws JWTInvalid for other tokens, and for claims that no backend can store, such as numbers out of range
+ */
+function parseClaims(token: string): JsonObject {
+  const [, payload = '', ...rest] = token.split('.');
   try {
-    return parseJson(JSON.stringify(payload)) as JsonObject;
+    const claims = parseJson(Buffer.from(payload, 'base64url').toString('utf8'));
+    if (rest.length === 1 && isJsonObject(claims)) return claims;
   } catch (cause) {
-    throw new errors.JWTInvalid('the claims cannot be stored', { cause });
+    if (cause instanceof JsonSyntaxError) throw new errors.JWTInvalid('the claims cannot be stored', { cause });
+    throw cause;
   }
+  throw new errors.JWTInvalid('expected a JWT with claims');
 }
