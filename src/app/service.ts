@@ -24,6 +24,7 @@ import { SettingsError } from '../settings/problems.ts';
 import type { Settings } from '../settings/settings.ts';
 import { createEndpoints, idRulesOf, type EndpointSources } from './endpoints.ts';
 import { Faults } from './faults.ts';
+import { guardAuthorization } from './guard-authorization.ts';
 import { createKinds, kindSettings } from './kinds.ts';
 import { indexingSubscriber } from './indexing.ts';
 import { IndexBuilder } from '../engine/index-builder.ts';
@@ -208,7 +209,11 @@ async function fillKinds(
   const canLookUp = !faults.hasUnknownGaps;
   const find = (): Promise<AuthorizationPolicy | undefined> => createAuthorization(host, parts);
   const policy = authorization ?? (canLookUp ? await faults.attemptAsync(find) : undefined);
-  const ofKinds = kindSettings(settings, parts, policy);
+  const guard = {
+    name: authorization === undefined ? settings.get('multiauth.authorization_policy') : 'of the program',
+    timeoutSeconds: settings.get('authorization_timeout_seconds'),
+  };
+  const ofKinds = kindSettings(settings, parts, policy === undefined ? undefined : guardAuthorization(policy, guard));
   const compiled = canLookUp ? faults.attempt(() => createKinds(settings, ofKinds, parts)) : undefined;
   for (const [name, kind] of compiled ?? []) kinds.set(name, kind);
   if (!hasPermissions && [...kinds.values()].some(({ isShareable }) => isShareable)) {

@@ -1,6 +1,7 @@
 // An external authorization policy decides every access: to single objects, to lists, in batches, and by all other access
 // paths.
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/core/errors.ts';
 import type { AccessQuestion, AuthorizationPolicy } from '../../src/engine/access.ts';
@@ -134,6 +135,15 @@ forEachBackend((backend) => {
       expect(await statusOf(bob, 'GET', records)).toBe(403);
     });
 
+    it('must choose a list of ids.', async () => {
+      decide = ({ on, byDefault }) => (on === 'list' ? false : byDefault());
+      for (const wrong of ['abc', undefined, null, new Set(['a']), ['a', 1], { length: 1 }]) {
+        selectObjects = (() => wrong) as unknown as typeof selectObjects;
+        for (const method of ['GET', 'DELETE']) expect(await statusOf(bob, method, records)).toBe(500);
+        expect(await statusOf(bob, 'GET', `${records}/a`)).toBe(200);
+      }
+    });
+
     it('decides about the list of permissions.', async () => {
       const uri = records.slice('/v1'.length);
       const listed = async (): Promise<unknown> => {
@@ -180,6 +190,36 @@ forEachBackend((backend) => {
       decide = (() => 'yes') as unknown as typeof decide;
       expect(await statusOf(alice, 'GET', `${records}/a`)).toBe(403);
     });
+  });
+});
+
+forEachBackend((backend) => {
+  it(`A policy that does not decide in time undoes the request and delays no others, on ${backend.name}.`, async () => {
+    const lines: unknown[] = [];
+    const write = (...line: unknown[]): void => void lines.push(line);
+    const service = await backend.start({
+      authorization,
+      settings: { authorization_timeout_seconds: '0.2' },
+      logger: { debug: write, info: write, warn: write, error: write },
+    });
+    try {
+      const alice = service.asUser('alice');
+      decide = ({ byDefault }) => byDefault();
+      await alice.request('PUT', '/v1/buckets/b');
+      await alice.request('PUT', '/v1/buckets/b/collections/c');
+      const records = '/buckets/b/collections/c/records';
+      decide = ({ ids, byDefault }) => (ids['record_id'] === 'hang' ? new Promise(() => {}) : byDefault());
+      const requests = ['first', 'hang'].map((id) => ({ method: 'PUT', path: `${records}/${id}` }));
+      const batch = alice.request('POST', '/v1/batch', { body: { requests } });
+      const others = await Promise.all([batch, alice.request('PUT', `/v1${records}/other`)]);
+      expect(others.map(({ status }) => status)).toEqual([503, 201]);
+      expect(inspect(lines, { depth: 20 })).toContain(
+        'The authorization policy of the program has not finished decide',
+      );
+      expect((await alice.request('GET', `/v1${records}/first`)).status).toBe(404);
+    } finally {
+      await service.close();
+    }
   });
 });
 

@@ -1,6 +1,6 @@
 // Settings of permissions, authentication, ids and pages of lists.
 import { setting } from '../definition.ts';
-import { dottedChoiceOr, flag, integer, list, matching, orNone, text } from '../readers.ts';
+import { dottedChoiceOr, duration, flag, integer, list, matching, orNone, text } from '../readers.ts';
 
 const generator = dottedChoiceOr(['UUID4', 'NameGenerator', 'RelaxedUUID'], {
   isDeprecated: false,
@@ -103,6 +103,11 @@ export const authenticationSettings = {
     matching(/^[^\s]+$/, 'AuthorizationPolicy, the name of a policy of a plugin, a package, or a path'),
     'Authorization policy, which decides every access. AuthorizationPolicy applies permissions and settings. Other policies come from a plugin, or from a module that exports createAuthorization.',
     { default: 'AuthorizationPolicy' },
+  ),
+  authorization_timeout_seconds: setting(
+    duration({ min: 0.01 }),
+    'Maximum time of a call of an authorization policy of a plugin or module. After it the request gets 503 and is undone.',
+    { default: 10 },
   ),
 };
 
