@@ -138,8 +138,14 @@ describe('extreme values', () => {
     onTestFinished(() => backends.database.close());
     const odd = String.raw`.\\w[^a]{2}(b|c)*+?$^#%_` + '\n漢🍏';
     const texts = ['a'.repeat(3_000_000), `${'a'.repeat(200)}b`, odd.repeat(9), `x${odd.repeat(9)}y`, 'short'];
-    await store(backends, texts);
+    // A regular expression takes half a minute for a text that it follows to the end.
+    const various = Array.from({ length: 40_000 }, (_, n) =>
+      String.fromCodePoint(97 + ((n * n * 31 + (n >> 3)) % 26)),
+    ).join('');
+    await store(backends, [...texts, various]);
     const patterns = [
+      ['', various, ''],
+      ['', various.slice(1000, 20_000), various.slice(30_000), ''],
       ['', `${'a'.repeat(8000)}b`, ''],
       ['', `${'a'.repeat(150)}b`, ''],
       ['', 'a'.repeat(8000), 'a'.repeat(7000), ''],
