@@ -59,7 +59,9 @@ export const accounts = definePlugin({
           },
         },
       ],
-      policies: { AccountsPolicy: policyFactory(host, { passwords, throttle, temporary: codes?.temporary, isFollowed }) },
+      policies: {
+        AccountsPolicy: policyFactory(host, { passwords, throttle, temporary: codes?.temporary, isFollowed }),
+      },
       capabilities: {
         accounts: {
           description: 'Users have accounts with names and passwords, which they manage themselves.',
