@@ -156,7 +156,8 @@ forEachBackend(({ name, start }) => {
       await request([
         { method: 'PUT', path: '/buckets/b' },
         { method: 'PUT', path: collection },
-        { method: 'PUT', path: `${records}/r1`, body: { data: { text: 'tea' } } },
+        // PostgreSQL compares shorter texts with such a pattern in another way.
+        { method: 'PUT', path: `${records}/r1`, body: { data: { text: 'z'.repeat(250_000) } } },
       ]);
       const paths = Array.from({ length: 95 }, (_, n) => `${'a.'.repeat(489)}k${n}`);
       const likes = Object.fromEntries(paths.map((path) => [path, { $like: 'x' }]));
