@@ -13,7 +13,7 @@ interface Meaning {
   readonly isLasting?: boolean;
 }
 
-/** What an operator can do about a pooler that does not keep what the service leaves in a session. */
+/** Remedy for a pooler that does not keep what the service leaves in a session. */
 export const pooling = 'behind a pooler, set postgresql_transaction_pooling';
 
 /** Meanings of SQLSTATE codes, or of the two characters of their class. */

@@ -11,7 +11,7 @@ export interface PostgresTableOptions<Name extends string> {
   readonly component: Component;
   /** Name of the backend in errors. */
   readonly backend: BackendName;
-  /** What the table has, for errors. */
+  /** Contents of the table, for errors. */
   readonly contents: string;
   readonly statements: Readonly<Record<Name, string>>;
   /** Statements that may change many rows; all others are quick. */

@@ -5,7 +5,7 @@ export type BackendName = 'storage' | 'permission' | 'cache' | 'queue';
 
 /** Errors of credentials. Commands with many arguments are refused to unauthenticated clients with words of their own. */
 const credentials = /NOAUTH |WRONGPASS |NOPERM |unauthenticated/;
-/** What scripts report about a list when some of its keys are missing. */
+/** Error of scripts for a list some of whose keys are missing. */
 export const lostKeys = 'LOSTKEYS keys of a list are missing';
 const loss = /LOSTKEYS /;
 const fullHouse = /max number of clients/;

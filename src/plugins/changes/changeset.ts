@@ -28,7 +28,7 @@ import type { ChangesService } from './service.ts';
 /** Maximum number of reads while the collection keeps changing. */
 const maxAttempts = 5;
 
-/** What an entry counts at least: as much as a tombstone takes, whose text the limit of a page does not count. */
+/** Minimum size that an entry counts: that of a tombstone, whose text the limit of a page does not count. */
 const minEntryBytes = 100;
 
 export function changesetEndpoint(service: ChangesService): Endpoint {
@@ -109,7 +109,7 @@ function redirectUnquoted({ redirects }: ChangesService, context: Context): Serv
 
 interface ChangesetQuery {
   readonly since: number | undefined;
-  /** What the client asks for. Nothing else cuts a changeset: it has no next page, and the signature is that of all records. */
+  /** Maximum number of entries, from the client. Nothing else cuts a changeset: it has no next page. */
   readonly limit: number;
   readonly caching: ServiceResponse['headers'];
 }

@@ -50,7 +50,7 @@ it('the right password is no other user while too many passwords wait.', async (
 it('unknown names count against the limit of their address, and stay users of the Basic policy.', async () => {
   const service = await startAccounts({ settings: followed });
   await signUp(service, 'zoe', 'right');
-  for (const n of [1, 2, 3, 4, 5, 6]) expect(await identify(service, `nobody${n}`, 'x')).toEqual([200, 'basicauth']);
+  for (const n of [1, 2, 3, 4, 5, 6]) expect(await identify(service, `unknown${n}`, 'x')).toEqual([200, 'basicauth']);
   expect(await logIn(service, 'zoe', 'right')).toBe(429);
   expect(await logIn(service, 'zoe', 'right', '192.0.2.2')).toBe(200);
 });

@@ -129,9 +129,9 @@ describe('the accounts policy', () => {
 
   it('passes unknown names on without a check above the limit of their address.', async () => {
     const { ask, checks } = await setUp({ isFollowed: true });
-    for (let n = 0; n < 110; n++) expect(await ask(`nobody${n}`, 'x', '192.0.2.1')).toBeUndefined();
+    for (let n = 0; n < 110; n++) expect(await ask(`unknown${n}`, 'x', '192.0.2.1')).toBeUndefined();
     expect(checks()).toBe(100);
-    expect(await ask('nobody', 'x', '192.0.2.2')).toBeUndefined();
+    expect(await ask('unknown', 'x', '192.0.2.2')).toBeUndefined();
     expect(checks()).toBe(1);
   });
 
