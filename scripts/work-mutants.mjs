@@ -317,6 +317,15 @@ export const workMutants = [
     only: 'on memory',
   },
   {
+    backend: 'sqlite',
+    name: 'replaced texts stay in the database although subscribers read them',
+    file: 'src/engine/begin-write.ts',
+    find: 'kind.declaration.afterChange === undefined && !context.unit.readsReplaced(kind.name)',
+    replace: 'kind.declaration.afterChange === undefined',
+    tests: 'test/http/replaced-texts.test.ts',
+    only: 'on sqlite',
+  },
+  {
     backend: 'memory',
     name: 'a list keeps its turn until its indexes are complete',
     file: 'src/engine/index-builder.ts',

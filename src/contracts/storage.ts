@@ -138,6 +138,15 @@ export interface FoundWords {
  */
 export type RequireRoom = (chars: number) => void;
 
+/** What a caller needs of an object. */
+export interface ReadNeeds {
+  /**
+   * Whether a transaction may leave a long text in the database, since the caller is probably going to replace it; default
+   * `false`. It can be used until the object changes and the transaction ends, and throws afterwards.
+   */
+  readonly defersText?: boolean;
+}
+
 export interface StorageReader {
   /**
    * Returns the live object; `undefined` when absent or deleted.
@@ -145,7 +154,7 @@ export interface StorageReader {
    * @param requireRoom called for a long text: before it is requested from a remote backend, or when it was read from a file.
    *   Many requests can wait for theirs, and all of them may arrive together.
    */
-  get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined>;
+  get(list: ListKey, id: string, requireRoom?: RequireRoom, needs?: ReadNeeds): Promise<StoredObject | undefined>;
 
   /** Returns one page of a list, with entries and clock from one snapshot. Uses memory for the page only. */
   listAll(list: ListKey, query: PageQuery): Promise<Page>;
@@ -220,7 +229,7 @@ export interface StorageReader {
  */
 export interface StorageWriter extends StorageReader {
   /** Locks the list, and reads the object under the lock when an id is given. */
-  lock(list: ListKey, id?: string): Promise<LockedState>;
+  lock(list: ListKey, id?: string, needs?: ReadNeeds): Promise<LockedState>;
 
   /**
    * Reads the live object, or `undefined`, and keeps the object and its parents from being deleted until the transaction

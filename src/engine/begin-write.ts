@@ -1,7 +1,7 @@
 // The first half of every write to one object: authorizes the caller, reports all faults of the request,
 // and only then locks the list and reads the object under the lock. Refused requests never hold locks.
 import type { ObjectPermissions } from '../contracts/permission.ts';
-import type { LockedState } from '../contracts/storage.ts';
+import type { LockedState, ReadNeeds } from '../contracts/storage.ts';
 import type { PathIds } from '../core/objects/object-id.ts';
 import type { StoredObject } from '../core/objects/stored.ts';
 import { isAllowed, refusal, requireAllowed, type AccessRule } from './access.ts';
@@ -45,6 +45,8 @@ export interface WritePlan<T> {
   readonly expects: readonly boolean[];
   /** Whether the attributes of an existing object may be parsed and written again; default `false`. */
   readonly rewrites?: boolean;
+  /** Returns whether the write replaces the attributes of an existing object without reading them; absent: it does not. */
+  readonly replaces?: (checked: T) => boolean;
   /** Whether the entries of an existing object are needed; default `false`. */
   readonly readsPermissions?: boolean;
   /** Reads the request once access is granted. Faults go to the issues of the request. */
@@ -74,13 +76,19 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
   const readsPermissions = plan.readsPermissions === true && kind.isShareable;
   if (plan.id !== undefined) announceSiblings(scope);
   const isSingleStatement = mayWriteConditionally(scope, plan);
-  const ahead = await readAhead(scope, plan, reader, isSingleStatement && readsPermissions);
+  const needs = { defersText: plan.replaces !== undefined && mayDefer(scope) };
+  const ahead = await readAhead(scope, plan, reader, {
+    needs,
+    readsPermissions: isSingleStatement && readsPermissions,
+  });
   const { object, permissions, above } = ahead;
   const exists = object !== undefined;
-  const room = requireRoom(context, object, workOf(plan));
+  const isDeferred = object?.isDeferred === true;
+  const room = isDeferred ? undefined : requireRoom(context, object, workOf(plan));
   if (room !== undefined) await room;
   const checking = check();
   const checked = checking instanceof Promise ? await checking : checking;
+  if (isDeferred && plan.replaces?.(checked) !== true) await requireRoom(context, object, workOf(plan));
   if (above.missing !== undefined) throw above.missing;
   requireNoIssues(scope);
   await prepare?.(checked, object);
@@ -90,7 +98,7 @@ export async function beginWrite<T>(scope: Scope, plan: WritePlan<T>): Promise<B
     return { reader, writer: undefined, above, state, permissions: exists ? permissions : undefined, checked };
   }
   const writer = await context.unit.writer();
-  const locked = await lockList(scope, writer, plan.id, { readsPermissions, existed: exists });
+  const locked = await lockList(scope, writer, plan.id, { needs, readsPermissions, existed: exists });
   let { state } = locked;
   const existsNow = state.object !== undefined;
   if (existsNow !== exists) await authorize(existsNow, writer);
@@ -111,6 +119,11 @@ function announceSiblings(scope: Scope): void {
   context.unit.expect({ list, ids, uris });
 }
 
+/** Returns whether nothing that follows from an update reads the attributes before. */
+function mayDefer({ kind, context }: Scope): boolean {
+  return kind.declaration.afterChange === undefined && !context.unit.readsReplaced(kind.name);
+}
+
 function workOf({ rewrites = false }: Pick<WritePlan<unknown>, 'rewrites'>): StoredWork {
   return rewrites ? 'rewrite' : 'show';
 }
@@ -126,12 +139,12 @@ async function readAhead<T>(
   scope: Scope,
   plan: WritePlan<T>,
   reader: Reader,
-  readsPermissions: boolean,
+  { needs, readsPermissions }: { readonly needs: ReadNeeds; readonly readsPermissions: boolean },
 ): Promise<Ahead> {
   const { list, context } = scope;
   const { id, authorize, expects } = plan;
   const find = (): Promise<StoredObject | undefined> | undefined =>
-    id === undefined ? undefined : reader.storage.get(list, id, roomFor(context, workOf(plan)));
+    id === undefined ? undefined : reader.storage.get(list, id, roomFor(context, workOf(plan)), needs);
   const readEntries = (): Promise<ObjectPermissions> | undefined =>
     readsPermissions ? readPermissions(scope, reader) : undefined;
   if (!context.unit.isRemote) {
@@ -156,6 +169,12 @@ function readPermissions({ kind, context }: Scope, reader: Reader): Promise<Obje
   return reader.permission.getObjectPermissions(kind.objectUri(context.ids));
 }
 
+interface Locking {
+  readonly needs: ReadNeeds;
+  readonly readsPermissions: boolean;
+  readonly existed: boolean;
+}
+
 /**
  * Locks the list and keeps the object above it from being deleted.
  *
@@ -165,11 +184,11 @@ async function lockList(
   scope: Scope,
   writer: Writer,
   id: string | undefined,
-  { readsPermissions, existed }: { readonly readsPermissions: boolean; readonly existed: boolean },
+  { needs, readsPermissions, existed }: Locking,
 ): Promise<Omit<BegunWrite<unknown>, 'reader' | 'writer' | 'checked'>> {
   const [above, state, permissions] = await Promise.all([
     holdAbove(scope, writer),
-    writer.storage.lock(scope.list, id),
+    writer.storage.lock(scope.list, id, needs),
     // Calls of one transaction take effect in their order, so this one reads under the lock.
     readsPermissions && existed && scope.context.unit.hasOneTransaction ? readPermissions(scope, writer) : undefined,
   ]);

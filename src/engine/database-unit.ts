@@ -125,6 +125,10 @@ export class DatabaseUnit implements UnitOfWork {
     return this.#subscribers.wants(kind, action);
   }
 
+  readsReplaced(kind: string): boolean {
+    return this.#subscribers.readReplaced(kind);
+  }
+
   get changes(): readonly Change[] {
     return this.#events?.changes ?? [];
   }

@@ -48,13 +48,13 @@ export function requireRoom(
   work: StoredWork,
 ): Promise<void> | undefined {
   if (object === undefined || memory === undefined) return undefined;
-  memory.takeStored(object.text.length);
+  memory.takeStored(object.chars);
   if (!object.isLarge) return undefined;
   // At once: many requests may have read theirs.
-  memory.admit(object.text.length * bytesPerChar[work]);
+  memory.admit(object.chars * bytesPerChar[work]);
   if (work === 'rewrite') return requireRewriting(memory, object);
   // Other requests run between two large responses.
-  return object.text.length < charsOfTurn ? undefined : pause('normal');
+  return object.chars < charsOfTurn ? undefined : pause('normal');
 }
 
 /**

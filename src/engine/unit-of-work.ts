@@ -2,7 +2,7 @@
 // and kinds can name it without importing what implements it (`database-unit.ts`).
 import type { ConditionalWrite, ExpectedObjects } from '../contracts/database.ts';
 import type { PermissionBackend, PermissionReader, PermissionWriter } from '../contracts/permission.ts';
-import type { RequireRoom, StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
+import type { ReadNeeds, RequireRoom, StorageBackend, StorageReader, StorageWriter } from '../contracts/storage.ts';
 import type { ListKey, StoredObject } from '../core/objects/stored.ts';
 import type { Action } from '../core/events/payload.ts';
 import type { CommitListener } from './commit-listener.ts';
@@ -21,12 +21,22 @@ export interface Stores {
 
 /** Each read of an object says what reserves memory for a long text, or that nothing does. */
 export interface ReservingReader extends StorageReader {
-  get(list: ListKey, id: string, requireRoom: RequireRoom | undefined): Promise<StoredObject | undefined>;
+  get(
+    list: ListKey,
+    id: string,
+    requireRoom: RequireRoom | undefined,
+    needs?: ReadNeeds,
+  ): Promise<StoredObject | undefined>;
 }
 
 /** Requires the reservation as `ReservingReader` does, in a transaction. */
 export interface ReservingWriter extends StorageWriter {
-  get(list: ListKey, id: string, requireRoom: RequireRoom | undefined): Promise<StoredObject | undefined>;
+  get(
+    list: ListKey,
+    id: string,
+    requireRoom: RequireRoom | undefined,
+    needs?: ReadNeeds,
+  ): Promise<StoredObject | undefined>;
 }
 
 export interface Reader {
@@ -74,6 +84,8 @@ export interface UnitOfWork {
   readonly events: EventRecorder;
   /** Whether a subscriber wants events of this kind and action. */
   hasSubscribers(kind: string, action: Action): boolean;
+  /** Whether a subscriber may read the attributes that an update of an object of this kind replaces. */
+  readsReplaced(kind: string): boolean;
   /** Changes so far, in order, that subscribers to `RequestChanged` want and have not received yet. */
   readonly changes: readonly Change[];
 

@@ -23,6 +23,8 @@ export interface CommittedAccess extends Access {
 export interface UnitAccess extends Access {
   /** Objects, lists and entries that the unit is going to change. */
   readonly changes: Changes;
+  /** Runs one operation before it returns. */
+  readonly runAtOnce: <T>(operation: (connection: Connection) => T) => T;
 }
 
 /** Returns access to committed state. */
@@ -40,6 +42,7 @@ const longOperationMs = 4;
 export function accessUnit(unit: WriterUnit, backend: BackendName): UnitAccess {
   return {
     changes: unit.changes,
+    runAtOnce: (operation) => unit.run(backend, operation),
     async run(operation) {
       const startedAt = performance.now();
       const result = unit.run(backend, operation);

@@ -15,6 +15,14 @@ export interface Found {
   readonly tombstone: Tombstone | undefined;
 }
 
+type FoundTuple = [
+  ...ListTuple,
+  modified: number | null,
+  data: string | null,
+  bytes: number | null,
+  deleted: number | null,
+];
+
 const nothing: Found = { list: undefined, object: undefined, tombstone: undefined };
 
 /** Parameters of the columns that all objects have. */
@@ -54,23 +62,45 @@ export function insertObjects(connection: Connection, rows: readonly NewRow[]): 
   }
 }
 
+/** Texts of more bytes than `maxBytes` are deferred: the object is what `defer` returns. */
+export interface Deferring {
+  readonly maxBytes: number;
+  readonly defer: (lastModified: number, bytes: number) => StoredObject;
+}
+
+const noDeferring: Deferring = {
+  maxBytes: Number.MAX_SAFE_INTEGER,
+  defer: () => {
+    throw new RangeError('a text is longer than any can be');
+  },
+};
+
 /** Reads the row of the list, and object and tombstone of the id, with one query. */
-export function findObject(connection: Connection, { kind, parent }: ListKey, id: string): Found {
-  const row = connection.get<[...ListTuple, modified: number | null, data: string | null, deleted: number | null]>(
-    `SELECT ${listColumns}, o.last_modified, o.data, t.last_modified FROM lists l
+export function findObject(
+  connection: Connection,
+  { kind, parent }: ListKey,
+  id: string,
+  { maxBytes, defer }: Deferring = noDeferring,
+): Found {
+  const row = connection.get<FoundTuple>(
+    `SELECT ${listColumns}, o.last_modified, CASE WHEN octet_length(o.data) <= ? THEN o.data END, octet_length(o.data),
+    t.last_modified FROM lists l
     LEFT JOIN objects o ON o.list = l.list AND o.id = ?
     LEFT JOIN tombstones t ON t.list = l.list AND t.id = ?
     WHERE l.kind = ? AND l.parent = ?`,
+    maxBytes,
     id,
     id,
     kind,
     parent,
   );
   if (row === undefined) return nothing;
-  const [list, clock, horizon, live, dead, modified, data, deleted] = row;
+  const [list, clock, horizon, live, dead, modified, data, bytes, deleted] = row;
+  const read = (lastModified: number): StoredObject =>
+    data === null ? defer(lastModified, bytes ?? 0) : new StoredObject(id, lastModified, data);
   return {
     list: { list, clock, horizon, live, dead },
-    object: modified === null || data === null ? undefined : new StoredObject(id, modified, data),
+    object: modified === null ? undefined : read(modified),
     tombstone: deleted === null ? undefined : { id, lastModified: deleted, deleted: true },
   };
 }

@@ -28,8 +28,11 @@ import { countCached, selectCached } from './small-lists.ts';
 import { compileSelection, fromWhere, walkWindows } from './selection.ts';
 import { pause, type Steps } from '../../base/steps.ts';
 
-/** Maximum size in bytes of the text of a committed object that is read in the same turn of the event loop. */
-const maxBytesAtOnce = 262_144;
+/**
+ * Maximum size in bytes of the text of a committed object that is read in the same turn of the event loop. Longer ones can be
+ * deferred in a unit of work.
+ */
+export const maxBytesAtOnce = 262_144;
 
 export class SqliteStorageReader implements StorageReader {
   protected readonly access: Access;

@@ -12,6 +12,7 @@ import type {
   KeyedObject,
   LockedState,
   NewObject,
+  ReadNeeds,
   RequireRoom,
   Restoration,
   StorageWriter,
@@ -26,6 +27,7 @@ import {
   type ListChange,
 } from '../../core/lists/list-state.ts';
 import type { PurgeOptions } from '../../core/lists/purge.ts';
+import { DeferredObject } from '../../core/objects/deferred-object.ts';
 import { StoredObject, type ListKey, type IndexKeys } from '../../core/objects/stored.ts';
 import type { ObjectUri } from '../../core/objects/uris.ts';
 import type { PageQuery, Selection } from '../../core/query/ast.ts';
@@ -35,11 +37,19 @@ import type { Connection } from './connection.ts';
 import { ListRows } from './list-rows.ts';
 import type { ListRow } from './lists.ts';
 import { setKeys } from './key-columns.ts';
-import { findObject, findPresence, insertObjects, putObject, removeObject, type Presence } from './object-rows.ts';
+import {
+  findObject,
+  findPresence,
+  insertObjects,
+  putObject,
+  removeObject,
+  type Deferring,
+  type Presence,
+} from './object-rows.ts';
 import { selectPage } from './page.ts';
 import type { Changes } from './read-cache.ts';
 import { restoreEntries } from './restore.ts';
-import { readObject, SqliteStorageReader } from './storage-reader.ts';
+import { maxBytesAtOnce, readObject, SqliteStorageReader } from './storage-reader.ts';
 
 /** Number of objects written or deleted without a pause. */
 const objectsPerStep = 100;
@@ -50,6 +60,7 @@ const maxKnown = 100;
 
 export class SqliteStorageWriter extends SqliteStorageReader implements StorageWriter {
   readonly #changes: Changes;
+  readonly #runAtOnce: UnitAccess['runAtOnce'];
   readonly #clock: Clock;
   readonly #wakeReaper: () => void;
   /**
@@ -60,27 +71,55 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   readonly #rows = new ListRows();
   /** The last large object that the unit has read. */
   #lastLarge: { readonly key: string; readonly object: StoredObject } | undefined;
+  /** Objects whose texts were deferred and that have not changed since. */
+  readonly #deferred = new Map<string, DeferredObject>();
 
   constructor(access: UnitAccess, clock: Clock, wakeReaper: () => void) {
     super(access);
     this.#changes = access.changes;
+    this.#runAtOnce = access.runAtOnce;
     this.#clock = clock;
     this.#wakeReaper = wakeReaper;
   }
 
-  override async get(list: ListKey, id: string, requireRoom?: RequireRoom): Promise<StoredObject | undefined> {
+  override async get(
+    list: ListKey,
+    id: string,
+    requireRoom?: RequireRoom,
+    { defersText = false }: ReadNeeds = {},
+  ): Promise<StoredObject | undefined> {
     const key = keyOfObject(list, id);
-    const known = this.#recall(key);
-    const object = known ?? (await this.access.run((connection) => this.#keep(key, readObject(connection, list, id))));
-    if (object?.isLarge === true) requireRoom?.(object.text.length);
+    const read = (connection: Connection): StoredObject | undefined =>
+      defersText
+        ? findObject(connection, list, id, this.#deferring(list, id)).object
+        : readObject(connection, list, id);
+    const known = this.#recall(key, defersText);
+    const object = known ?? (await this.access.run((connection) => this.#keep(key, read(connection))));
+    if (object?.isLarge === true && !object.isDeferred) requireRoom?.(object.chars);
     return object;
   }
 
-  #recall(key: string): StoredObject | undefined {
-    return this.#lastLarge?.key === key ? this.#lastLarge.object : this.#known.get(key);
+  #recall(key: string, defersText: boolean): StoredObject | undefined {
+    const object =
+      this.#deferred.get(key) ?? (this.#lastLarge?.key === key ? this.#lastLarge.object : this.#known.get(key));
+    return object?.isDeferred === true && !defersText ? loaded(object) : object;
+  }
+
+  /** Leaves a long text of an object in its row until it is used or the object changes. */
+  #deferring(list: ListKey, id: string): Deferring {
+    return {
+      maxBytes: maxBytesAtOnce,
+      defer: (lastModified, bytes) => {
+        const readText = (): string => this.#runAtOnce((connection) => readObject(connection, list, id)!.text);
+        const object = new DeferredObject(id, lastModified, bytes, readText);
+        this.#deferred.set(keyOfObject(list, id), object);
+        return object;
+      },
+    };
   }
 
   #keep(key: string, object: StoredObject | undefined): StoredObject | undefined {
+    if (object instanceof DeferredObject) return object;
     if (object?.isLarge === true) this.#lastLarge = { key, object };
     else if (object !== undefined) {
       if (this.#known.size >= maxKnown) this.#known.clear();
@@ -90,17 +129,18 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   /** Takes no lock: the unit is the only writer of the file from its start to its end. */
-  lock(list: ListKey, id?: string): Promise<LockedState> {
+  lock(list: ListKey, id?: string, { defersText = false }: ReadNeeds = {}): Promise<LockedState> {
     return this.access.run((connection) => {
       if (id === undefined) {
         const timestamp = this.#rows.find(connection, list)?.clock;
         return { timestamp, object: undefined, tombstone: undefined };
       }
-      const known = this.#recall(keyOfObject(list, id));
+      const known = this.#recall(keyOfObject(list, id), defersText);
       if (known !== undefined) {
         return { timestamp: this.#rows.find(connection, list)?.clock, object: known, tombstone: undefined };
       }
-      const { list: row, object, tombstone } = findObject(connection, list, id);
+      const deferring = defersText ? this.#deferring(list, id) : undefined;
+      const { list: row, object, tombstone } = findObject(connection, list, id, deferring);
       return { timestamp: row?.clock, object, tombstone };
     });
   }
@@ -203,7 +243,12 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
   }
 
   #changing(list: ListKey, id: string): void {
-    if (this.#known.size > 0) this.#known.delete(keyOfObject(list, id));
+    if (this.#known.size + this.#deferred.size > 0) {
+      const key = keyOfObject(list, id);
+      this.#known.delete(key);
+      this.#deferred.get(key)?.expire();
+      this.#deferred.delete(key);
+    }
     this.#lastLarge = undefined;
     this.#changes.ofObject(list, id);
   }
@@ -225,6 +270,8 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
 
   #forget(): void {
     this.#known.clear();
+    for (const object of this.#deferred.values()) object.expire();
+    this.#deferred.clear();
     this.#lastLarge = undefined;
     this.#rows.forget();
   }
@@ -304,6 +351,12 @@ export class SqliteStorageWriter extends SqliteStorageReader implements StorageW
     }
     return { deletions, more };
   }
+}
+
+/** Returns an object after its deferred text was read. */
+function loaded(object: StoredObject): StoredObject {
+  void object.text;
+  return object;
 }
 
 /** Returns the objects from a place on that are written in one step. */

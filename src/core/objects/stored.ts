@@ -72,9 +72,19 @@ export class StoredObject {
     return getKey(parsed ?? this.attributes, name);
   }
 
+  /** Upper limit of the length of the text, in characters; the length itself unless the text is deferred. */
+  get chars(): number {
+    return this.text.length;
+  }
+
+  /** Whether the text was left in the database. */
+  get isDeferred(): boolean {
+    return false;
+  }
+
   /** Whether work on all attributes should be done in steps. */
   get isLarge(): boolean {
-    return this.text.length >= largeTextChars;
+    return this.chars >= largeTextChars;
   }
 
   /** Returns the attributes. Keep the result while it is used: those of large objects may be garbage collected. */

@@ -24,6 +24,11 @@ interface ResourceFilters {
   readonly actions?: readonly Action[];
   /** Names of kinds, such as `record`; absent: all. */
   readonly kinds?: readonly string[];
+  /**
+   * Whether the subscriber may read the attributes before an update (`old` of a change); default `true`. If no subscriber
+   * does, they need not be read from the database.
+   */
+  readonly readsReplaced?: boolean;
 }
 
 interface NamedFilters {
@@ -105,16 +110,25 @@ export class Subscribers {
   readonly #all: readonly Subscriber[];
   /** For each action, the kinds that any subscriber wants, or `all`. */
   readonly #wanted: ReadonlyMap<Action, ReadonlySet<string> | 'all'>;
+  /** The kinds of which any subscriber may read replaced attributes, or `all`. */
+  readonly #readingReplaced: ReadonlySet<string> | 'all';
 
   constructor(all: readonly Subscriber[]) {
     this.#all = all;
     this.#wanted = new Map(allActions.map((action) => [action, wantedKinds(all, action)]));
+    const reading = all.filter((subscriber) => !isResourceSubscriber(subscriber) || subscriber.readsReplaced !== false);
+    this.#readingReplaced = wantedKinds(reading, 'update');
   }
 
   /** Returns whether any subscriber wants an event. Every request calls it, and creates no event without subscribers. */
   wants(kind: string, action: Action): boolean {
     const kinds = this.#wanted.get(action)!;
     return kinds === 'all' || kinds.has(kind);
+  }
+
+  /** Returns whether a subscriber may read the attributes that an update of an object of the kind replaces. */
+  readReplaced(kind: string): boolean {
+    return this.#readingReplaced === 'all' || this.#readingReplaced.has(kind);
   }
 
   /** Returns whether a subscriber to `RequestChanged` wants such changes. */

@@ -38,6 +38,7 @@ export async function replaceObject(scope: Scope): Promise<ServiceResponse> {
     authorize: choose,
     expects: [true, false],
     rewrites: true,
+    replaces: ({ envelope }) => envelope.data !== undefined,
     readsPermissions: true,
     check: () => runFromNow(readSent(scope), 'normal'),
     prepare: (sent, old) => {

@@ -69,6 +69,7 @@ export const history = definePlugin({
           name: 'history',
           on: 'RequestChanged',
           kinds: recordedKinds,
+          readsReplaced: false,
           handle: (changes, { unit }) => recordChanges(objects.kind('history'), options, changes, unit),
         },
       ],

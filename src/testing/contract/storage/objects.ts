@@ -220,6 +220,44 @@ const locks: readonly StorageCase[] = [
   }),
 ];
 
+const long = { text: 'long '.repeat(80_000) };
+const longer = JSON.stringify({ text: 'longer '.repeat(80_000) });
+
+/** Reads of objects with long texts that the unit of work is going to replace. */
+const deferredTexts: readonly StorageCase[] = [
+  storageCase('a deferred text can be used until the object changes', async (probe) => {
+    await probe.create('x', long);
+    await probe.create('y', long);
+    await probe.unit(async (writer) => {
+      const read = await writer.get(records, 'x', undefined, { defersText: true });
+      const { object: locked } = await writer.lock(records, 'x', { defersText: true });
+      const { object: other } = await writer.lock(records, 'y', { defersText: true });
+      await writer.update(records, 'y', longer);
+      assert.deepEqual([read?.attributes, locked?.attributes], [long, long]);
+      assert.ok(read!.isLarge && read!.chars >= read!.text.length && !read!.isDeferred);
+      assert.ok(other!.isLarge && other!.chars >= 400_000 && other!.lastModified < probe.now + 2);
+      await writer.update(records, 'x', longer);
+      assert.equal(locked?.text, JSON.stringify(long));
+      assert.equal((await writer.lock(records, 'x', { defersText: true })).object?.text, longer);
+    });
+  }),
+  storageCase('a text that a later read needs is not deferred for it', async (probe) => {
+    await probe.create('x', long);
+    await probe.create('y', long);
+    await probe.unit(async (writer) => {
+      await writer.lock(records, 'x', { defersText: true });
+      await writer.get(records, 'y', undefined, { defersText: true });
+      const { object: x } = await writer.lock(records, 'x');
+      const y = await writer.get(records, 'y');
+      await writer.update(records, 'x', '{}');
+      await writer.delete(records, 'y');
+      assert.deepEqual([x?.attributes, y?.attributes], [long, long]);
+      assert.equal((await writer.get(records, 'x', undefined, { defersText: true }))?.text, '{}');
+      assert.equal(await writer.get(records, 'y', undefined, { defersText: true }), undefined);
+    });
+  }),
+];
+
 /** Attributes that a backend could change by mistake. */
 const oddAttributes: readonly (readonly [string, string])[] = [
   ['nothing at all', '{}'],
@@ -304,4 +342,4 @@ const odds: readonly StorageCase[] = [
 ];
 
 /** Single objects, their tombstones and their contents. */
-export const objectCases: readonly StorageCase[] = [...singles, ...deletions, ...locks, ...odds];
+export const objectCases: readonly StorageCase[] = [...singles, ...deletions, ...locks, ...deferredTexts, ...odds];
