@@ -18,7 +18,7 @@ const settings = {
   ),
   postgresql_lock_timeout_seconds: setting(
     duration({ min: 0.01, max: 3600 }),
-    'Maximum seconds that a request waits for others that write to the same list. Queries with filters or sorts may take half of it together in a request that holds locks.',
+    'Maximum seconds that a request waits for others that write to the same list. Queries with filters or sorts of one request may take half of it together while the request holds locks.',
     { default: 10 },
   ),
   postgresql_long_reads: setting(

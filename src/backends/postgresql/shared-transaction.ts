@@ -23,8 +23,17 @@ const beginQuery: Statement = { text: 'SAVEPOINT coffer_query' };
 const undoQuery: Statement = { text: 'ROLLBACK TO SAVEPOINT coffer_query' };
 const endQuery: Statement = { text: 'RELEASE SAVEPOINT coffer_query' };
 
-/** Part of the maximum wait for a lock that the queries of clients have together while the transaction holds locks. */
+/** Maximum number of units that share a transaction, which keeps other units waiting. */
+const maxUnits = 8;
+
+/** Part of the maximum wait for a lock that the queries of a client have together while the transaction holds locks. */
 const partOfQueries = 1 / 2;
+
+/**
+ * Part of that time from which the queries of a unit keep other units out. The queries of all units together then take less than
+ * twice the time of one, which is the maximum wait for a lock.
+ */
+const partOfFollowed = 1 / maxUnits;
 
 /** An object, and the lists under whose locks it was read. */
 export interface KeptObject {
@@ -77,8 +86,10 @@ export class SharedTransaction {
   readonly #connection: Connection;
   readonly #opening: Statement | undefined;
   readonly #statementMs: number;
-  /** Time that is left to the queries of clients, for which other writers wait. */
-  #queryMs: number;
+  /** Maximum time of the queries of a unit, for which other writers wait. */
+  readonly #maxQueryMs: number;
+  /** Time of the queries of the last unit. */
+  #queryMs = 0;
   readonly #outcome: Promise<Error | undefined>;
   #settle!: (error: Error | undefined) => void;
   #isOpen = false;
@@ -93,7 +104,7 @@ export class SharedTransaction {
     this.#connection = connection;
     this.#opening = opening;
     this.#statementMs = statementMs;
-    this.#queryMs = Math.min(statementMs, lockMs * partOfQueries);
+    this.#maxQueryMs = Math.min(statementMs, lockMs * partOfQueries);
     this.#outcome = new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -104,9 +115,10 @@ export class SharedTransaction {
     return this.#isOpen;
   }
 
-  /** Number of units in it so far. */
-  get units(): number {
-    return this.#units;
+  /** Number of units that may still join. */
+  get room(): number {
+    if (this.hasFailed || this.#queryMs >= this.#maxQueryMs * partOfFollowed) return 0;
+    return maxUnits - this.#units;
   }
 
   get hasFailed(): boolean {
@@ -141,6 +153,7 @@ export class SharedTransaction {
   /** Starts the part of another unit. */
   addUnit(): void {
     this.#units++;
+    this.#queryMs = 0;
     this.#sendQuietly({ text: `SAVEPOINT ${nameOf(this.#units)}` });
   }
 
@@ -170,21 +183,21 @@ export class SharedTransaction {
     }
   }
 
-  /** Runs a query of a client in the time that is left. All statements are sent at once. */
+  /** Runs a query of a client in the time that is left to its unit. All statements are sent at once. */
   async #runQuery(statement: Statement, values: readonly SqlValue[]): Promise<Result> {
     let startedAt: number | undefined;
     // Statements before it may wait for locks.
     const start = (): void => void (startedAt = performance.now());
     // If one of these fails, so does the query, whose error says why.
     this.#connection.run(beginQuery).catch(() => {});
-    this.#connection.run(timeoutOf(Math.max(1, this.#queryMs))).then(start, () => {});
+    this.#connection.run(timeoutOf(Math.max(1, this.#maxQueryMs - this.#queryMs))).then(start, () => {});
     const running = this.#connection.run(statement, values);
     this.#connection.run(timeoutOf(this.#statementMs)).catch(() => {});
     this.#connection.run(endQuery).catch(() => {});
     try {
       return await running;
     } finally {
-      if (startedAt !== undefined) this.#queryMs -= performance.now() - startedAt;
+      if (startedAt !== undefined) this.#queryMs += performance.now() - startedAt;
     }
   }
 

@@ -11,9 +11,6 @@ import type { ExpectedObjectsOfUnit } from './expected-objects.ts';
 import type { QueuedUnit, ListQueue } from './list-queue.ts';
 import { SharedTransaction, type Inheritance, type Sender } from './shared-transaction.ts';
 
-/** Maximum number of units that share a transaction, which keeps other units waiting. */
-const maxUnits = 8;
-
 export interface UnitOptions {
   readonly connection: Connection;
   /** First statement of each transaction, if any. */
@@ -177,7 +174,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
   /** Returns what the units expect that wait for the list, as far as they may join the transaction. */
   expectedOfFollowers(list: ListName): readonly ExpectedObjectsOfUnit[] {
     if (!this.#mayBeFollowed) return [];
-    const followers = this.#options.queue.waitingFor(list, maxUnits - this.#transaction.units);
+    const followers = this.#options.queue.waitingFor(list, this.#transaction.room);
     return followers.flatMap(({ expected }) => expected ?? []);
   }
 
@@ -244,8 +241,7 @@ export class PostgresUnit implements Transaction, QueuedUnit, Sender {
 
   /** Returns a waiting unit that may join the transaction. */
   #findFollower(): QueuedUnit | undefined {
-    const { units, hasFailed } = this.#transaction;
-    if (!this.#mayBeFollowed || hasFailed || units >= maxUnits) return undefined;
+    if (!this.#mayBeFollowed || this.#transaction.room === 0) return undefined;
     return this.#options.queue.next(this.#transaction);
   }
 

@@ -2,6 +2,7 @@
 // and are committed together, without effect on their results.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import { scanTargetOf } from '../../../src/backends/postgresql/list-scans.ts';
 import type { Transaction } from '../../../src/contracts/database.ts';
 import { BackendUnavailable, TransactionConflict } from '../../../src/contracts/errors.ts';
 import type { StorageWriter } from '../../../src/contracts/storage.ts';
@@ -235,6 +236,35 @@ describe('units of work that write to one list', () => {
     await database.close();
     await expectState(list, ['x'], []);
     expect(await createRecords(list, ['y'])).toHaveLength(1);
+  });
+
+  it('have the time of their queries each for themselves, and none joins a transaction with a long query.', async () => {
+    const list = await newList();
+    const { database, storage } = openPostgres(systemClock, { url, size: 3, lockTimeoutSeconds: 4 });
+    /** Runs a statement of a given duration as a query of a client. */
+    const query = (transaction: Transaction, seconds: number): Promise<unknown> =>
+      database
+        .within(transaction, 'storage')
+        .run({ text: 'SELECT pg_sleep($1::float8)', scans: { ...scanTargetOf(list), isOfClient: true } }, [seconds]);
+    const first = await database.begin({ mayShare: true });
+    await storage.writer(first).create(list, 'x', '{}');
+    const second = await database.begin({ mayShare: true });
+    const waiting = storage.writer(second).create(list, 'y', '{}');
+    await expect(query(first, 60)).rejects.toThrow('while others wait');
+    // Resolves although the second unit is open.
+    await first.commit();
+    await waiting;
+    await query(second, 0);
+    const third = await database.begin({ mayShare: true });
+    const joining = storage.writer(third).create(list, 'z', '{}');
+    const committing = second.commit();
+    await joining;
+    expect(await storage.reader.get(list, 'y')).toBeUndefined();
+    await query(third, 0);
+    await third.commit();
+    await committing;
+    await database.close();
+    expect(await idsOf(list)).toEqual(new Set(['first', 'x', 'y', 'z']));
   });
 });
 
