@@ -6,7 +6,7 @@ import { send } from '@fastify/send';
 import { isAbsent } from '../base/system-errors.ts';
 import { BackendUnavailable } from '../contracts/errors.ts';
 import { ServiceError } from '../core/errors.ts';
-import type { RequestHeaders, ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
+import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../engine/exchange.ts';
 
 export interface FileOptions {
   /** Folder of the files. */
@@ -32,7 +32,7 @@ export async function serveFile(request: ServiceRequest, options: FileOptions): 
     const asked = Object.assign(Readable.from([]), { headers: { ...request.headers, range }, method: request.method });
     return send(asked, encoded, { root, dotfiles: 'ignore', maxAge: cacheSeconds * 1000 });
   };
-  const range = findRange(request.headers);
+  const range = findRange(request);
   let found = await look(range);
   // The end of a file that is shorter is the whole file, and that of an empty one is no range.
   for (const whole of isSuffix.test(range ?? '') ? ['bytes=0-', undefined] : []) {
@@ -58,9 +58,13 @@ export async function serveFile(request: ServiceRequest, options: FileOptions): 
 /** A range of the last bytes of a file, of at least one. */
 const isSuffix = /^ *bytes= *-0*[1-9]\d* *$/;
 
-/** Returns the header `Range`; `undefined` if it depends on a weak ETag, whose bytes may differ from those the client has. */
-export function findRange({ range, 'if-range': condition }: RequestHeaders): string | undefined {
-  return condition?.trimStart().startsWith('W/') === true ? undefined : range;
+/**
+ * Returns the header `Range`; `undefined` if it depends on a weak ETag, whose bytes may differ from those the client has, and for
+ * methods other than GET, which have no ranges (RFC 9110, 14.2).
+ */
+export function findRange({ method, headers }: ServiceRequest): string | undefined {
+  const isWeak = headers['if-range']?.trimStart().startsWith('W/') === true;
+  return method !== 'GET' || isWeak ? undefined : headers.range;
 }
 
 /** Waits until the file is open, because a response whose status is sent cannot become a 404. */

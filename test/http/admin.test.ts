@@ -67,6 +67,10 @@ describe('Another web console', () => {
     });
     const beyond = { headers: { Range: 'bytes=100-' } };
     expect(await service.request('GET', '/v1/admin/assets/app.js', beyond)).toMatchObject({ status: 416 });
+    for (const ignored of [range, beyond]) {
+      const { status, headers: sent } = await service.request('HEAD', '/v1/admin/assets/app.js', ignored);
+      expect([status, sent['content-length'], sent['content-range']]).toEqual([200, '15', undefined]);
+    }
   });
 
   it.each([

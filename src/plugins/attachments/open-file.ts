@@ -91,7 +91,7 @@ function fileAfterWrite(): ServiceError {
 
 function conditionsOf({ request }: Context): BlobQuery['headers'] {
   const names = ['range', 'if-range', 'if-none-match', 'if-modified-since'] as const;
-  const headers: RequestHeaders = { ...request.headers, range: findRange(request.headers) };
+  const headers: RequestHeaders = { ...request.headers, range: findRange(request) };
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = headers[name];
