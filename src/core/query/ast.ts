@@ -27,7 +27,7 @@ export type Condition =
   | { readonly field: Field; readonly operator: 'in' | 'exclude'; readonly values: readonly JsonValue[] }
   /**
    * The lower-cased text contains the lower-cased `parts` in order, without overlap. The text starts with the first part
-   * and ends with the last one; an empty part leaves that side open.
+   * and ends with the last one; these may be empty, which leaves that side open.
    */
   | { readonly field: Field; readonly operator: 'like'; readonly parts: readonly string[] }
   | { readonly field: Field; readonly operator: 'has'; readonly present: boolean }

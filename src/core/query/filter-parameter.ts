@@ -7,7 +7,7 @@ import { isJsonArray } from './compare.ts';
 import { parseField } from './fields.ts';
 import { isJson, issueOf, parseQueryValue, parseTimestamp, timestampForm } from './parameters.ts';
 import { suggestFilter } from './suggestions.ts';
-import { foldCase } from './fold-case.ts';
+import { likeParts } from './like-parts.ts';
 
 export interface FilterOptions {
   /** Milliseconds since 1970 UTC. */
@@ -81,8 +81,7 @@ function readListed(field: Field, text: string, options: FilterOptions): JsonVal
 function readParts(field: Field, text: string): readonly string[] {
   if (field.name === 'last_modified') throw new RefusedFilter('timestamps cannot be searched as text');
   const value = readValue(text);
-  const pattern = foldCase(typeof value === 'string' ? value : text);
-  return pattern.includes('*') ? pattern.split('*') : ['', pattern, ''];
+  return likeParts(typeof value === 'string' ? value : text);
 }
 
 const presence: ReadonlyMap<string, boolean> = new Map([

@@ -15,7 +15,7 @@ import { jsonTypes, type Comparison, type Condition, type Field, type Filter, ty
 import { isJsonArray } from './compare.ts';
 import { isIdField, isTimestampField, parseField } from './fields.ts';
 import { issueOf } from './parameters.ts';
-import { foldCase } from './fold-case.ts';
+import { likeParts } from './like-parts.ts';
 
 export interface SelectorLimits {
   /** Maximum number of conditions and combinations. */
@@ -281,11 +281,6 @@ function requireObject(value: JsonValue, at: Place): JsonObject {
 function textOf(value: JsonValue, at: Place): string {
   if (typeof value !== 'string') throw new RefusedSelector(`${at.name}: expected a text`);
   return value;
-}
-
-function likeParts(text: string): readonly string[] {
-  const pattern = foldCase(text);
-  return pattern.includes('*') ? pattern.split('*') : ['', pattern, ''];
 }
 
 function typesOf(value: JsonValue, at: Place): readonly JsonType[] {

@@ -16,6 +16,7 @@ import type { Filter } from '../../../src/core/query/ast.ts';
 import { compareValues } from '../../../src/core/query/compare.ts';
 import { matches } from '../../../src/core/query/evaluate.ts';
 import { parseField } from '../../../src/core/query/fields.ts';
+import { likeParts } from '../../../src/core/query/like-parts.ts';
 import { compare, marks, oneOf, pageQuery, sortKeys } from '../../../src/testing/contract/storage/storage-probe.ts';
 import { inUnit } from '../../../src/testing/contract/unit-of-work.ts';
 import { json } from '../../core/query/arbitraries.ts';
@@ -154,6 +155,7 @@ describe('extreme values', () => {
       ['', odd.repeat(5), odd.repeat(5), ''],
       ['x', odd.repeat(8), 'y'],
       [odd.repeat(8), ''],
+      likeParts(`${'*'.repeat(3000)}${various.slice(1000, 1200)}${'*'.repeat(3000)}b`),
     ].map((parts) => parts.map((part) => part.toLowerCase()));
     const { reader } = backends.storage;
     const { entries: all } = await reader.listAll(list, pageQuery({}));
