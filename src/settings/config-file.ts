@@ -5,10 +5,12 @@ import { basename, dirname, extname, relative, resolve } from 'node:path';
 import { codeOf } from '../base/system-errors.ts';
 import type { FileEntry } from './layers.ts';
 import { interpolate, InterpolationError, parseIni, type IniDocument, type IniEntry, type IniSection } from './ini.ts';
+import { withoutCredentials } from './effective.ts';
 import { bareKey, SettingsError, type Problem } from './problems.ts';
+import { soundsSecret } from './resolve.ts';
 import { readToml } from './toml.ts';
 
-/** Facts about the file for the root view. */
+/** Facts about the file, for the root view and `coffer check`. */
 export interface FileIdentity {
   /** Name without folders. */
   readonly name: string;
@@ -16,6 +18,8 @@ export interface FileIdentity {
   readonly hash: string;
   /** Time of the last change, UTC in seconds without zone: `2026-11-21T03:50:00`. */
   readonly modified: string;
+  /** Absolute paths of the files that contain secrets: the file itself and those that it uses. */
+  readonly secretPaths: readonly string[];
 }
 
 export interface ConfigFile {
@@ -38,17 +42,22 @@ export interface ConfigFile {
 export function readConfigFile(path: string): ConfigFile {
   const name = basename(path);
   const { bytes, modified } = readBytes(path);
-  const identity: FileIdentity = {
-    name,
-    hash: createHash('sha256').update(bytes).digest('hex'),
-    modified: modified.toISOString().slice(0, 19),
-  };
-  const content = decode(bytes, name);
-  if (extname(path).toLowerCase() === '.toml') {
-    const { entries, problems } = readToml(content, name);
-    return { identity, sections: [entries], problems, warnings: [] };
-  }
-  return { identity, ...readIni(content, name, resolve(path)) };
+  const { secretPaths, ...content } = readContent(decode(bytes, name), name, resolve(path));
+  const hash = createHash('sha256').update(bytes).digest('hex');
+  return { identity: { name, hash, modified: modified.toISOString().slice(0, 19), secretPaths }, ...content };
+}
+
+type Content = Omit<ConfigFile, 'identity'> & Pick<FileIdentity, 'secretPaths'>;
+
+function readContent(content: string, name: string, path: string): Content {
+  if (extname(path).toLowerCase() !== '.toml') return readIni(content, name, path);
+  const { entries, problems } = readToml(content, name);
+  return { sections: [entries], problems, warnings: [], secretPaths: entries.some(isSecret) ? [path] : [] };
+}
+
+/** Whether an entry has a name for secrets, or a value with credentials. */
+function isSecret({ key, text }: Pick<FileEntry, 'key' | 'text'>): boolean {
+  return text !== '' && (soundsSecret(key) || withoutCredentials(text) !== text);
 }
 
 function readBytes(path: string, user?: string): { readonly bytes: Buffer; readonly modified: Date } {
@@ -74,12 +83,16 @@ function decode(bytes: Buffer, name: string): string {
 /** Sections that may contain the settings; the first existing one is read. */
 const settingsSections = ['app:main', 'main', 'coffer', 'svc', 'settings'];
 
-function readIni(content: string, name: string, path: string): Omit<ConfigFile, 'identity'> {
+function readIni(content: string, name: string, path: string): Content {
   const reader = new SectionReader(dirname(path));
   const file = reader.open(content, name, path);
   const section = chooseSection(file, reader.problems);
   if (section !== undefined) reader.read(file, section);
+  const withSecrets = reader.files.filter(({ document }) =>
+    document.sections.some(({ entries }) => entries.some(isSecret)),
+  );
   return {
+    secretPaths: [...new Set(withSecrets.map((each) => each.path))],
     sections: [...reader.sections, readServerSection(file)],
     problems: reader.problems,
     warnings: [...describeUnread(file, section), ...describeUnusedDefaults(reader.files)],

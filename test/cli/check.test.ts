@@ -1,6 +1,6 @@
 // `coffer check`: what it finds, that it changes nothing, and how it ends.
 import { randomUUID } from 'node:crypto';
-import { readdirSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import { chmodSync, readdirSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -52,6 +52,26 @@ describe('coffer check', () => {
     service.kill('SIGTERM');
     expect(await service.ended).toBe(0);
   });
+
+  test.skipIf(process.platform === 'win32')(
+    'warns about each configuration file with secrets that all users can read.',
+    async () => {
+      const { userid_hmac_secret: hidden, ...open } = sound;
+      const cwd = configured({ ...open, use: 'config:secrets.ini' }, 'coffer.ini');
+      const first = join(cwd, 'coffer.ini');
+      const used = join(cwd, 'secrets.ini');
+      writeFileSync(used, `[app:main]\nuserid_hmac_secret = ${hidden}\n`);
+      chmodSync(first, 0o644);
+      chmodSync(used, 0o644);
+      const { code, err } = await run(['check'], { cwd });
+      expect([code, err]).toEqual([
+        0,
+        `warning  ${used} contains secrets and is readable by all users. Run: chmod 600 ${used}\n`,
+      ]);
+      chmodSync(used, 0o600);
+      expect(await run(['check', '--strict'], { cwd })).toMatchObject({ code: 0, err: '' });
+    },
+  );
 
   test('gives the reason of a missing package once.', async () => {
     const { code, err } = await check({ ...sound, storage_backend: 'bogus' });

@@ -372,6 +372,7 @@ describe('The configuration file', () => {
       name: 'my.ini',
       hash: createHash('sha256').update('readonly = true\n').digest('hex'),
       modified: '2026-11-21T03:50:00',
+      secretPaths: [],
     });
   });
 

@@ -3,10 +3,10 @@ import { statSync } from 'node:fs';
 import process from 'node:process';
 import { Command, InvalidArgumentError } from 'commander';
 import type { Finding } from '../../maintenance/check-backends.ts';
-import { findConfigFile, type Examined } from '../../settings/load.ts';
+import type { Examined } from '../../settings/load.ts';
 import { describeProblem, SettingsError } from '../../settings/problems.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { examineWith, loadDurable, namedFile, requireWritable, withConfig, type CommonOptions } from '../common.ts';
+import { examineWith, loadDurable, requireWritable, withConfig, type CommonOptions } from '../common.ts';
 import { Exit, exitCodes } from '../exit-codes.ts';
 import { printError, print } from '../terminal.ts';
 
@@ -82,7 +82,7 @@ async function check(options: CheckOptions): Promise<void> {
   if (examined !== undefined) {
     const { settings, problems } = examined;
     for (const problem of problems) report({ kind: 'problem', text: describeProblem(problem) });
-    checkFile(options, settings, report);
+    checkFiles(settings, report);
     const { checkService } = await import('../../app/check.ts');
     await checkService(settings, report, { maxObjects: options.maxObjects, problems });
   }
@@ -99,17 +99,14 @@ function examineOrReport(options: CheckOptions, report: (finding: Finding) => vo
   }
 }
 
-/** Warns if other users can read the configuration file, which contains secrets. */
-function checkFile(options: CheckOptions, settings: Settings, report: (finding: Finding) => void): void {
-  if (settings.file === null) {
-    report({ kind: 'ok', text: 'settings: the profile without configuration' });
-    return;
+/** Warns if other users can read a configuration file with secrets. */
+function checkFiles({ file }: Settings, report: (finding: Finding) => void): void {
+  report({ kind: 'ok', text: `settings: ${file?.name ?? 'the profile without configuration'}` });
+  if (file === null || process.platform === 'win32') return;
+  for (const path of file.secretPaths) {
+    if ((statSync(path).mode & 0o004) === 0) continue;
+    report({ kind: 'warning', text: `${path} contains secrets and is readable by all users. Run: chmod 600 ${path}` });
   }
-  report({ kind: 'ok', text: `settings: ${settings.file.name}` });
-  const place = { configFile: namedFile(options), environment: process.env, cwd: process.cwd() };
-  const path = findConfigFile(place);
-  if (path === undefined || process.platform === 'win32' || (statSync(path).mode & 0o004) === 0) return;
-  report({ kind: 'warning', text: `${path} contains secrets and is readable by all users. Run: chmod 600 ${path}` });
 }
 
 function conclude({ problem, pending, warning }: Record<Finding['kind'], number>, options: CheckOptions): void {
