@@ -82,7 +82,11 @@ async function readPermission({ permission }: Reader): Promise<boolean> {
   return true;
 }
 
+/** Tries again once, because a flush may have removed the value. */
 async function useCache({ cache }: OpenBackends): Promise<boolean> {
-  await cache.set('__heartbeat__', 'alive', 60);
-  return (await cache.get('__heartbeat__')) === 'alive';
+  for (let attempt = 0; attempt < 2; attempt++) {
+    await cache.set('__heartbeat__', 'alive', 60);
+    if ((await cache.get('__heartbeat__')) === 'alive') return true;
+  }
+  return false;
 }

@@ -66,11 +66,28 @@ export const openCache = ({ clock }) => {
 };
 `;
 
+/** A cache that another process flushes before some of its first reads. */
+const flushedCache = `
+import { openCache as open } from 'map-cache';
+export const openCache = (context) => {
+  const cache = open(context);
+  let flushes = Number(context.setting('flushed.times'));
+  return {
+    ...cache,
+    async get(key) {
+      if (flushes-- > 0) await cache.flush();
+      return cache.get(key);
+    },
+  };
+};
+`;
+
 let folder: ModuleFolder;
 beforeAll(async () => {
   folder = await ModuleFolder.enter();
   await folder.write('wrapper.redis.mjs', wrapper);
   await folder.install('map-cache', mapCache);
+  await folder.write('flushed.mjs', flushedCache);
   await folder.write('empty.mjs', 'export const something = 1;');
   await folder.write(
     'half.mjs',
@@ -109,6 +126,14 @@ describe('modules as backends', () => {
     await service.close();
     service = undefined;
     expect(log().filter((line) => line === 'close')).toHaveLength(1);
+  });
+
+  it.each([
+    ['1', 200, true],
+    ['2', 503, false],
+  ])('that lose the value of the heartbeat %s times in a row make it respond %i.', async (times, status, cache) => {
+    service = await start({ cache_backend: './flushed.mjs', 'flushed.times': times });
+    expect(await service.request('GET', '/v1/__heartbeat__')).toMatchObject({ status, body: { cache } });
   });
 
   // Proves S-019.
