@@ -42,6 +42,7 @@ interface Write {
   readonly local: Record<string, unknown>;
   /** Timestamp of the state before the mutation; unknown for rows that were created offline. */
   readonly revision: number | undefined;
+  readonly mutation: Mutation;
 }
 
 /** How often a mutation is sent again because the record has changed meanwhile. */
@@ -57,20 +58,23 @@ export class Writer {
   readonly #pending = new Map<string, Promise<unknown>>();
   /** Timestamps that own writes have replaced, so that mutations based on them are no conflicts. */
   readonly #own = new Map<string, { readonly replaced: Set<number | undefined>; readonly latest: number }>();
+  /** Outcomes by mutation. A transaction that is repeated would execute them again, over later changes of others. */
+  readonly #settled = new WeakMap<Mutation, Incoming | undefined>();
 
   constructor(options: WriterOptions) {
     this.#options = options;
   }
 
   /**
-   * Sends mutations. Returns the states that the records have then, with tombstones of deleted ones.
+   * Sends mutations, each until it has succeeded once. Returns the states that the records had then, with tombstones of
+   * deleted ones.
    *
    * @throws CofferError or ConflictError of the first mutation that failed. Others may have been executed
    */
   async write(mutations: readonly Mutation[]): Promise<readonly Incoming[]> {
-    const writes = mutations.map((mutation) => this.#writeOf(mutation));
+    const writes = mutations.filter((each) => !this.#settled.has(each)).map((mutation) => this.#writeOf(mutation));
     const { batchSize } = this.#options;
-    const results: PromiseSettledResult<Incoming | undefined>[] = [];
+    const results: PromiseSettledResult<void>[] = [];
     for (let at = 0; at < writes.length; at += batchSize) {
       const chunk = writes.slice(at, at + batchSize);
       results.push(...(await this.#inTurn(chunk, () => this.#writeChunk(chunk))));
@@ -81,10 +85,10 @@ export class Writer {
     // A conflict undoes the calls of its batch before it. It is the cause.
     const failed = failures.find(({ reason }) => isTaken(reason)) ?? failures[0];
     if (failed !== undefined) throw failed.reason;
-    return results.flatMap((result) => (result.status === 'fulfilled' && result.value ? [result.value] : []));
+    return mutations.flatMap((mutation) => this.#settled.get(mutation) ?? []);
   }
 
-  async #writeChunk(writes: readonly Write[]): Promise<readonly PromiseSettledResult<Incoming | undefined>[]> {
+  async #writeChunk(writes: readonly Write[]): Promise<readonly PromiseSettledResult<void>[]> {
     const { client, list } = this.#options;
     let settled;
     try {
@@ -98,7 +102,11 @@ export class Writer {
       const middle = Math.ceil(writes.length / 2);
       return [...(await this.#writeChunk(writes.slice(0, middle))), ...(await this.#writeChunk(writes.slice(middle)))];
     }
-    return Promise.allSettled(writes.map((write, index) => this.#complete(write, settled[index]!)));
+    return Promise.allSettled(
+      writes.map(async (write, index) => {
+        this.#settled.set(write.mutation, await this.#complete(write, settled[index]!));
+      }),
+    );
   }
 
   /** Runs after all earlier writes of the same records. */
@@ -240,6 +248,7 @@ export class Writer {
       base: this.#storedOf(original),
       local: this.#storedOf(modified),
       revision: known.find((value) => typeof value === 'number'),
+      mutation,
     };
   }
 

@@ -1,8 +1,9 @@
 // Mutations: what is sent, when they settle, and what happens when the service refuses them.
 import { createTransaction } from '@tanstack/db';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { anyDate, bigintText, ConflictError, isoDate } from '../../../packages/tanstack-db/src/index.ts';
-import { backendNamed, fill, startWorld, type World } from './support.ts';
+import { FaultyProxy } from '../client/faulty-proxy.ts';
+import { backendNamed, fill, startWorld, until, type World } from './support.ts';
 import { inExtent } from '../../support/extent.ts';
 
 let world: World;
@@ -269,6 +270,43 @@ describe('mutations that fail', () => {
     await expect(failed).rejects.toBeInstanceOf(ConflictError);
     expect(await stored('free')).toMatchObject({ n: 1 });
     expect(await stored('taken')).toMatchObject({ n: 1 });
+  });
+
+  it.each([1, 3])('are sent again alone, with %i in a request', async (batchSize) => {
+    await fill(world, [{ id: 'a', n: 1 }, { id: 'b' }, { id: 'c', n: 1 }]);
+    const proxy = await FaultyProxy.start(world.service.origin);
+    onTestFinished(() => proxy.close());
+    const items = world.items({ client: world.clientOf('owner', proxy.origin), batchSize });
+    await items.preload();
+    const { persist } = items.utils;
+    const transaction = createTransaction({
+      autoCommit: false,
+      mutationFn: async ({ transaction: { mutations } }) => {
+        proxy.rule = ({ target }) => (target.endsWith(failing) ? { status: 405 } : undefined);
+        await expect(persist(mutations)).rejects.toMatchObject({ status: 405 });
+        proxy.rule = undefined;
+        await world.records.patch('a', { n: 3 });
+        await world.records.put('b', { n: 3 });
+        await world.records.delete('new');
+        await persist(mutations);
+      },
+    });
+    // The fourth mutation fails: with three in a request, it is the only one of its request.
+    const failing = '/records/c';
+    transaction.mutate(() => {
+      items.update('a', (draft) => void (draft.n = 2));
+      items.delete('b');
+      items.insert({ id: 'new', n: 2 });
+      items.update('c', (draft) => void (draft.n = 2));
+    });
+    await transaction.commit();
+    const { data } = await world.records.list({ sort: ['id'] }).all();
+    expect(data.map(({ id, n }) => [id, n])).toEqual([
+      ['a', 3],
+      ['b', 3],
+      ['c', 2],
+    ]);
+    await until(() => items.get('a')?.n === 3 && items.get('b')?.n === 3 && !items.has('new'));
   });
 
   it('are not sent when the id is not one of the service', async () => {
