@@ -56,6 +56,30 @@ export function serializeRow(row: object, codecs: Codecs): Record<string, unknow
   return convert(row, codecs, 'serialize');
 }
 
+/**
+ * Refuses values that JSON does not have, which would be left out, or become other values.
+ *
+ * @throws TypeError that names the value
+ */
+export function requireJson(attributes: object): void {
+  JSON.stringify(attributes, function (this: Readonly<Record<string, unknown>>, name, value: unknown) {
+    const original = this[name];
+    const type = typeOf(value);
+    const isLeftOut = value === undefined && !Array.isArray(this);
+    const isLost = type === 'Number' ? !Number.isFinite(Number(value)) : value === null && original !== null;
+    if (isLeftOut || (jsonTypes.has(type) && !isLost)) return value;
+    const what = typeof original === 'number' ? original : `of the type ${typeOf(original)}`;
+    throw new TypeError(`"${name}" is ${what}, which JSON does not have. Translate it with a codec in \`fields\`.`);
+  });
+}
+
+const jsonTypes = new Set(['Object', 'Array', 'String', 'Number', 'Boolean', 'Null']);
+
+/** Returns the name of a type that the language defines; `Object` for classes of applications, whose attributes are stored. */
+function typeOf(value: unknown): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
+}
+
 function convert(from: object, codecs: Codecs, direction: 'parse' | 'serialize'): Record<string, unknown> {
   const result: Record<string, unknown> = { ...from };
   for (const [name, codec] of Object.entries(codecs)) {

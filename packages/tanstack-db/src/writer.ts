@@ -1,6 +1,6 @@
 // Sends mutations to the service: with preconditions, in batches, one after the other for each record, and resolves conflicts.
 import { CofferError, type Coffer, type ObjectList } from '@coffer/client';
-import { parseRow, serializeRow, type Codecs } from './codecs.ts';
+import { parseRow, requireJson, serializeRow, type Codecs } from './codecs.ts';
 import {
   attributesOf,
   ConflictError,
@@ -256,7 +256,7 @@ export class Writer {
   #storedOf(row: object): Record<string, unknown> {
     try {
       const stored = attributesOf(serializeRow(row, this.#options.fields));
-      JSON.stringify(stored);
+      requireJson(stored);
       return stored;
     } catch (cause) {
       throw new CofferError('validation', `The row cannot be stored: ${(cause as Error).message}`, { cause });

@@ -181,6 +181,17 @@ describe('mutations of unusual rows', () => {
     expect(items.get('a')).toMatchObject(car);
   });
 
+  it('store what JSON has for other objects, and leave out members without a value', async () => {
+    const items = world.items();
+    await items.preload();
+    class Point {
+      readonly x = 1;
+    }
+    const nested = { at: new Date(0), none: undefined, point: new Point(), zero: -0 };
+    await items.insert({ id: 'a', nested } as never).when('settled');
+    expect((await stored('a'))['nested']).toEqual({ at: '1970-01-01T00:00:00.000Z', point: { x: 1 }, zero: 0 });
+  });
+
   it('change and delete rows with values that their codec does not understand', async () => {
     const odd = { at: 'tomorrow', late: 5, big: { digits: 3 } };
     await fill(world, [
@@ -214,13 +225,27 @@ describe('mutations that fail', () => {
   beforeEach(() => start());
 
   it.each([
-    ['a date that is none', { id: 'a', at: new Date(Number.NaN) }],
-    ['a big integer without a codec', { id: 'a', n: 1n as never }],
+    ['a date that is none', { at: new Date(Number.NaN) }],
+    ['a big integer without a codec', { n: 1n }],
+    ['a number that JSON does not have', { n: Number.NaN }],
+    ['a symbol', { n: Symbol('s') }],
+    ['a map', { nested: { a: new Map([[1, 2]]) } }],
+    ['a function', { nested: [() => 1] }],
+    ['an array with a hole', { tags: ['x', undefined] }],
+    ['a date without a codec that is none', { nested: { at: new Date(Number.NaN) } }],
   ])('are refused for good with %s', async (_, row) => {
     const items = world.items({ fields: { at: isoDate } });
     await items.preload();
-    await expect(items.insert(row).when('settled')).rejects.toMatchObject({ kind: 'validation' });
-    expect(writes().filter((write) => write.endsWith(' a'))).toEqual([]);
+    await fill(world, [{ id: 'b', n: 1 }]);
+    await until(() => items.has('b'));
+    await expect(items.insert({ id: 'a', ...row } as never).when('settled')).rejects.toMatchObject({
+      kind: 'validation',
+      message: expect.stringMatching(/^The row cannot be stored: /),
+    });
+    const changed = items.update('b', (draft) => void Object.assign(draft, row));
+    await expect(changed.when('settled')).rejects.toMatchObject({ kind: 'validation' });
+    expect(writes().filter((write) => !write.startsWith('PUT'))).toEqual(['POST batch']);
+    expect(await world.records.list().count()).toBe(1);
   });
 
   it('are rolled back when the user may not write', async () => {
