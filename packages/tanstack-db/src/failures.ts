@@ -21,3 +21,8 @@ export function isTaken(error: unknown): boolean {
 export function isMissing(error: unknown): boolean {
   return isFailure(error, 404) && error.errno === 110;
 }
+
+/** Returns how many milliseconds the service asks to wait. */
+export function retryAfterOf(error: unknown): number {
+  return isFailure(error) ? (error.retryAfterMs ?? 0) : 0;
+}

@@ -1,6 +1,6 @@
 // Mutation functions for the outbox of `@tanstack/offline-transactions`.
 import { ConflictError } from './conflicts.ts';
-import { isFailure, isTaken } from './failures.ts';
+import { isFailure, isTaken, retryAfterOf } from './failures.ts';
 import type { Mutation } from './writer.ts';
 
 export interface OfflineOptions {
@@ -24,6 +24,8 @@ interface Persisting {
  * and of the service, and expired credentials, are repeated by the outbox. What the service refuses for good is not.
  */
 export function cofferMutationFn(options: OfflineOptions): (params: Params) => Promise<void> {
+  /** Until when the service wants no requests of a collection, by the clock of `performance.now()`, and the error that says so. */
+  const quiet = new WeakMap<Persisting, { readonly until: number; readonly cause: unknown }>();
   return async ({ transaction: { mutations } }) => {
     const byCollection = new Map<Persisting, Mutation[]>();
     for (const mutation of mutations) {
@@ -35,12 +37,15 @@ export function cofferMutationFn(options: OfflineOptions): (params: Params) => P
     for (const [collection, own] of byCollection) {
       const { persist } = collection.utils;
       if (persist === undefined) throw new options.NonRetriableError('Not a collection of this adapter.');
+      const { until = 0, cause } = quiet.get(collection) ?? {};
+      // The outbox knows no pauses but its own.
+      if (performance.now() < until) throw sentLater(cause);
       try {
         await persist(own);
       } catch (error) {
         if (!isFinal(error)) {
-          // The outbox searches messages for numbers of errors that it does not repeat, so this one has none.
-          throw new Error('Sent again later.', { cause: error });
+          quiet.set(collection, { until: performance.now() + retryAfterOf(error), cause: error });
+          throw sentLater(error);
         }
         await options.onRefused?.(error, own);
         const refusal = new options.NonRetriableError(error.message);
@@ -49,6 +54,11 @@ export function cofferMutationFn(options: OfflineOptions): (params: Params) => P
       }
     }
   };
+}
+
+/** The outbox searches messages for numbers of errors that it does not repeat, so this one has none. */
+function sentLater(cause: unknown): Error {
+  return new Error('Sent again later.', { cause });
 }
 
 /** Whether the same mutation will always fail. */

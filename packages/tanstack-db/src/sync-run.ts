@@ -3,14 +3,14 @@ import { isRemoval, type LiveUpdate, type ObjectList } from '@coffer/client';
 import { getLoadSubsetDemandKey } from '@tanstack/db';
 import type { Codecs } from './codecs.ts';
 import { Copy, type CopyCursor, type Incoming, type LoadSubsetOptions, type SyncParams } from './copy.ts';
-import { isRefusal } from './failures.ts';
+import { isRefusal, retryAfterOf } from './failures.ts';
 import { evaluate, matchesCondition } from './match.ts';
 import { planSubset, type Plan } from './plan.ts';
 import { orPolls, pollChanges } from './poll.ts';
 import type { Condition } from './selector.ts';
 import { SubsetReader } from './subset-reader.ts';
 import { Subsets } from './subsets.ts';
-import { gate, renewed, Waiting } from './waiting.ts';
+import { gate, Pause, renewed, Waiting } from './waiting.ts';
 
 export interface RunOptions {
   readonly list: ObjectList<Incoming>;
@@ -56,7 +56,8 @@ export class SyncRun<T extends object> {
   #isComplete = false;
   /** What a session begins with after `refetch` or a resync. */
   #begin: 'continue' | 'replace' | 'truncate' = 'continue';
-  #wake: () => void = () => undefined;
+  /** Between polls and sessions. */
+  readonly #pause = new Pause();
   /** How often the copy was emptied. */
   #epoch = 0;
 
@@ -118,7 +119,7 @@ export class SyncRun<T extends object> {
   /** Connects again at once, also after the service has refused access. */
   retry(): void {
     if (this.status === 'refused') this.#renew('truncate');
-    this.#wake();
+    this.#pause.end();
   }
 
   /** Keeps rows that this client is about to write: the stream may have them before the response arrives. */
@@ -130,7 +131,7 @@ export class SyncRun<T extends object> {
   async confirm(states: readonly Incoming[]): Promise<void> {
     if (this.#isEnded || states.length === 0) return;
     // A pause between polls ends.
-    this.#wake();
+    this.#pause.end();
     const absent = states.filter((state) => state['absent'] === true);
     const present = states.filter((state) => state['absent'] !== true);
     // Others may have created the record again, which the stream tells without the deletion before it.
@@ -152,7 +153,7 @@ export class SyncRun<T extends object> {
 
   /** Waits until the stream has reached a timestamp. Returns whether it has within the time. */
   awaitTimestamp(timestamp: number, timeoutMs: number): Promise<boolean> {
-    this.#wake();
+    this.#pause.end();
     return this.#waiting.until(() => this.#isPast(timestamp), timeoutMs);
   }
 
@@ -172,7 +173,7 @@ export class SyncRun<T extends object> {
     if (begin === 'truncate') this.#cursor = undefined;
     this.#started = renewed(this.#started);
     this.#session.abort();
-    this.#wake();
+    this.#pause.end();
   }
 
   async #run(): Promise<void> {
@@ -185,7 +186,7 @@ export class SyncRun<T extends object> {
         isRead = true;
         await (this.#options.syncMode === 'on-demand' ? this.#followChanges() : this.#followAll());
         failures = 0;
-        await this.#pause(firstPauseMs);
+        await this.#rest(firstPauseMs);
       } catch (error) {
         if (this.#session.signal.aborted) continue;
         if (this.status === 'live') failures = 0;
@@ -298,10 +299,15 @@ export class SyncRun<T extends object> {
     const { list, filter, transport, pollMs } = this.#options;
     const condition = { filter: filter as never };
     const poll = (): AsyncIterable<Update> =>
-      pollChanges(list, { ...condition, since, signal, pause: () => this.#pause(pollMs) });
+      pollChanges(list, { ...condition, since, signal, pause: () => this.#rest(pollMs) });
     if (transport === 'none') return poll();
     const followed = list.live({ ...condition, since: since as never, transport, signal });
     return orPolls(followed as AsyncIterable<Update>, poll);
+  }
+
+  /** @param milliseconds 0: until `retry` or the end of the session */
+  #rest(milliseconds: number): Promise<void> {
+    return this.#pause.wait(milliseconds, this.#session.signal);
   }
 
   #position(): CopyCursor | undefined {
@@ -338,7 +344,7 @@ export class SyncRun<T extends object> {
     }
   }
 
-  /** Waits before the next session: a growing time, or for `retry` if the service refuses access. */
+  /** Waits before the next session: a growing time, or what the service asks for, or for `retry` if the service refuses access. */
   async #fail(error: unknown, failures: number): Promise<void> {
     this.lastError = error;
     // In a task of its own: what it throws does not end the run.
@@ -346,7 +352,8 @@ export class SyncRun<T extends object> {
     const isRefused = isRefusal(error, 401, 403, 404);
     if (!isRefused) {
       this.status = 'waiting';
-      await this.#pause(Math.min(maxPauseMs, firstPauseMs * 2 ** failures) * (0.5 + Math.random() / 2));
+      const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** failures) * (0.5 + Math.random() / 2);
+      await this.#rest(Math.max(pauseMs, retryAfterOf(error)));
       return;
     }
     this.status = 'refused';
@@ -364,24 +371,8 @@ export class SyncRun<T extends object> {
     // Last: queries on a collection with an error see no changes.
     if (!this.#isReady) this.#params.markError(error);
     this.#waiting.check();
-    await this.#pause(0);
+    await this.#rest(0);
     this.#started = gate();
-  }
-
-  /** @param milliseconds 0: until `retry` or the end of the session */
-  #pause(milliseconds: number): Promise<void> {
-    const { signal } = this.#session;
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = milliseconds > 0 ? setTimeout(end, milliseconds) : undefined;
-      this.#wake = end;
-      signal.addEventListener('abort', end);
-      if (signal.aborted) end();
-    });
   }
 }
 

@@ -1,4 +1,4 @@
-// Promises that are settled from outside, and those that wait until the copy has reached a state.
+// Promises that are settled from outside, pauses, and those that wait until the copy has reached a state.
 
 /** A promise that is settled from outside. */
 export interface Gate {
@@ -58,5 +58,26 @@ export class Waiting {
   /** Nothing will change any more. */
   end(): void {
     for (const check of this.#checks) check(true);
+  }
+}
+
+/** A pause that can be ended from outside. */
+export class Pause {
+  end: () => void = () => undefined;
+
+  /** @param milliseconds 0: until `end` or the signal */
+  wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      // Longer times would end at once.
+      const timer = milliseconds > 0 ? setTimeout(end, Math.min(milliseconds, 2 ** 31 - 1)) : undefined;
+      this.end = end;
+      signal.addEventListener('abort', end);
+      if (signal.aborted) end();
+    });
   }
 }

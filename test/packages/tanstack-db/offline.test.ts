@@ -1,7 +1,7 @@
 // The outbox of `@tanstack/offline-transactions`: mutations survive restarts, and are sent when there is a connection.
 import { setImmediate } from 'node:timers/promises';
 import { NonRetriableError } from '@tanstack/offline-transactions';
-import type { CofferError } from '@coffer/client';
+import { CofferError } from '@coffer/client';
 import { createCollection } from '@tanstack/db';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { cofferCollectionOptions, cofferMutationFn } from '../../../packages/tanstack-db/src/index.ts';
@@ -262,5 +262,23 @@ describe('the mutation function', () => {
     const failed = run({ transaction: { mutations: [{ collection: { utils: { persist } } }] as never } });
     await expect(failed).rejects.toThrow(/^[^\d]*$/);
     await expect(failed).rejects.not.toBeInstanceOf(NonRetriableError);
+  });
+
+  it('sends no request of a collection before the time that the service has named', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const refusal = new CofferError('http', 'maintenance', { status: 503, errno: 201, retryAfterMs: 120_000 });
+    const persist = vi.fn<() => Promise<void>>().mockRejectedValueOnce(refusal).mockResolvedValue();
+    const run = cofferMutationFn({ NonRetriableError });
+    const [busy, other] = [{ utils: { persist } }, { utils: { persist: vi.fn(async () => undefined) } }];
+    const send = (collection: object) => run({ transaction: { mutations: [{ collection }] as never } });
+    await expect(send(busy)).rejects.toMatchObject({ cause: refusal });
+    vi.advanceTimersByTime(119_000);
+    await expect(send(busy)).rejects.toMatchObject({ cause: refusal });
+    await send(other);
+    expect(persist).toHaveBeenCalledTimes(1);
+    vi.advanceTimersByTime(1000);
+    await send(busy);
+    expect(persist).toHaveBeenCalledTimes(2);
   });
 });

@@ -331,6 +331,25 @@ describe.each(backends)('with a service on %s', (backend) => {
       expect(warn).not.toHaveBeenCalled();
     });
 
+    it('sends no request before the time that the service has named, unless it is told to', async () => {
+      const proxy = await FaultyProxy.start(world.service.origin);
+      onTestFinished(() => proxy.close());
+      const items = world.items({ client: world.clientOf('owner', proxy.origin), transport: 'none', pollMs: 1 });
+      await items.preload();
+      const timers = vi.spyOn(globalThis, 'setTimeout');
+      let refusals = 0;
+      proxy.rule = () => {
+        refusals++;
+        return { status: 503, headers: { 'Retry-After': '3600' } };
+      };
+      await until(() => refusals > 1 || timers.mock.calls.some(([, pauseMs]) => pauseMs === 3_600_000));
+      expect(refusals).toBe(1);
+      proxy.rule = undefined;
+      await world.records.put('new', { n: 1 });
+      items.utils.retry();
+      await until(() => items.has('new'));
+    });
+
     it('waits for a timestamp', async () => {
       const items = world.items();
       await items.preload();
