@@ -23,9 +23,13 @@ export interface CopyOptions {
   readonly fields: Codecs;
   /** Whether rows have the attribute `last_modified`. */
   readonly lastModified: boolean;
+  /** Called when the collection or its store has lost a transaction; not again until everything is replaced. */
+  readonly onLoss: (error: unknown) => void;
+  /** Aborts with the run. */
+  readonly ended: AbortSignal;
 }
 
-/** Result of a commit: `true`, or a promise while a mutation delays it. */
+/** Result of a commit: `true`, or a promise while a mutation or the store of a persisted collection delays it. */
 export type Receipt = true | Promise<void>;
 
 /** Metadata of a row that is kept for preconditions. */
@@ -53,6 +57,10 @@ export class Copy<T extends object> {
   readonly #removed = new Map<string, number>();
   #readers = 0;
   #isPersisted = false;
+  /** Commits whose outcome is not known yet. */
+  #pending = 0;
+  /** Whether a transaction was lost. The position in the store stays before it, until everything is replaced. */
+  #hasLoss = false;
 
   constructor(params: SyncParams<T>, options: CopyOptions) {
     this.#params = params;
@@ -61,6 +69,10 @@ export class Copy<T extends object> {
 
   has(id: string): boolean {
     return this.#versions.has(id);
+  }
+
+  get hasLoss(): boolean {
+    return this.#hasLoss;
   }
 
   /** Number of rows. */
@@ -110,6 +122,7 @@ export class Copy<T extends object> {
 
   /** Makes the copy consist of these objects alone. `truncate` empties it first, as TanStack DB expects it after a resync. */
   replace(objects: readonly Incoming[], options: ReplaceOptions = {}): Receipt {
+    if (options.truncate) this.#hasLoss = false;
     return this.#transact(options.cursor, () => {
       if (options.truncate) {
         this.#params.truncate({ markReady: true });
@@ -162,9 +175,30 @@ export class Copy<T extends object> {
   #transact(cursor: CopyCursor | undefined, write: () => void): Receipt {
     const { begin, commit, metadata } = this.#params;
     begin();
-    if (cursor !== undefined) metadata?.collection.set(cursorKey, cursor);
+    if (cursor === nowhere || (cursor !== undefined && !this.#hasLoss)) metadata?.collection.set(cursorKey, cursor);
     write();
-    return commit();
+    const receipt = commit();
+    if (receipt !== true) void this.#watch(receipt);
+    return receipt;
+  }
+
+  async #watch(receipt: Promise<void>): Promise<void> {
+    this.#pending++;
+    try {
+      await receipt;
+    } catch (error) {
+      this.#lose(error);
+    } finally {
+      this.#pending--;
+    }
+  }
+
+  #lose(error: unknown): void {
+    if (this.#hasLoss || this.#options.ended.aborted) return;
+    this.#hasLoss = true;
+    // Later transactions are under way, with positions after the lost one.
+    if (this.#pending > 1) void this.#transact(nowhere, () => undefined);
+    this.#options.onLoss(error);
   }
 
   #write(object: Incoming): void {
@@ -185,6 +219,14 @@ export class Copy<T extends object> {
   }
 }
 
+/** Applies changes to a complete copy that is not visible yet. */
+export function collect(copy: Map<string, Incoming>, changes: readonly Incoming[]): void {
+  for (const change of changes) {
+    if (isRemoval(change)) copy.delete(change.id);
+    else copy.set(change.id, change);
+  }
+}
+
 /** Removals that are remembered while nothing is read, for mutations that wait for theirs. */
 const maxRemoved = 1000;
 
@@ -194,6 +236,9 @@ export interface CopyCursor {
   readonly source: string;
   readonly cursor: string;
 }
+
+/** Takes the place of a stored position whose rows are not all there. It is no number: stores that compare positions never skip it. */
+export const nowhere: CopyCursor = { source: '', cursor: 'nowhere' };
 
 interface ApplyOptions {
   readonly keep?: (object: Incoming) => boolean;

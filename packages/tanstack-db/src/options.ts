@@ -11,7 +11,8 @@ import type {
 import type { FieldCodec } from './codecs.ts';
 import type { ConflictStrategy } from './conflicts.ts';
 import type { Incoming, Row } from './copy.ts';
-import { SyncRun, type LiveStatus, type RunOptions } from './sync-run.ts';
+import type { RunOptions } from './run-options.ts';
+import { SyncRun, type LiveStatus } from './sync-run.ts';
 import { Waiting } from './waiting.ts';
 import { Writer, type Mutation, type WriterOptions } from './writer.ts';
 
@@ -47,7 +48,7 @@ export interface CofferCollectionConfig<T extends object, TSchema extends Schema
   readonly onConflict?: ConflictStrategy<T>;
   /** What happens to the rows if the user may not read the list any more; default `clear`. */
   readonly whenRefused?: 'clear' | 'keep';
-  /** Called with refusals, and failures of polls and reads. A stream that reconnects after a failure of the network does not call it. */
+  /** Called with refusals, and failures of polls, reads and the store of a persisted collection. A stream that reconnects after a failure of the network does not call it. */
   readonly onError?: (error: unknown) => void;
   /** How changes arrive; default `auto`. `none` polls every `pollMs`, for servers without live updates. */
   readonly transport?: 'auto' | 'sse' | 'poll' | 'none';

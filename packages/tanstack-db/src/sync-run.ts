@@ -1,32 +1,23 @@
 // One sync run of a collection: follows the list, keeps the copy, and reads subsets.
-import { isRemoval, type LiveUpdate, type ObjectList } from '@coffer/client';
+import { isRemoval, type LiveUpdate } from '@coffer/client';
 import { getLoadSubsetDemandKey } from '@tanstack/db';
-import type { Codecs } from './codecs.ts';
-import { Copy, type CopyCursor, type Incoming, type LoadSubsetOptions, type SyncParams } from './copy.ts';
+import {
+  collect,
+  Copy,
+  nowhere,
+  type CopyCursor,
+  type Incoming,
+  type LoadSubsetOptions,
+  type SyncParams,
+} from './copy.ts';
 import { isRefusal, retryAfterOf } from './failures.ts';
 import { evaluate, matchesCondition } from './match.ts';
 import { planSubset, type Plan } from './plan.ts';
 import { orPolls, pollChanges } from './poll.ts';
-import type { Condition } from './selector.ts';
+import type { RunOptions } from './run-options.ts';
 import { SubsetReader } from './subset-reader.ts';
 import { Subsets } from './subsets.ts';
 import { gate, Pause, renewed, Waiting } from './waiting.ts';
-
-export interface RunOptions {
-  readonly list: ObjectList<Incoming>;
-  readonly syncMode: 'eager' | 'on-demand' | 'progressive';
-  readonly fields: Codecs;
-  readonly lastModified: boolean;
-  readonly filter?: Condition;
-  readonly transport: 'auto' | 'sse' | 'poll' | 'none';
-  readonly pollMs: number;
-  readonly pageSize: number;
-  readonly keepSubsetMs: number;
-  readonly confirmTimeoutMs: number;
-  readonly whenRefused: 'clear' | 'keep';
-  readonly onError?: (error: unknown) => void;
-  readonly beforeReady?: () => Promise<void> | void;
-}
 
 /** State of the connection. */
 export type LiveStatus = 'connecting' | 'live' | 'waiting' | 'refused' | 'stopped';
@@ -35,6 +26,8 @@ type Update = LiveUpdate<Incoming>;
 
 const firstPauseMs = 500;
 const maxPauseMs = 30_000;
+/** Longest pause before everything is read again for a store that goes on failing. */
+const maxRepairPauseMs = 3_600_000;
 
 export class SyncRun<T extends object> {
   readonly copy: Copy<T>;
@@ -60,11 +53,13 @@ export class SyncRun<T extends object> {
   readonly #pause = new Pause();
   /** How often the copy was emptied. */
   #epoch = 0;
+  #losses = 0;
+  #repairTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(params: SyncParams<T>, options: RunOptions) {
     this.#params = params;
     this.#options = options;
-    this.copy = new Copy(params, options);
+    this.copy = new Copy(params, { ...options, ended: this.#ended.signal, onLoss: (error) => this.#repair(error) });
     this.#source = JSON.stringify([options.list.path, options.filter ?? null, options.syncMode === 'on-demand']);
     this.#reader = new SubsetReader({ ...options, base: options.filter, rowOf: (object) => this.copy.rowOf(object) });
     this.#subsets = new Subsets({
@@ -86,6 +81,7 @@ export class SyncRun<T extends object> {
   /** Ends the run. */
   readonly cleanup = (): void => {
     this.status = 'stopped';
+    clearTimeout(this.#repairTimer);
     this.#ended.abort();
     this.#session.abort();
     this.#subsets.close();
@@ -174,6 +170,23 @@ export class SyncRun<T extends object> {
     this.#started = renewed(this.#started);
     this.#session.abort();
     this.#pause.end();
+  }
+
+  /** Reads everything again, after a pause that grows with each loss. Until then, the rows in memory follow the list. */
+  #repair(error: unknown): void {
+    this.#report(error);
+    clearTimeout(this.#repairTimer);
+    this.#repairTimer = setTimeout(
+      () => {
+        if (this.copy.hasLoss && this.status !== 'refused') this.#renew('truncate');
+      },
+      Math.min(maxRepairPauseMs, firstPauseMs * 2 ** this.#losses++),
+    );
+  }
+
+  #report(error: unknown): void {
+    // In a task of its own: what it throws does not end the run.
+    queueMicrotask(() => this.#options.onError?.(error));
   }
 
   async #run(): Promise<void> {
@@ -347,8 +360,7 @@ export class SyncRun<T extends object> {
   /** Waits before the next session: a growing time, or what the service asks for, or for `retry` if the service refuses access. */
   async #fail(error: unknown, failures: number): Promise<void> {
     this.lastError = error;
-    // In a task of its own: what it throws does not end the run.
-    queueMicrotask(() => this.#options.onError?.(error));
+    this.#report(error);
     const isRefused = isRefusal(error, 401, 403, 404);
     if (!isRefused) {
       this.status = 'waiting';
@@ -366,19 +378,12 @@ export class SyncRun<T extends object> {
       this.#subsets.invalidate();
       // No `truncate`: queries show the rows from before it until they have others. And a stored position without its rows
       // would be continued when access is granted again.
-      this.copy.forget(undefined, { source: '', cursor: '' });
+      this.copy.forget(undefined, nowhere);
     }
     // Last: queries on a collection with an error see no changes.
     if (!this.#isReady) this.#params.markError(error);
     this.#waiting.check();
     await this.#rest(0);
     this.#started = gate();
-  }
-}
-
-function collect(copy: Map<string, Incoming>, changes: readonly Incoming[]): void {
-  for (const change of changes) {
-    if (isRemoval(change)) copy.delete(change.id);
-    else copy.set(change.id, change);
   }
 }

@@ -10,8 +10,8 @@ const tested = new TestedPackage('tanstack-db');
 describe('The package @coffer/tanstack-db', () => {
   afterEach(() => vi.restoreAllMocks());
 
-  it('has at most 10 KB, minified and compressed, without the packages that it needs', async () => {
-    expect(await tested.size(['@coffer/client', '@tanstack/db'])).toBeLessThanOrEqual(10.5 * 1024);
+  it('has at most 11 KB, minified and compressed, without the packages that it needs', async () => {
+    expect(await tested.size(['@coffer/client', '@tanstack/db'])).toBeLessThanOrEqual(11 * 1024);
   });
 
   it('imports nothing but its own files, the client and TanStack DB, in no circle', () => {

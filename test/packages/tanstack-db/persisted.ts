@@ -55,3 +55,46 @@ export function memoryDriver(): SQLiteDriver {
   };
   return driver;
 }
+
+/** Makes transactions of a database fail, or wait. */
+export class FailingStore {
+  /** Number of transactions that have succeeded. */
+  written = 0;
+  #failures = 0;
+  #running = 0;
+  #held = Promise.resolve();
+  release = (): void => undefined;
+
+  constructor(database: SQLiteDriver) {
+    const { transaction } = database;
+    database.transaction = async (work) => {
+      this.#running++;
+      try {
+        await this.#held;
+        if (this.#failures-- > 0) throw new Error('The disk is full.');
+        const result = await transaction(work);
+        this.written++;
+        return result;
+      } finally {
+        this.#running--;
+      }
+    };
+  }
+
+  /** Whether no transaction is under way. */
+  get isIdle(): boolean {
+    return this.#running === 0;
+  }
+
+  /** Makes the next transactions fail. */
+  fail(count = 1): void {
+    this.#failures = count;
+  }
+
+  /** Makes transactions wait until `release`. */
+  hold(): void {
+    this.#held = new Promise((resolve) => {
+      this.release = resolve;
+    });
+  }
+}

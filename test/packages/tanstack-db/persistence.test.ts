@@ -6,7 +6,7 @@ import type { CofferCollectionConfig } from '../../../packages/tanstack-db/src/i
 import { inExtent } from '../../support/extent.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { forgetting } from '../../support/forgetting.ts';
-import { memoryDriver, persistedIn } from './persisted.ts';
+import { FailingStore, memoryDriver, persistedIn } from './persisted.ts';
 import { backendNamed, fill, startWorld, until, type Item, type Items, type World } from './support.ts';
 
 describe.each(inExtent(['memory'], ['memory', 'sqlite', 'postgresql']))(
@@ -109,6 +109,74 @@ describe.each(inExtent(['memory'], ['memory', 'sqlite', 'postgresql']))(
       const second = persisted({ onError: (error) => errors.push(error) });
       await until(() => second.size === 9 && second.utils.status() === 'live');
       expect(errors).toHaveLength(1);
+      await second.cleanup();
+    });
+
+    it('lose no change that the store has failed to write', async () => {
+      const store = new FailingStore(database);
+      const errors: unknown[] = [];
+      const first = persisted({ onError: (error) => errors.push(error) });
+      await until(() => first.size === 10 && store.written > 0 && store.isIdle);
+      store.fail();
+      await world.records.put('new', { n: 1 });
+      await until(() => first.has('new') && errors.length === 1);
+      await world.records.delete('r0');
+      await world.records.patch('r1', { n: 11 });
+      await until(() => !first.has('r0') && first.get('r1')?.n === 11 && store.isIdle);
+      await first.cleanup();
+      const { last_modified: latest } = await world.records.patch('r2', { n: 12 });
+      const second = persisted();
+      await second.preload();
+      expect(await second.utils.awaitTimestamp(latest, 60_000)).toBe(true);
+      expect(
+        [...second.values()]
+          .map(({ id, n }) => `${id} ${n}`)
+          .toSorted()
+          .join(),
+      ).toBe('new 1,r1 11,r2 12,r3 3,r4 4,r5 5,r6 6,r7 7,r8 8,r9 9');
+      await second.cleanup();
+    });
+
+    it('lose no change that the store has failed to write while it had others to write', async () => {
+      const store = new FailingStore(database);
+      const errors: unknown[] = [];
+      const first = persisted({ onError: (error) => errors.push(error) });
+      await until(() => first.size === 10 && store.written > 0 && store.isIdle);
+      store.hold();
+      store.fail();
+      await world.records.put('new', { n: 1 });
+      await until(() => first.has('new'));
+      const { last_modified: latest } = await world.records.put('newer', { n: 2 });
+      await until(() => first.has('newer'));
+      store.release();
+      await until(() => errors.length === 1 && store.isIdle);
+      await first.cleanup();
+      const second = persisted();
+      await second.preload();
+      expect(await second.utils.awaitTimestamp(latest, 60_000)).toBe(true);
+      expect(second.has('new')).toBe(true);
+      await second.cleanup();
+    });
+
+    it('repair their store after it has failed', async () => {
+      const store = new FailingStore(database);
+      const errors: unknown[] = [];
+      const first = persisted({ onError: (error) => errors.push(error) });
+      await until(() => first.size === 10 && store.written > 0 && store.isIdle);
+      // Also while it is repaired.
+      store.fail(2);
+      await world.records.put('new', { n: 1 });
+      await until(() => errors.length === 2);
+      const { written } = store;
+      await until(() => store.written > written && store.isIdle);
+      expect(first.size).toBe(11);
+      await first.cleanup();
+      const { proxy, client } = await throughProxy();
+      proxy.refuse();
+      const second = persisted({ client });
+      await second.preload();
+      expect(second.size).toBe(11);
+      expect(second.has('new')).toBe(true);
       await second.cleanup();
     });
 
