@@ -331,7 +331,7 @@ describe.each(backends)('with a service on %s', (backend) => {
       expect(warn).not.toHaveBeenCalled();
     });
 
-    it('sends no request before the time that the service has named, unless it is told to', async () => {
+    it('sends no request before the time that the service has named, except after retry', async () => {
       const proxy = await FaultyProxy.start(world.service.origin);
       onTestFinished(() => proxy.close());
       const items = world.items({ client: world.clientOf('owner', proxy.origin), transport: 'none', pollMs: 1 });
