@@ -48,15 +48,12 @@ export class Batch {
    */
   async run({ signal }: CallOptions): Promise<void> {
     this.#isSent = true;
-    const prepared = await Promise.allSettled(this.#parts);
-    const refused = prepared.find((part) => part.status === 'rejected');
-    const parts = prepared.flatMap((part) => (part.status === 'fulfilled' ? [part.value] : []));
     try {
       // A transaction without one of its parts is another one.
-      if (refused !== undefined) throw refused.reason;
+      const parts = await Promise.all(this.#parts);
       if (parts.length > 0) await this.#exchange(parts, signal);
     } catch (error) {
-      for (const { settle } of parts) settle(fail(error));
+      for (const part of this.#parts) part.then(({ settle }) => settle(fail(error))).catch(() => {});
       throw error;
     }
   }
@@ -73,7 +70,7 @@ export class Batch {
   /** Settles each call with its part of the response. */
   #distribute(reply: Reply, parts: readonly Part[]): void {
     const { responses } = check(reply) as { readonly responses: readonly BatchReply[] };
-    const conflict = responses.find(({ status }) => status === 409);
+    const hasConflict = responses.some(({ status }) => status === 409);
     for (const [index, { settle }] of parts.entries()) {
       const { status, headers, body } = responses[index]!;
       const own = {
@@ -83,7 +80,7 @@ export class Batch {
         isRepeated: reply.isRepeated,
       };
       // A conflict undoes the whole batch, also the entries that succeeded before it.
-      const isUndone = conflict !== undefined && status < 400;
+      const isUndone = hasConflict && status < 400;
       settle(isUndone ? fail(new CofferError('http', '409 Undone', { status: 409 })) : own);
     }
   }

@@ -95,17 +95,17 @@ export class Channel {
 
   /** Returns the pause after a failure, in milliseconds. An error that repetition does not help ends the lists. */
   #failed(error: unknown, watches: Iterable<Watch> = this.#watches): number {
-    const known = error instanceof CofferError ? error : new CofferError('parse', String(error), { cause: error });
     this.#failures += 1;
-    if (known.isFromService && !isTemporary(known.status)) {
+    const known = error instanceof CofferError ? error : undefined;
+    if (known?.isFromService && !isTemporary(known.status)) {
       for (const watch of watches) this.#close(watch, known);
     }
-    return this.#transport.drawPause(this.#failures, known.retryAfterMs);
+    return this.#transport.drawPause(this.#failures, known?.retryAfterMs);
   }
 
   #close(watch: Watch, error: CofferError): void {
-    // A complete copy needs nothing that is not known any more: it is the service that has gone.
-    if (error.status === 410 && watch.cursor !== '0') return watch.restart('horizon');
+    // A complete copy needs nothing that is not known any more: then, and with number 202, it is the service that has gone.
+    if (error.status === 410 && error.errno !== 202 && watch.cursor !== '0') return watch.restart('horizon');
     this.#watches.delete(watch);
     // What looked like a service without streams may have been the refusal of these lists.
     if (this.#watches.size === 0) this.#pollUntil = 0;
@@ -124,8 +124,7 @@ export class Channel {
       path: `/live?${queryOf(groups)}`,
       headers: { Accept: eventStream },
       signal,
-      cache: 'no-store',
-    } as const;
+    };
     let opened: Opened | undefined;
     let hasBegun = false;
     try {
@@ -267,7 +266,7 @@ export class Channel {
     let query: string | undefined = watch.query(waits ? { _live: 'poll', _wait: String(seconds) } : {});
     let etag: string | undefined;
     while (query !== undefined) {
-      const request = { method: 'GET', path: `${watch.path}?${query}`, signal, cache: 'no-store' } as const;
+      const request = { method: 'GET', path: `${watch.path}?${query}`, signal };
       const reply = await this.#transport.request(request);
       const page = await readPage<Parameters<Watch['push']>[0][number]>(reply);
       // A list that is older than the cursor was restored from a backup.

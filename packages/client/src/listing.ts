@@ -16,7 +16,7 @@ export function formatQuery(options: Parameters): string {
     _since: bareOf(since),
     _before: bareOf(before),
     _limit: limit?.toString(),
-    _gone: gone === true ? 'true' : undefined,
+    _gone: gone ? 'true' : undefined,
     ...params,
   };
   return String(new URLSearchParams(defined<Record<string, string | undefined>>(given)));
@@ -60,7 +60,7 @@ export class Listing<C> implements AsyncIterable<Page<C>> {
   async page(next?: string): Promise<Page<C>> {
     const [page, total] = await Promise.all([
       this.#read(this.#get(next)),
-      this.#options.total === true ? this.count() : undefined,
+      this.#options.total ? this.count() : undefined,
     ]);
     return defined({ ...page!, total });
   }

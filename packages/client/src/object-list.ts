@@ -95,7 +95,7 @@ export class ObjectList<T extends object, In extends object = T> {
   create(data: Draft<In>, options: Omit<WriteOptions, 'ifMatch' | 'ifNoneMatch'> = {}): Promise<Stored<T>> {
     const { id = newId() } = data;
     // No other client knows a new id.
-    const explains = data.id === undefined ? () => true : isEqual;
+    const explains = data.id === undefined || isEqual;
     return this.#write('PUT', id, this.#draft(data, options), { ...options, ifNoneMatch: '*' }, explains);
   }
 
@@ -218,35 +218,43 @@ export class ObjectList<T extends object, In extends object = T> {
   /**
    * Sends an object or a part of it.
    *
-   * @param explains whether an object that exists is what the call wants to write, so that a 412 comes from an earlier
-   *   attempt; `undefined`: it cannot be known
+   * @param explains whether the attributes that exist are those that the call wants to write, so that a 412 comes from an
+   *   earlier attempt; `true`: the id is new, so it does; `undefined`: it cannot be known. Nor can it for permissions of an object
+   *   that existed before, to which the service adds the caller
    */
   async #write(
     method: string,
     id: string,
     body: object | Promise<object>,
     options: WriteOptions,
-    explains: ((existing: object, sent: object) => boolean) | undefined,
+    explains: true | ((existing: object, sent: object) => boolean) | undefined,
     format?: string,
   ): Promise<Stored<T>> {
     const request = this.#request(method, id, options, format);
     // Operations such as `add` have another effect the second time, unless a precondition prevents it.
     const isRepeatable = format !== 'json-patch' || options.ifMatch !== undefined;
-    let sent: object = body;
-    const prepare = async (): Promise<Request> => {
-      sent = await body;
-      return { ...request, isRepeatable, body: sent };
-    };
+    const prepare = async (): Promise<Request> => ({ ...request, isRepeatable, body: await body });
     return this.connection.send(prepare(), async (reply) => {
       if (reply.status === 412 && (reply.isRepeated || options.repeated)) {
         const { existing } = errorOf(reply.status, reply.body);
-        const { data = {} } = sent as { readonly data?: object };
-        if (existing && explains?.(comparable(existing, data), comparable(data, data))) {
-          return (await this.#accept(existing, false)) as Stored<T>;
-        }
+        const { data = {}, permissions } = (await body) as Envelope;
+        const isOwn =
+          existing &&
+          (explains === true ||
+            (explains?.(comparable(existing, data), comparable(data, data)) &&
+              (!permissions || (options.ifNoneMatch && (await this.#isPermitted(id, permissions, options))))));
+        if (isOwn) return (await this.#accept(existing, false)) as Stored<T>;
       }
       return (await this.#accept(dataOf(check(reply)), false)) as Stored<T>;
     });
+  }
+
+  /** Returns whether an object has permissions, and possibly others. */
+  async #isPermitted(id: string, wanted: Permissions, { signal }: CallOptions): Promise<boolean> {
+    const { permissions } = await this.entry(id, defined({ signal }));
+    return Object.entries(wanted).every(([name, principals]) =>
+      principals.every((principal) => permissions[name]?.includes(principal)),
+    );
   }
 
   /** Applies the validator to an object that was read. */

@@ -44,8 +44,6 @@ export interface Request {
   readonly signal?: AbortSignal | undefined;
   /** What to read: JSON (default), or bytes. */
   readonly as?: 'blob';
-  /** Whether caches of browsers are left out. */
-  readonly cache?: 'no-store';
 }
 
 /** A response, whatever its status. */
@@ -196,7 +194,8 @@ export class Transport {
         if (isLast || waitMs > this.maxPauseMs || !(isRefused || (isRepeatable && isTemporary(status)))) return reply;
         isRepeated ||= !isRefused;
       } catch (error) {
-        if (isLast || !isRepeatable || !isLost(error)) throw error;
+        const isLost = error instanceof CofferError && (error.kind === 'network' || error.kind === 'timeout');
+        if (isLast || !isRepeatable || !isLost) throw error;
         isRepeated = true;
       }
       await pause(this.drawPause(attempt, waitMs), request.signal);
@@ -222,8 +221,7 @@ export class Transport {
 
   /** Returns other credentials in place of those that were refused, if there are any. */
   async renew(refused: string | undefined): Promise<string | undefined> {
-    if (refused === undefined) return undefined;
-    const renewed = await this.#options.auth?.(refused);
+    const renewed = refused && (await this.#options.auth?.(refused));
     return renewed === refused ? undefined : renewed;
   }
 
@@ -271,7 +269,9 @@ export class Transport {
         headers: all,
         body: content,
         signal: controller.signal,
-        ...(request.cache ? { cache: request.cache } : {}),
+        // A browser may have a list that is older than the changes received. Of files, it has what the service allows.
+        // The types of Node.js do not have it.
+        ...({ cache: request.as ? 'default' : 'no-store' } as const),
       });
       const quietMs = Math.min(readPause(response.headers, 'Backoff') ?? 0, this.maxPauseMs);
       if (quietMs > 0) this.#quietUntil = performance.now() + quietMs;
@@ -314,9 +314,4 @@ export function mayRepeat({ method, isRepeatable = method === 'GET' || method ==
 /** Returns whether a request may succeed later. */
 export function isTemporary(status: number): boolean {
   return status === 429 || status === 500 || (status > 501 && status < 505);
-}
-
-/** Returns whether a request failed without a response. */
-export function isLost(error: unknown): boolean {
-  return error instanceof CofferError && (error.kind === 'network' || error.kind === 'timeout');
 }

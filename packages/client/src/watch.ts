@@ -45,7 +45,7 @@ export class Watch {
 
   /** Returns the query of the list from the cursor on; of a stream without parameters of a poll. */
   query(poll?: Readonly<Record<string, string>>): string {
-    const gone = poll !== undefined && this.#query.filter !== undefined;
+    const gone = Boolean(poll && this.#query.filter);
     return formatQuery({ ...this.#query, since: this.#hasPart ? 0 : this.cursor, gone, params: poll });
   }
 

@@ -95,6 +95,41 @@ describe('The client, with requests that fail,', () => {
     expect((await notes.changes({ since: 0 }).all()).data).toEqual([tombstone]);
   });
 
+  it('recognises what it has created with permissions when the response was lost', async () => {
+    const permissions = { read: ['system.Everyone', 'account:eve'], write: ['account:bob'] };
+    for (const data of [{ n: 1 }, { id: 'named', n: 1 }]) {
+      proxy.faults.push('lose');
+      const made = await notes.create(data, { permissions });
+      expect(await notes.entry(made.id)).toMatchObject({ data: made, permissions: { read: expect.any(Array) } });
+    }
+  });
+
+  it('does not take an equal object of another client for a change of permissions that was not executed', async () => {
+    const direct = new Coffer(service.origin, { auth: basic('ann', 'secret') });
+    const theirs = direct.bucket('b').collection<Note>(`c${collections}`);
+    const mine = open({ maxAttempts: 1000 }).bucket('b').collection<Note>(`c${collections}`);
+    const readable = { read: ['system.Everyone'] };
+    const calls = [
+      (ifMatch: number) => mine.patch('a', {}, { ifMatch, permissions: { read: [] } }),
+      (ifMatch: number) => mine.patch('a', { n: 2 }, { ifMatch, permissions: { read: [] } }),
+      (ifMatch: number) => mine.put('a', { n: 2 }, { ifMatch, permissions: { read: [] } }),
+      () => mine.put('b', { n: 2 }, { ifNoneMatch: '*', permissions: readable }),
+      () => mine.create({ id: 'b', n: 2 }, { permissions: readable }),
+    ];
+    for (const call of calls) {
+      const { last_modified } = await theirs.put('a', { n: 1 }, { permissions: readable });
+      // The other client writes while the first attempt is refused.
+      proxy.rule = ({ method }) => (method === 'GET' ? undefined : busy);
+      const outcome = errorOf(call(last_modified));
+      await proxy.reached(proxy.seen.length + 1);
+      for (const id of ['a', 'b']) await theirs.put(id, { n: 2 });
+      proxy.rule = undefined;
+      expect(await outcome).toMatchObject({ status: 412, existing: { n: 2 } });
+      expect(await theirs.permissions('a').get()).toMatchObject(readable);
+      await theirs.delete('b');
+    }
+  });
+
   it('reports a conflict when another client has written between the attempts', async () => {
     const made = await notes.create({ n: 1 });
     proxy.faults.push('cut');
@@ -234,6 +269,28 @@ describe('The client, with requests that fail,', () => {
     proxy.faults.push({ status: 410, body: '{"code":410,"errno":202}' });
     expect(await errorOf(notes.list().page())).toMatchObject({ status: 410, errno: 202 });
     expect(proxy.seen).toHaveLength(2);
+  });
+
+  it('leaves out the cache of browsers, which may be older than the changes received, but for files', async () => {
+    const caches: unknown[] = [];
+    const client = open({
+      fetch: (input, init) => {
+        caches.push(Reflect.get(init!, 'cache'));
+        return fetch(input, init);
+      },
+    });
+    const list = client.bucket('b').collection<Note>(`c${collections}`);
+    await list.create({ id: 'a', n: 1 });
+    await list.get('a');
+    await list.list({ total: true }).page();
+    await list.changes({ since: 0 }).all();
+    await list.list().pageIfChanged(1);
+    expect(new Set(caches)).toEqual(new Set(['no-store']));
+    await list
+      .attachment('a')
+      .read({ location: '/none' })
+      .catch(() => {});
+    expect(caches.at(-1)).toBe('default');
   });
 
   it('follows redirects of the service, and sends no credentials to another host', async () => {

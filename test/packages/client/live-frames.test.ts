@@ -191,9 +191,10 @@ describe('The client that follows a list', () => {
     expect(requests).toHaveLength(3);
   });
 
-  it('ends when the service itself is gone, also with a complete copy', async () => {
-    const { follower } = followRefused(() => refusal(410, 202), 0);
+  it.each([0, 5])('ends when the service itself is gone, and keeps its copy (since %i)', async (since) => {
+    const { follower } = followRefused(() => refusal(410, 202), since);
     expect(await follower.ended).toMatchObject({ kind: 'http', status: 410, errno: 202 });
+    expect(follower.resyncs).toEqual([]);
   });
 
   it('ends each list with its own error when all are refused', async () => {
