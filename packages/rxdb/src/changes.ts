@@ -1,5 +1,6 @@
 // Changes of the list as documents for RxDB.
 import { isRemoval, type Change } from '@coffer/client';
+import { isReserved } from './ids.ts';
 import type { LateStates } from './late.ts';
 import type { LocalDocuments } from './local.ts';
 import { RecentRecords } from './recent.ts';
@@ -14,13 +15,23 @@ export class ChangeReader {
   readonly #late: LateStates;
   readonly #local: LocalDocuments;
   readonly #pushes: PushesUnderWay;
+  readonly #report: (error: Error) => void;
 
-  constructor(shape: Shape, recent: RecentRecords, late: LateStates, local: LocalDocuments, pushes: PushesUnderWay) {
+  /** @param report called for records that are left out */
+  constructor(
+    shape: Shape,
+    recent: RecentRecords,
+    late: LateStates,
+    local: LocalDocuments,
+    pushes: PushesUnderWay,
+    report: (error: Error) => void,
+  ) {
     this.#shape = shape;
     this.#recent = recent;
     this.#late = late;
     this.#local = local;
     this.#pushes = pushes;
+    this.#report = report;
   }
 
   /**
@@ -29,7 +40,12 @@ export class ChangeReader {
    */
   async read(all: readonly Change<object>[]): Promise<Document[]> {
     await this.#pushes.end(all.map(({ id }) => this.#shape.keyFor(id)));
-    const changes = all.filter((change) => !this.#late.isLate(this.#shape.keyFor(change.id), change.last_modified));
+    const changes = all.filter(({ id, last_modified }) => {
+      const key = this.#shape.keyFor(id);
+      if (!isReserved(key)) return !this.#late.isLate(key, last_modified);
+      this.#report(new Error(`The record "${id}" is left out: RxDB cannot have its primary key "${key}"`));
+      return false;
+    });
     const removed = changes.filter((change) => isRemoval(change)).map(({ id }) => this.#shape.keyFor(id));
     const deleted = new Map((await this.remove(removed)).map((document) => [this.#shape.keyOf(document), document]));
     const documents: Document[] = [];

@@ -23,6 +23,8 @@ export class Follower {
   readonly items = new Subject<RxReplicationPullStreamItem<Fields, CofferCheckpoint>>();
   readonly #context: FollowerContext;
   #controller = new AbortController();
+  /** Where the last pull has ended. */
+  #begin: CofferCheckpoint = { since: '0' };
   /** Everything up to here was passed on. */
   #position = 0;
   /** Primary keys of a complete copy that is being received. */
@@ -33,21 +35,32 @@ export class Follower {
   }
 
   /** Follows the list from a checkpoint on, in place of what was followed before. */
-  start({ since }: CofferCheckpoint): void {
+  start(checkpoint: CofferCheckpoint): void {
     this.stop();
-    this.#position = Number(since);
+    this.#begin = checkpoint;
+    this.#position = Number(checkpoint.since);
     this.#copied = undefined;
     const controller = new AbortController();
     this.#controller = controller;
-    void this.#run(since, controller.signal);
+    void this.#run(checkpoint.since, controller.signal);
   }
 
   stop(): void {
     this.#controller.abort();
   }
 
+  /** Lets RxDB pull again after a pause, unless it does so before. The pull starts the follower. */
+  async pullLater(): Promise<void> {
+    this.stop();
+    const { signal } = (this.#controller = new AbortController());
+    await rest(this.#context.retryMs(), signal);
+    if (isAborted(signal)) return;
+    this.items.next('RESYNC');
+    this.items.next('RESYNC');
+  }
+
   async #run(since: string, signal: AbortSignal): Promise<void> {
-    const { list, options, report, retryMs } = this.#context;
+    const { list, options, report } = this.#context;
     try {
       for await (const update of list.live({ ...options, since, signal })) {
         await this.#apply(update, signal);
@@ -55,11 +68,8 @@ export class Follower {
     } catch (error) {
       if (signal.aborted) return;
       report(explain(error) as Error);
-      await rest(retryMs(), signal);
-      // The pull shows whether the list may be read again, and then the follower continues.
-      if (isAborted(signal)) return;
-      this.items.next('RESYNC');
-      this.items.next('RESYNC');
+      // The pull shows whether the list may be read again.
+      await this.pullLater();
     }
   }
 
@@ -89,7 +99,7 @@ export class Follower {
     if (isAborted(signal)) return;
     if (current) this.#copied = undefined;
     this.#position = position;
-    if (documents.length > 0) this.items.next({ documents: documents, checkpoint: { since: String(position) } });
+    if (documents.length > 0) this.items.next({ documents, checkpoint: { ...this.#begin, since: String(position) } });
   }
 }
 

@@ -182,7 +182,8 @@ export class Pusher {
       const task = unknown[index]!;
       if (outcome.status === 'fulfilled') task.current = outcome.value as RecordData;
       // No record has an id that is refused with 400.
-      else if (isAbsence(outcome.reason) || refusalOf(outcome.reason) === 400) task.current = null;
+      else if (refusalOf(outcome.reason) === 400 || (await this.#isAbsent(task.id, outcome.reason)))
+        task.current = null;
       else if (!this.isEdit(task.next) && permanent.has(refusalOf(outcome.reason))) this.#settle(task.row, task.next);
       else if (await this.#isReverted(task, outcome.reason)) {
         conflicts.push(task.assumed ?? this.#context.shape.toDeleted(task.next));
@@ -202,18 +203,33 @@ export class Pusher {
     if (!isNew && !shape.isEqual(actual, next) && shape.isEqual(actual, assumed)) return 'write';
     late.reach(shape.keyFor(id), current.last_modified);
     recent.set(id, current);
-    if (await this.#isSelected(id)) return shape.isEqual(actual, next) ? 'reached' : actual;
+    const { filter } = this.#context;
+    if (filter === undefined || (await this.#isListed({ $and: [filter, { id }] })))
+      return shape.isEqual(actual, next) ? 'reached' : actual;
     // The collection does not have it any more. RxDB may have ignored that because of the edit.
     if (next._deleted) return 'reached';
     return assumed?._deleted ? 'write' : shape.toDeleted(actual);
   }
 
-  /** Returns whether a record that exists matches the filter. */
-  async #isSelected(id: string): Promise<boolean> {
-    const { client, path, filter, signal } = this.#context;
-    if (filter === undefined) return true;
-    const selection = { filter: { $and: [filter, { id }] }, fields: ['id'] as const, limit: 1, signal };
+  /** Returns whether the list has a record that matches. */
+  async #isListed(filter: AnySelector): Promise<boolean> {
+    const { client, path, signal } = this.#context;
+    const selection = { filter, fields: ['id'] as const, limit: 1, signal };
     return (await client.list<object>(path).list(selection).page()).data.length > 0;
+  }
+
+  /**
+   * Returns whether an error says that the record does not exist, in a list that exists. For callers whose rights come from single
+   * objects, it does not exist if it is forbidden and they may read the list, which does not have it.
+   */
+  async #isAbsent(id: string, error: unknown): Promise<boolean> {
+    if (refusalOf(error) !== 403) return isFailure(error) && error.status === 404 && error.errno === 110;
+    try {
+      return !(await this.#isListed({ id }));
+    } catch (cause) {
+      if (refusalOf(cause) === 403) return false;
+      throw cause;
+    }
   }
 
   /** Writes documents. Returns those whose record has changed meanwhile. */
@@ -251,11 +267,12 @@ export class Pusher {
       if (isFailure(error) && error.status === 412) {
         task.current = error.existing;
         again.push(task);
-      } else if (task.next._deleted && isAbsence(error)) {
+      } else if (task.current && (await this.#isAbsent(task.id, error))) {
         recent.delete(task.id);
-        reached.push(task);
         // Others have deleted it, later than its last known state.
-        if (task.current) late.reach(shape.keyFor(task.id), task.current.last_modified + 1);
+        late.reach(shape.keyFor(task.id), task.current.last_modified + 1);
+        task.current = null;
+        again.push(task);
       } else {
         await this.#refuse(task, error, result);
       }
@@ -363,8 +380,3 @@ const nextOf = (row: Row): Document | null => row.newDocumentState;
 /** Returns the status of a response of the service itself; 0 for that of a proxy. */
 const refusalOf = (error: unknown): number => (isFailure(error) && error.isFromService ? error.status : 0);
 const statusOf = (error: unknown): number => (isFailure(error) ? error.status : 0);
-
-/** Returns whether an error says that the record does not exist, in a list that exists. */
-function isAbsence(error: unknown): boolean {
-  return isFailure(error) && error.status === 404 && error.errno === 110;
-}

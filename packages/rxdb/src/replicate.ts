@@ -5,8 +5,10 @@ import { filter, firstValueFrom, fromEvent, merge, skip } from 'rxjs';
 import type { AnyCollection, AnyRow, Fields } from './any.ts';
 import { keepingAttachments, withoutAttachments } from './attachments.ts';
 import { ChangeReader } from './changes.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { Pacer, rest } from './failures.ts';
 import { Follower } from './follow.ts';
+import { isReserved } from './ids.ts';
 import { LateStates } from './late.ts';
 import { LocalDocuments, type AnyReplication } from './local.ts';
 import { checkCollection, type CofferCheckpoint, type CofferReplicationOptions } from './options.ts';
@@ -43,6 +45,11 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
   } = options;
   const collection = options.collection as AnyCollection;
   checkCollection(collection, attachments);
+  collection.preInsert((document: Fields) => {
+    const key = shape.keyOf(document);
+    if (isReserved(key))
+      throw new Error(`The primary key "${key}" cannot be replicated: RxDB uses its name. Choose another one.`);
+  }, true);
 
   const controller = new AbortController();
   const { signal } = controller;
@@ -52,7 +59,14 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
   const late = new LateStates((document) => shape.keyOf(document));
   const local = new LocalDocuments(collection, () => state);
   const underWay = new PushesUnderWay();
-  const changes = new ChangeReader(shape, recent, late, local, underWay);
+  const report = (code: 'RC_PULL' | 'RC_PUSH' | 'RC_STREAM', error: unknown, parameters: object): void => {
+    const errors = [errorToPlainJson(error as Error)];
+    state.subjects.error.next(newRxError(code, { ...parameters, errors }));
+  };
+  const changes = new ChangeReader(shape, recent, late, local, underWay, (error) =>
+    report('RC_PULL', error, { direction: 'pull' }),
+  );
+  const checkpoints = new Checkpoints(() => state);
   const selection = pull?.filter === undefined ? {} : { filter: pull.filter };
   const puller = new Puller(list, changes, { ...selection, signal });
   const { onRefused } = push ?? {};
@@ -60,10 +74,6 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
   const pulls = new Pacer(signal);
   const pushes = new Pacer(signal);
   const retryMs = (): number => state.retryTime ?? 5000;
-  const report = (code: 'RC_PUSH' | 'RC_STREAM', error: unknown, parameters: object): void => {
-    const errors = [errorToPlainJson(error as Error)];
-    state.subjects.error.next(newRxError(code, { ...parameters, errors }));
-  };
   const follower = new Follower({
     list,
     changes,
@@ -79,6 +89,7 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
   const prepare = (): void => {
     if (isPrepared) return;
     isPrepared = true;
+    checkpoints.guard(() => void follower.pullLater());
     const { input, events } = state.internalReplicationState!;
     const { paused } = events;
     const handler = withAttachments ? input.conflictHandler : keepingAttachments(input.conflictHandler);
@@ -117,14 +128,22 @@ function replicate(options: CofferReplicationOptions<Fields>): AnyReplication {
     firstPullBegin.reach();
     // Changes from before this pull would come after it. It contains them.
     follower.stop();
-    const from = checkpoint?.since === undefined ? { since: '0' } : checkpoint;
+    if (checkpoints.isOutdated(checkpoint)) await rest(retryMs(), signal);
+    const from = checkpoints.begin(checkpoint);
     if (from.since === '0') firstPull.reach();
     const cancelled = { documents: [], checkpoint: from, isComplete: false };
-    const { isComplete, ...result } = await pulls
+    const { isComplete, ...pulled } = await pulls
       .run(() => puller.pull(from, batchSize), cancelled)
       .finally(() => firstPull.reach());
+    const result = { ...pulled, checkpoint: { ...from, ...pulled.checkpoint } };
     // RxDB pulls again after a full batch.
-    if (live && isComplete && result.documents.length < batchSize && !state.isStoppedOrPaused())
+    if (
+      live &&
+      isComplete &&
+      result.documents.length < batchSize &&
+      !state.isStoppedOrPaused() &&
+      !checkpoints.isOutdated(result.checkpoint)
+    )
       follower.start(result.checkpoint);
     return result;
   };

@@ -70,6 +70,70 @@ describe('A replicated document', () => {
     expect(await contentOf(one)).toEqual({});
   });
 
+  const reserved = ['constructor', 'toString', 'valueOf', 'hasOwnProperty'];
+
+  it('has another key for records whose id RxDB uses itself, and does not lose others of the same page', async () => {
+    const list = await world.newList();
+    const todos = await world.open();
+    await list.put('a', { title: 'a' });
+    for (const id of reserved) await list.put(id, { title: id });
+    await list.put('b', { title: 'b' });
+    const state = world.replicate(todos, list);
+    await until(async () => (await todos.count().exec()) === 6);
+    expect(Object.keys(await contentOf(todos)).toSorted()).toEqual(
+      ['a', 'b', ...reserved.map((id) => `${id}!`)].toSorted(),
+    );
+    await (await todos.findOne('constructor!').exec(true)).patch({ title: 'edited' });
+    await (await todos.findOne('toString!').exec(true)).remove();
+    await until(async () => (await recordsOf(list))['constructor']?.['title'] === 'edited');
+    await list.put('valueOf', { title: 'theirs' });
+    await until(async () => (await todos.findOne('valueOf!').exec())?.title === 'theirs');
+    await state.awaitInSync();
+    expect(Object.keys(await recordsOf(list)).toSorted()).toEqual(
+      ['a', 'b', ...reserved.filter((id) => id !== 'toString')].toSorted(),
+    );
+  });
+
+  it('cannot be created with a key that RxDB uses itself', async () => {
+    const list = await world.newList();
+    const todos = await world.open();
+    const state = world.replicate(todos, list);
+    for (const id of [...reserved, '__proto__']) {
+      await expect(todos.insert({ id, title: id })).rejects.toThrow('cannot be replicated');
+    }
+    await todos.insert({ id: 'a', title: 'a' });
+    await state.awaitInSync();
+    expect(Object.keys(await recordsOf(list))).toEqual(['a']);
+  });
+
+  it('is left out, with an error, if the application translates its id to a key that RxDB uses itself', async () => {
+    const list = await world.newList();
+    const todos = await world.open();
+    const ids = { encode: (key: string) => `k${key}`, decode: (id: string) => id.slice(1) };
+    for (const key of ['a', 'constructor', 'b']) await list.put(`k${key}`, { title: key });
+    const messages: unknown[] = [];
+    const state = world.replicate(todos, list, { ids });
+    state.error$.subscribe(({ parameters }) => messages.push(parameters.errors?.[0]?.message));
+    await until(async () => (await todos.count().exec()) === 2);
+    expect(messages).toEqual([expect.stringContaining('"kconstructor" is left out')]);
+  });
+
+  it('has one key for each id, and one id for each key', () => {
+    const texts = [...reserved, '__proto__', 'a b', 'x--a_20b', 'x--zz', 'plain'].flatMap((text) => [
+      text,
+      `${text}!`,
+      `x--${text}`,
+      `x--${text}_21`,
+      `${text}!!`,
+    ]);
+    for (const text of [...texts, 'x--_5f_5fproto_5f_5f']) {
+      if (/^[a-z0-9][\w-]*$/i.test(text)) expect(defaultIds.encode(defaultIds.decode(text))).toBe(text);
+      if (text in Object.prototype) expect(() => defaultIds.encode(text)).toThrow(text);
+      else expect(defaultIds.decode(defaultIds.encode(text))).toBe(text);
+      expect(defaultIds.decode(text) in Object.prototype).toBe(false);
+    }
+  });
+
   it('may have any text as primary key', async () => {
     const list = await world.newList();
     const keys = ['plain-1', "it's [ä] 😊", 'ann@example.com', '_', 'x--a', 'x--a_20b', 'x--_zz', '%41'];

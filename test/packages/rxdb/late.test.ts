@@ -186,7 +186,9 @@ describe('Deletions that a replication receives', () => {
     const shape = new Shape({ collection: todos } as never);
     const local = new LocalDocuments(todos as never, () => expect.unreachable());
     const late = new LateStates((document) => shape.keyOf(document));
-    const reader = new ChangeReader(shape, new RecentRecords(), late, local, new PushesUnderWay());
+    const reader = new ChangeReader(shape, new RecentRecords(), late, local, new PushesUnderWay(), () =>
+      expect.unreachable(),
+    );
     const deletion = { id: 'x', last_modified: 2, deleted: true } as const;
     expect(await reader.read([deletion])).toEqual([]);
     await reader.read([{ id: 'x', last_modified: 1, title: 'theirs' } as never]);

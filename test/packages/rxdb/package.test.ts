@@ -12,8 +12,8 @@ const tested = new TestedPackage('rxdb', {
 });
 
 describe('The package @coffer/rxdb', () => {
-  it('has at most 7.5 KB, minified and compressed, without what it builds on', async () => {
-    expect(await tested.size(['@coffer/client', 'rxdb', 'rxdb/*', 'rxjs'])).toBeLessThanOrEqual(7.5 * 1024);
+  it('has at most 8 KB, minified and compressed, without what it builds on', async () => {
+    expect(await tested.size(['@coffer/client', 'rxdb', 'rxdb/*', 'rxjs'])).toBeLessThanOrEqual(8192);
   });
 
   it('imports nothing but its own files, the client, and its peers, in no circle', () => {
