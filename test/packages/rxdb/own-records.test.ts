@@ -65,7 +65,7 @@ describe.each(backends)('A user with rights on own records only, with a service 
     expect(Object.keys(await contentOf(todos)).toSorted()).toEqual(['b', 'c']);
   });
 
-  it('is told that records of others may not be written', async () => {
+  it('gets 403 for an edit of a record that it may only read', async () => {
     const { list, todos, errors } = await start();
     await world.client.list(list.path).put('theirs', { title: 'theirs' });
     const user = (await world.clientOf('bob').info()).user!.id;
